@@ -1,0 +1,3 @@
+"""xlate: a discriminative translation trainer with millions of sparse features."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Word alignment: links in Pharaoh form, the aligner adapter, symmetrisation, error rate, lexical tables."""

@@ -1,0 +1,1 @@
+"""Instances and their candidates: ragged batches, the memory-mapped store, datapoint text."""

@@ -1,0 +1,1 @@
+"""The xlate command: one small file a subcommand."""

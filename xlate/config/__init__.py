@@ -1,0 +1,1 @@
+"""Typed configuration: the schema and what is built from it."""

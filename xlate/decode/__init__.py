@@ -1,0 +1,1 @@
+"""Decoders: whatever enumerates candidates under the current weights."""

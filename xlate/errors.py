@@ -1,0 +1,55 @@
+"""The one error a user of xlate can cause: input that cannot be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class InputError(ValueError):
+    """Input that cannot be used: says where, what was seen, what was expected and what to do.
+
+    The command line turns it into one message on standard error and exit status 2.
+
+    Example:
+        >>> print(InputError("link outside its sentence", file="a.txt", line=3, seen="9-1",
+        ...                  expected="source index below 5", remedy="align the same files again"))
+        a.txt:3: link outside its sentence
+          seen:     9-1
+          expected: source index below 5
+          remedy:   align the same files again
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | Path | None = None,
+        line: int | None = None,
+        seen: object = None,
+        expected: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.message = message
+        self.file = None if file is None else str(file)
+        self.line = line
+        self.seen = seen
+        self.expected = expected
+        self.remedy = remedy
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        where = ""
+        if self.file is not None:
+            where = f"{self.file}:{self.line}: " if self.line is not None else f"{self.file}: "
+        parts = [where + self.message]
+        if self.seen is not None:
+            parts.append(f"  seen:     {_shortened(str(self.seen))}")
+        if self.expected is not None:
+            parts.append(f"  expected: {self.expected}")
+        if self.remedy is not None:
+            parts.append(f"  remedy:   {self.remedy}")
+        return "\n".join(parts)
+
+
+def _shortened(text: str, limit: int = 200) -> str:
+    return text if len(text) <= limit else text[:limit] + f"… ({len(text)} characters)"

@@ -1,0 +1,1 @@
+"""Feature templates, float and sparse, and the index from feature name to id."""

@@ -1,0 +1,1 @@
+"""Fused versions of the hot loops, as functions of plain arrays; only this room imports numba or triton."""

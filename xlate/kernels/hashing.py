@@ -1,0 +1,90 @@
+"""An open-addressing hash table from 64-bit keys to row numbers, for use inside other kernels."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+class HashTable(NamedTuple):
+    """H slots (a power of two, at most two thirds full); a slot holds `EMPTY` or a key and its row."""
+
+    keys_H: NDArray[np.uint64]
+    rows_H: NDArray[np.int32]
+
+
+def build_table(keys_K: NDArray[np.uint64]) -> HashTable:
+    """Puts K distinct keys (none equal to `EMPTY`) into a table; row k is the key's position in `keys_K`.
+
+    Raises:
+        ValueError: a key stands twice, or equals `EMPTY`.
+    """
+    size = 8
+    while size * 2 < len(keys_K) * 3:
+        size *= 2
+    table = HashTable(np.full(size, EMPTY, dtype=np.uint64), np.full(size, -1, dtype=np.int32))
+    twice = _fill(table.keys_H, table.rows_H, np.ascontiguousarray(keys_K, dtype=np.uint64))
+    if twice >= 0:
+        raise ValueError(f"key {keys_K[twice]} at row {twice} stands twice or is the empty mark")
+    return table
+
+
+@njit(cache=True, inline="always")
+def pack(high: int, low: int) -> np.uint64:
+    """One key of two numbers below 2^32."""
+    return (np.uint64(high) << np.uint64(32)) | np.uint64(np.uint32(low))
+
+
+@njit(cache=True)
+def first_slot(key: np.uint64, mask: np.uint64) -> np.uint64:
+    """The slot where the search for a key begins (the finaliser of a 64-bit mixing hash)."""
+    mixed = key ^ (key >> np.uint64(31))
+    mixed = mixed * np.uint64(0x9E3779B97F4A7C15)
+    mixed = mixed ^ (mixed >> np.uint64(29))
+    mixed = mixed * np.uint64(0xBF58476D1CE4E5B9)
+    return (mixed ^ (mixed >> np.uint64(32))) & mask
+
+
+@njit(cache=True)
+def find(table: HashTable, key: np.uint64) -> int:
+    """The row of a key, -1 when it is not in the table."""
+    mask = np.uint64(len(table.keys_H) - 1)
+    slot = first_slot(key, mask)
+    while True:
+        seen = table.keys_H[slot]
+        if seen == key:
+            return int(table.rows_H[slot])
+        if seen == EMPTY:
+            return -1
+        slot = (slot + np.uint64(1)) & mask
+
+
+@njit(cache=True)
+def find_all(table: HashTable, keys_Q: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """The rows of Q keys, -1 where one is not in the table."""
+    rows_Q = np.empty(len(keys_Q), dtype=np.int32)
+    for q in range(len(keys_Q)):
+        rows_Q[q] = find(table, keys_Q[q])
+    return rows_Q
+
+
+@njit(cache=True)
+def _fill(keys_H: NDArray[np.uint64], rows_H: NDArray[np.int32], keys_K: NDArray[np.uint64]) -> int:
+    mask = np.uint64(len(keys_H) - 1)
+    for row in range(len(keys_K)):
+        key = keys_K[row]
+        if key == EMPTY:
+            return row
+        slot = first_slot(key, mask)
+        while keys_H[slot] != EMPTY:
+            if keys_H[slot] == key:
+                return row
+            slot = (slot + np.uint64(1)) & mask
+        keys_H[slot] = key
+        rows_H[slot] = row
+    return -1

@@ -1,0 +1,1 @@
+"""Losses over candidate scores, one file each."""

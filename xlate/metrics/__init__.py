@@ -1,0 +1,1 @@
+"""BLEU, NIST, lexical accuracy, their intervals and paired significance tests."""

@@ -1,0 +1,1 @@
+"""Blocks: phrase pair extraction, counts, scores, matching events and their tables."""

@@ -1,0 +1,1 @@
+"""Run directories, TensorBoard, tables and pictures."""

@@ -1,0 +1,1 @@
+"""The linear scorer and its weights on disk."""

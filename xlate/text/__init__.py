@@ -1,0 +1,1 @@
+"""Parallel corpora, tokens, factors, vocabulary, token normalisation, truecasing and the built-in corpus."""

@@ -1,0 +1,81 @@
+"""Words and their numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.text.lines import read_lines, write_lines
+
+UNKNOWN, BEGIN, END = "<unk>", "<s>", "</s>"
+UNKNOWN_ID, BEGIN_ID, END_ID = 0, 1, 2
+
+
+class Vocabulary:
+    """A frozen list of distinct words; a word that is not in it has the number of `<unk>`.
+
+    The first three are always `<unk>` 0, `<s>` 1, `</s>` 2.
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        """Numbers the words in the order given, behind the three special ones.
+
+        Raises:
+            InputError: a word is given twice.
+        """
+        self.words: list[str] = [UNKNOWN, BEGIN, END, *(w for w in words if w not in (UNKNOWN, BEGIN, END))]
+        self._ids = {word: number for number, word in enumerate(self.words)}
+        if len(self._ids) != len(self.words):
+            twice = next(w for w, n in Counter(self.words).items() if n > 1)
+            raise InputError("a word stands twice in a vocabulary", seen=twice)
+
+    @classmethod
+    def build(cls, sentences: Iterable[Sequence[str]], min_count: int = 1) -> Vocabulary:
+        """Collects the words of tokenised sentences seen `min_count` times or more, most frequent first."""
+        counts: Counter[str] = Counter()
+        for sentence in sentences:
+            counts.update(sentence)
+        kept = (word for word, count in counts.items() if count >= min_count)
+        return cls(sorted(kept, key=lambda word: (-counts[word], word)))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._ids
+
+    def id(self, word: str) -> int:
+        """The number of a word, 0 when it is unknown."""
+        return self._ids.get(word, UNKNOWN_ID)
+
+    def ids(self, words: Sequence[str]) -> NDArray[np.int32]:
+        """The numbers of a sentence's words, shape (len(words),)."""
+        get = self._ids.get
+        return np.fromiter((get(w, UNKNOWN_ID) for w in words), dtype=np.int32, count=len(words))
+
+    def word(self, number: int) -> str:
+        """The word of a number."""
+        return self.words[number]
+
+    def save(self, path: str | Path) -> None:
+        """Writes one word a line, the special ones included."""
+        write_lines(path, self.words)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Vocabulary:
+        """Reads what `save` wrote.
+
+        Raises:
+            InputError: the first three lines are not the special words, or a word stands twice.
+        """
+        lines = read_lines(path)
+        if lines[:3] != [UNKNOWN, BEGIN, END]:
+            raise InputError(
+                "not a vocabulary file", file=path, line=1, seen=lines[:3], expected=f"{UNKNOWN}, {BEGIN}, {END}"
+            )
+        return cls(lines[3:])

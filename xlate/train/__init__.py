@@ -1,0 +1,1 @@
+"""The training loop: state, checkpoint, validation, early stop."""

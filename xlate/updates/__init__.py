@@ -1,0 +1,1 @@
+"""Update rules: what turns a gradient into new weights."""
