@@ -1,0 +1,85 @@
+"""Runs a command's body under Hydra: composition, sweeps, and Hydra's own errors in our words."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from hydra.types import RunMode
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+
+from xlate.config.location import conf_folder
+from xlate.config.typed import known_keys, typed, unknown_key
+from xlate.errors import InputError
+
+
+def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None], arguments: list[str]) -> int:
+    """Composes conf/COMMAND.yaml with the arguments, checks it and calls `body` with it, once a job.
+
+    Raises:
+        InputError: an override or a configuration that does not fit.
+    """
+
+    failures: list[BaseException] = []
+
+    def job(config: DictConfig) -> None:
+        if HydraConfig.get().mode is RunMode.MULTIRUN:
+            # A sweep runs its other jobs, then Hydra raises what the first failing one raised.
+            body(typed(config, schema))
+            return
+        try:
+            body(typed(config, schema))
+        except BaseException as error:  # Hydra would print a message of its own before ours
+            failures.append(error)
+
+    before = sys.argv
+    full_error = os.environ.get("HYDRA_FULL_ERROR")
+    sys.argv = [f"xlate {command}", *arguments]
+    # Hydra would otherwise print its own traceback and exit with status 1.
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    try:
+        hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(job)()
+    except HydraException as error:
+        raise _in_our_words(error, command) from error
+    except OmegaConfBaseException as error:
+        raise InputError("the configuration does not fit", seen=str(error).splitlines()[0]) from error
+    finally:
+        sys.argv = before
+        if full_error is None:
+            del os.environ["HYDRA_FULL_ERROR"]
+        else:
+            os.environ["HYDRA_FULL_ERROR"] = full_error
+    if failures:
+        raise failures[0]
+    return 0
+
+
+def _in_our_words(error: HydraException, command: str) -> InputError:
+    text = str(error)
+    key = re.search(r"[Cc]ould not override '([^']+)'", text) or re.search(
+        r"Could not (?:append|delete)[^']*'([^']+)'", text
+    )
+    if key:
+        return unknown_key(key.group(1), _keys_of(command))
+    choice = re.search(r"Could not find '([^']+)'", text)
+    if choice:
+        available = re.search(r"Available options in '[^']+':\n((?:\t.*\n?)+)", text)
+        expected = ", ".join(available.group(1).split()) if available else "a file in conf/"
+        return InputError("no such configuration", seen=choice.group(1), expected=expected)
+    return InputError("the command line does not fit", seen=text.splitlines()[0], remedy=f"xlate {command} --help")
+
+
+def _keys_of(command: str) -> list[str]:
+    from hydra import compose, initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(version_base="1.3", config_dir=str(conf_folder())):
+        return known_keys(compose(config_name=command))

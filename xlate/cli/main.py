@@ -1,0 +1,126 @@
+"""The xlate command: finds the subcommand, lets Hydra compose its configuration, runs it, reports errors in words."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xlate import __version__
+from xlate.errors import InputError
+
+COMMANDS = {
+    "prepare": "corpus → work directory: tokens, alignments, language model, blocks, counts",
+    "train": "work directory → run: weights, metrics, TensorBoard, checkpoints",
+    "translate": "translates standard input with a run",
+    "score": "BLEU with interval and signature, chrF, TER, NIST, LexAcc; two outputs: paired tests",
+    "report": "the table and plots of one or many runs",
+    "demo": "the whole path on the built-in corpus",
+    "align": "word alignment of two plain files",
+    "lm": "n-gram language model of a plain file",
+    "phrases": "phrase table of two plain files and their links",
+    "aer": "alignment error rate against gold links",
+}
+INTERRUPTED_EXIT = 143
+
+
+class Interrupted(Exception):
+    """Work was stopped by a signal after its state was saved; carries the exit status."""
+
+    def __init__(self, message: str, status: int = INTERRUPTED_EXIT) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit status: 0, 2 for bad input, 143 after SIGTERM, 130 after SIGINT."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_usage())
+        return 0
+    if arguments[0] == "--version":
+        print(f"xlate {__version__}")
+        return 0
+    if arguments[0] in ("completion", "--complete"):
+        from xlate.cli import completion
+
+        return completion.main(arguments)
+    debug = "debug=true" in arguments
+    try:
+        return _run(arguments[0], arguments[1:])
+    except InputError as error:
+        return _fail(f"xlate {arguments[0]}: {error}", 2, error, debug)
+    except Interrupted as error:
+        return _fail(f"xlate {arguments[0]}: {error}", error.status, error, debug)
+    except KeyboardInterrupt as error:
+        return _fail(f"xlate {arguments[0]}: interrupted", 130, error, debug)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            message = (
+                f"xlate {arguments[0]}: the disk is full\n  remedy:   free some room and run the same command again"
+            )
+            return _fail(message, 2, error, debug)
+        raise
+
+
+def _run(command: str, arguments: list[str]) -> int:
+    if command not in COMMANDS:
+        import difflib
+
+        near = difflib.get_close_matches(command, COMMANDS, n=1)
+        raise InputError(
+            "unknown subcommand",
+            seen=command,
+            expected=", ".join(COMMANDS),
+            remedy=f"did you mean {near[0]}?" if near else "xlate --help lists them",
+        )
+    module = importlib.import_module(f"xlate.cli.{command}")
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    from xlate.cli.compose import run_with_hydra
+
+    positional: str | None = getattr(module, "POSITIONAL", None)
+    body: Callable[[Any], None] = module.run
+    return run_with_hydra(command, module.CONFIG, body, _named(arguments, positional))
+
+
+def _named(arguments: list[str], positional: str | None) -> list[str]:
+    """Turns bare words into an override of the command's one positional key: `report a b` → `runs=[a,b]`."""
+    if positional is None:
+        return arguments
+    bare = [a for a in arguments if "=" not in a and not a.startswith("-")]
+    rest = [a for a in arguments if a not in bare]
+    if not bare:
+        return rest
+    words = ",".join("'" + word.replace("'", "\\'") + "'" for word in bare)
+    return [*rest, f"{positional}=[{words}]"]
+
+
+def _fail(message: str, status: int, error: BaseException, debug: bool) -> int:
+    if debug:
+        import traceback
+
+        traceback.print_exception(error)
+    print(message, file=sys.stderr)
+    return status
+
+
+def _usage() -> str:
+    lines = ["usage: xlate SUBCOMMAND [key=value …]", ""]
+    lines += [f"  {name:<10} {words}" for name, words in COMMANDS.items()]
+    lines += [
+        "",
+        "xlate SUBCOMMAND --help shows its keys; --cfg job what would run; -m sweeps over comma-separated values.",
+        "xlate completion bash|zsh prints a completion script. debug=true shows tracebacks.",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

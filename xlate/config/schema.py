@@ -1,0 +1,269 @@
+"""The shape of every configuration: names and types; the values are in conf/.
+
+A field without a default must be given by a file in conf/ or on the command line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from omegaconf import MISSING
+
+
+@dataclass
+class DemoCorpusConfig:
+    """Size and seed of the built-in corpus."""
+
+    seed: int = MISSING
+    train: int = MISSING
+    dev: int = MISSING
+    test: int = MISSING
+
+
+@dataclass
+class DataConfig:
+    """Parallel text; `{root}`, `{source}` and `{target}` in file names stand for XLATE_DATA and the two languages."""
+
+    name: str = MISSING
+    pair: str = MISSING
+    root: str | None = None
+    train_source: list[str] = field(default_factory=list)
+    train_target: list[str] = field(default_factory=list)
+    dev_source: str | None = None
+    dev_references: list[str] = field(default_factory=list)
+    test_source: str | None = None
+    test_references: list[str] = field(default_factory=list)
+    lm_text: list[str] = field(default_factory=list)
+    tokenize: bool = MISSING
+    case: str = MISSING
+    max_words: int = MISSING
+    max_sentences: int | None = None
+    generated: DemoCorpusConfig | None = None
+
+
+@dataclass
+class AlignConfig:
+    """How words are aligned."""
+
+    method: str = MISSING
+    symmetrization: str = MISSING
+    links: str | None = None
+
+
+@dataclass
+class LmConfig:
+    """The n-gram language model of the target language."""
+
+    order: int = MISSING
+
+
+@dataclass
+class PhrasesConfig:
+    """Phrase pairs, and the counts of the block bigram model."""
+
+    max_length: int = MISSING
+    min_count: int = MISSING
+    heldout_every: int = MISSING
+    lexical_floor: float = MISSING
+    test_filter: bool = MISSING
+    test_filter_min_words: int = MISSING
+
+
+@dataclass
+class ModelConfig:
+    """Features of the block bigram model and how its alternatives are made."""
+
+    name: str = MISSING
+    floats: list[str] = MISSING
+    binary: list[str] = MISSING
+    threshold: int = MISSING
+    alternatives: int = MISSING
+    orientation_smoothing: float = MISSING
+
+
+@dataclass
+class FloatPhaseConfig:
+    """Training of the float weights."""
+
+    subset: float = MISSING
+    epochs: int = MISSING
+
+
+@dataclass
+class BinaryPhaseConfig:
+    """Training of the binary weights."""
+
+    epochs: int = MISSING
+    eta: float = MISSING
+    joint: bool = MISSING
+
+
+@dataclass
+class LossConfig:
+    """The loss and the steps taken on it."""
+
+    name: str = MISSING
+    eta: float = MISSING
+    decay: float = MISSING
+    sink: float = MISSING
+    project_sign: bool = MISSING
+    patience: int = MISSING
+    floats: FloatPhaseConfig = field(default_factory=FloatPhaseConfig)
+    binary: BinaryPhaseConfig = field(default_factory=BinaryPhaseConfig)
+
+
+@dataclass
+class DecoderConfig:
+    """Search of the block decoder."""
+
+    mode: str = MISSING
+    beam: int = MISSING
+    threshold: float = MISSING
+    options: int = MISSING
+    min_left_count: int = MISSING
+    partition: str = MISSING
+    end_of_sentence: bool = MISSING
+    future_cost: bool = MISSING
+
+
+@dataclass
+class DecoderOverrides:
+    """Search settings that replace those stored with a run; what is left null stays as it was trained."""
+
+    mode: str | None = None
+    beam: int | None = None
+    threshold: float | None = None
+    options: int | None = None
+    min_left_count: int | None = None
+    partition: str | None = None
+    end_of_sentence: bool | None = None
+    future_cost: bool | None = None
+
+
+@dataclass
+class PrepareConfig:
+    """xlate prepare."""
+
+    work: str = MISSING
+    seed: int = MISSING
+    data: DataConfig = field(default_factory=DataConfig)
+    align: AlignConfig = field(default_factory=AlignConfig)
+    lm: LmConfig = field(default_factory=LmConfig)
+    phrases: PhrasesConfig = field(default_factory=PhrasesConfig)
+    debug: bool = False
+
+
+@dataclass
+class TrainConfig:
+    """xlate train."""
+
+    work: str = MISSING
+    run: str | None = None
+    seed: int = MISSING
+    device: str = MISSING
+    checkpoint_seconds: float = MISSING
+    dev_sentences: int | None = None
+    samples: int = MISSING
+    model: ModelConfig = field(default_factory=ModelConfig)
+    loss: LossConfig = field(default_factory=LossConfig)
+    decoder: DecoderConfig = field(default_factory=DecoderConfig)
+    debug: bool = False
+
+
+@dataclass
+class TranslateConfig:
+    """xlate translate."""
+
+    run: str = MISSING
+    input: str | None = None
+    output: str | None = None
+    nbest: int = MISSING
+    nbest_out: str | None = None
+    distinct: bool = MISSING
+    trace: bool = MISSING
+    detokenize: bool = MISSING
+    fast: bool = MISSING
+    decoder: DecoderOverrides = field(default_factory=DecoderOverrides)
+    debug: bool = False
+
+
+@dataclass
+class ScoreConfig:
+    """xlate score."""
+
+    hyp: str = MISSING
+    against: str | None = None
+    ref: list[str] = MISSING
+    lowercase: bool = MISSING
+    tokenize: str = MISSING
+    bootstrap: int = MISSING
+    seed: int = MISSING
+    out: str | None = None
+    debug: bool = False
+
+
+@dataclass
+class ReportConfig:
+    """xlate report."""
+
+    runs: list[str] = MISSING
+    out: str | None = None
+    plots: bool = MISSING
+    debug: bool = False
+
+
+@dataclass
+class AlignCommandConfig:
+    """xlate align."""
+
+    source: str = MISSING
+    target: str = MISSING
+    out: str = MISSING
+    method: str = MISSING
+    symmetrization: str = MISSING
+    seed: int = MISSING
+    debug: bool = False
+
+
+@dataclass
+class LmCommandConfig:
+    """xlate lm."""
+
+    text: list[str] = MISSING
+    order: int = MISSING
+    out: str = MISSING
+    perplexity: str | None = None
+    debug: bool = False
+
+
+@dataclass
+class PhrasesCommandConfig:
+    """xlate phrases."""
+
+    source: str = MISSING
+    target: str = MISSING
+    links: str = MISSING
+    out: str = MISSING
+    max_length: int = MISSING
+    debug: bool = False
+
+
+@dataclass
+class AerCommandConfig:
+    """xlate aer."""
+
+    links: str = MISSING
+    gold: str = MISSING
+    swapped: bool = MISSING
+    debug: bool = False
+
+
+@dataclass
+class DemoConfig:
+    """xlate demo."""
+
+    work: str = MISSING
+    run: str = MISSING
+    seed: int = MISSING
+    sentences: int = MISSING
+    debug: bool = False
