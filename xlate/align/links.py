@@ -1,0 +1,177 @@
+"""Word alignment links of a parallel corpus, and the Pharaoh text files that hold them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.text.lines import iterate_lines, write_lines
+
+_LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})", re.ASCII)
+REMEDY = "align the same two files again, or check which side is the source"
+
+
+@dataclass(frozen=True)
+class Links:
+    """L links of S sentence pairs; those of pair s lie between `offsets_S1[s]` and `offsets_S1[s + 1]`.
+
+    Links of one pair are distinct and sorted by (source, target). Positions count from 0.
+
+    Example: the pairs `0-0 1-2`, no link, and `0-1`::
+
+        source_L    0 1 0
+        target_L    0 2 1
+        offsets_S1  0 2 2 3
+    """
+
+    source_L: NDArray[np.int32]
+    target_L: NDArray[np.int32]
+    offsets_S1: NDArray[np.int64]
+
+    @classmethod
+    def from_pairs(cls, sentences: Iterable[Iterable[tuple[int, int]]]) -> Links:
+        """Collects the (source, target) links of each sentence pair, in any order, repeated ones once."""
+        rows = [sorted(set(links)) for links in sentences]
+        offsets_S1 = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in rows], out=offsets_S1[1:])
+        flat_L2 = np.array([link for row in rows for link in row], dtype=np.int32).reshape(-1, 2)
+        return cls(np.ascontiguousarray(flat_L2[:, 0]), np.ascontiguousarray(flat_L2[:, 1]), offsets_S1)
+
+    def __len__(self) -> int:
+        """The number of sentence pairs S."""
+        return len(self.offsets_S1) - 1
+
+    def sentence(self, s: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Source and target positions of the links of sentence pair s."""
+        start, end = self.offsets_S1[s], self.offsets_S1[s + 1]
+        return self.source_L[start:end], self.target_L[start:end]
+
+    def pairs(self, s: int) -> list[tuple[int, int]]:
+        """The links of sentence pair s as a list of (source, target)."""
+        source_l, target_l = self.sentence(s)
+        return list(zip(source_l.tolist(), target_l.tolist(), strict=True))
+
+    def transposed(self) -> Links:
+        """The same links with source and target exchanged, sorted anew."""
+        sentence_L = np.repeat(np.arange(len(self)), np.diff(self.offsets_S1))
+        order_L = np.lexsort((self.source_L, self.target_L, sentence_L))
+        return Links(self.target_L[order_L], self.source_L[order_L], self.offsets_S1)
+
+
+def read_links(
+    path: str | Path,
+    source_lengths_S: Sequence[int] | NDArray[np.int64],
+    target_lengths_S: Sequence[int] | NDArray[np.int64],
+    *,
+    reverse: bool = False,
+) -> Links:
+    """Reads a Pharaoh file: one line a sentence pair, `i-j` links of positions counted from 0, source first.
+
+    Example: with source `das Haus ist klein` and target `the house is small`, the line `0-0 1-1 2-2 3-3`.
+
+    Args:
+        path: plain or gzip; a repeated link counts once, an empty line means no links.
+        source_lengths_S: words of each source sentence.
+        target_lengths_S: words of each target sentence.
+        reverse: the file writes the target position first.
+
+    Raises:
+        InputError: a malformed link, a link outside its sentence (both with the line), or a wrong number of lines.
+    """
+    expected = matched_lengths(source_lengths_S, target_lengths_S)
+    sentences: list[list[tuple[int, int]]] = []
+    for number, line in enumerate(iterate_lines(path), start=1):
+        if number > expected:
+            break
+        links = [(int(i), int(j)) for i, j in parse_links(line, _LINK, path, number)]
+        if reverse:
+            links = [(i, j) for j, i in links]
+        check_inside(links, int(source_lengths_S[number - 1]), int(target_lengths_S[number - 1]), path, number)
+        sentences.append(links)
+    check_line_count(path, len(sentences), expected)
+    return Links.from_pairs(sentences)
+
+
+def write_links(path: str | Path, links: Links) -> None:
+    """Writes a Pharaoh file, `i-j` with the source first, one line a sentence pair; see `read_links`."""
+    write_lines(path, (" ".join(f"{i}-{j}" for i, j in links.pairs(s)) for s in range(len(links))))
+
+
+def parse_links(line: str, form: re.Pattern[str], path: str | Path, number: int) -> Iterator[tuple[str, ...]]:
+    """Splits a line of links at blanks and yields the groups of each.
+
+    Raises:
+        InputError: a link is not of the given form, with file and line.
+    """
+    for text in line.split(" "):
+        if not text:
+            continue
+        match = form.fullmatch(text)
+        if match is None:
+            raise InputError(
+                "malformed link",
+                file=path,
+                line=number,
+                seen=text,
+                expected="links like 3-4 with blanks between, counted from 0",
+                remedy="check that this is an alignment file and was not cut off",
+            )
+        yield match.groups()
+
+
+def check_inside(links: Iterable[tuple[int, int]], source: int, target: int, path: str | Path, number: int) -> None:
+    """Refuses links outside a sentence pair of `source` and `target` words.
+
+    Raises:
+        InputError: the first such link, with file and line.
+    """
+    for i, j in links:
+        if not (0 <= i < source and 0 <= j < target):
+            raise InputError(
+                "link outside its sentence pair",
+                file=path,
+                line=number,
+                seen=f"source position {i}, target position {j} (counted from 0)",
+                expected=f"source position below {source}, target position below {target}",
+                remedy=REMEDY,
+            )
+
+
+def check_line_count(path: str | Path, seen: int, expected: int) -> None:
+    """Refuses a file of links with fewer or more lines than there are sentence pairs.
+
+    Raises:
+        InputError: the counts differ; the longer file is counted to its end.
+    """
+    lines = sum(1 for _ in iterate_lines(path))
+    if lines != expected or seen != expected:
+        raise InputError(
+            "wrong number of lines",
+            file=path,
+            seen=f"{lines} lines",
+            expected=f"{expected} lines, one a sentence pair",
+            remedy=REMEDY,
+        )
+
+
+def matched_lengths(
+    source_lengths_S: Sequence[int] | NDArray[np.int64], target_lengths_S: Sequence[int] | NDArray[np.int64]
+) -> int:
+    """The number of sentence pairs two lists of lengths agree on.
+
+    Raises:
+        InputError: they differ.
+    """
+    if len(source_lengths_S) != len(target_lengths_S):
+        raise InputError(
+            "source and target differ in number of sentences",
+            seen=f"{len(source_lengths_S)} source and {len(target_lengths_S)} target sentences",
+            expected="as many of one as of the other",
+        )
+    return len(source_lengths_S)
