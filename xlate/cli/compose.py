@@ -78,8 +78,6 @@ def _in_our_words(error: HydraException, command: str) -> InputError:
 
 def _keys_of(command: str) -> list[str]:
     from hydra import compose, initialize_config_dir
-    from hydra.core.global_hydra import GlobalHydra
 
-    GlobalHydra.instance().clear()
     with initialize_config_dir(version_base="1.3", config_dir=str(conf_folder())):
         return known_keys(compose(config_name=command))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from pathlib import Path
 from typing import Any, TypeVar, cast, get_origin, get_type_hints
 
 from omegaconf import DictConfig, OmegaConf
@@ -17,6 +18,8 @@ from omegaconf.errors import (
 from xlate.errors import InputError
 
 T = TypeVar("T")
+
+OmegaConf.register_new_resolver("basename", lambda path: Path(path).name, replace=True)
 
 
 def typed(config: DictConfig, schema: type[T]) -> T:

@@ -1,0 +1,71 @@
+"""The rooms stand in one order, and a room imports only from rooms before it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import xlate
+
+PACKAGE = Path(xlate.__file__).parent
+ROOMS = [
+    "kernels", "text", "metrics", "align", "lm", "phrases", "features", "candidates", "formats", "scoring",
+    "losses", "updates", "decode", "train", "report", "config", "recipes", "cli",
+]  # fmt: skip
+FOUNDATION = {"errors", "progress"}
+WITHOUT_TORCH = {"kernels", "text", "metrics", "align", "lm", "phrases", "features"}
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Every absolute module name a file imports, anywhere in it."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return names
+
+
+def room_of(path: Path) -> str | None:
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] if len(parts) > 1 else None
+
+
+def test_every_folder_is_a_known_room() -> None:
+    folders = {p.name for p in PACKAGE.iterdir() if p.is_dir() and (p / "__init__.py").exists()}
+    assert folders <= set(ROOMS), folders - set(ROOMS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_room_imports_only_from_rooms_before_it(path: Path) -> None:
+    room = room_of(path)
+    if room is None:
+        return
+    for name in imported_modules(path):
+        parts = name.split(".")
+        if parts[0] != "xlate" or len(parts) < 2 or parts[1] == room or parts[1] not in ROOMS:
+            continue
+        assert ROOMS.index(parts[1]) < ROOMS.index(room), f"{path.name} in {room} imports {name}"
+        assert {room, parts[1]} != {"train", "decode"}, f"{path.name}: train and decode must not know each other"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_libraries_stay_in_their_rooms(path: Path) -> None:
+    room = room_of(path)
+    heads = {name.split(".")[0] for name in imported_modules(path)}
+    if room != "kernels":
+        assert not heads & {"numba", "triton"}, f"{path} imports a compiler outside kernels/"
+    if room not in ("config", "cli"):
+        assert not heads & {"hydra", "omegaconf"}, f"{path} knows Hydra outside config/ and cli/"
+    if room in WITHOUT_TORCH:
+        assert "torch" not in heads, f"{path} imports torch in a room that runs without it"
+
+
+def test_no_catch_all_names() -> None:
+    banned = {"utils", "helpers", "common", "misc", "util"}
+    assert not [p for p in PACKAGE.rglob("*") if p.stem in banned]

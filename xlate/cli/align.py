@@ -1,0 +1,20 @@
+"""xlate align source=S target=T out=LINKS: word alignment of two tokenised files."""
+
+from __future__ import annotations
+
+from xlate.config.schema import AlignCommandConfig
+
+CONFIG = AlignCommandConfig
+
+
+def run(config: AlignCommandConfig) -> None:
+    """Aligns two files line by line and writes Pharaoh links; a pair with an empty side gets an empty line."""
+    from xlate.align.aligner import align
+    from xlate.align.links import write_links
+    from xlate.text.parallel import read_parallel
+
+    pair = read_parallel(config.source, config.target)
+    source = [line.split() for line in pair.source]
+    target = [line.split() for line in pair.target]
+    links = align(source, target, method=config.method, symmetrization=config.symmetrization, seed=config.seed)
+    write_links(config.out, links)

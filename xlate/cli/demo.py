@@ -1,0 +1,14 @@
+"""xlate demo: the whole path on the built-in corpus."""
+
+from __future__ import annotations
+
+from xlate.config.schema import DemoConfig
+
+CONFIG = DemoConfig
+
+
+def run(config: DemoConfig) -> None:
+    """Prepares, trains four systems, translates the test set, and prints what came out."""
+    from xlate.recipes.demo import demo
+
+    demo(config)

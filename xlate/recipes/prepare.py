@@ -1,0 +1,131 @@
+"""xlate prepare: corpus → tokens → links → language model → phrase pairs → blocks with their counts."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from xlate.align.aligner import align
+from xlate.align.lexical import lexical_table
+from xlate.align.links import Links, read_links, write_links
+from xlate.config.schema import AlignConfig, LmConfig, PhrasesConfig, PrepareConfig
+from xlate.lm.arpa import write_arpa
+from xlate.lm.kneser_ney import estimate
+from xlate.lm.model import NgramModel
+from xlate.phrases.blocks import BlockSet
+from xlate.phrases.extract import extract_phrases
+from xlate.phrases.matching import match_blocks
+from xlate.phrases.table import PhraseTable, score_phrases
+from xlate.recipes.corpus_stage import build_corpus, corpus_identity, resolve_files, write_demo_corpus
+from xlate.recipes.stages import Stage, file_hash, run_stage
+from xlate.recipes.work import WorkDirectory
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import read_lines
+
+log = logging.getLogger(__name__)
+
+
+def prepare(config: PrepareConfig) -> WorkDirectory:
+    """Prepares a work directory; stages that would come out the same are not run again.
+
+    Raises:
+        InputError: any of the corpus files cannot be used.
+    """
+    path = Path(config.work)
+    work = WorkDirectory(path)
+    path.mkdir(parents=True, exist_ok=True)
+    write_demo_corpus(config.data, path)
+    files = resolve_files(config.data, path)
+    corpus = run_stage(
+        path,
+        "corpus",
+        corpus_identity(config.data, files),
+        lambda folder: build_corpus(config.data, files, folder),
+    )
+    _warn_unused_splits(work)
+    links = run_stage(path, "align", _align_identity(config, corpus), lambda folder: _align(config, work, folder))
+    run_stage(path, "lm", _of(config.lm, corpus), lambda folder: _lm(config.lm, work, folder))
+    phrases = run_stage(
+        path,
+        "phrases",
+        {"max_length": config.phrases.max_length, "min_count": config.phrases.min_count, "on": [links.identity]},
+        lambda folder: _phrases(config.phrases, work, folder),
+    )
+    run_stage(path, "blocks", _of(config.phrases, phrases), lambda folder: _blocks(config.phrases, work, folder))
+    return WorkDirectory(path).check()
+
+
+def _of(settings: LmConfig | PhrasesConfig, *parents: Stage) -> dict[str, Any]:
+    return {"settings": dict(vars(settings)), "on": [parent.identity for parent in parents], "version": 1}
+
+
+def _align_identity(config: PrepareConfig, corpus: Stage) -> dict[str, Any]:
+    given = file_hash(config.align.links) if config.align.links else None
+    return {
+        "method": config.align.method,
+        "symmetrization": config.align.symmetrization,
+        "links": given,
+        "seed": config.seed,
+        "on": [corpus.identity],
+    }
+
+
+def _align(config: PrepareConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
+    source, target = work.training_tokens("source"), work.training_tokens("target")
+    links = _given_links(config.align, source, target) or align(
+        source, target, method=config.align.method, symmetrization=config.align.symmetrization, seed=config.seed
+    )
+    write_links(folder / "links.gz", links)
+    return {"links": len(links.source_L), "links_per_pair": len(links.source_L) / max(1, len(source))}
+
+
+def _given_links(config: AlignConfig, source: list[list[str]], target: list[list[str]]) -> Links | None:
+    if config.links is None:
+        return None
+    return read_links(config.links, [len(s) for s in source], [len(t) for t in target])
+
+
+def _lm(config: LmConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
+    sentences = work.training_text("target")
+    extra = work.path / "corpus" / "lm.target.gz"
+    if extra.exists():
+        more = EncodedText.encode([line.split() for line in read_lines(extra)], work.target_vocabulary)
+        sentences = EncodedText.from_ids([*_rows(sentences), *_rows(more)])
+    arpa = estimate(sentences, work.target_vocabulary, config.order)
+    write_arpa(folder / "lm.arpa.gz", arpa)
+    NgramModel.from_arpa(arpa).save(folder / "model")
+    return {"order": config.order, "ngrams": sum(arpa.counts)}
+
+
+def _rows(text: EncodedText) -> list[Any]:
+    return [text[s] for s in range(len(text))]
+
+
+def _phrases(config: PhrasesConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
+    source, target = work.training_text("source"), work.training_text("target")
+    links = read_links(
+        work.path / "align" / "links.gz",
+        (source.offsets_S1[1:] - source.offsets_S1[:-1]).tolist(),
+        (target.offsets_S1[1:] - target.offsets_S1[:-1]).tolist(),
+    )
+    counts = extract_phrases(source, target, links, max_length=config.max_length)
+    table = score_phrases(counts, lexical_table(source, target, links))
+    table.save(folder / "table")
+    return {"pairs": len(table.source_B), "source_phrases": len(table.source_phrases)}
+
+
+def _blocks(config: PhrasesConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
+    table = PhraseTable.load(work.path / "phrases" / "table")
+    source, target = work.training_text("source"), work.training_text("target")
+    matches = match_blocks(table, source, target)
+    matches.save(folder / "matches")
+    blocks = BlockSet.count(table, matches, heldout_every=config.heldout_every, lexical_floor=config.lexical_floor)
+    blocks.save(folder / "set")
+    return {"matches": len(matches.block_M)}
+
+
+def _warn_unused_splits(work: WorkDirectory) -> None:
+    for split in ("dev", "test"):
+        if not work.has_split(split):
+            log.info("no %s set given", split)

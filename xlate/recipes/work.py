@@ -1,0 +1,129 @@
+"""A prepared work directory, and what is loaded from it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from xlate.lm.model import NgramModel
+from xlate.phrases.blocks import BlockSet
+from xlate.recipes.stages import read_stage
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import read_lines
+from xlate.text.tokens import Preprocessor
+from xlate.text.truecase import Truecaser
+from xlate.text.vocabulary import Vocabulary
+
+STAGES = ("corpus", "align", "lm", "phrases", "blocks")
+
+
+@dataclass(frozen=True)
+class WorkDirectory:
+    """The folder `xlate prepare` made; everything is loaded when first asked for.
+
+    Raises:
+        InputError: (on any access) a stage is missing or was made by another version.
+    """
+
+    path: Path
+
+    def check(self) -> WorkDirectory:
+        """Returns itself when every stage is there; raises InputError naming the first that is not."""
+        for name in STAGES:
+            read_stage(self.path, name)
+        return self
+
+    @cached_property
+    def identity(self) -> str:
+        """The identity of the last stage, which stands on all others."""
+        return read_stage(self.path, "blocks").identity
+
+    @cached_property
+    def preprocessing(self) -> dict[str, Any]:
+        """Languages, tokenisation and casing."""
+        text = (self.path / "corpus" / "preprocessing.json").read_text(encoding="utf-8")
+        settings: dict[str, Any] = json.loads(text)
+        return settings
+
+    @cached_property
+    def source_vocabulary(self) -> Vocabulary:
+        """The source words of the training text."""
+        return Vocabulary.load(self.path / "corpus" / "vocabulary.source")
+
+    @cached_property
+    def target_vocabulary(self) -> Vocabulary:
+        """The target words of the training text."""
+        return Vocabulary.load(self.path / "corpus" / "vocabulary.target")
+
+    @cached_property
+    def lm(self) -> NgramModel:
+        """The language model of the target."""
+        return NgramModel.load(self.path / "lm" / "model")
+
+    @cached_property
+    def blocks(self) -> BlockSet:
+        """The block set with its counts."""
+        return BlockSet.load(self.path / "blocks" / "set")
+
+    def training_tokens(self, side: str) -> list[list[str]]:
+        """The tokenised training sentences of `source` or `target`."""
+        return [line.split(" ") for line in read_lines(self.path / "corpus" / f"train.{side}.gz")]
+
+    def training_text(self, side: str) -> EncodedText:
+        """The numbered training sentences of `source` or `target`."""
+        vocabulary = self.source_vocabulary if side == "source" else self.target_vocabulary
+        return EncodedText.encode(self.training_tokens(side), vocabulary)
+
+    def has_split(self, split: str) -> bool:
+        """Whether there is a `dev` or `test` source."""
+        return (self.path / "corpus" / f"{split}.source.gz").exists()
+
+    def source_lines(self, split: str) -> list[str]:
+        """The raw source lines of `dev` or `test`."""
+        return read_lines(self.path / "corpus" / f"{split}.source.gz")
+
+    def references(self, split: str) -> list[list[str]]:
+        """The raw references of `dev` or `test`, one list a reference."""
+        paths = sorted((self.path / "corpus").glob(f"{split}.reference.*.gz"))
+        return [read_lines(path) for path in paths]
+
+    def source_tokens(self, line: str) -> list[str]:
+        """Tokenises and cases one source line as the training text was."""
+        return self._cased(self._preprocessor("source").tokens(line), self._source_caser)
+
+    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
+        """One output line: sentence case restored and, when asked, detokenised."""
+        if self.preprocessing["case"] == "true" and self._target_caser is not None:
+            tokens = self._target_caser.restore(tokens)
+        return self._preprocessor("target").text(tokens) if detokenize else " ".join(tokens)
+
+    def _preprocessor(self, side: str) -> Preprocessor:
+        return self._preprocessors[side]
+
+    @cached_property
+    def _preprocessors(self) -> dict[str, Preprocessor]:
+        settings = self.preprocessing
+        return {
+            side: Preprocessor(settings[f"{side}_language"], tokenize=settings["tokenize"])
+            for side in ("source", "target")
+        }
+
+    @cached_property
+    def _source_caser(self) -> Truecaser | None:
+        return self._load_caser("source")
+
+    @cached_property
+    def _target_caser(self) -> Truecaser | None:
+        return self._load_caser("target")
+
+    def _load_caser(self, side: str) -> Truecaser | None:
+        path = self.path / "corpus" / f"truecase.{side}"
+        return Truecaser.load(path) if path.exists() else None
+
+    def _cased(self, tokens: list[str], caser: Truecaser | None) -> list[str]:
+        if caser is not None:
+            return caser.apply(tokens)
+        return [t.lower() for t in tokens] if self.preprocessing["case"] == "lower" else tokens
