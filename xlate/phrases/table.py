@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.align.lexical import LexicalTable
 from xlate.errors import InputError
+from xlate.kernels.hashing import build_table
+from xlate.kernels.lexical import lexical_weights
+from xlate.phrases.extract import PhraseCounts
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import atomic_write, read_lines
 
@@ -95,8 +99,6 @@ class PhraseTable:
         target_rows, target_B = np.unique(self.target_B[keep_B], return_inverse=True)
         rows_B = np.flatnonzero(keep_B)
         links = ragged_rows(self.link_offsets_B1, rows_B)
-        offsets = np.zeros(len(rows_B) + 1, dtype=np.int64)
-        np.cumsum(np.diff(self.link_offsets_B1)[rows_B], out=offsets[1:])
         return PhraseTable(
             source_phrases=select_phrases(self.source_phrases, source_rows),
             target_phrases=select_phrases(self.target_phrases, target_rows),
@@ -104,7 +106,7 @@ class PhraseTable:
             target_B=target_B.astype(np.int32),
             count_B=self.count_B[rows_B],
             scores_B4=self.scores_B4[rows_B],
-            link_offsets_B1=offsets,
+            link_offsets_B1=offsets_of(np.diff(self.link_offsets_B1)[rows_B]),
             link_source_K=self.link_source_K[links],
             link_target_K=self.link_target_K[links],
             source_count_P=self.source_count_P[source_rows],
@@ -123,11 +125,102 @@ class PhraseTable:
         return arrays
 
 
+def score_phrases(counts: PhraseCounts, lexical: LexicalTable) -> PhraseTable:
+    """Relative frequencies and lexical weights of counted phrase pairs, as Moses's `score` without smoothing.
+
+    p(f|e) = N(f, e) / N(e), p(e|f) = N(f, e) / N(f). lex(e|f) is, over the words of e, the product of the mean of
+    p(e_i|f_j) over the linked f_j, or of p(e_i|NULL) (Koehn et al. 2003, section 4.4), lex(f|e) the converse.
+
+    Raises:
+        InputError: the lexical table lacks a word pair that is linked inside a phrase pair.
+    """
+    count_B = counts.count_B.astype(np.float64)
+    source_count_P = np.bincount(counts.source_B, weights=count_B, minlength=len(counts.source_phrases))
+    target_count_Q = np.bincount(counts.target_B, weights=count_B, minlength=len(counts.target_phrases))
+    scores_B4 = np.empty((len(counts), 4))
+    scores_B4[:, 0] = count_B / target_count_Q[counts.target_B]
+    scores_B4[:, 1] = _inverse_lexical_weights(counts, lexical)
+    scores_B4[:, 2] = count_B / source_count_P[counts.source_B]
+    scores_B4[:, 3] = _lexical_weights(counts, lexical)
+    if np.isnan(scores_B4).any():
+        b = int(np.flatnonzero(np.isnan(scores_B4).any(axis=1))[0])
+        raise InputError(
+            "the lexical table lacks a linked word pair of a phrase pair",
+            seen=f"word numbers {counts.source_phrases[counts.source_B[b]]} and "
+            f"{counts.target_phrases[counts.target_B[b]]}",
+            expected="a lexical table of the same corpus and links as the phrases",
+            remedy="compute the lexical table again",
+        )
+    links = ragged_rows(counts.link_offsets_X1, counts.shape_B)
+    return PhraseTable(
+        source_phrases=counts.source_phrases,
+        target_phrases=counts.target_phrases,
+        source_B=counts.source_B,
+        target_B=counts.target_B,
+        count_B=count_B,
+        scores_B4=scores_B4,
+        link_offsets_B1=offsets_of(np.diff(counts.link_offsets_X1)[counts.shape_B]),
+        link_source_K=counts.link_source_K[links],
+        link_target_K=counts.link_target_K[links],
+        source_count_P=source_count_P.astype(np.float64),
+        target_count_Q=target_count_Q.astype(np.float64),
+    )
+
+
+def _lexical_weights(counts: PhraseCounts, lexical: LexicalTable) -> NDArray[np.float64]:
+    """lex(e|f), shape (B,)."""
+    return lexical_weights(
+        counts.source_phrases.ids_T,
+        counts.source_phrases.offsets_S1,
+        counts.target_phrases.ids_T,
+        counts.target_phrases.offsets_S1,
+        counts.source_B,
+        counts.target_B,
+        counts.shape_B,
+        counts.link_offsets_X1,
+        counts.link_source_K,
+        counts.link_target_K,
+        build_table(_keys(lexical.source_K, lexical.target_K)),
+        lexical.target_given_source_K,
+    )
+
+
+def _inverse_lexical_weights(counts: PhraseCounts, lexical: LexicalTable) -> NDArray[np.float64]:
+    """lex(f|e), shape (B,)."""
+    return lexical_weights(
+        counts.target_phrases.ids_T,
+        counts.target_phrases.offsets_S1,
+        counts.source_phrases.ids_T,
+        counts.source_phrases.offsets_S1,
+        counts.target_B,
+        counts.source_B,
+        counts.inverse_shape_B,
+        counts.link_offsets_X1,
+        counts.link_target_K,
+        counts.link_source_K,
+        build_table(_keys(lexical.target_K, lexical.source_K)),
+        lexical.source_given_target_K,
+    )
+
+
+def _keys(given_K: NDArray[np.int32], word_K: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Hash keys of word pairs; the numbers are raised by one so that NULL is 0."""
+    return ((given_K.astype(np.int64) + 1).astype(np.uint64) << np.uint64(32)) | (word_K.astype(np.int64) + 1).astype(
+        np.uint64
+    )
+
+
 def select_phrases(phrases: EncodedText, rows_R: NDArray[np.integer[Any]]) -> EncodedText:
     """The phrases of the given rows, in that order."""
-    offsets_R1 = np.zeros(len(rows_R) + 1, dtype=np.int64)
-    np.cumsum(np.diff(phrases.offsets_S1)[rows_R], out=offsets_R1[1:])
-    return EncodedText(phrases.ids_T[ragged_rows(phrases.offsets_S1, rows_R)], offsets_R1)
+    places = ragged_rows(phrases.offsets_S1, rows_R)
+    return EncodedText(phrases.ids_T[places], offsets_of(np.diff(phrases.offsets_S1)[rows_R]))
+
+
+def offsets_of(lengths_R: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Where each of R rows begins in a flat array, and the end of the last; shape (R + 1,)."""
+    offsets_R1 = np.zeros(len(lengths_R) + 1, dtype=np.int64)
+    np.cumsum(lengths_R, out=offsets_R1[1:])
+    return offsets_R1
 
 
 def ragged_rows(offsets_S1: NDArray[np.int64], rows_R: NDArray[np.integer[Any]]) -> NDArray[np.int64]:

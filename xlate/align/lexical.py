@@ -1,0 +1,100 @@
+"""Lexical translation probabilities from word alignment links, as in Moses's lex.f2e and lex.e2f."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.align.links import Links
+from xlate.errors import InputError
+from xlate.text.encoded import EncodedText
+
+NULL = -1
+
+
+@dataclass(frozen=True)
+class LexicalTable:
+    """K linked word pairs, sorted by (source_K, target_K); the number -1 is NULL, the partner of unaligned words.
+
+    `target_given_source_K` is p(t|s) (Moses: lex.f2e) and `source_given_target_K` is p(s|t) (lex.e2f), plain
+    probabilities. For each s the p(t|s) sum to 1, for each t the p(s|t).
+    """
+
+    source_K: NDArray[np.int32]
+    target_K: NDArray[np.int32]
+    count_K: NDArray[np.int64]
+    target_given_source_K: NDArray[np.float64]
+    source_given_target_K: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        """The number of distinct word pairs K."""
+        return len(self.source_K)
+
+    def row(self, source: int, target: int) -> int:
+        """The row of a word pair, -1 when it was never linked; pass `NULL` for the empty word."""
+        key = (np.int64(source) + 1 << 32) | (np.int64(target) + 1)
+        keys_K = (self.source_K.astype(np.int64) + 1 << 32) | (self.target_K.astype(np.int64) + 1)
+        found = int(np.searchsorted(keys_K, key))
+        return found if found < len(keys_K) and keys_K[found] == key else -1
+
+
+def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, decimals: int | None = 7) -> LexicalTable:
+    """Relative frequencies of linked words; a word without links is linked to NULL (Koehn et al. 2003, section 4.4).
+
+    Args:
+        decimals: round the probabilities so, but never to 0. Moses computes its phrase scores from lexical tables it
+            wrote with 7 decimals, which changes weights of rare words by up to a few thousandths of their value; None
+            keeps them exact.
+
+    Raises:
+        InputError: the three differ in number of sentences.
+    """
+    if not len(source) == len(target) == len(links):
+        raise InputError(
+            "source, target and links differ in number of sentences",
+            seen=f"{len(source)} source sentences, {len(target)} target sentences, {len(links)} lines of links",
+            expected="three equal numbers",
+            remedy="align the same two files again",
+        )
+    per_sentence = np.diff(links.offsets_S1)
+    source_place_L = links.source_L.astype(np.int64) + np.repeat(source.offsets_S1[:-1], per_sentence)
+    target_place_L = links.target_L.astype(np.int64) + np.repeat(target.offsets_S1[:-1], per_sentence)
+    lone_source = _unaligned(source, source_place_L)
+    lone_target = _unaligned(target, target_place_L)
+    source_words = [source.ids_T[source_place_L], lone_source, np.full(len(lone_target), NULL)]
+    target_words = [target.ids_T[target_place_L], np.full(len(lone_source), NULL), lone_target]
+    return _relative_frequencies(
+        np.concatenate(source_words).astype(np.int64), np.concatenate(target_words).astype(np.int64), decimals
+    )
+
+
+def _unaligned(text: EncodedText, place_L: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The words at places (in `ids_T`) that no link names."""
+    alone_T = np.ones(len(text.ids_T), dtype=np.bool_)
+    alone_T[place_L] = False
+    return text.ids_T[alone_T]
+
+
+def _relative_frequencies(
+    source_W: NDArray[np.int64], target_W: NDArray[np.int64], decimals: int | None
+) -> LexicalTable:
+    keys_K, count_K = np.unique((source_W + 1 << 32) | (target_W + 1), return_counts=True)
+    source_K, target_K = (keys_K >> 32) - 1, (keys_K & 0xFFFFFFFF) - 1
+    source_total = np.bincount(source_K + 1, weights=count_K)
+    target_total = np.bincount(target_K + 1, weights=count_K)
+    return LexicalTable(
+        source_K.astype(np.int32),
+        target_K.astype(np.int32),
+        count_K.astype(np.int64),
+        _rounded(count_K / source_total[source_K + 1], decimals),
+        _rounded(count_K / target_total[target_K + 1], decimals),
+    )
+
+
+def _rounded(probability_K: NDArray[np.float64], decimals: int | None) -> NDArray[np.float64]:
+    if decimals is None:
+        return probability_K
+    rounded_K = np.round(probability_K, decimals)
+    return np.where(rounded_K > 0, rounded_K, probability_K)

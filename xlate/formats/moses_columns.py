@@ -1,0 +1,244 @@
+"""The columns of a Moses phrase table while its lines are read; see `moses_table`."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.formats.bars import unescape_bars
+from xlate.phrases.extract import number_phrases
+from xlate.phrases.table import PhraseTable, offsets_of, ragged_rows
+from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import Vocabulary
+
+BAR = " ||| "
+OLD_PENALTY = 2.718
+FORM = "source ||| target ||| p(f|e) lex(f|e) p(e|f) lex(e|f) ||| links ||| N(e) N(f) N(f,e) ||| |||"
+
+
+def _ints() -> array[int]:
+    return array("q")
+
+
+def _floats() -> array[float]:
+    return array("d")
+
+
+@dataclass
+class Phrases:
+    """The distinct phrases of one side in the order they came; words are numbered as they came, too."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    words: dict[str, int] = field(default_factory=dict)
+    ids: array[int] = field(default_factory=_ints)
+    lengths: array[int] = field(default_factory=_ints)
+    lines: array[int] = field(default_factory=_ints)
+
+    def row(self, phrase: str, line: int) -> int:
+        """The row of a phrase, -1 when it is empty or holds an empty word or a field's bars."""
+        row = self.rows.get(phrase)
+        if row is not None:
+            return row
+        words = phrase.split(" ")
+        if "" in words or "|||" in phrase:
+            return -1
+        self.rows[phrase] = row = len(self.rows)
+        self.ids.extend([self.words.setdefault(word, len(self.words)) for word in words])
+        self.lengths.append(len(words))
+        self.lines.append(line)
+        return row
+
+    def vocabulary(self, unescape: bool) -> Vocabulary:
+        """The words of these phrases, those of most phrases first."""
+        counts = np.bincount(_array(self.ids), minlength=len(self.words)).tolist()
+        words = sorted(self.words, key=lambda word: (-counts[self.words[word]], word))
+        return Vocabulary(dict.fromkeys(unescape_bars(word) if unescape else word for word in words))
+
+    def encode(self, vocabulary: Vocabulary, unescape: bool, path: Path) -> tuple[EncodedText, NDArray[np.int32]]:
+        """The distinct phrases as a table holds them, and the row there of each row here.
+
+        Raises:
+            InputError: the vocabulary lacks a word, with the first line that holds it.
+        """
+        words = [unescape_bars(word) if unescape else word for word in self.words]
+        offsets_S1 = offsets_of(_array(self.lengths))
+        missing = [number for number, word in enumerate(words) if word not in vocabulary]
+        if missing:
+            place = int(np.flatnonzero(_array(self.ids) == missing[0])[0])
+            raise InputError(
+                "a word that the vocabulary lacks",
+                file=path,
+                line=self.lines[int(np.searchsorted(offsets_S1, place, side="right")) - 1],
+                seen=words[missing[0]],
+                expected="a phrase table of the same corpus as the vocabulary",
+                remedy="read the table without giving a vocabulary",
+            )
+        return number_phrases(EncodedText(vocabulary.ids(words)[_array(self.ids)], offsets_S1))
+
+
+@dataclass
+class Columns:
+    """What the lines of one phrase table hold, column by column; row = line number - 1."""
+
+    path: Path
+    sources: Phrases = field(default_factory=Phrases)
+    targets: Phrases = field(default_factory=Phrases)
+    source: array[int] = field(default_factory=_ints)
+    target: array[int] = field(default_factory=_ints)
+    scores: array[float] = field(default_factory=_floats)
+    counts: array[float] = field(default_factory=_floats)
+    shape: array[int] = field(default_factory=_ints)
+    shapes: dict[str, int] = field(default_factory=dict)
+    links: list[list[tuple[int, int]]] = field(default_factory=list)
+
+    def add(self, line: str, number: int) -> None:
+        """Takes one line apart.
+
+        Raises:
+            InputError: it has not the form of a phrase pair.
+        """
+        parts = line.rstrip(" ").removesuffix(" |||").removesuffix(" |||").split(BAR)
+        if not 3 <= len(parts) <= 7:
+            raise self.error("wrong number of fields", number, line, FORM)
+        source, target = self.sources.row(parts[0], number), self.targets.row(parts[1], number)
+        if source < 0 or target < 0:
+            raise self.error("an empty phrase, or one with two blanks in a row", number, line, FORM)
+        self.source.append(source)
+        self.target.append(target)
+        self.add_scores(parts[2], number)
+        links = parts[3] if len(parts) > 3 else ""
+        shape = self.shapes.get(links)
+        self.shape.append(self.add_shape(links, number) if shape is None else shape)
+        self.add_counts(parts[4] if len(parts) > 4 else "", number)
+
+    def add_scores(self, text: str, number: int) -> None:
+        """Takes the four scores; a fifth must be the constant of old tables."""
+        values = self.numbers(text, number)
+        if len(values) == 5 and values[4] == OLD_PENALTY:
+            values.pop()
+        if len(values) != 4:
+            raise self.error("wrong number of scores", number, text, "four: p(f|e) lex(f|e) p(e|f) lex(e|f)")
+        self.scores.extend(values)
+
+    def add_counts(self, text: str, number: int) -> None:
+        """Takes N(e), N(f) and N(f,e), or the first two, or none; what is missing becomes NaN."""
+        values = self.numbers(text, number)
+        if len(values) not in (0, 2, 3):
+            raise self.error("wrong number of counts", number, text, "none, or N(e) N(f), or N(e) N(f) N(f,e)")
+        self.counts.extend(values + [np.nan] * (3 - len(values)))
+
+    def numbers(self, text: str, number: int) -> list[float]:
+        """The numbers of a field."""
+        try:
+            return list(map(float, text.split()))
+        except ValueError as error:
+            raise self.error("not numbers", number, text, "numbers with blanks between") from error
+
+    def add_shape(self, text: str, number: int) -> int:
+        """Takes a list of links that has not come before."""
+        links = []
+        for link in text.split():
+            source, bar, target = link.partition("-")
+            if not (bar and source.isascii() and source.isdigit() and target.isascii() and target.isdigit()):
+                raise self.error("malformed link", number, text, "links like 0-1, source first, counted from 0")
+            links.append((min(int(source), 1 << 15), min(int(target), 1 << 15)))
+        self.shapes[text] = len(self.links)
+        self.links.append(links)
+        return len(self.links) - 1
+
+    def error(self, message: str, number: int, seen: object, expected: str) -> InputError:
+        """What is wrong with a line."""
+        remedy = "check that this is a Moses phrase table with all its fields"
+        return InputError(message, file=self.path, line=number, seen=seen, expected=expected, remedy=remedy)
+
+    def table(self, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary, unescape: bool) -> PhraseTable:
+        """The table of all lines.
+
+        Raises:
+            InputError: see `moses_table.read_phrase_table`.
+        """
+        scores_B4, counts_B3 = _array(self.scores).reshape(-1, 4), _array(self.counts).reshape(-1, 3)
+        self.check_numbers(scores_B4, counts_B3)
+        self.check_links()
+        sources, row_P = self.sources.encode(source_vocabulary, unescape, self.path)
+        targets, row_Q = self.targets.encode(target_vocabulary, unescape, self.path)
+        source_B, target_B = row_P[_array(self.source)], row_Q[_array(self.target)]
+        order = np.lexsort((target_B, source_B))
+        self.check_distinct(source_B[order], target_B[order], order)
+        counts_B3 = _filled(counts_B3, scores_B4, source_B, target_B)[order]
+        source_B, target_B = source_B[order], target_B[order]
+        offsets_X1 = offsets_of(np.array([len(links) for links in self.links], dtype=np.int64))
+        links_K2 = np.array([link for links in self.links for link in links], dtype=np.int16).reshape(-1, 2)
+        shape_B = _array(self.shape)[order]
+        places_K = ragged_rows(offsets_X1, shape_B)
+        source_count_P, target_count_Q = np.zeros(len(sources)), np.zeros(len(targets))
+        source_count_P[source_B], target_count_Q[target_B] = counts_B3[:, 1], counts_B3[:, 0]
+        return PhraseTable(
+            source_phrases=sources,
+            target_phrases=targets,
+            source_B=source_B,
+            target_B=target_B,
+            count_B=np.ascontiguousarray(counts_B3[:, 2]),
+            scores_B4=scores_B4[order],
+            link_offsets_B1=offsets_of(np.diff(offsets_X1)[shape_B]),
+            link_source_K=links_K2[places_K, 0],
+            link_target_K=links_K2[places_K, 1],
+            source_count_P=source_count_P,
+            target_count_Q=target_count_Q,
+        )
+
+    def check_numbers(self, scores_B4: NDArray[np.float64], counts_B3: NDArray[np.float64]) -> None:
+        """Refuses scores and counts that are negative, infinite or not a number; NaN counts are missing ones."""
+        bad = ~((scores_B4 >= 0) & (scores_B4 < np.inf)).all(axis=1)
+        bad |= (np.nan_to_num(counts_B3, posinf=-1.0) < 0).any(axis=1)
+        if bad.any():
+            b = int(np.argmax(bad))
+            seen = " ".join(f"{value:g}" for value in (*scores_B4[b], *counts_B3[b]))
+            raise self.error("a score or count out of range", b + 1, seen, "finite numbers of 0 or above")
+
+    def check_links(self) -> None:
+        """Refuses links outside their phrases."""
+        last_X2 = np.array([np.max(links, axis=0) if links else (-1, -1) for links in self.links]).reshape(-1, 2)
+        last_B2 = last_X2[_array(self.shape)]
+        source_length = _array(self.sources.lengths)[_array(self.source)]
+        target_length = _array(self.targets.lengths)[_array(self.target)]
+        bad = (last_B2[:, 0] >= source_length) | (last_B2[:, 1] >= target_length)
+        if bad.any():
+            b = int(np.argmax(bad))
+            words = f"links within {source_length[b]} source and {target_length[b]} target words"
+            raise self.error("a link outside its phrases", b + 1, self.links[self.shape[b]], words)
+
+    def check_distinct(
+        self, source_B: NDArray[np.int32], target_B: NDArray[np.int32], order: NDArray[np.int64]
+    ) -> None:
+        """Refuses a phrase pair that came before; the rows are given in sorted order."""
+        twice = np.flatnonzero((source_B[1:] == source_B[:-1]) & (target_B[1:] == target_B[:-1]))
+        if len(twice):
+            line, earlier = int(order[twice[0] + 1]) + 1, int(order[twice[0]]) + 1
+            seen = f"the pair of line {earlier}"
+            raise self.error("a phrase pair for the second time", line, seen, "each phrase pair once")
+
+
+def _array(values: array[Any]) -> NDArray[Any]:
+    return np.frombuffer(values, dtype=values.typecode) if len(values) else np.zeros(0, dtype=values.typecode)
+
+
+def _filled(
+    counts_B3: NDArray[np.float64],
+    scores_B4: NDArray[np.float64],
+    source_B: NDArray[np.int32],
+    target_B: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """Missing counts put in: N(f,e) = N(f) p(e|f), or, where a line has none at all, each pair counts 1."""
+    none_B = np.isnan(counts_B3[:, 0]).astype(np.float64)
+    alone_B3 = np.stack([np.bincount(target_B, none_B)[target_B], np.bincount(source_B, none_B)[source_B], none_B], 1)
+    filled_B3 = np.where(np.isnan(counts_B3[:, :1]), alone_B3, counts_B3)
+    joint_B = filled_B3[:, 1] * scores_B4[:, 2]
+    filled_B3[:, 2] = np.where(np.isnan(filled_B3[:, 2]), joint_B, filled_B3[:, 2])
+    return filled_B3

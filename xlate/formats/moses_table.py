@@ -1,0 +1,138 @@
+"""Phrase tables in the text format of Moses.
+
+One phrase pair a line: `source ||| target ||| p(f|e) lex(f|e) p(e|f) lex(e|f) ||| links ||| N(e) N(f) N(f,e) ||| |||`
+with plain probabilities, links `i-j` counted from 0 with the source first, in the order of the target, and lines
+sorted by their bytes. The bar `|` inside a word is written `&#124;`; see `write_phrase_table`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.formats.bars import escape_bars, needs_escape
+from xlate.formats.moses_columns import BAR, Columns
+from xlate.phrases.table import PhraseTable
+from xlate.progress import track
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.vocabulary import Vocabulary
+
+CHUNK = 10_000
+_SCORES = "%.6g %.6g %.6g %.6g"
+_LINK = "%d-%d".__mod__
+
+
+class MosesTable(NamedTuple):
+    """A phrase table that was read, with the words of its two sides."""
+
+    table: PhraseTable
+    source_vocabulary: Vocabulary
+    target_vocabulary: Vocabulary
+
+
+def write_phrase_table(
+    path: str | Path,
+    table: PhraseTable,
+    source_vocabulary: Vocabulary,
+    target_vocabulary: Vocabulary,
+    *,
+    escape: bool | None = None,
+) -> None:
+    """Writes a phrase table as Moses does, sorted by bytes, gzip when the name ends in .gz.
+
+    Args:
+        escape: whether to write `|` inside words as `&#124;` (and a literal `&#124;` as `&amp;#124;`). None: when
+            any word holds a bar, so that text already escaped by Moses's tokenizer is written as it is.
+
+    Raises:
+        InputError: a word is empty, holds a blank or a line end, or holds `|||` though `escape` is False (which is
+            for factored words such as `house|NN`).
+    """
+    sources = _spell_phrases(path, table.source_phrases, source_vocabulary, escape)
+    targets = _spell_phrases(path, table.target_phrases, target_vocabulary, escape)
+    source_rank, target_rank = _byte_ranks(sources), _byte_ranks(targets)
+    order_B = np.lexsort((target_rank[table.target_B], source_rank[table.source_B]))
+    write_lines(path, track(_format(table, sources, targets, order_B), "writing phrase table", len(table)))
+
+
+def read_phrase_table(
+    path: str | Path,
+    source_vocabulary: Vocabulary | None = None,
+    target_vocabulary: Vocabulary | None = None,
+    *,
+    unescape: bool = True,
+) -> MosesTable:
+    """Reads a Moses phrase table, plain or gzip, in any line order; writing it again gives an identical file.
+
+    Links and counts may be missing: then there are no links, and counts are 1 for each pair. Scores must be four
+    numbers, 0 or above; a fifth, the constant 2.718 of old tables, is dropped.
+
+    Args:
+        source_vocabulary: number the source words by it; None makes one of the words in the file.
+        target_vocabulary: the same for the target.
+        unescape: whether `&#124;` is read as `|`; say False for text escaped by Moses's tokenizer.
+
+    Raises:
+        InputError: with the line, for an ill-formed line, a number that is none, a link outside its phrases, a
+            phrase pair that came before, or a word that a given vocabulary lacks.
+    """
+    columns = Columns(Path(path))
+    for number, line in enumerate(track(iterate_lines(path), "reading phrase table"), start=1):
+        columns.add(line, number)
+    source_vocabulary = source_vocabulary or columns.sources.vocabulary(unescape)
+    target_vocabulary = target_vocabulary or columns.targets.vocabulary(unescape)
+    table = columns.table(source_vocabulary, target_vocabulary, unescape)
+    return MosesTable(table, source_vocabulary, target_vocabulary)
+
+
+def _spell_phrases(path: str | Path, phrases: EncodedText, vocabulary: Vocabulary, escape: bool | None) -> list[str]:
+    used = np.unique(phrases.ids_T)
+    words = {number: vocabulary.word(number) for number in used.tolist()}
+    for word in words.values():
+        if not word or " " in word or "\n" in word or (escape is False and "|||" in word):
+            raise InputError(
+                "a word that a Moses table cannot hold",
+                file=path,
+                seen=repr(word),
+                expected="no empty word, blank or line end, and no ||| unless escaped",
+                remedy="tokenise the corpus, or let bars be escaped",
+            )
+    if escape or (escape is None and needs_escape(words.values())):
+        words = {number: escape_bars(word) for number, word in words.items()}
+    flat = [words[number] for number in phrases.ids_T.tolist()]
+    offsets = phrases.offsets_S1.tolist()
+    return [" ".join(flat[start:end]) for start, end in pairwise(offsets)]
+
+
+def _byte_ranks(phrases: list[str]) -> NDArray[np.int64]:
+    """Places of the phrases in the order of `LC_ALL=C sort`, where the bar behind a phrase counts as well."""
+    keys = [(phrase + BAR).encode() for phrase in phrases]
+    ranks = np.empty(len(keys), dtype=np.int64)
+    ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
+    return ranks
+
+
+def _format(table: PhraseTable, sources: list[str], targets: list[str], order_B: NDArray[np.int64]) -> Iterator[str]:
+    for first in range(0, len(order_B), CHUNK):
+        rows = order_B[first : first + CHUNK]
+        source, target = table.source_B[rows], table.target_B[rows]
+        counts = (table.target_count_Q[target], table.source_count_P[source], table.count_B[rows])
+        columns = (source, target, table.scores_B4[rows], *counts, table.link_offsets_B1[rows])
+        ends = table.link_offsets_B1[rows + 1]
+        for p, q, scores, n_e, n_f, n_fe, start, end in zip(*(c.tolist() for c in (*columns, ends)), strict=True):
+            links = zip(table.link_source_K[start:end].tolist(), table.link_target_K[start:end].tolist(), strict=True)
+            yield (
+                f"{sources[p]} ||| {targets[q]} ||| {_SCORES % tuple(scores)} ||| {' '.join(map(_LINK, links))} ||| "
+                f"{_count(n_e)} {_count(n_f)} {_count(n_fe)} ||| |||"
+            )
+
+
+def _count(number: float) -> str:
+    return str(int(number)) if number.is_integer() else f"{number:.6g}"

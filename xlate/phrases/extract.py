@@ -1,0 +1,156 @@
+"""Phrase extraction: the phrase pairs that are consistent with the word alignment, with counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.align.links import Links
+from xlate.errors import InputError
+from xlate.kernels import extraction
+from xlate.kernels.tally import Tally
+from xlate.kernels.trie import Trie, intern_rows, preorder, spell
+from xlate.text.encoded import EncodedText
+
+LONGEST = 255
+
+
+@dataclass(frozen=True)
+class PhraseCounts:
+    """B phrase pairs over P distinct source and Q distinct target phrases, sorted by (source_B, target_B).
+
+    Phrases are in the order of their word numbers. X distinct shapes, that is sequences of internal links in the
+    order (target, source), lie between `link_offsets_X1[x]` and `link_offsets_X1[x + 1]`. `shape_B` is the most
+    frequent shape of each pair; of equally frequent ones the one whose source positions, listed for each target word
+    in turn, come last in order. `inverse_shape_B` breaks ties with the two sides exchanged: Moses counts each
+    direction by itself, and so it can weight p(f|e) by other links than p(e|f).
+    """
+
+    source_phrases: EncodedText
+    target_phrases: EncodedText
+    source_B: NDArray[np.int32]
+    target_B: NDArray[np.int32]
+    count_B: NDArray[np.int64]
+    shape_B: NDArray[np.int32]
+    inverse_shape_B: NDArray[np.int32]
+    link_offsets_X1: NDArray[np.int64]
+    link_source_K: NDArray[np.int16]
+    link_target_K: NDArray[np.int16]
+
+    def __len__(self) -> int:
+        """The number of distinct phrase pairs B."""
+        return len(self.source_B)
+
+    def links(self, b: int) -> list[tuple[int, int]]:
+        """The most frequent internal links of pair b as (source, target) positions within its phrases."""
+        x = self.shape_B[b]
+        part = slice(self.link_offsets_X1[x], self.link_offsets_X1[x + 1])
+        return list(zip(self.link_source_K[part].tolist(), self.link_target_K[part].tolist(), strict=True))
+
+
+def extract_phrases(source: EncodedText, target: EncodedText, links: Links, max_length: int = 7) -> PhraseCounts:
+    """Counts the consistent phrase pairs of a corpus (Koehn, Och and Marcu 2003, section 3).
+
+    A source span and a target span make a phrase pair when they hold a link between them and no link leads from
+    inside one to outside the other; so unaligned words at a boundary are tried with and without, as Moses does.
+
+    Args:
+        max_length: the most words of a phrase, on each side.
+
+    Raises:
+        InputError: the three differ in number of sentences, a link is outside its sentence pair, or `max_length`
+            is not between 1 and 255.
+    """
+    _check(source, target, links, max_length)
+    by_target = links.transposed()
+    sources, targets, shapes, pairs, shaped = extraction.extract(
+        source.ids_T,
+        source.offsets_S1,
+        target.ids_T,
+        target.offsets_S1,
+        by_target.target_L,
+        by_target.source_L,
+        by_target.offsets_S1,
+        max_length,
+    )
+    count = int(pairs.size_1[0])
+    keys = pairs.keys_K[:count]
+    source_phrases, source_B = _number_phrases(sources, (keys >> np.uint64(32)).astype(np.int32))
+    target_phrases, target_B = _number_phrases(targets, keys.astype(np.uint32).astype(np.int32))
+    order = np.lexsort((target_B, source_B))
+    shape_B, inverse_shape_B, links_X = _choose_shapes(shapes, shaped, count, max_length)
+    return PhraseCounts(
+        source_phrases,
+        target_phrases,
+        source_B[order],
+        target_B[order],
+        pairs.count_K[:count][order].astype(np.int64),
+        shape_B[order],
+        inverse_shape_B[order],
+        *links_X,
+    )
+
+
+def number_phrases(phrases: EncodedText) -> tuple[EncodedText, NDArray[np.int32]]:
+    """The distinct phrases in the order of their word numbers, and the row of each one given."""
+    trie, node_S = intern_rows(phrases.ids_T, phrases.offsets_S1)
+    return _number_phrases(trie, node_S)
+
+
+def _number_phrases(trie: Trie, node_B: NDArray[np.int32]) -> tuple[EncodedText, NDArray[np.int32]]:
+    size = int(trie.size_1[0])
+    rank_N = preorder(trie.parent_N[:size], trie.word_N[:size])
+    used_N = np.zeros(size, dtype=np.bool_)
+    used_N[node_B] = True
+    node_P = np.flatnonzero(used_N)
+    node_P = node_P[np.argsort(rank_N[node_P])]
+    row_N = np.full(size, -1, dtype=np.int32)
+    row_N[node_P] = np.arange(len(node_P), dtype=np.int32)
+    return EncodedText(*spell(trie.parent_N, trie.word_N, node_P.astype(np.int32))), row_N[node_B]
+
+
+def _choose_shapes(
+    shapes: Trie, shaped: Tally, pairs: int, max_length: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int16]]]:
+    """The shape row of each pair, in both directions, and the links of the shapes (row = trie node)."""
+    size, rows = int(shapes.size_1[0]), int(shaped.size_1[0])
+    codes_K, offsets_X1 = spell(shapes.parent_N, shapes.word_N, np.arange(size, dtype=np.int32))
+    column_K, source_K = np.divmod(codes_K, max_length)
+    target_K = max_length - 1 - column_K
+    rank_N = preorder(shapes.parent_N[:size], shapes.word_N[:size])
+    shape_K = np.repeat(np.arange(size), np.diff(offsets_X1))
+    by_source = np.lexsort((target_K, source_K, shape_K))
+    inverse_K = ((max_length - 1 - source_K) * max_length + target_K)[by_source]
+    inverse, node_X = intern_rows(inverse_K, offsets_X1)
+    inverse_size = int(inverse.size_1[0])
+    inverse_rank_N = preorder(inverse.parent_N[:inverse_size], inverse.word_N[:inverse_size])[node_X]
+    keys_K, count_K = shaped.keys_K[:rows], shaped.count_K[:rows]
+    shape_B = extraction.best_shapes(keys_K, count_K, rank_N, pairs)
+    inverse_shape_B = extraction.best_shapes(keys_K, count_K, inverse_rank_N, pairs)
+    return shape_B, inverse_shape_B, (offsets_X1, source_K.astype(np.int16), target_K.astype(np.int16))
+
+
+def _check(source: EncodedText, target: EncodedText, links: Links, max_length: int) -> None:
+    if not 1 <= max_length <= LONGEST:
+        raise InputError("no usable phrase length", seen=max_length, expected=f"1 to {LONGEST} words")
+    if not len(source) == len(target) == len(links):
+        raise InputError(
+            "source, target and links differ in number of sentences",
+            seen=f"{len(source)} source sentences, {len(target)} target sentences, {len(links)} lines of links",
+            expected="three equal numbers",
+            remedy="align the same two files again",
+        )
+    sentence_L = np.repeat(np.arange(len(links)), np.diff(links.offsets_S1))
+    for positions_L, text, side in ((links.source_L, source, "source"), (links.target_L, target, "target")):
+        length_L = np.diff(text.offsets_S1)[sentence_L]
+        bad = np.flatnonzero((positions_L < 0) | (positions_L >= length_L))
+        if len(bad):
+            raise InputError(
+                f"link outside its {side} sentence",
+                line=int(sentence_L[bad[0]]) + 1,
+                seen=f"sentence pair {sentence_L[bad[0]] + 1}, {side} position {positions_L[bad[0]]}",
+                expected=f"positions below {length_L[bad[0]]}",
+                remedy="align the same two files again",
+            )
