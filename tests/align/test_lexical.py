@@ -1,0 +1,89 @@
+"""Lexical tables: by hand, sums of one, and Moses's own lex files."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xlate.align.lexical import NULL, lexical_table
+from xlate.align.links import Links, read_links
+from xlate.errors import InputError
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import read_lines
+from xlate.text.vocabulary import Vocabulary
+
+
+def text(*sentences):
+    return EncodedText.from_ids(np.array(sentence, dtype=np.int32) for sentence in sentences)
+
+
+def test_by_hand():
+    table = lexical_table(text([3, 4, 3]), text([5, 5, 6]), Links.from_pairs([[(0, 0), (0, 1), (1, 1)]]), decimals=None)
+    rows = {(s, t): k for k, (s, t) in enumerate(zip(table.source_K.tolist(), table.target_K.tolist(), strict=True))}
+    assert set(rows) == {(3, 5), (4, 5), (3, NULL), (NULL, 6)}
+    assert table.target_given_source_K[rows[3, 5]] == pytest.approx(2 / 3)
+    assert table.source_given_target_K[rows[3, 5]] == pytest.approx(2 / 3)
+    assert table.target_given_source_K[rows[3, NULL]] == pytest.approx(1 / 3)
+    assert table.source_given_target_K[rows[3, NULL]] == 1
+    assert [table.row(*pair) for pair in rows] == list(rows.values())
+    assert table.row(4, 6) == -1
+
+
+@given(st.data())
+def test_probabilities_sum_to_one(data):
+    sentences = data.draw(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=4))
+    words = st.integers(3, 6)
+    source = text(*(data.draw(st.lists(words, min_size=n, max_size=n)) for n, _ in sentences))
+    target = text(*(data.draw(st.lists(words, min_size=m, max_size=m)) for _, m in sentences))
+    grids = ([(i, j) for i in range(n) for j in range(m)] for n, m in sentences)
+    links = Links.from_pairs(data.draw(st.sets(st.sampled_from(grid))) if grid else set() for grid in grids)
+    table = lexical_table(source, target, links, decimals=None)
+    forward, backward = defaultdict(float), defaultdict(float)
+    for k in range(len(table)):
+        forward[int(table.source_K[k])] += table.target_given_source_K[k]
+        backward[int(table.target_K[k])] += table.source_given_target_K[k]
+    assert all(total == pytest.approx(1) for total in (*forward.values(), *backward.values()))
+    assert set(forward) - {NULL} == set(source.ids_T.tolist())
+
+
+def test_rounding_never_gives_zero():
+    source, target = text([3] * 30), text([4] + [5] * 29)
+    links = Links.from_pairs([[(i, i) for i in range(30)]])
+    rare = lexical_table(source, target, links, decimals=1)
+    assert rare.target_given_source_K[rare.row(3, 4)] == pytest.approx(1 / 30)
+    assert rare.target_given_source_K[rare.row(3, 5)] == 1.0
+
+
+def test_differing_sizes_are_refused():
+    with pytest.raises(InputError, match="differ in number of sentences"):
+        lexical_table(text([3]), text([3], [4]), Links.from_pairs([[]]))
+
+
+@pytest.mark.corpus
+def test_equals_moses(shared_data):
+    folder = shared_data / "moses"
+    source, target = (
+        [[w for w in line.split(" ") if w] for line in read_lines(folder / "corpus" / f"train.tok.{side}.gz")]
+        for side in ("de", "en")
+    )
+    words_s, words_t = Vocabulary.build(source), Vocabulary.build(target)
+    lengths = [len(s) for s in source], [len(t) for t in target]
+    links = read_links(folder / "align" / "train.grow-diag-final-and.de-en.gz", *lengths)
+    table = lexical_table(EncodedText.encode(source, words_s), EncodedText.encode(target, words_t), links)
+    for name, swap, p in (
+        ("lex.f2e", True, table.target_given_source_K),
+        ("lex.e2f", False, table.source_given_target_K),
+    ):
+        ours = {
+            (words_s.word(s) if s != NULL else "NULL", words_t.word(t) if t != NULL else "NULL"): f"{p[k]:.7f}"
+            for k, (s, t) in enumerate(zip(table.source_K.tolist(), table.target_K.tolist(), strict=True))
+        }
+        theirs = {}
+        for line in read_lines(folder / "model" / f"{name}.gz"):
+            first, second, probability = line.split(" ")
+            theirs[(second, first) if swap else (first, second)] = probability
+        assert ours == theirs
