@@ -41,7 +41,7 @@ def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None],
 
     before = sys.argv
     full_error = os.environ.get("HYDRA_FULL_ERROR")
-    sys.argv = [f"xlate {command}", *arguments]
+    sys.argv = [f"xlate {command}", *arguments, f"hydra.job.name={command}"]
     # Hydra would otherwise print its own traceback and exit with status 1.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     try:

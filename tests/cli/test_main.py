@@ -1,0 +1,111 @@
+"""The command line: usage, exit statuses, messages, completion."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from xlate.cli import main as cli
+from xlate.cli.completion import candidates
+from xlate.cli.main import COMMANDS, Interrupted, main
+from xlate.errors import InputError
+
+
+def test_usage_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in COMMANDS)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("xlate ")
+
+
+def test_an_unknown_subcommand_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trian"]) == 2
+    assert "did you mean train?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["train", "loss.etta=3"], ["loss.etta", "did you mean loss.eta?"]),
+        (["train", "loss.eta=much"], ["loss.eta", "much"]),
+        (["train", "loss=perceptrn"], ["loss/perceptrn", "local_softmax"]),
+        (["train", "work=nowhere/at/all"], ["nowhere/at/all", "xlate prepare"]),
+        (["translate"], ["run is not set"]),
+        (["lm", "text=absent.txt", "out=x.arpa"], ["absent.txt", "cannot be read"]),
+        (["prepare", "data=multi30k", "data.root=null"], ["XLATE_DATA"]),
+        (["prepare", "data=demo", "data.pair=xy"], ["xy", "de-en"]),
+    ],
+)
+def test_bad_input_gives_one_message_and_status_2(
+    arguments: list[str],
+    words: list[str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("XLATE_DATA", raising=False)
+    assert main(arguments) == 2
+    seen = capsys.readouterr().err
+    assert all(word in seen for word in words), seen
+    assert "Traceback" not in seen
+    assert seen.count("xlate ") - seen.count("remedy:   xlate") <= 2
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "words"),
+    [
+        (InputError("bad", file="f", line=3), 2, "f:3: bad"),
+        (Interrupted("stopped"), 143, "stopped"),
+        (Interrupted("stopped", 130), 130, "stopped"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (OSError(errno.ENOSPC, "full"), 2, "the disk is full"),
+    ],
+)
+def test_exit_statuses(
+    raised: BaseException,
+    status: int,
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(command: str, arguments: list[str]) -> int:
+        raise raised
+
+    monkeypatch.setattr(cli, "_run", fails)
+    assert main(["train"]) == status
+    assert words in capsys.readouterr().err
+
+
+def test_a_program_error_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(command: str, arguments: list[str]) -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(cli, "_run", fails)
+    with pytest.raises(ZeroDivisionError):
+        main(["train"])
+
+
+def test_bare_words_become_the_positional_key() -> None:
+    assert cli._named(["runs/a", "plots=false", "b c"], "runs") == ["plots=false", "runs=['runs/a','b c']"]
+    assert cli._named(["x"], None) == ["x"]
+
+
+def test_cfg_job_shows_the_composed_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "--cfg", "job", "loss.eta=0.5"]) == 0
+    assert "eta: 0.5" in capsys.readouterr().out
+
+
+def test_completion_of_commands_keys_and_choices(capsys: pytest.CaptureFixture[str]) -> None:
+    assert candidates("xlate tr") == ["train", "translate"]
+    assert "loss.eta=" in candidates("xlate train loss.e")
+    assert "decoder=mon" in candidates("xlate train decoder=")
+    assert candidates("xlate nothing x") == []
+    assert main(["completion", "bash"]) == 0
+    assert "complete -F" in capsys.readouterr().out

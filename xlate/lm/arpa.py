@@ -1,0 +1,236 @@
+"""ARPA files: back-off n-gram models as text, in and out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.progress import track
+from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
+
+log = logging.getLogger(__name__)
+HIGHEST_ORDER = 7
+MISSING_UNKNOWN_LOG10 = -100.0
+
+
+@dataclass(frozen=True)
+class NgramTable:
+    """The K n-grams of one order n: word numbers, log10 probability and log10 back-off weight of each."""
+
+    words_Kn: NDArray[np.int32]
+    log10_K: NDArray[np.float64]
+    backoff_K: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.log10_K)
+
+
+@dataclass(frozen=True)
+class ArpaModel:
+    """A back-off model: one table an order, from unigrams up; every word of the vocabulary has a unigram.
+
+    The highest order has no back-off weights (all 0).
+    """
+
+    vocabulary: Vocabulary
+    tables: list[NgramTable]
+
+    @property
+    def order(self) -> int:
+        """The length of the longest n-grams."""
+        return len(self.tables)
+
+    @property
+    def counts(self) -> list[int]:
+        """How many n-grams each order has."""
+        return [len(table) for table in self.tables]
+
+
+def write_arpa(path: str | Path, model: ArpaModel) -> None:
+    """Writes a model as ARPA text, gzip when the name ends in .gz; log10, eight significant digits."""
+    write_lines(path, _arpa_lines(model))
+
+
+def read_arpa(path: str | Path) -> ArpaModel:
+    """Reads an ARPA file, plain or gzip.
+
+    A file without `<unk>` gets one of log10 probability -100, as KenLM gives; one without `<s>` gets it with 0.
+
+    Raises:
+        InputError: the file is cut off, its counts are wrong, a line is malformed, or a log-probability is positive.
+    """
+    lines = _Lines(path)
+    counts = _read_header(lines)
+    words: list[str] = []
+    tables: list[NgramTable] = []
+    vocabulary: Vocabulary | None = None
+    for order, count in enumerate(counts, start=1):
+        section = _read_section(lines, order, count, last=order == len(counts))
+        if vocabulary is None:
+            words = [row[0] for row in section.words]
+            vocabulary = _vocabulary(words, lines)
+            tables.append(_unigrams(section, words, vocabulary))
+        else:
+            tables.append(_table(section, order, vocabulary, lines))
+    lines.expect("\\end\\", "the end of the file")
+    assert vocabulary is not None
+    return ArpaModel(vocabulary, tables)
+
+
+def _arpa_lines(model: ArpaModel) -> Iterator[str]:
+    yield "\\data\\"
+    for order, count in enumerate(model.counts, start=1):
+        yield f"ngram {order}={count}"
+    names = model.vocabulary.words
+    for order, table in enumerate(model.tables, start=1):
+        yield ""
+        yield f"\\{order}-grams:"
+        rows = zip(table.words_Kn.tolist(), table.log10_K.tolist(), table.backoff_K.tolist(), strict=True)
+        for ids, log10, backoff in track(rows, f"writing {order}-grams", total=len(table)):
+            text = f"{log10:.8g}\t{' '.join([names[i] for i in ids])}"
+            yield text if order == model.order else f"{text}\t{backoff:.8g}"
+    yield ""
+    yield "\\end\\"
+
+
+class _Lines:
+    """The lines of a file with their numbers, and the error for where reading stands."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = path
+        self.number = 0
+        self._lines = iterate_lines(path)
+
+    def next(self) -> str | None:
+        line = next(self._lines, None)
+        self.number += 1
+        return line
+
+    def next_with_text(self) -> str | None:
+        line = self.next()
+        while line is not None and not line.strip():
+            line = self.next()
+        return line
+
+    def many(self, count: int) -> list[str]:
+        lines = list(islice(self._lines, count))
+        self.number += len(lines)
+        return lines
+
+    def expect(self, text: str, what: str) -> None:
+        line = self.next_with_text()
+        if line is None:
+            raise self.cut_off(f"{text!r}, {what}")
+        if line.strip() != text:
+            raise self.error("wrong n-gram count", line, f"{text!r}, {what}", "count the n-grams again")
+
+    def error(self, message: str, seen: object, expected: str, remedy: str | None = None) -> InputError:
+        return InputError(message, file=self.path, line=self.number, seen=seen, expected=expected, remedy=remedy)
+
+    def cut_off(self, expected: str) -> InputError:
+        return self.error("the ARPA file is cut off", "end of file", expected, "copy or make the file again")
+
+
+@dataclass(frozen=True)
+class _Section:
+    words: list[list[str]]
+    log10: list[float]
+    backoff: list[float]
+    first_line: int
+
+
+def _read_header(lines: _Lines) -> list[int]:
+    line = lines.next_with_text()
+    if line is None or line.strip() != "\\data\\":
+        raise lines.error(
+            "not an ARPA file", line, "\\data\\", "a binary model must be converted to ARPA by the tool that made it"
+        )
+    counts: list[int] = []
+    while (line := lines.next()) is not None and line.strip():
+        name, equals, number = line.strip().partition("=")
+        if not equals or name.split() != ["ngram", str(len(counts) + 1)] or not number.strip().isdigit():
+            raise lines.error("malformed header line", line, f"ngram {len(counts) + 1}=COUNT")
+        counts.append(int(number))
+    if line is None:
+        raise lines.cut_off("\\1-grams:")
+    if not 1 <= len(counts) <= HIGHEST_ORDER:
+        raise lines.error("unusable order", len(counts), f"an order from 1 to {HIGHEST_ORDER}")
+    return counts
+
+
+def _read_section(lines: _Lines, order: int, count: int, *, last: bool) -> _Section:
+    lines.expect(f"\\{order}-grams:", f"after which {count} lines follow")
+    first = lines.number + 1
+    rows = lines.many(count)
+    words, log10, backoff = [], [], []
+    for offset, row in enumerate(track(rows, f"reading {order}-grams")):
+        parts = row.split("\t")
+        gram = parts[1].split(" ") if len(parts) > 1 else []
+        value, weight = _number(parts[0]), _number(parts[2]) if len(parts) > 2 else 0.0
+        if value is None or weight is None or len(gram) != order or len(parts) > 3 or "" in gram:
+            lines.number = first + offset
+            raise _bad_row(lines, row, order, count)
+        if value > 0:
+            lines.number = first + offset
+            raise lines.error("a positive log-probability", row, "log10 probabilities at most 0")
+        words.append(gram)
+        log10.append(value)
+        backoff.append(0.0 if last else weight)
+    if len(rows) < count:
+        raise lines.cut_off(f"{count} {order}-grams, of which {len(rows)} were found")
+    return _Section(words, log10, backoff, first)
+
+
+def _bad_row(lines: _Lines, row: str, order: int, count: int) -> InputError:
+    if not row.strip() or row.startswith("\\"):
+        return lines.error("wrong n-gram count", row, f"{count} {order}-grams, as the header says")
+    return lines.error("malformed n-gram line", row, f"log10 TAB {order} words [TAB back-off]")
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if np.isfinite(value) else None
+
+
+def _vocabulary(words: list[str], lines: _Lines) -> Vocabulary:
+    try:
+        return Vocabulary(words)
+    except InputError as error:
+        raise lines.error("a unigram stands twice", error.seen, "each word once") from error
+
+
+def _unigrams(section: _Section, words: list[str], vocabulary: Vocabulary) -> NgramTable:
+    log10_V = np.full(len(vocabulary), MISSING_UNKNOWN_LOG10)
+    backoff_V = np.zeros(len(vocabulary))
+    ids = vocabulary.ids(words)
+    if BEGIN not in words:
+        log10_V[vocabulary.id(BEGIN)] = 0.0
+    missing = [word for word in (UNKNOWN, END) if word not in words]
+    if missing:
+        log.warning("%s missing from the model: given log10 probability %g", missing, MISSING_UNKNOWN_LOG10)
+    log10_V[ids] = section.log10
+    backoff_V[ids] = section.backoff
+    return NgramTable(np.arange(len(vocabulary), dtype=np.int32)[:, None], log10_V, backoff_V)
+
+
+def _table(section: _Section, order: int, vocabulary: Vocabulary, lines: _Lines) -> NgramTable:
+    known = {word: number for number, word in enumerate(vocabulary.words)}
+    flat = [known.get(word, -1) for gram in section.words for word in gram]
+    words_Kn = np.array(flat, dtype=np.int32).reshape(-1, order)
+    strange = np.flatnonzero((words_Kn < 0).any(axis=1))
+    if len(strange):
+        lines.number = section.first_line + int(strange[0])
+        gram = section.words[int(strange[0])]
+        raise lines.error("a word without a unigram", " ".join(gram), "words listed among the 1-grams")
+    return NgramTable(words_Kn, np.array(section.log10), np.array(section.backoff))

@@ -1,0 +1,165 @@
+"""Interpolated modified Kneser-Ney estimation (Chen & Goodman 1998; Heafield et al. 2013), without pruning.
+
+Adjusted counts a(w_1^n): the raw count for the highest order and for n-grams that begin with `<s>`, else the number of
+distinct words seen to the left. With discounts D_1, D_2, D_3 of the order (Chen & Goodman, Eq. 26) and c the context:
+
+    u(w | c)  = (a(c w) - D_a) / Σ_x a(c x)
+    γ(c)      = Σ_k D_k · #{x: a(c x) = k (3 and more together)} / Σ_x a(c x)
+    p(w | c)  = u(w | c) + γ(c) · p(w | c without its first word)
+
+Unigrams interpolate with the uniform distribution over the vocabulary, `<unk>` and `</s>` included, `<s>` not.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.lm.arpa import HIGHEST_ORDER, ArpaModel, NgramTable
+from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import BEGIN_ID, END_ID, Vocabulary
+
+log = logging.getLogger(__name__)
+FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
+
+
+@dataclass(frozen=True)
+class _Ngrams:
+    """The K distinct n-grams of an order: where each first stands, and rows of its prefix, suffix and last word."""
+
+    first_K: NDArray[np.int64]
+    raw_K: NDArray[np.int64]
+    prefix_K: NDArray[np.int64]
+    suffix_K: NDArray[np.int64]
+    word_K: NDArray[np.int64]
+    starts_K: NDArray[np.bool_]
+
+
+def estimate(sentences: EncodedText, vocabulary: Vocabulary, order: int) -> ArpaModel:
+    """Estimates a model of the given order from tokenised sentences; log10 probabilities.
+
+    Every word of the vocabulary gets a unigram. Where an order has no n-gram seen once, twice, … so that its
+    discounts are undefined, 0.5, 1 and 1.5 are used, with a warning.
+
+    Raises:
+        InputError: no sentence has a word, or the order is not between 1 and 7.
+    """
+    if not 1 <= order <= HIGHEST_ORDER:
+        raise InputError("unusable order", seen=order, expected=f"an order from 1 to {HIGHEST_ORDER}")
+    if not len(sentences.ids_T):
+        raise InputError("an empty corpus", seen="no words", expected="text to estimate a language model from")
+    stream_T = _padded(sentences)
+    orders = _collect(stream_T, order)
+    adjusted = [_adjusted_counts(orders, n) for n in range(order)]
+    tables: list[NgramTable] = []
+    lower_K = np.zeros(0)
+    for n, (grams, counts_K) in enumerate(zip(orders, adjusted, strict=True)):
+        discounts = _discounts(counts_K[_counted(grams, n)], n + 1)
+        if n == 0:
+            lower_K, uniform = _unigrams(grams, counts_K, discounts, len(vocabulary))
+            tables.append(_unigram_table(grams, lower_K, uniform, len(vocabulary)))
+            continue
+        gamma_C, lower_K = _interpolate(grams, counts_K, discounts, lower_K)
+        # The unigram table has a row for every word, the rows collected are those seen in the text.
+        context_rows_C = orders[0].word_K if n == 1 else np.arange(len(gamma_C))
+        tables[-1].backoff_K[context_rows_C] = np.log10(gamma_C)
+        words_Kn = stream_T[grams.first_K[:, None] + np.arange(n + 1)].astype(np.int32)
+        tables.append(NgramTable(words_Kn, np.log10(lower_K), np.zeros(len(lower_K))))
+    return ArpaModel(vocabulary, tables)
+
+
+def _padded(sentences: EncodedText) -> NDArray[np.int64]:
+    """All sentences in a row, each between `<s>` and `</s>`; sentences without words are left out."""
+    lengths_S = np.diff(sentences.offsets_S1)
+    kept_S = lengths_S > 0
+    ends_S = np.cumsum(lengths_S[kept_S] + 2)
+    stream_T = np.full(int(ends_S[-1]), -1, dtype=np.int64)
+    stream_T[ends_S - 1] = END_ID
+    stream_T[ends_S - lengths_S[kept_S] - 2] = BEGIN_ID
+    stream_T[stream_T < 0] = sentences.ids_T
+    return stream_T
+
+
+def _collect(stream_T: NDArray[np.int64], order: int) -> list[_Ngrams]:
+    """The distinct n-grams of each order; a window never reaches over `</s>` and holds `<s>` only in front."""
+    orders: list[_Ngrams] = []
+    places = np.arange(len(stream_T))
+    rows_T = np.full(len(stream_T) + 1, -1, dtype=np.int64)
+    words, first, inverse, raw = np.unique(stream_T, return_index=True, return_inverse=True, return_counts=True)
+    rows_T[:-1] = inverse
+    nothing = np.full(len(words), -1, dtype=np.int64)
+    orders.append(_Ngrams(first, raw, nothing, nothing, words, words == BEGIN_ID))
+    for n in range(1, order):
+        # A window grows only while it has not reached the end of its sentence.
+        places = places[
+            (places + n < len(stream_T)) & (stream_T[np.minimum(places + n - 1, len(stream_T) - 1)] != END_ID)
+        ]
+        prefix, suffix, last = rows_T[places], rows_T[places + 1], stream_T[places + n]
+        keys = (prefix.astype(np.uint64) << np.uint64(32)) | last.astype(np.uint64)
+        _, first, inverse, raw = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+        starts = stream_T[places[first]] == BEGIN_ID
+        orders.append(_Ngrams(places[first], raw, prefix[first], suffix[first], last[first], starts))
+        rows_T = np.full(len(stream_T) + 1, -1, dtype=np.int64)
+        rows_T[places] = inverse
+    return orders
+
+
+def _adjusted_counts(orders: list[_Ngrams], n: int) -> NDArray[np.int64]:
+    grams = orders[n]
+    if n + 1 == len(orders):
+        return grams.raw_K
+    left_K = np.bincount(orders[n + 1].suffix_K, minlength=len(grams.raw_K))
+    return np.where(grams.starts_K, grams.raw_K, left_K)
+
+
+def _counted(grams: _Ngrams, n: int) -> NDArray[np.bool_]:
+    """`<s>` alone is never predicted, so it does not count among unigrams."""
+    return ~grams.starts_K if n == 0 else np.ones(len(grams.raw_K), dtype=bool)
+
+
+def _discounts(counts_K: NDArray[np.int64], order: int) -> NDArray[np.float64]:
+    """D_0 = 0, D_1, D_2, D_3 from the numbers of n-grams with adjusted count 1 to 4 (Chen & Goodman, Eq. 26)."""
+    t = np.bincount(np.minimum(counts_K, 5), minlength=6)[1:5].astype(np.float64)
+    if (t[:3] > 0).all():
+        y = t[0] / (t[0] + 2 * t[1])
+        discounts = np.array([k - (k + 1) * y * t[k] / t[k - 1] for k in (1, 2, 3)])
+        if (discounts > 0).all() and (discounts <= [1, 2, 3]).all():
+            return np.concatenate(([0.0], discounts))
+    log.warning("%d-grams: too few counts for Kneser-Ney discounts; using %s", order, FALLBACK_DISCOUNTS)
+    return np.array([0.0, *FALLBACK_DISCOUNTS])
+
+
+def _unigrams(
+    grams: _Ngrams, counts_K: NDArray[np.int64], discounts: NDArray[np.float64], size: int
+) -> tuple[NDArray[np.float64], float]:
+    counted_K = np.where(grams.starts_K, 0, counts_K)
+    off_K = discounts[np.minimum(counted_K, 3)]
+    total = counted_K.sum()
+    gamma = float(off_K.sum() / total)
+    uniform = gamma / (size - 1)
+    p_K: NDArray[np.float64] = np.where(grams.starts_K, 1.0, (counted_K - off_K) / total + uniform)
+    return p_K, uniform
+
+
+def _unigram_table(grams: _Ngrams, p_K: NDArray[np.float64], uniform: float, size: int) -> NgramTable:
+    log10_V = np.full(size, np.log10(uniform))
+    log10_V[grams.word_K] = np.log10(p_K)
+    return NgramTable(np.arange(size, dtype=np.int32)[:, None], log10_V, np.zeros(size))
+
+
+def _interpolate(
+    grams: _Ngrams, counts_K: NDArray[np.int64], discounts: NDArray[np.float64], lower_K: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """γ of every context (a row of the order below) and the interpolated probability of every n-gram."""
+    contexts = len(lower_K)
+    off_K = discounts[np.minimum(counts_K, 3)]
+    total_C: NDArray[np.float64] = np.bincount(grams.prefix_K, weights=counts_K, minlength=contexts)
+    gamma_C: NDArray[np.float64] = np.bincount(grams.prefix_K, weights=off_K, minlength=contexts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gamma_C = np.where(total_C > 0, gamma_C / total_C, 1.0)
+    p_K = (counts_K - off_K) / total_C[grams.prefix_K] + gamma_C[grams.prefix_K] * lower_K[grams.suffix_K]
+    return gamma_C, p_K
