@@ -19,6 +19,7 @@ from xlate.text.vocabulary import Vocabulary
 
 BAR = " ||| "
 OLD_PENALTY = 2.718
+LAST = np.iinfo(np.int16).max
 FORM = "source ||| target ||| p(f|e) lex(f|e) p(e|f) lex(e|f) ||| links ||| N(e) N(f) N(f,e) ||| |||"
 
 
@@ -136,9 +137,12 @@ class Columns:
     def numbers(self, text: str, number: int) -> list[float]:
         """The numbers of a field."""
         try:
-            return list(map(float, text.split()))
-        except ValueError as error:
-            raise self.error("not numbers", number, text, "numbers with blanks between") from error
+            values = list(map(float, text.split()))
+        except ValueError:
+            values = None
+        if values is None or not text.isascii() or "_" in text:
+            raise self.error("not numbers", number, text, "numbers with blanks between")
+        return values
 
     def add_shape(self, text: str, number: int) -> int:
         """Takes a list of links that has not come before."""
@@ -147,7 +151,7 @@ class Columns:
             source, bar, target = link.partition("-")
             if not (bar and source.isascii() and source.isdigit() and target.isascii() and target.isdigit()):
                 raise self.error("malformed link", number, text, "links like 0-1, source first, counted from 0")
-            links.append((min(int(source), 1 << 15), min(int(target), 1 << 15)))
+            links.append((min(int(source), LAST), min(int(target), LAST)))
         self.shapes[text] = len(self.links)
         self.links.append(links)
         return len(self.links) - 1
@@ -178,7 +182,8 @@ class Columns:
         shape_B = _array(self.shape)[order]
         places_K = ragged_rows(offsets_X1, shape_B)
         source_count_P, target_count_Q = np.zeros(len(sources)), np.zeros(len(targets))
-        source_count_P[source_B], target_count_Q[target_B] = counts_B3[:, 1], counts_B3[:, 0]
+        np.maximum.at(source_count_P, source_B, counts_B3[:, 1])
+        np.maximum.at(target_count_Q, target_B, counts_B3[:, 0])
         return PhraseTable(
             source_phrases=sources,
             target_phrases=targets,

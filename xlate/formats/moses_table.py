@@ -69,10 +69,11 @@ def read_phrase_table(
     *,
     unescape: bool = True,
 ) -> MosesTable:
-    """Reads a Moses phrase table, plain or gzip, in any line order; writing it again gives an identical file.
+    """Reads a Moses phrase table, plain or gzip, in any line order; written again it is identical when Moses wrote it.
 
-    Links and counts may be missing: then there are no links, and counts are 1 for each pair. Scores must be four
-    numbers, 0 or above; a fifth, the constant 2.718 of old tables, is dropped.
+    Links and counts may be missing: then there are no links, and counts are 1 for each pair; of counts on which the
+    lines of a phrase disagree the largest stays. Scores must be four numbers, 0 or above; a fifth, the constant 2.718
+    of old tables, is dropped, and so are fields behind the counts.
 
     Args:
         source_vocabulary: number the source words by it; None makes one of the words in the file.

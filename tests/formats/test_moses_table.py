@@ -1,0 +1,228 @@
+"""Moses phrase tables: by hand, round trips, odd words, refusals with the line."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from xlate.align.lexical import lexical_table
+from xlate.align.links import Links
+from xlate.errors import InputError
+from xlate.formats.moses_table import read_phrase_table, write_phrase_table
+from xlate.phrases.extract import extract_phrases
+from xlate.phrases.table import PhraseTable, score_phrases
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import read_lines
+from xlate.text.vocabulary import Vocabulary
+
+GOOD = [
+    "das haus ||| the house ||| 1 0.5 1 2.5e-07 ||| 0-0 1-1 ||| 2 2 2 ||| |||",
+    "das ||| house ||| 0.333333 0.5 0.333333 0.5 |||  ||| 3 3 1 ||| |||",
+    "das ||| the ||| 1 1 0.666667 0.75 ||| 0-0 ||| 2 3 2 ||| |||",
+    "haus ||| house ||| 0.666667 0.5 1 0 ||| 0-0 ||| 3 2 2 ||| |||",
+]
+
+
+def made(corpus, max_length=7):
+    """The table of a corpus of (source, target, links) word lists, with its vocabularies."""
+    source, target, links = (list(side) for side in zip(*corpus, strict=True))
+    words = Vocabulary.build(source), Vocabulary.build(target)
+    texts = EncodedText.encode(source, words[0]), EncodedText.encode(target, words[1])
+    linked = Links.from_pairs(links)
+    return score_phrases(extract_phrases(*texts, linked, max_length), lexical_table(*texts, linked)), *words
+
+
+def write(folder: Path, lines: list[str]) -> Path:
+    path = folder / "phrase-table"
+    path.write_text("".join(line + "\n" for line in lines))
+    return path
+
+
+def spelled(table: PhraseTable, source: Vocabulary, target: Vocabulary) -> dict:
+    """{(source words, target words): (scores, links, counts)}."""
+    rows = {}
+    for b in range(len(table)):
+        p, q = table.source_B[b], table.target_B[b]
+        words = tuple(map(source.word, table.source_phrases[p])), tuple(map(target.word, table.target_phrases[q]))
+        counts = table.target_count_Q[q], table.source_count_P[p], table.count_B[b]
+        rows[words] = (*(f"{x:.6g}" for x in table.scores_B4[b]), table.links(b), *counts)
+    return rows
+
+
+def test_written_by_hand(tmp_path):
+    corpus = [(["das", "haus"], ["the", "house"], {(0, 0), (1, 1)}), (["das"], ["the"], {(0, 0)})]
+    write_phrase_table(tmp_path / "t.gz", *made(corpus))
+    with gzip.open(tmp_path / "t.gz", "rt") as stream:
+        assert stream.read().splitlines() == [
+            "das haus ||| the house ||| 1 1 1 1 ||| 0-0 1-1 ||| 1 1 1 ||| |||",
+            "das ||| the ||| 1 1 1 1 ||| 0-0 ||| 2 2 2 ||| |||",
+            "haus ||| house ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||",
+        ]
+
+
+def test_read_by_hand_and_written_again(tmp_path):
+    path = write(tmp_path, GOOD)
+    table, source, target = read_phrase_table(path)
+    assert spelled(table, source, target) == {
+        (("das", "haus"), ("the", "house")): ("1", "0.5", "1", "2.5e-07", [(0, 0), (1, 1)], 2, 2, 2),
+        (("das",), ("house",)): ("0.333333", "0.5", "0.333333", "0.5", [], 3, 3, 1),
+        (("das",), ("the",)): ("1", "1", "0.666667", "0.75", [(0, 0)], 2, 3, 2),
+        (("haus",), ("house",)): ("0.666667", "0.5", "1", "0", [(0, 0)], 3, 2, 2),
+    }
+    write_phrase_table(tmp_path / "again", table, source, target)
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+
+def test_line_order_does_not_matter(tmp_path, rng):
+    path = write(tmp_path, [GOOD[k] for k in (2, 0, 3, 1)])
+    write_phrase_table(tmp_path / "again", *read_phrase_table(path))
+    assert read_lines(tmp_path / "again") == GOOD
+
+
+def random_corpus(rng, words):
+    corpus = []
+    for _ in range(60):
+        source, target = (rng.choice(words, size=rng.integers(1, 6)).tolist() for _ in range(2))
+        links = {(int(rng.integers(len(source))), int(rng.integers(len(target)))) for _ in range(3)}
+        corpus.append((source, target, links))
+    return corpus
+
+
+def test_round_trip_of_odd_words(tmp_path, rng):
+    words = [
+        "|",
+        "|||",
+        "a|b",
+        "&#124;",
+        "&amp;#124;",
+        "a\xa0b",
+        "a\u2028b",
+        "\x85",
+        "a\rb",
+        "c\td",
+        "\ufeff",
+        "0-0",
+        "<s>",
+        "é",
+    ]
+    table, source, target = made(random_corpus(rng, words), 3)
+    write_phrase_table(tmp_path / "t.gz", table, source, target)
+    again, source_again, target_again = read_phrase_table(tmp_path / "t.gz")
+    assert spelled(again, source_again, target_again) == spelled(table, source, target)
+    write_phrase_table(tmp_path / "u.gz", again, source_again, target_again)
+    assert (tmp_path / "u.gz").read_bytes() == (tmp_path / "t.gz").read_bytes()
+    lines = [line.split(" ||| ") for line in read_lines(tmp_path / "t.gz")]
+    assert all(len(parts) == 6 for parts in lines)
+    keys = [f"{parts[0]} ||| {parts[1]} ||| ".encode() for parts in lines]
+    assert keys == sorted(keys)
+
+
+def test_given_vocabularies_keep_their_numbers(tmp_path, rng):
+    table, source, target = made(random_corpus(rng, ["a", "b", "c", "|"]), 3)
+    write_phrase_table(tmp_path / "t", table, source, target)
+    again = read_phrase_table(tmp_path / "t", source, target).table
+    for name in ("source_B", "target_B", "count_B", "link_offsets_B1", "link_source_K", "source_count_P"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(table, name))
+    np.testing.assert_array_equal(again.source_phrases.ids_T, table.source_phrases.ids_T)
+    with pytest.raises(InputError, match="vocabulary lacks") as caught:
+        read_phrase_table(write(tmp_path, GOOD), Vocabulary(["das"]), None)
+    assert (caught.value.line, caught.value.seen) == (1, "haus")
+
+
+def test_escaped_and_factored_text_stays_as_it_is(tmp_path):
+    table, source, target = made([(["&#124;", "&apos;"], ["&amp;#124;", "x"], {(0, 0), (1, 1)})])
+    write_phrase_table(tmp_path / "t", table, source, target)
+    assert read_lines(tmp_path / "t")[0].startswith("&#124; &apos; ||| &amp;#124; x ||| ")
+    again, source_again, _ = read_phrase_table(tmp_path / "t", unescape=False)
+    assert "&#124;" in source_again
+    assert "|" not in source_again
+    assert len(again) == len(table)
+    factored = made([(["haus|NN"], ["house|NN"], {(0, 0)})])
+    write_phrase_table(tmp_path / "f", *factored, escape=False)
+    assert read_lines(tmp_path / "f")[0].startswith("haus|NN ||| house|NN ||| ")
+    assert "haus|NN" in read_phrase_table(tmp_path / "f").source_vocabulary
+    with pytest.raises(InputError, match="cannot hold"):
+        write_phrase_table(tmp_path / "g", *made([(["|||"], ["x"], {(0, 0)})]), escape=False)
+    assert not (tmp_path / "g").exists()
+
+
+@pytest.mark.parametrize("word", ["", "a b", "a\nb"])
+def test_words_that_a_table_cannot_hold_are_refused(tmp_path, word):
+    with pytest.raises(InputError, match="cannot hold") as caught:
+        write_phrase_table(tmp_path / "g", *made([([word], ["x"], {(0, 0)})]))
+    assert caught.value.seen == repr(word)
+
+
+def test_old_and_short_forms(tmp_path):
+    lines = [
+        "a ||| x ||| 0.5 0.5 0.25 0.5 2.718 ||| 0-0 ||| 13 8",
+        "a ||| y ||| 0.5 0.5 0.75 0.5 2.718 |||  ||| 6 8",
+        "b ||| x ||| 0.5 0.5 1 0.5",
+    ]
+    table, source, target = read_phrase_table(write(tmp_path, lines))
+    rows = spelled(table, source, target)
+    assert rows[("a",), ("x",)] == ("0.5", "0.5", "0.25", "0.5", [(0, 0)], 13, 8, 2)
+    assert rows[("a",), ("y",)][-3:] == (6, 8, 6)
+    assert rows[("b",), ("x",)][4:] == ([], 13, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("a ||| x", "wrong number of fields"),
+        ("a", "wrong number of fields"),
+        ("", "wrong number of fields"),
+        ("a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| s ||| t ||| u", "wrong number of fields"),
+        (" ||| x ||| 1 1 1 1", "an empty phrase"),
+        ("a |||  ||| 1 1 1 1", "an empty phrase"),
+        ("a  b ||| x ||| 1 1 1 1", "an empty phrase"),
+        ("a||| ||| x ||| 1 1 1 1", "an empty phrase"),
+        ("a ||| x ||| 1 1 1", "wrong number of scores"),
+        ("a ||| x ||| 1 1 1 1 1", "wrong number of scores"),
+        ("a ||| x ||| 1 1 one 1", "not numbers"),
+        ("a ||| x ||| 1 1 1_0 1", "not numbers"),
+        ("a ||| x ||| 1 1 ١ 1", "not numbers"),
+        ("a ||| x ||| 1 -1 1 1", "out of range"),
+        ("a ||| x ||| 1 nan 1 1", "out of range"),
+        ("a ||| x ||| 1 1 inf 1", "out of range"),
+        ("a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1", "wrong number of counts"),
+        ("a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1 1 -1", "out of range"),
+        ("a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1 1 inf", "out of range"),
+        ("a ||| x ||| 1 1 1 1 ||| 0- ||| 1 1 1", "malformed link"),
+        ("a ||| x ||| 1 1 1 1 ||| 0-0-0 ||| 1 1 1", "malformed link"),
+        ("a ||| x ||| 1 1 1 1 ||| 1-0 ||| 1 1 1", "a link outside its phrases"),
+        ("a ||| x ||| 1 1 1 1 ||| 0-99999999 ||| 1 1 1", "a link outside its phrases"),
+        ("das ||| the ||| 1 1 1 1", "a phrase pair for the second time"),
+    ],
+)
+def test_ill_formed_lines_are_refused_with_their_number(tmp_path, line, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read_phrase_table(write(tmp_path, [*GOOD, line, "z ||| z ||| 1 1 1 1"]))
+    assert caught.value.line == 5
+    assert "phrase-table" in str(caught.value)
+
+
+def test_empty_table(tmp_path):
+    table, source, target = read_phrase_table(write(tmp_path, []))
+    assert len(table) == 0
+    write_phrase_table(tmp_path / "again", table, source, target)
+    assert (tmp_path / "again").read_bytes() == b""
+
+
+@pytest.mark.corpus
+def test_foreign_table_with_old_penalty(shared_data):
+    path = shared_data / "foreign-models" / "moses-promix-es-en.phrase-table.gz"
+    table, source, _ = read_phrase_table(path)
+    assert len(table) == len(read_lines(path))
+    assert "Atlántico" in source
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+def test_moses_table_comes_back_identical(shared_data, tmp_path):
+    path = shared_data / "moses" / "model" / "phrase-table.gz"
+    write_phrase_table(tmp_path / "again.gz", *read_phrase_table(path))
+    assert read_lines(tmp_path / "again.gz") == read_lines(path)

@@ -1,0 +1,174 @@
+"""Phrase tables: scores by hand and by the definition, saving, selecting, and Moses's own table."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from xlate.align.lexical import LexicalTable, lexical_table
+from xlate.align.links import Links, read_links
+from xlate.errors import InputError
+from xlate.formats.moses_table import read_phrase_table
+from xlate.phrases.extract import extract_phrases
+from xlate.phrases.table import PhraseTable, score_phrases
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import read_lines
+from xlate.text.vocabulary import Vocabulary
+
+
+def random_table(rng, sentences=80, decimals=None):
+    """A scored table of a random corpus, with the corpus."""
+    source = [rng.integers(3, 6, size=rng.integers(1, 7)) for _ in range(sentences)]
+    target = [rng.integers(3, 6, size=rng.integers(1, 7)) for _ in range(sentences)]
+    links = Links.from_pairs(
+        {(int(rng.integers(len(s))), int(rng.integers(len(t)))) for _ in range(3)}
+        for s, t in zip(source, target, strict=True)
+    )
+    texts = EncodedText.from_ids(source), EncodedText.from_ids(target)
+    counts = extract_phrases(*texts, links, 4)
+    lexical = lexical_table(*texts, links, decimals=decimals)
+    return score_phrases(counts, lexical), counts, lexical
+
+
+def assert_same(one: PhraseTable, other: PhraseTable) -> None:
+    for name, value in vars(one).items():
+        again = getattr(other, name)
+        if isinstance(value, EncodedText):
+            np.testing.assert_array_equal(value.ids_T, again.ids_T)
+            np.testing.assert_array_equal(value.offsets_S1, again.offsets_S1)
+        else:
+            assert value.dtype == again.dtype, name
+            np.testing.assert_array_equal(value, again)
+
+
+def naive_lexical(given, words, links, probability):
+    """Koehn et al. 2003, section 4.4: links are (given position, word position)."""
+    weight = 1.0
+    for at, word in enumerate(words):
+        partners = [given[g] for g, w in links if w == at]
+        weight *= np.mean([probability[g, word] for g in partners]) if partners else probability[-1, word]
+    return weight
+
+
+def test_scores_by_the_definition(rng):
+    table, counts, lexical = random_table(rng)
+    pairs = list(zip(lexical.source_K.tolist(), lexical.target_K.tolist(), strict=True))
+    forward = dict(zip(pairs, lexical.target_given_source_K, strict=True))
+    backward = dict(zip(((t, s) for s, t in pairs), lexical.source_given_target_K, strict=True))
+    of_source, of_target = defaultdict(int), defaultdict(int)
+    for b in range(len(counts)):
+        of_source[counts.source_B[b]] += counts.count_B[b]
+        of_target[counts.target_B[b]] += counts.count_B[b]
+    for b in range(len(table)):
+        p, q, n = table.source_B[b], table.target_B[b], counts.count_B[b]
+        s, t = table.source_phrases[p].tolist(), table.target_phrases[q].tolist()
+        x = counts.inverse_shape_B[b]
+        part = slice(counts.link_offsets_X1[x], counts.link_offsets_X1[x + 1])
+        turned = list(zip(counts.link_target_K[part].tolist(), counts.link_source_K[part].tolist(), strict=True))
+        expected = (
+            n / of_target[q],
+            naive_lexical(t, s, turned, backward),
+            n / of_source[p],
+            naive_lexical(s, t, table.links(b), forward),
+        )
+        np.testing.assert_allclose(table.scores_B4[b], expected, rtol=1e-12)
+        assert (table.count_B[b], table.source_count_P[p], table.target_count_Q[q]) == (n, of_source[p], of_target[q])
+        assert table.links(b) == counts.links(b)
+    assert len(counts) > 200
+    assert (counts.shape_B != counts.inverse_shape_B).any()
+
+
+def test_pairs_of_a_source_phrase(rng):
+    table, _, _ = random_table(rng)
+    for p in range(len(table.source_phrases)):
+        np.testing.assert_array_equal(np.arange(len(table))[table.pairs_of(p)], np.flatnonzero(table.source_B == p))
+        assert table.scores_B4[table.pairs_of(p), 2].sum() == pytest.approx(1)
+
+
+def test_missing_lexical_entry_is_refused(rng):
+    _, counts, lexical = random_table(rng)
+    shorter = LexicalTable(*(column[1:] for column in vars(lexical).values()))
+    with pytest.raises(InputError, match="lacks a linked word pair"):
+        score_phrases(counts, shorter)
+
+
+@pytest.mark.parametrize("memory_map", [True, False])
+def test_save_and_load(tmp_path, rng, memory_map):
+    table, _, _ = random_table(rng)
+    table.save(tmp_path / "table")
+    table.save(tmp_path / "table")
+    assert_same(table, PhraseTable.load(tmp_path / "table", memory_map=memory_map))
+    empty = table.select(np.zeros(len(table), dtype=bool))
+    empty.save(tmp_path / "empty")
+    assert_same(empty, PhraseTable.load(tmp_path / "empty", memory_map=memory_map))
+
+
+def test_incomplete_or_foreign_directories_are_refused(tmp_path, rng):
+    table, _, _ = random_table(rng)
+    folder = tmp_path / "table"
+    with pytest.raises(InputError, match="cannot be read"):
+        PhraseTable.load(folder)
+    table.save(folder)
+    good = (folder / "scores_B4.npy").read_bytes()
+    (folder / "scores_B4.npy").write_bytes(good[:-100])
+    with pytest.raises(InputError, match="cannot be read") as caught:
+        PhraseTable.load(folder)
+    assert str(caught.value.file).endswith("scores_B4.npy")
+    np.save(folder / "scores_B4.npy", table.scores_B4[1:])
+    with pytest.raises(InputError, match="not the array"):
+        PhraseTable.load(folder)
+    np.save(folder / "scores_B4.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match="cannot be read"):
+        PhraseTable.load(folder)
+    meta = json.loads((folder / "table.json").read_text())
+    for text in ("{", "[]", json.dumps({**meta, "format": "other"}), json.dumps({"format": meta["format"]})):
+        (folder / "table.json").write_text(text)
+        with pytest.raises(InputError, match="not a phrase table"):
+            PhraseTable.load(folder)
+
+
+def test_select_keeps_pairs_and_drops_unused_phrases(rng):
+    table, _, _ = random_table(rng)
+    keep = rng.random(len(table)) < 0.3
+    part = table.select(keep)
+    assert len(part) == keep.sum()
+    for b, old in enumerate(np.flatnonzero(keep)):
+        p, q = part.source_B[b], part.target_B[b]
+        np.testing.assert_array_equal(part.source_phrases[p], table.source_phrases[table.source_B[old]])
+        np.testing.assert_array_equal(part.target_phrases[q], table.target_phrases[table.target_B[old]])
+        np.testing.assert_array_equal(part.scores_B4[b], table.scores_B4[old])
+        assert part.links(b) == table.links(old)
+        assert part.source_count_P[p] == table.source_count_P[table.source_B[old]]
+        assert part.target_count_Q[q] == table.target_count_Q[table.target_B[old]]
+    assert set(part.source_B.tolist()) == set(range(len(part.source_phrases)))
+    assert set(part.target_B.tolist()) == set(range(len(part.target_phrases)))
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+def test_equals_moses_on_multi30k(shared_data):
+    folder = shared_data / "moses"
+    theirs, *words = read_phrase_table(folder / "model" / "phrase-table.gz", unescape=False)
+    corpus = [
+        [[w for w in line.split(" ") if w] for line in read_lines(folder / "corpus" / f"train.tok.{side}.gz")]
+        for side in ("de", "en")
+    ]
+    # Numbering by the table's own words, a superset being needed for words that are in no phrase.
+    both = [
+        Vocabulary([*w.words[3:], *sorted({x for s in c for x in s} - set(w.words))]) for w, c in zip(words, corpus)
+    ]
+    texts = [EncodedText.encode(side, v) for side, v in zip(corpus, both, strict=True)]
+    lengths = [np.diff(text.offsets_S1) for text in texts]
+    links = read_links(folder / "align" / "train.grow-diag-final-and.de-en.gz", *lengths)
+    ours = score_phrases(extract_phrases(*texts, links), lexical_table(*texts, links))
+    for name in ("source_B", "target_B", "count_B", "link_offsets_B1", "link_source_K", "link_target_K"):
+        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+    for name in ("source_phrases", "target_phrases"):
+        np.testing.assert_array_equal(getattr(ours, name).ids_T, getattr(theirs, name).ids_T)
+    np.testing.assert_array_equal(ours.source_count_P, theirs.source_count_P)
+    np.testing.assert_array_equal(ours.target_count_Q, theirs.target_count_Q)
+    # Theirs are sums in single precision, written with six digits.
+    np.testing.assert_allclose(ours.scores_B4, theirs.scores_B4, rtol=1e-5)
