@@ -157,8 +157,8 @@ def _interpolate(
     """γ of every context (a row of the order below) and the interpolated probability of every n-gram."""
     contexts = len(lower_K)
     off_K = discounts[np.minimum(counts_K, 3)]
-    total_C: NDArray[np.float64] = np.bincount(grams.prefix_K, weights=counts_K, minlength=contexts)
-    gamma_C: NDArray[np.float64] = np.bincount(grams.prefix_K, weights=off_K, minlength=contexts)
+    total_C = np.bincount(grams.prefix_K, weights=counts_K.astype(np.float64), minlength=contexts)
+    gamma_C = np.bincount(grams.prefix_K, weights=off_K, minlength=contexts)
     with np.errstate(invalid="ignore", divide="ignore"):
         gamma_C = np.where(total_C > 0, gamma_C / total_C, 1.0)
     p_K = (counts_K - off_K) / total_C[grams.prefix_K] + gamma_C[grams.prefix_K] * lower_K[grams.suffix_K]

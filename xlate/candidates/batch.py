@@ -1,0 +1,159 @@
+"""A ragged batch: instances, their candidates, the parts of those, and the sparse ids of the parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RaggedBatch:
+    """I instances with C candidates in all; D float features, G gain columns, P parts, N sparse ids.
+
+    A candidate is a bag of its instance's parts, a part a bag of sparse ids. Two instances, the first with candidates
+    c0 and c1 that share part p0, the second with c2::
+
+        candidate_offsets_I1       0 2 3           candidates of instance i: [i] to [i + 1]
+        part_offsets_I1            0 2 3           parts of instance i
+        candidate_part_offsets_C1  0 1 3 4         parts of candidate c …
+        candidate_parts_K          0 | 0 1 | 0     … counted within its instance
+        part_id_offsets_P1         0 2 3 3         ids of part p
+        part_ids_N                 7 9 | 4 |       (the third part has none)
+        dense_CD, gain_CG          one row a candidate
+
+    A plain batch has one part a candidate, and the three arrays in between are None. The gain of a block instance is
+    one column, 1 for a true successor and -1 for an alternative. `base_C` is a fixed score, `part_values_N` the
+    values of the ids when they are not all 1.
+    """
+
+    candidate_offsets_I1: Ints
+    dense_CD: NDArray[np.float32]
+    gain_CG: NDArray[np.float32]
+    part_id_offsets_P1: Ints
+    part_ids_N: NDArray[np.int32]
+    part_offsets_I1: Ints | None = None
+    candidate_part_offsets_C1: Ints | None = None
+    candidate_parts_K: NDArray[np.int32] | None = None
+    part_values_N: NDArray[np.float32] | None = None
+    base_C: NDArray[np.float32] | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every candidate is one part."""
+        return self.candidate_parts_K is None
+
+    @property
+    def candidates(self) -> int:
+        """The number of candidates C."""
+        return len(self.dense_CD)
+
+    def __len__(self) -> int:
+        """The number of instances I."""
+        return len(self.candidate_offsets_I1) - 1
+
+    def validate(self) -> RaggedBatch:
+        """Returns itself when every array fits the others.
+
+        Raises:
+            ValueError: naming the array, the place and what was expected there.
+        """
+        _check_offsets("candidate_offsets_I1", self.candidate_offsets_I1, len(self.dense_CD))
+        _check_length("gain_CG", len(self.gain_CG), self.candidates)
+        _check_offsets("part_id_offsets_P1", self.part_id_offsets_P1, len(self.part_ids_N))
+        parts = len(self.part_id_offsets_P1) - 1
+        if self.part_offsets_I1 is None or self.candidate_part_offsets_C1 is None or self.candidate_parts_K is None:
+            _check_length("part_id_offsets_P1 less one", parts, self.candidates)
+        else:
+            _check_offsets("part_offsets_I1", self.part_offsets_I1, parts)
+            _check_length("part_offsets_I1", len(self.part_offsets_I1), len(self) + 1)
+            _check_offsets("candidate_part_offsets_C1", self.candidate_part_offsets_C1, len(self.candidate_parts_K))
+            _check_length("candidate_part_offsets_C1", len(self.candidate_part_offsets_C1), self.candidates + 1)
+            size_K = np.repeat(np.diff(self.part_offsets_I1), np.diff(self._parts_ends()))
+            outside = np.flatnonzero((self.candidate_parts_K < 0) | (self.candidate_parts_K >= size_K))
+            if len(outside):
+                raise ValueError(
+                    f"candidate_parts_K: part {self.candidate_parts_K[outside[0]]} at {outside[0]} is not there"
+                )
+        for name, array, size in (
+            ("part_values_N", self.part_values_N, len(self.part_ids_N)),
+            ("base_C", self.base_C, self.candidates),
+        ):
+            if array is not None:
+                _check_length(name, len(array), size)
+        if len(self.part_ids_N) and self.part_ids_N.min() < 0:
+            raise ValueError(f"part_ids_N: a negative id at {int(self.part_ids_N.argmin())}")
+        return self
+
+    def select(self, instances: Sequence[int] | NDArray[np.integer]) -> RaggedBatch:
+        """The batch of the given instances, in that order."""
+        rows = np.asarray(instances, dtype=np.int64)
+        candidates, candidate_offsets = _gather(self.candidate_offsets_I1, rows)
+        parts, part_offsets = candidates, None
+        inner: dict[str, NDArray[np.generic]] = {}
+        if self.part_offsets_I1 is not None and self.candidate_parts_K is not None:
+            assert self.candidate_part_offsets_C1 is not None
+            parts, part_offsets = _gather(self.part_offsets_I1, rows)
+            used, inner["candidate_part_offsets_C1"] = _gather(self.candidate_part_offsets_C1, candidates)
+            inner["candidate_parts_K"] = self.candidate_parts_K[used]
+            inner["part_offsets_I1"] = part_offsets
+        ids, id_offsets = _gather(self.part_id_offsets_P1, parts)
+        return replace(
+            self,
+            candidate_offsets_I1=candidate_offsets,
+            dense_CD=np.asarray(self.dense_CD[candidates]),
+            gain_CG=np.asarray(self.gain_CG[candidates]),
+            part_id_offsets_P1=id_offsets,
+            part_ids_N=np.asarray(self.part_ids_N[ids]),
+            part_values_N=None if self.part_values_N is None else np.asarray(self.part_values_N[ids]),
+            base_C=None if self.base_C is None else np.asarray(self.base_C[candidates]),
+            **inner,  # type: ignore[arg-type]
+        )
+
+    def flat_ids(self) -> tuple[NDArray[np.int32], Ints, NDArray[np.float32] | None]:
+        """The ids of every candidate written out: ids, offsets by candidate (C+1), and values when there are any."""
+        if self.candidate_parts_K is None or self.part_offsets_I1 is None:
+            return self.part_ids_N, self.part_id_offsets_P1, self.part_values_N
+        assert self.candidate_part_offsets_C1 is not None
+        first_K = np.repeat(self.part_offsets_I1[:-1], np.diff(self._parts_ends()))
+        ids, offsets_K1 = _gather(self.part_id_offsets_P1, first_K + self.candidate_parts_K)
+        values = None if self.part_values_N is None else self.part_values_N[ids]
+        return self.part_ids_N[ids], offsets_K1[self.candidate_part_offsets_C1], values
+
+    def _parts_ends(self) -> Ints:
+        assert self.candidate_part_offsets_C1 is not None
+        return self.candidate_part_offsets_C1[self.candidate_offsets_I1]
+
+
+def offsets_of(lengths: Sequence[int] | NDArray[np.integer]) -> Ints:
+    """Offsets from lengths: 0 and the running sums."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def _gather(offsets: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Where the values of the given rows lie, and the offsets of the rows put one behind the other."""
+    lengths = np.asarray(offsets[rows + 1] - offsets[rows])
+    new = offsets_of(lengths)
+    places = np.repeat(np.asarray(offsets[rows]) - new[:-1], lengths) + np.arange(new[-1])
+    return places, new
+
+
+def _check_offsets(name: str, offsets: Ints, end: int) -> None:
+    if not len(offsets) or offsets[0] != 0:
+        raise ValueError(f"{name}: does not begin with 0")
+    if offsets[-1] != end:
+        raise ValueError(f"{name}: ends with {offsets[-1]}, expected {end}")
+    down = np.flatnonzero(np.diff(offsets) < 0)
+    if len(down):
+        raise ValueError(f"{name}: falls from {offsets[down[0]]} to {offsets[down[0] + 1]} at {down[0]}")
+
+
+def _check_length(name: str, seen: int, expected: int) -> None:
+    if seen != expected:
+        raise ValueError(f"{name}: length {seen}, expected {expected}")

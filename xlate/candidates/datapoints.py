@@ -1,0 +1,100 @@
+"""The datapoint text of Tillmann & Zhang (2007), Figure 3: one candidate a line, a line `0` ends a datapoint.
+
+    label n_float v_1 … n_bin k_1 …
+
+Label 1 marks a true successor, -1 an alternative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from xlate.candidates.batch import RaggedBatch, offsets_of
+from xlate.errors import InputError
+from xlate.text.lines import iterate_lines, write_lines
+
+FORM = "label n_float v_1 … n_bin k_1 …, or 0"
+
+
+def read_datapoints(path: str | Path) -> RaggedBatch:
+    """Reads a datapoint file into one plain batch; gains are the labels.
+
+    Raises:
+        InputError: a malformed line, a changing number of floats, or an end within a datapoint.
+    """
+    sizes: list[int] = []
+    labels: list[float] = []
+    floats: list[list[float]] = []
+    ids: list[list[int]] = []
+    opened = 0
+    number = 0
+    for number, line in enumerate(iterate_lines(path), start=1):
+        fields = line.split()
+        if not fields:
+            continue
+        if fields == ["0"]:
+            # Figure 3 ends with two such lines, so an empty datapoint is no datapoint.
+            if opened:
+                sizes.append(opened)
+            opened = 0
+            continue
+        label, values, keys = _parse(fields, path, number, line)
+        if floats and len(values) != len(floats[0]):
+            raise _refuse("the number of floats changes", path, number, line, f"{len(floats[0])} floats")
+        labels.append(label)
+        floats.append(values)
+        ids.append(keys)
+        opened += 1
+    if opened:
+        raise _refuse("the file ends within a datapoint", path, number, "end of file", "a line 0")
+    return RaggedBatch(
+        candidate_offsets_I1=offsets_of(sizes),
+        dense_CD=np.array(floats, dtype=np.float32).reshape(len(floats), len(floats[0]) if floats else 0),
+        gain_CG=np.array(labels, dtype=np.float32)[:, None],
+        part_id_offsets_P1=offsets_of([len(keys) for keys in ids]),
+        part_ids_N=np.array([k for keys in ids for k in keys], dtype=np.int32),
+    ).validate()
+
+
+def write_datapoints(path: str | Path, batch: RaggedBatch) -> None:
+    """Writes a batch of ±1 gains and binary features as datapoint text; floats with all their digits.
+
+    Raises:
+        ValueError: a feature has a value other than 1, which the format cannot say.
+    """
+    if batch.part_values_N is not None:
+        raise ValueError("the datapoint format has binary features only")
+    write_lines(path, _lines(batch))
+
+
+def _lines(batch: RaggedBatch) -> Iterator[str]:
+    ids, offsets, _ = batch.flat_ids()
+    for i in range(len(batch)):
+        for c in range(int(batch.candidate_offsets_I1[i]), int(batch.candidate_offsets_I1[i + 1])):
+            keys = ids[offsets[c] : offsets[c + 1]].tolist()
+            values = [str(value) for value in batch.dense_CD[c]]
+            label = "1" if batch.gain_CG[c, 0] > 0 else "-1"
+            yield " ".join([label, str(len(values)), *values, str(len(keys)), *map(str, keys)])
+        yield "0"
+
+
+def _parse(fields: list[str], path: str | Path, number: int, line: str) -> tuple[float, list[float], list[int]]:
+    try:
+        label, n_float = int(fields[0]), int(fields[1])
+        values = [float(v) for v in fields[2 : 2 + n_float]]
+        n_bin = int(fields[2 + n_float])
+        keys = [int(k) for k in fields[3 + n_float :]]
+    except (ValueError, IndexError) as error:
+        raise _refuse("a malformed datapoint line", path, number, line, FORM) from error
+    if label not in (1, -1) or n_float < 0 or len(values) != n_float or len(keys) != n_bin:
+        raise _refuse("a malformed datapoint line", path, number, line, FORM)
+    if not np.isfinite(values).all() or any(not 0 <= k < 2**31 for k in keys):
+        raise _refuse("a value out of range", path, number, line, "finite floats, ids from 0 to 2147483647")
+    return float(label), values, keys
+
+
+def _refuse(message: str, path: str | Path, number: int, seen: str, expected: str) -> InputError:
+    return InputError(message, file=path, line=number, seen=seen, expected=expected, remedy="write the file again")

@@ -1,0 +1,57 @@
+"""The linear scorer: float features times weights plus bags of sparse weights."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from xlate.candidates.batch import RaggedBatch
+
+
+class LinearScorer(nn.Module):
+    """score_C = dense_CD · w_D + EmbeddingBag(parts of C; EmbeddingBag(ids of part; w_F)) + base_C.
+
+    The sparse weights of a part are summed once, however many candidates share it. Weights begin at 0, in float64
+    unless told otherwise.
+    """
+
+    def __init__(
+        self, dense: int, sparse: int, *, sparse_gradient: bool = False, dtype: torch.dtype = torch.float64
+    ) -> None:
+        super().__init__()
+        self.dense = nn.Parameter(torch.zeros(dense, dtype=dtype))
+        # EmbeddingBag needs a row; a model without sparse features keeps one that nothing points at.
+        self.bag = nn.EmbeddingBag(max(1, sparse), 1, mode="sum", sparse=sparse_gradient, include_last_offset=True)
+        self.bag = self.bag.to(dtype)
+        nn.init.zeros_(self.bag.weight)
+
+    def forward(self, batch: RaggedBatch) -> Tensor:
+        """The scores of a batch's C candidates, shape (C,), on the device of the weights."""
+        device, dtype = self.dense.device, self.dense.dtype
+
+        def tensor(array: object, kind: torch.dtype) -> Tensor:
+            return torch.as_tensor(array, device=device).to(kind)
+
+        values_N = None if batch.part_values_N is None else tensor(batch.part_values_N, dtype)
+        ids_N = tensor(batch.part_ids_N, torch.int64)
+        parts_P = self.bag(ids_N, tensor(batch.part_id_offsets_P1, torch.int64), per_sample_weights=values_N)[:, 0]
+        sparse_C = parts_P
+        if batch.candidate_parts_K is not None:
+            sparse_C = self._bags_of_parts(batch, parts_P)
+        scores_C: Tensor = tensor(batch.dense_CD, dtype) @ self.dense + sparse_C
+        return scores_C if batch.base_C is None else scores_C + tensor(batch.base_C, dtype)
+
+    def _bags_of_parts(self, batch: RaggedBatch, parts_P: Tensor) -> Tensor:
+        assert batch.part_offsets_I1 is not None
+        assert batch.candidate_part_offsets_C1 is not None
+        device = parts_P.device
+        candidate_offsets = torch.as_tensor(batch.candidate_offsets_I1, device=device)
+        offsets_C1 = torch.as_tensor(batch.candidate_part_offsets_C1, device=device)
+        # Parts are counted within their instance; shift each to where the instance's parts begin.
+        ends_I1 = offsets_C1[candidate_offsets]
+        starts_I = torch.as_tensor(batch.part_offsets_I1, device=device)[:-1]
+        shift_K = torch.repeat_interleave(starts_I, ends_I1[1:] - ends_I1[:-1])
+        parts_K = torch.as_tensor(batch.candidate_parts_K, device=device).to(torch.int64) + shift_K
+        return nn.functional.embedding_bag(parts_K, parts_P[:, None], offsets_C1, mode="sum", include_last_offset=True)[
+            :, 0
+        ]

@@ -1,0 +1,192 @@
+"""The training loop: phases of epochs of chunks, checkpoints between chunks, validation between epochs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.candidates.sampler import epoch_order, spread
+from xlate.candidates.store import CandidateStore
+from xlate.errors import InputError
+from xlate.kernels.online import local_softmax_online
+from xlate.progress import track
+from xlate.scoring.weights import Weights
+from xlate.train import tags
+from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from xlate.train.reporter import NullReporter, Reporter
+from xlate.train.signals import StopFlag
+from xlate.train.state import PhaseSettings, TrainState
+from xlate.train.validation import Validation, validate
+
+CHUNK = 20_000
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Settings with the instances they are for; `heldout` may be empty."""
+
+    settings: PhaseSettings
+    store: CandidateStore
+    heldout: CandidateStore
+
+
+@dataclass
+class Training:
+    """One training from first phase to last, which may be interrupted and taken up again.
+
+    Chunks hold a fixed number of instances and never depend on time, so a training that was interrupted anywhere ends
+    with the same bits as one that was not.
+    """
+
+    phases: Sequence[Phase]
+    checkpoint: Path
+    identity: str
+    reporter: Reporter = field(default_factory=NullReporter)
+    checkpoint_seconds: float = 20.0
+    chunk: int = CHUNK
+    _saved: float = field(default=0.0, init=False)
+
+    def run(self, initial: Mapping[str, Weights], stop: StopFlag) -> Checkpoint:
+        """Trains until the last phase is done or `stop` is set; what is returned was saved.
+
+        Raises:
+            InputError: the checkpoint is unusable or of another training, or weights became infinite.
+        """
+        held = load_checkpoint(self.checkpoint, self.identity)
+        if held is None:
+            held = Checkpoint({name: weights.copy() for name, weights in initial.items()}, {}, TrainState())
+        self._saved = time.monotonic()
+        while held.state.phase < len(self.phases) and not stop:
+            held = self._phase(held, self.phases[held.state.phase], stop)
+        save_checkpoint(self.checkpoint, held, self.identity)
+        return held
+
+    def finished(self, held: Checkpoint) -> bool:
+        """Whether every phase is done."""
+        return held.state.phase >= len(self.phases)
+
+    def _phase(self, held: Checkpoint, phase: Phase, stop: StopFlag) -> Checkpoint:
+        settings = phase.settings
+        chosen = spread(len(phase.store), settings.subset)
+        epochs = range(held.state.epoch, settings.epochs)
+        for epoch in track(epochs, settings.name, total=settings.epochs):
+            held = self._epoch(held, phase, chosen, stop)
+            if stop and held.state.epoch == epoch:
+                return held
+            if settings.patience and held.state.stale >= settings.patience:
+                break
+        if settings.weights in held.best:
+            held = replace(held, weights={**held.weights, settings.weights: held.best[settings.weights]})
+        return replace(held, best={}, state=held.state.next_phase())
+
+    def _epoch(self, held: Checkpoint, phase: Phase, chosen: NDArray[np.int64], stop: StopFlag) -> Checkpoint:
+        settings, state = phase.settings, held.state
+        weights = held.weights[settings.weights]
+        order = chosen[epoch_order(len(chosen), settings.seed, state.epoch, name=settings.name, block=settings.block)]
+        scale = 1.0 / (1.0 + settings.decay * state.epoch)
+        while state.position < len(order):
+            start = time.perf_counter()
+            part = order[state.position : state.position + self.chunk]
+            loss = _update(part, phase, weights, scale)
+            self._check(weights, loss, settings)
+            state = replace(
+                state,
+                position=state.position + len(part),
+                seen=state.seen + len(part),
+                epoch_loss=state.epoch_loss + loss,
+            )
+            self._report_chunk(settings, state, loss / len(part), len(part) / (time.perf_counter() - start), scale)
+            held = replace(held, state=state)
+            if stop:
+                return held
+            self._save_when_due(held)
+        return self._end_of_epoch(held, phase)
+
+    def _end_of_epoch(self, held: Checkpoint, phase: Phase) -> Checkpoint:
+        settings, state = phase.settings, held.state
+        weights = held.weights[settings.weights]
+        measured = validate(phase.heldout, weights, use_sparse=settings.use_sparse, sink=settings.sink)
+        better = bool(state.best_error is None or measured.error < state.best_error)
+        entry = {
+            "phase": settings.name,
+            "epoch": state.epoch,
+            "seen": state.seen,
+            "loss": state.epoch_loss / max(1, state.position),
+            "P": measured.error,
+            "valid_loss": measured.loss,
+            "active": weights.active,
+        }
+        self._report_epoch(settings, weights, measured, state.seen)
+        if settings.patience and better:
+            held = replace(held, best={settings.weights: weights.copy()})
+        state = replace(
+            state,
+            epoch=state.epoch + 1,
+            position=0,
+            epoch_loss=0.0,
+            best_error=measured.error if better else state.best_error,
+            stale=0 if better else state.stale + 1,
+            history=[*state.history, entry],
+        )
+        return replace(held, state=state)
+
+    def _check(self, weights: Weights, loss: float, settings: PhaseSettings) -> None:
+        if not (np.isfinite(loss) and weights.finite):
+            raise InputError(
+                "weights are no longer finite",
+                file=self.checkpoint,
+                seen=f"loss {loss} in phase {settings.name} with eta {settings.eta:g} and {settings.eta_sparse:g}",
+                expected="finite weights",
+                remedy="lower loss.eta and loss.binary.eta and train again; the last checkpoint is good",
+            )
+
+    def _save_when_due(self, held: Checkpoint) -> None:
+        if time.monotonic() - self._saved >= self.checkpoint_seconds:
+            save_checkpoint(self.checkpoint, held, self.identity)
+            self._saved = time.monotonic()
+
+    def _report_chunk(self, settings: PhaseSettings, state: TrainState, loss: float, rate: float, scale: float) -> None:
+        self.reporter.scalar(f"{tags.LOSS}/{settings.name}", loss, state.seen)
+        eta = settings.eta_sparse if settings.train_sparse else settings.eta
+        self.reporter.scalar(f"{tags.ETA}/{settings.name}", eta * scale, state.seen)
+        self.reporter.scalar(f"{tags.RATE}/{settings.name}", rate, state.seen)
+
+    def _report_epoch(self, settings: PhaseSettings, weights: Weights, measured: Validation, step: int) -> None:
+        name = settings.name
+        self.reporter.scalar(f"{tags.VALID_ERROR}/{name}", measured.error, step)
+        self.reporter.scalar(f"{tags.VALID_LOSS}/{name}", measured.loss, step)
+        self.reporter.scalar(f"{tags.DENSE_NORM}/{name}", float(np.linalg.norm(weights.dense_D)), step)
+        self.reporter.histogram(f"{tags.WEIGHTS}{settings.weights}/floats", weights.dense_D, step)
+        if settings.use_sparse:
+            self.reporter.scalar(f"{tags.SPARSE_NORM}/{name}", float(np.linalg.norm(weights.sparse_F)), step)
+            self.reporter.scalar(f"{tags.ACTIVE}/{name}", weights.active, step)
+            self.reporter.histogram(f"{tags.WEIGHTS}{settings.weights}/BB", weights.sparse_F, step)
+
+
+def _update(part: NDArray[np.int64], phase: Phase, weights: Weights, scale: float) -> float:
+    arrays, settings = phase.store.arrays, phase.settings
+    if not arrays.is_plain or arrays.part_values_N is not None or arrays.base_C is not None:
+        raise ValueError("the online update needs plain binary candidates without fixed scores")
+    eta_D = np.where(settings.trained, settings.eta * scale, 0.0)
+    return float(
+        local_softmax_online(
+            part,
+            arrays.candidate_offsets_I1,
+            arrays.dense_CD,
+            arrays.gain_CG,
+            arrays.part_id_offsets_P1,
+            arrays.part_ids_N,
+            weights.dense_D,
+            weights.sparse_F,
+            eta_D,
+            settings.eta_sparse * scale if settings.train_sparse else 0.0,
+            settings.use_sparse,
+            settings.sink,
+            settings.project,
+        )
+    )

@@ -1,0 +1,40 @@
+"""Where training sends its figures."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Reporter(Protocol):
+    """Takes figures as they arise; a step is the number of instances seen."""
+
+    def scalar(self, tag: str, value: float, step: int) -> None:
+        """One number."""
+
+    def histogram(self, tag: str, values: NDArray[np.floating[Any]], step: int) -> None:
+        """The distribution of many numbers."""
+
+    def text(self, tag: str, text: str, step: int) -> None:
+        """Words to read, Markdown allowed."""
+
+    def image(self, tag: str, image_HW3: NDArray[np.uint8], step: int) -> None:
+        """A picture."""
+
+
+class NullReporter:
+    """Says nothing."""
+
+    def scalar(self, tag: str, value: float, step: int) -> None:
+        """Ignored."""
+
+    def histogram(self, tag: str, values: NDArray[np.floating[Any]], step: int) -> None:
+        """Ignored."""
+
+    def text(self, tag: str, text: str, step: int) -> None:
+        """Ignored."""
+
+    def image(self, tag: str, image_HW3: NDArray[np.uint8], step: int) -> None:
+        """Ignored."""

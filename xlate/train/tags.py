@@ -1,0 +1,11 @@
+"""The names under which training reports its figures."""
+
+LOSS = "train/loss"
+ETA = "train/eta"
+DENSE_NORM = "train/weight_norm_floats"
+SPARSE_NORM = "train/weight_norm_sparse"
+ACTIVE = "train/active_features"
+RATE = "time/instances_per_s"
+VALID_LOSS = "valid/loss"
+VALID_ERROR = "valid/P"
+WEIGHTS = "weights/"
