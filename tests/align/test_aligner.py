@@ -12,12 +12,12 @@ from xlate.errors import InputError
 
 
 def corpus(size, rng):
-    """Sentences of an invented language whose word k means the English word k, in reverse order."""
+    """Sentences of an invented language whose word k means the English word k; the first word comes last."""
     source, target = [], []
     for _ in range(size):
         words = rng.choice(12, size=rng.integers(2, 6), replace=False).tolist()
         source.append([f"s{word}" for word in words])
-        target.append([f"t{word}" for word in reversed(words)])
+        target.append([f"t{word}" for word in [*words[1:], words[0]]])
     return source, target
 
 

@@ -38,6 +38,12 @@ def moses_choice(shapes, length, side):
     return max((shape for shape, count in shapes.items() if count == most), key=partners)
 
 
+def inverse_links(counts, b):
+    x = counts.inverse_shape_B[b]
+    part = slice(counts.link_offsets_X1[x], counts.link_offsets_X1[x + 1])
+    return tuple(sorted(zip(counts.link_source_K[part].tolist(), counts.link_target_K[part].tolist(), strict=True)))
+
+
 def rows(text):
     return [tuple(text[k].tolist()) for k in range(len(text))]
 
@@ -117,10 +123,23 @@ def test_equals_the_textbook_definition(data):
     assert targets == sorted({t for _, t in expected})
     for b, pair in enumerate(found):
         assert tuple(sorted(counts.links(b))) == moses_choice(shapes[pair], len(pair[1]), 1)
-        x = counts.inverse_shape_B[b]
-        part = slice(counts.link_offsets_X1[x], counts.link_offsets_X1[x + 1])
-        inverse = zip(counts.link_source_K[part].tolist(), counts.link_target_K[part].tolist(), strict=True)
-        assert tuple(sorted(inverse)) == moses_choice(shapes[pair], len(pair[0]), 0)
+        assert inverse_links(counts, b) == moses_choice(shapes[pair], len(pair[0]), 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sets(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1), min_size=2, max_size=6))
+def test_ties_between_shapes_are_broken_as_moses_breaks_them(linkings):
+    corpus = [([3, 4, 5], [6, 7, 8], links) for links in linkings]
+    source, target, links = zip(*corpus, strict=True)
+    counts = extract_phrases(encode(source), encode(target), Links.from_pairs(links), 3)
+    shapes = defaultdict(Counter)
+    for sentence in corpus:
+        for s, t, shape in naive(*sentence, 3):
+            shapes[s, t][shape] += 1
+    for b in range(len(counts)):
+        s, t = rows(counts.source_phrases)[counts.source_B[b]], rows(counts.target_phrases)[counts.target_B[b]]
+        assert tuple(sorted(counts.links(b))) == moses_choice(shapes[s, t], len(t), 1)
+        assert inverse_links(counts, b) == moses_choice(shapes[s, t], len(s), 0)
 
 
 def test_large_random_corpus_grows_every_table(rng):

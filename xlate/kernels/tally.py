@@ -42,10 +42,9 @@ def room_for(tally: Tally, keys: int) -> Tally:
         return tally
     larger = new_tally(max(size + keys, 2 * len(tally.keys_K)))
     larger.size_1[0] = size
-    larger.keys_K[:size] = tally.keys_K[:size]
-    larger.count_K[:size] = tally.count_K[:size]
     mask = np.uint64(len(larger.slots_H) - 1)
     for row in range(size):
+        larger.keys_K[row], larger.count_K[row] = tally.keys_K[row], tally.count_K[row]
         slot = first_slot(larger.keys_K[row], mask)
         while larger.slots_H[slot] >= 0:
             slot = (slot + np.uint64(1)) & mask

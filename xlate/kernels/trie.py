@@ -48,10 +48,9 @@ def room(trie: Trie, nodes: int) -> Trie:
     larger = new_trie(max(needed, 2 * len(trie.parent_N)))
     size = trie.size_1[0]
     larger.size_1[0] = size
-    larger.parent_N[:size] = trie.parent_N[:size]
-    larger.word_N[:size] = trie.word_N[:size]
     mask = np.uint64(len(larger.keys_H) - 1)
     for node in range(1, size):
+        larger.parent_N[node], larger.word_N[node] = trie.parent_N[node], trie.word_N[node]
         key = pack(larger.parent_N[node], larger.word_N[node])
         slot = first_slot(key, mask)
         while larger.keys_H[slot] != EMPTY:
