@@ -1,0 +1,138 @@
+"""Candidate stores of the block bigram model, from matches and orientation bigrams (A2, *source* alternatives)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.store import StoreWriter
+from xlate.features.block import FLOATS
+from xlate.kernels.block_features import BlockArrays, Filled, linked_instances, neutral_instances
+from xlate.lm.model import NgramModel
+from xlate.phrases.events import Events
+from xlate.phrases.matching import Matches
+from xlate.progress import track
+from xlate.text.encoded import EncodedText
+
+CHUNK_INSTANCES = 50_000
+STORES = ("linked", "linked.heldout", "neutral", "neutral.heldout")
+
+
+@dataclass(frozen=True)
+class BlockInstances:
+    """All that instances are made from.
+
+    A *linked* instance is a predecessor match b': its true successors, each with its orientation, are positives; the
+    `alternatives` most frequent blocks with the same source phrase as one of them, with the orientation of that one,
+    are negatives unless they are positives. A *neutral* instance is a match without predecessor, with the
+    alternatives of its source phrase and no orientation cost.
+    """
+
+    blocks: BlockArrays
+    features: int
+    lm: NgramModel
+    matches: Matches
+    events: Events
+    target: EncodedText
+    heldout_every: int
+    alternatives: int = 9
+
+    def write(self, directory: Path, metadata: dict[str, Any] | None = None) -> dict[str, int]:
+        """Writes the four stores under a directory; returns their numbers of instances.
+
+        Every `heldout_every`-th sentence goes into the stores of that name, to measure P on (0: none).
+        """
+        sentence_M = sentences_of(self.matches)
+        heldout_M = heldout(sentence_M, self.heldout_every)
+        linked = np.arange(len(self.events.group_G), dtype=np.int64)
+        linked_out = heldout_M[self.events.group_G]
+        neutral = self.events.neutral_X.astype(np.int64)
+        neutral_out = heldout_M[neutral]
+        chosen = (linked[~linked_out], linked[linked_out], neutral[~neutral_out], neutral[neutral_out])
+        sizes: dict[str, int] = {}
+        for name, rows in zip(STORES, chosen, strict=True):
+            is_linked = name.startswith("linked")
+            fill = self._linked if is_linked else self._neutral
+            with StoreWriter(directory / name, FLOATS, self.features if is_linked else 0, metadata=metadata) as writer:
+                for batch in self._batches(rows, sentence_M, fill, name):
+                    writer.append(batch)
+            sizes[name] = len(rows)
+        return sizes
+
+    def _batches(
+        self,
+        rows: NDArray[np.int64],
+        sentence_M: NDArray[np.int32],
+        fill: Callable[[NDArray[np.int64], NDArray[np.int32]], Filled],
+        name: str,
+    ) -> Iterator[RaggedBatch]:
+        starts = range(0, max(1, len(rows)), CHUNK_INSTANCES)
+        for start in track(starts, f"candidates: {name}"):
+            yield _batch(fill(rows[start : start + CHUNK_INSTANCES], sentence_M))
+
+    def _linked(self, groups: NDArray[np.int64], sentence_M: NDArray[np.int32]) -> Filled:
+        events = self.events
+        filled: Filled = linked_instances(
+            self.blocks,
+            self.lm.arrays,
+            self.lm.begin_state,
+            self.alternatives,
+            groups,
+            events.group_G,
+            events.group_offsets_G1,
+            events.successor_E,
+            events.orientation_E,
+            self.matches.rows_M5,
+            sentence_M,
+            self._lm_words,
+            self.target.offsets_S1,
+        )
+        return filled
+
+    def _neutral(self, matches: NDArray[np.int64], sentence_M: NDArray[np.int32]) -> Filled:
+        filled: Filled = neutral_instances(
+            self.blocks,
+            self.lm.arrays,
+            self.lm.begin_state,
+            self.alternatives,
+            matches,
+            self.matches.rows_M5,
+            sentence_M,
+            self._lm_words,
+            self.target.offsets_S1,
+        )
+        return filled
+
+    @property
+    def _lm_words(self) -> NDArray[np.int32]:
+        return self.target.ids_T
+
+
+def sentences_of(matches: Matches) -> NDArray[np.int32]:
+    """The sentence of every match, shape (M,)."""
+    return np.repeat(np.arange(len(matches.offsets_S1) - 1, dtype=np.int32), np.diff(matches.offsets_S1))
+
+
+def heldout(sentence_X: NDArray[np.int32], every: int) -> NDArray[np.bool_]:
+    """Which of these sentences are held out: the last of every so many, none when `every` is 0."""
+    if not every:
+        return np.zeros(len(sentence_X), dtype=bool)
+    return np.asarray(sentence_X % every == every - 1)
+
+
+def _batch(filled: Filled) -> RaggedBatch:
+    used = int(filled.candidate_offsets_I1[-1])
+    id_offsets_C1 = filled.id_offsets_C1[: used + 1]
+    return RaggedBatch(
+        candidate_offsets_I1=filled.candidate_offsets_I1,
+        dense_CD=filled.dense_CD[:used],
+        gain_CG=filled.gain_C[:used, None],
+        part_id_offsets_P1=id_offsets_C1,
+        part_ids_N=filled.ids_N[: int(id_offsets_C1[-1])],
+    )

@@ -1,0 +1,184 @@
+"""The block set: phrase pairs with the counts that the block bigram model is made of."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.kernels.block_features import lexical_costs
+from xlate.kernels.hashing import build_table, find
+from xlate.phrases.events import Events
+from xlate.phrases.matching import Matches, phrase_finder
+from xlate.phrases.orientation import LEFT, RIGHT
+from xlate.phrases.table import PhraseTable
+from xlate.text.lines import atomic_write
+
+FORMAT = "xlate block set 1"
+ARRAYS = ("count_B", "left_B", "right_B", "bigram_keys_U", "bigram_count_U", "lexical_B")
+UNSEEN_COUNT = 0.5
+
+
+@dataclass(frozen=True)
+class BlockSet:
+    """B blocks over a phrase table, with counts from matching them against training text (A1, A3).
+
+    `count_B` is N(b), `left_B` and `right_B` are N_L(b) and N_R(b). U distinct block bigrams, sorted by their keys
+    b' · 2^32 + b, have the counts N(b', b) in `bigram_count_U`. `lexical_B` is -ln p(S|T) of TZ07 section 3.1.
+    """
+
+    table: PhraseTable
+    count_B: NDArray[np.int32]
+    left_B: NDArray[np.int32]
+    right_B: NDArray[np.int32]
+    bigram_keys_U: NDArray[np.uint64]
+    bigram_count_U: NDArray[np.int32]
+    lexical_B: NDArray[np.float32]
+
+    @classmethod
+    def count(
+        cls, table: PhraseTable, matches: Matches, events: Events, counted_M: NDArray[np.bool_], floor: float = 1e-7
+    ) -> BlockSet:
+        """Counts blocks, orientations and block bigrams over the matches that `counted_M` marks.
+
+        Args:
+            table: the phrase pairs.
+            matches: of the training text; events: their orientation bigrams.
+            counted_M: false for matches of held-out sentences, so that what is measured there was not counted.
+            floor: the least p(s|T) of a source word that no word of the target phrase supports.
+        """
+        size = len(table)
+        block_M = np.asarray(matches.block_M)
+        counted_E = counted_M[events.predecessor_E]
+        successor_E = block_M[events.successor_E[counted_E]]
+        orientation_E = events.orientation_E[counted_E]
+        keys_E = _bigram_keys(block_M[events.predecessor_E[counted_E]], successor_E)
+        bigram_keys_U, bigram_count_U = np.unique(keys_E, return_counts=True)
+        count_B = _count(block_M[counted_M], size)
+        return cls(
+            table=table,
+            count_B=count_B,
+            left_B=_count(successor_E[orientation_E == LEFT], size),
+            right_B=_count(successor_E[orientation_E == RIGHT], size),
+            bigram_keys_U=bigram_keys_U,
+            bigram_count_U=bigram_count_U.astype(np.int32),
+            lexical_B=_lexical(table, count_B, floor),
+        )
+
+    def __len__(self) -> int:
+        """The number of blocks B."""
+        return len(self.table)
+
+    @cached_property
+    def unigram_cost_B(self) -> NDArray[np.float32]:
+        """(a): -ln N(b)/ΣN; a block never matched in the counted text counts half."""
+        counts_B = np.maximum(self.count_B, UNSEEN_COUNT)
+        costs: NDArray[np.float32] = -np.log(counts_B / max(1, int(self.count_B.sum()))).astype(np.float32)
+        return costs
+
+    def orientation_cost_B2(self, smoothing: float = 0.5) -> NDArray[np.float32]:
+        """(b): -ln (N_o(b) + k) / (N_L(b) + N_R(b) + 2k) for o = L, R; the paper has k = 0, which has no log at 0."""
+        counts_B2 = np.stack([self.left_B, self.right_B], axis=1) + float(smoothing)
+        costs: NDArray[np.float32] = -np.log(counts_B2 / counts_B2.sum(axis=1, keepdims=True)).astype(np.float32)
+        return costs
+
+    @cached_property
+    def options(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Blocks by source phrase, most frequent first: offsets by phrase (P+1) and block numbers.
+
+        Equal counts are in the order of the table.
+        """
+        order = np.lexsort((np.arange(len(self)), -self.count_B.astype(np.int64), self.table.source_B))
+        offsets = np.searchsorted(self.table.source_B, np.arange(len(self.table.source_phrases) + 1))
+        return offsets.astype(np.int64), order.astype(np.int32)
+
+    def frequent_bigrams(self, threshold: int) -> NDArray[np.uint64]:
+        """The keys of the block bigrams with N(b', b) > threshold, sorted; A5, TZ07 Eq. 3."""
+        return np.asarray(self.bigram_keys_U[self.bigram_count_U > threshold])
+
+    @cached_property
+    def _source_finder(self) -> Any:
+        return phrase_finder(self.table.source_phrases)
+
+    def source_row(self, words: NDArray[np.int32]) -> int:
+        """The source phrase with these word numbers, -1 when there is none."""
+        node = 0
+        for word in words.tolist():
+            node = int(find(self._source_finder.table, np.uint64((node << 32) | word)))
+            if node < 0:
+                return -1
+        return int(self._source_finder.row_N[node])
+
+    def save(self, directory: str | Path) -> None:
+        """Writes the phrase table and the counts; `header.json`, written last, says that all is there."""
+        directory = Path(directory)
+        self.table.save(directory / "table")
+        for name in ARRAYS:
+            with atomic_write(directory / f"{name}.npy") as stream:
+                np.save(stream, getattr(self, name), allow_pickle=False)
+        sizes = {name: len(getattr(self, name)) for name in ARRAYS}
+        with atomic_write(directory / "header.json") as stream:
+            stream.write(json.dumps({"format": FORMAT, "sizes": sizes}).encode())
+
+    @classmethod
+    def load(cls, directory: str | Path) -> BlockSet:
+        """Opens what `save` wrote, memory-mapped.
+
+        Raises:
+            InputError: another format, or a file that is missing, damaged or of another size.
+        """
+        directory = Path(directory)
+        header = directory / "header.json"
+        try:
+            described = json.loads(header.read_text(encoding="utf-8"))
+            if described["format"] != FORMAT:
+                raise ValueError(described["format"])
+            arrays = {
+                name: np.asarray(np.load(directory / f"{name}.npy", mmap_mode="r", allow_pickle=False))
+                for name in ARRAYS
+            }
+            short = [name for name in ARRAYS if len(arrays[name]) != described["sizes"][name]]
+            if short:
+                raise ValueError(f"{short[0]} has {len(arrays[short[0]])} entries")
+        except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+            raise InputError(
+                "not a block set", file=header, seen=error, expected=FORMAT, remedy="xlate prepare again"
+            ) from error
+        return cls(table=PhraseTable.load(directory / "table"), **arrays)
+
+
+def _bigram_keys(predecessor_E: NDArray[np.int32], successor_E: NDArray[np.int32]) -> NDArray[np.uint64]:
+    return (predecessor_E.astype(np.uint64) << np.uint64(32)) | successor_E.astype(np.uint64)
+
+
+def _count(blocks_X: NDArray[np.int32], size: int) -> NDArray[np.int32]:
+    return np.bincount(blocks_X, minlength=size).astype(np.int32)
+
+
+def _lexical(table: PhraseTable, count_B: NDArray[np.int32], floor: float) -> NDArray[np.float32]:
+    """p(s|t) = N(s, t) / Σ_k N(s, t_k) over the blocks of one word a side, then the costs of all blocks."""
+    single_P = np.diff(table.source_phrases.offsets_S1) == 1
+    single_Q = np.diff(table.target_phrases.offsets_S1) == 1
+    rows = np.flatnonzero(single_P[table.source_B] & single_Q[table.target_B])
+    source_K = table.source_phrases.ids_T[table.source_phrases.offsets_S1[table.source_B[rows]]]
+    target_K = table.target_phrases.ids_T[table.target_phrases.offsets_S1[table.target_B[rows]]]
+    total_V = np.bincount(source_K, weights=count_B[rows].astype(np.float64)) if len(rows) else np.ones(1)
+    probability_K = count_B[rows] / np.maximum(total_V[source_K], 1e-300)
+    costs: NDArray[np.float32] = lexical_costs(
+        np.ascontiguousarray(table.source_B),
+        np.ascontiguousarray(table.target_B),
+        np.ascontiguousarray(table.source_phrases.ids_T),
+        np.ascontiguousarray(table.source_phrases.offsets_S1),
+        np.ascontiguousarray(table.target_phrases.ids_T),
+        np.ascontiguousarray(table.target_phrases.offsets_S1),
+        build_table(_bigram_keys(source_K, target_K)),
+        probability_K,
+        floor,
+    )
+    return costs

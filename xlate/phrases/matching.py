@@ -1,0 +1,108 @@
+"""Matching the block set against sentence pairs, without asking for a consistent coverage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.kernels.hashing import HashTable, build_table
+from xlate.kernels.matching import PhraseFinder, match_sentences
+from xlate.kernels.trie import intern_rows
+from xlate.phrases.table import PhraseTable
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import atomic_write
+
+BLOCK, SOURCE_START, SOURCE_END, TARGET_START, TARGET_END = range(5)
+LONGEST_SENTENCE = 32_767
+
+
+@dataclass(frozen=True)
+class Matches:
+    """M matches of blocks in S sentence pairs; those of sentence s are `[offsets_S1[s]:offsets_S1[s + 1]]`.
+
+    The columns of `rows_M5` are block, source start, source end, target start, target end; spans are half-open. Within
+    a sentence the order is (target start, source start, target end, source end).
+    """
+
+    rows_M5: NDArray[np.int32]
+    offsets_S1: NDArray[np.int64]
+
+    @property
+    def block_M(self) -> NDArray[np.int32]:
+        """The block of every match."""
+        return self.rows_M5[:, BLOCK]
+
+    def __len__(self) -> int:
+        """The number of matches M."""
+        return len(self.rows_M5)
+
+    def save(self, directory: str | Path) -> None:
+        """Writes two .npy files into a directory."""
+        for name in ("rows_M5", "offsets_S1"):
+            with atomic_write(Path(directory) / f"{name}.npy") as stream:
+                np.save(stream, getattr(self, name), allow_pickle=False)
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Matches:
+        """Reads what `save` wrote, memory-mapped.
+
+        Raises:
+            InputError: a file is missing or damaged.
+        """
+        arrays = []
+        for name in ("rows_M5", "offsets_S1"):
+            path = Path(directory) / f"{name}.npy"
+            try:
+                arrays.append(np.asarray(np.load(path, mmap_mode="r", allow_pickle=False)))
+            except (OSError, ValueError, EOFError) as error:
+                raise InputError("cannot be read", file=path, seen=error, expected="matches of blocks") from error
+        return cls(*arrays)
+
+
+def match_blocks(table: PhraseTable, source: EncodedText, target: EncodedText) -> Matches:
+    """Every pair of a source span and a target span whose phrases form a block (A1; TZ07 section 2).
+
+    Both texts are numbered as the table's phrases are.
+
+    Raises:
+        InputError: the texts have different numbers of sentences, or one of more than 32,767 words.
+    """
+    if len(source) != len(target):
+        raise InputError("sides of unequal length", seen=f"{len(source)} and {len(target)} sentences")
+    for text in (source, target):
+        if len(text) and np.diff(text.offsets_S1).max() > LONGEST_SENTENCE:
+            place = int(np.diff(text.offsets_S1).argmax())
+            raise InputError("a sentence too long", line=place + 1, expected=f"at most {LONGEST_SENTENCE} words")
+    if not len(table):
+        return Matches(np.zeros((0, 5), dtype=np.int32), np.zeros(len(source) + 1, dtype=np.int64))
+    lengths = [np.diff(phrases.offsets_S1).max() for phrases in (table.source_phrases, table.target_phrases)]
+    rows_M5, offsets_S1 = match_sentences(
+        phrase_finder(table.source_phrases),
+        phrase_finder(table.target_phrases),
+        np.searchsorted(table.source_B, np.arange(len(table.source_phrases) + 1)),
+        np.ascontiguousarray(table.target_B),
+        pair_table(table),
+        int(max(lengths)),
+        np.ascontiguousarray(source.ids_T),
+        np.ascontiguousarray(source.offsets_S1),
+        np.ascontiguousarray(target.ids_T),
+        np.ascontiguousarray(target.offsets_S1),
+    )
+    return Matches(rows_M5, offsets_S1)
+
+
+def phrase_finder(phrases: EncodedText) -> PhraseFinder:
+    """A finder of phrases by their words; an unknown word (number 0) is in no phrase."""
+    trie, node_S = intern_rows(np.array(phrases.ids_T), np.array(phrases.offsets_S1))
+    row_N = np.full(int(trie.size_1[0]), -1, dtype=np.int32)
+    row_N[node_S] = np.arange(len(node_S), dtype=np.int32)
+    return PhraseFinder(HashTable(trie.keys_H, trie.rows_H), row_N)
+
+
+def pair_table(table: PhraseTable) -> HashTable:
+    """Finds a block by its key (source phrase, target phrase)."""
+    return build_table((table.source_B.astype(np.uint64) << np.uint64(32)) | table.target_B.astype(np.uint64))

@@ -1,0 +1,78 @@
+"""Text in two languages, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from xlate.errors import InputError
+from xlate.text.lines import read_lines
+
+
+@dataclass(frozen=True)
+class ParallelText:
+    """Lines of source and target, as many of one as of the other."""
+
+    source: list[str]
+    target: list[str]
+
+
+def read_parallel(source: str | Path, target: str | Path) -> ParallelText:
+    """Reads two files that are aligned line by line.
+
+    Raises:
+        InputError: they have different numbers of lines, or one cannot be read.
+    """
+    text = ParallelText(read_lines(source), read_lines(target))
+    if len(text.source) != len(text.target):
+        raise InputError(
+            "sides of unequal length",
+            file=source,
+            line=min(len(text.source), len(text.target)) + 1,
+            seen=f"{len(text.source)} lines in {source}, {len(text.target)} in {target}",
+            expected="as many lines on one side as on the other",
+            remedy="only LF ends a line here: check for lines cut or joined by another tool",
+        )
+    return text
+
+
+def read_references(paths: Sequence[str | Path], expected: int) -> list[list[str]]:
+    """Reads reference files, one list each.
+
+    Raises:
+        InputError: a file has not the expected number of lines.
+    """
+    references = []
+    for path in paths:
+        lines = read_lines(path)
+        if len(lines) != expected:
+            raise InputError(
+                "a reference of another length",
+                file=path,
+                line=min(len(lines), expected) + 1,
+                seen=f"{len(lines)} lines",
+                expected=f"{expected} lines, as many as there are translations",
+                remedy="check that this file belongs to the same test set",
+            )
+        references.append(lines)
+    return references
+
+
+def drop_unusable(
+    source: Sequence[Sequence[str]], target: Sequence[Sequence[str]], *, max_words: int
+) -> tuple[list[int], dict[str, int]]:
+    """Which tokenised pairs can be trained on, and how many were left out why.
+
+    A pair is left out when a side has no words or more than `max_words`.
+    """
+    kept: list[int] = []
+    dropped = {"an empty side": 0, f"more than {max_words} words": 0}
+    for number, (left, right) in enumerate(zip(source, target, strict=True)):
+        if not left or not right:
+            dropped["an empty side"] += 1
+        elif max(len(left), len(right)) > max_words:
+            dropped[f"more than {max_words} words"] += 1
+        else:
+            kept.append(number)
+    return kept, dropped

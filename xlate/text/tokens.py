@@ -1,0 +1,65 @@
+"""From lines to tokens and back, through sacremoses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
+
+from xlate.progress import track
+
+# What is no word: blanks of all kinds, controls and zero-width marks. U+200C and U+200D shape letters, and stay.
+BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u00a0\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+")
+
+
+class Preprocessor:
+    """Turns lines of one language into tokens and tokens into lines.
+
+    A token is never empty and holds no blank of any kind. NBSP, zero-width spaces, bare CR and U+2028 separate tokens
+    like a blank does; they never end a line.
+
+    Example:
+        >>> english = Preprocessor("en")
+        >>> english.tokens("Don't stop, he said.")
+        ['Don', "'t", 'stop', ',', 'he', 'said', '.']
+        >>> english.text(['Don', "'t", 'stop', ',', 'he', 'said', '.'])
+        "Don't stop, he said."
+    """
+
+    def __init__(self, language: str, *, tokenize: bool = True, normalize: bool = True) -> None:
+        """Sets up a language by its two-letter code; one without rules of its own gets the general ones.
+
+        Args:
+            language: for its abbreviations and apostrophes.
+            tokenize: false splits at blanks only, for text that is tokens already.
+            normalize: whether typographic punctuation becomes plain before tokenising.
+        """
+        self.language = language
+        self._tokenize = tokenize
+        self._tokenizer = MosesTokenizer(lang=language)
+        self._detokenizer = MosesDetokenizer(lang=language)
+        self._normalizer = MosesPunctNormalizer(lang=language) if normalize else None
+
+    def tokens(self, line: str) -> list[str]:
+        """The tokens of a line; none for a line of blanks."""
+        if not self._tokenize:
+            return BLANKS.sub(" ", line).split()
+        text = BLANKS.sub(" ", line).strip()
+        if self._normalizer is not None:
+            text = self._normalizer.normalize(text)
+        if not text:
+            return []
+        tokens: list[str] = self._tokenizer.tokenize(text, escape=False)
+        return [piece for token in tokens for piece in BLANKS.sub(" ", token).split()]
+
+    def text(self, tokens: Sequence[str]) -> str:
+        """The line that tokens stand for; just joined with blanks when this preprocessor does not tokenise."""
+        if not self._tokenize or not tokens:
+            return " ".join(tokens)
+        return str(self._detokenizer.detokenize(list(tokens), unescape=False))
+
+
+def preprocess_lines(lines: Sequence[str], preprocessor: Preprocessor) -> list[list[str]]:
+    """The tokens of every line, with a progress bar."""
+    return [preprocessor.tokens(line) for line in track(lines, f"tokenising {preprocessor.language}")]

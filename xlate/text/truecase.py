@@ -1,0 +1,86 @@
+"""Casing: sentence beginnings as they would stand within a sentence, and back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from xlate.errors import InputError
+from xlate.text.lines import read_lines, write_lines
+
+SENTENCE_ENDS = frozenset(".:?!")
+OPENERS = frozenset("\"'([{«„“‘¿¡")
+
+
+class Truecaser:
+    """Knows the most frequent casing of each word away from sentence beginnings.
+
+    Only tokens at the beginning of a sentence, or behind `. : ? !`, are changed. Words seen there alone become
+    lower-case, which is right more often than not.
+    """
+
+    def __init__(self, casing: dict[str, str]) -> None:
+        """`casing` maps lower-cased words to how they are written."""
+        self._casing = casing
+
+    @classmethod
+    def train(cls, sentences: Iterable[Sequence[str]]) -> Truecaser:
+        """Counts how words are written where nothing forces a capital."""
+        counts: dict[str, Counter[str]] = {}
+        for tokens in sentences:
+            starts = _starts(tokens)
+            for place, token in enumerate(tokens):
+                if place not in starts and token[:1].isalpha():
+                    counts.setdefault(token.lower(), Counter())[token] += 1
+        best = {lower: min(forms.items(), key=lambda f: (-f[1], f[0]))[0] for lower, forms in counts.items()}
+        return cls({lower: form for lower, form in best.items() if form != lower})
+
+    def apply(self, tokens: Sequence[str]) -> list[str]:
+        """The tokens with sentence beginnings in their usual casing."""
+        starts = _starts(tokens)
+        return [
+            self._casing.get(token.lower(), token.lower()) if place in starts and _is_capitalised(token) else token
+            for place, token in enumerate(tokens)
+        ]
+
+    def restore(self, tokens: Sequence[str]) -> list[str]:
+        """The tokens with a capital at each sentence beginning."""
+        starts = _starts(tokens)
+        return [token[:1].upper() + token[1:] if place in starts else token for place, token in enumerate(tokens)]
+
+    def save(self, path: str | Path) -> None:
+        """Writes one word a line, those only whose usual form is not lower-case."""
+        write_lines(path, sorted(self._casing.values()))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Truecaser:
+        """Reads what `save` wrote.
+
+        Raises:
+            InputError: a line is no word.
+        """
+        casing: dict[str, str] = {}
+        for number, word in enumerate(read_lines(path), start=1):
+            if not word or " " in word:
+                raise InputError("not a casing file", file=path, line=number, seen=word, expected="one word a line")
+            casing[word.lower()] = word
+        return cls(casing)
+
+
+def _is_capitalised(token: str) -> bool:
+    """One capital in front and none behind: `The`, not `NASA` or `iPod`."""
+    return token[:1].isupper() and not any(letter.isupper() for letter in token[1:])
+
+
+def _starts(tokens: Sequence[str]) -> set[int]:
+    """The places where a sentence begins, quotes and brackets passed over."""
+    starts: set[int] = set()
+    pending = True
+    for place, token in enumerate(tokens):
+        if pending and token not in OPENERS:
+            starts.add(place)
+            pending = False
+        if token in SENTENCE_ENDS:
+            pending = True
+    return starts
