@@ -1,0 +1,52 @@
+"""Phrase tables and sentence pairs for the tests of matching and of what is built on it."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from xlate.phrases.table import PhraseTable
+from xlate.text.encoded import EncodedText
+
+
+def encoded(sentences) -> EncodedText:
+    """Sentences of word numbers as one text."""
+    return EncodedText.from_ids(np.array(sentence, dtype=np.int32) for sentence in sentences)
+
+
+def table_of(pairs) -> PhraseTable:
+    """A phrase table of (source words, target words) pairs, sorted as the class says; scores and links mean nothing."""
+    pairs = sorted({(tuple(s), tuple(t)) for s, t in pairs})
+    sources, targets = (sorted({pair[side] for pair in pairs}) for side in (0, 1))
+    size = len(pairs)
+    return PhraseTable(
+        source_phrases=encoded(sources),
+        target_phrases=encoded(targets),
+        source_B=np.array([sources.index(s) for s, _ in pairs], dtype=np.int32),
+        target_B=np.array([targets.index(t) for _, t in pairs], dtype=np.int32),
+        count_B=np.ones(size),
+        scores_B4=np.ones((size, 4)),
+        link_offsets_B1=np.zeros(size + 1, dtype=np.int64),
+        link_source_K=np.zeros(0, dtype=np.int16),
+        link_target_K=np.zeros(0, dtype=np.int16),
+        source_count_P=np.ones(len(sources)),
+        target_count_Q=np.ones(len(targets)),
+    )
+
+
+def phrase_of(table: PhraseTable, b: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The source and target words of block b."""
+    source, target = table.source_phrases[table.source_B[b]], table.target_phrases[table.target_B[b]]
+    return tuple(source.tolist()), tuple(target.tolist())
+
+
+words = st.integers(3, 5)
+phrases = st.lists(words, min_size=1, max_size=3).map(tuple)
+tables = st.lists(st.tuples(phrases, phrases), min_size=1, max_size=25).map(table_of)
+sentence = st.lists(words, max_size=7)
+corpora = st.lists(st.tuples(sentence, sentence), min_size=1, max_size=6)
+
+
+def texts(corpus) -> tuple[EncodedText, EncodedText]:
+    """The two sides of a drawn corpus."""
+    return encoded([s for s, _ in corpus]), encoded([t for _, t in corpus])

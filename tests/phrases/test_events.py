@@ -1,0 +1,73 @@
+"""Orientation bigrams: against comparing every two matches, and one sentence by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+
+from tests.phrases.small_corpora import corpora, encoded, phrase_of, table_of, tables, texts
+from xlate.phrases.events import collect_events
+from xlate.phrases.matching import match_blocks
+from xlate.phrases.orientation import LEFT, RIGHT
+
+
+def bigrams_by_trial(matches):
+    """(predecessor, orientation, successor) by the words of TZ07 section 2, every two matches compared."""
+    rows = matches.rows_M5.tolist()
+    sentence_M = np.repeat(np.arange(len(matches.offsets_S1) - 1), np.diff(matches.offsets_S1))
+    found = []
+    for m, (_, s0, s1, _, t1) in enumerate(rows):
+        for n, (_, next_s0, next_s1, next_t0, _) in enumerate(rows):
+            if sentence_M[m] == sentence_M[n] and next_t0 == t1:
+                if next_s0 == s1:
+                    found.append((m, RIGHT, n))
+                elif next_s1 == s0:
+                    found.append((m, LEFT, n))
+    return found
+
+
+def bigrams_of(events):
+    columns = (events.predecessor_E, events.orientation_E, events.successor_E)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+@settings(max_examples=150, deadline=None)
+@given(tables, corpora)
+def test_equal_to_comparing_every_two_matches(table, corpus):
+    matches = match_blocks(table, *texts(corpus))
+    events = collect_events(matches)
+    expected = bigrams_by_trial(matches)
+    assert bigrams_of(events) == expected
+    followed = sorted({m for m, _, _ in expected})
+    assert events.group_G.tolist() == followed
+    sizes = [sum(m == g for m, _, _ in expected) for g in followed]
+    assert np.diff(events.group_offsets_G1).tolist() == sizes
+    assert events.group_offsets_G1[0] == 0
+    assert events.neutral_X.tolist() == sorted(set(range(len(matches))) - {n for _, _, n in expected})
+
+
+def test_a_sentence_with_a_swap_by_hand():
+    # a=3 b=4 c=5 | A=3 C=5 B=4: B follows A's neighbour C on its left.
+    table = table_of([([3], [3]), ([4], [4]), ([5], [5])])
+    matches = match_blocks(table, encoded([[3, 4, 5]]), encoded([[3, 5, 4]]))
+    source_words = [phrase_of(table, b)[0] for b in matches.block_M]
+    assert source_words == [(3,), (5,), (4,)]
+    events = collect_events(matches)
+    assert bigrams_of(events) == [(1, LEFT, 2)]
+    assert events.neutral_X.tolist() == [0, 1]
+
+
+def test_one_predecessor_with_two_successors_is_one_group():
+    # a b c | A B C and the blocks b|B, b c|B C.
+    table = table_of([([3], [3]), ([4], [4]), ([4, 5], [4, 5])])
+    events = collect_events(match_blocks(table, encoded([[3, 4, 5]]), encoded([[3, 4, 5]])))
+    assert bigrams_of(events) == [(0, RIGHT, 1), (0, RIGHT, 2)]
+    assert events.group_G.tolist() == [0]
+    assert events.group_offsets_G1.tolist() == [0, 2]
+
+
+def test_no_matches_have_no_events():
+    events = collect_events(match_blocks(table_of([([3], [3])]), encoded([[4]]), encoded([[4]])))
+    assert len(events) == 0
+    assert events.group_offsets_G1.tolist() == [0]
+    assert len(events.neutral_X) == 0
