@@ -1,0 +1,123 @@
+"""Figures of a system: sacrebleu's own, with what may go wrong on the way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+
+from xlate.errors import InputError
+from xlate.metrics.score import Evaluation, evaluate
+from xlate.text.lines import read_lines
+
+HYPOTHESES = ["The cat sat on the mat.", "There is a dog, too.", "Quite another thing"]
+STREAMS = [
+    ["The cat sits on the mat.", "A dog is there, too.", "Something else"],
+    ["On the mat sat the cat.", "There was a dog too.", "Quite a different thing"],
+]
+
+
+def test_figures_are_sacrebleus() -> None:
+    found = evaluate(HYPOTHESES, STREAMS, bootstrap=50)
+    metrics = {"bleu": BLEU(), "chrf": CHRF(), "ter": TER()}
+    for name, metric in metrics.items():
+        expected = metric.corpus_score(HYPOTHESES, STREAMS, n_bootstrap=50)
+        assert found[name] == expected.score
+        assert found.stats[name].score() == pytest.approx(expected.score, rel=1e-12)
+        assert found.figures[name].signature == str(metric.get_signature())
+        held = found.figures[name].interval
+        assert held is not None
+        assert held.half_width == pytest.approx(expected._ci, rel=1e-5)
+
+
+def test_case_and_tokeniser_count() -> None:
+    shouted = [line.upper() for line in HYPOTHESES]
+    assert evaluate(shouted, STREAMS, bootstrap=0, lowercase=True)["bleu"] == pytest.approx(
+        evaluate(HYPOTHESES, STREAMS, bootstrap=0, lowercase=True)["bleu"]
+    )
+    mixed = evaluate(shouted, STREAMS, bootstrap=0)
+    for measure in ("bleu", "chrf", "nist", "lexacc"):
+        assert mixed[measure] < evaluate(HYPOTHESES, STREAMS, bootstrap=0)[measure]
+    bare = evaluate(HYPOTHESES, STREAMS, bootstrap=0, tokenize="none")
+    assert bare["lexacc"] != evaluate(HYPOTHESES, STREAMS, bootstrap=0)["lexacc"]
+    assert "tok:none" in bare.figures["nist"].signature
+
+
+def test_a_missing_reference_is_left_out() -> None:
+    gaps = [STREAMS[0], [STREAMS[1][0], "", " "]]
+    found = evaluate(HYPOTHESES, gaps, bootstrap=0)
+    none = [STREAMS[0], [STREAMS[1][0], None, None]]
+    for name, metric in {"bleu": BLEU(), "chrf": CHRF(), "ter": TER()}.items():
+        assert found[name] == metric.corpus_score(HYPOTHESES, none).score  # type: ignore[arg-type]
+    assert "nrefs:var" in found.figures["bleu"].signature
+    assert "nrefs:var" in found.figures["ter"].signature
+    assert "nrefs:var" in found.figures["lexacc"].signature
+
+
+def test_words_without_any_reference_are_wrong() -> None:
+    found = evaluate(["a b", "c d"], [["a b", ""], ["", ""]], bootstrap=0)
+    assert found["ter"] == 100.0
+    assert found["lexacc"] == pytest.approx(100 * 4 / 6)
+    assert found.stats["bleu"].values_SK[1, :2].tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "references", "message"),
+    [
+        (["a", "b"], [["a", "b"], ["a"]], r"(?s)reference stream 1.*2 hypotheses and 1 references"),
+        ([], [[]], "nothing to score"),
+        (["a"], [], "nothing to score against"),
+        (["a"], ["a"], "sentences must come as lists"),
+    ],
+)
+def test_counts_are_compared(hypotheses: list[str], references: list[list[str]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        evaluate(hypotheses, references)
+
+
+def test_unknown_names_are_answered_with_the_known() -> None:
+    with pytest.raises(InputError, match=r"(?s)unknown measure.*meteor.*bleu, chrf, ter, nist, lexacc"):
+        evaluate(["a"], [["a"]], measures=["meteor"])
+    with pytest.raises(InputError, match=r"(?s)unknown tokeniser.*13b.*13a"):
+        evaluate(["a"], [["a"]], tokenize="13b")
+    with pytest.raises(InputError, match="too few bootstrap samples"):
+        evaluate(["a"], [["a"]], bootstrap=-1)
+
+
+def test_tokenised_and_empty_lines_are_pointed_out() -> None:
+    lines = ["a house ."] * 100 + [""]
+    found = evaluate(lines, [lines], bootstrap=0, measures=["bleu"])
+    assert "100 lines end in a full stop behind a blank" in found.notes[0]
+    assert "1 hypotheses are empty" in found.summary()
+    assert evaluate(lines[:99], [lines[:99]], bootstrap=0, measures=["bleu"]).notes == ()
+    assert len(evaluate(lines, [lines], bootstrap=0, measures=["bleu"], tokenize="none").notes) == 1
+
+
+def test_json_holds_every_figure() -> None:
+    plain = json.loads(json.dumps(evaluate(HYPOTHESES, STREAMS, bootstrap=20).to_json()))
+    assert plain["sentences"] == 3
+    assert plain["references"] == 2
+    assert set(plain["bleu"]) == {"score", "interval", "mean", "signature"}
+    assert {"chrf", "ter", "nist", "lexacc"} < set(plain)
+    assert "interval" not in evaluate(HYPOTHESES, STREAMS, bootstrap=0).to_json()["bleu"]
+
+
+@pytest.mark.corpus
+def test_published_bleu(shared_data: Path) -> None:
+    folder = shared_data / "eval-wmt10"
+    lines, references = read_lines(folder / "hyps.baseline.opt0.gz"), read_lines(folder / "ref.lc.tok.en.gz")
+    found: Evaluation = evaluate(lines, [references], tokenize="none", bootstrap=0, measures=["bleu"])
+    assert f"{found['bleu']:.2f}" == (folder / "hyps.baseline.opt0.bleu.gold").read_text().strip() == "18.54"
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+def test_published_ter(shared_data: Path) -> None:
+    folder = shared_data / "eval-wmt10"
+    lines, references = read_lines(folder / "hyps.baseline.opt0.gz"), read_lines(folder / "ref.lc.tok.en.gz")
+    found = evaluate(lines, [references], bootstrap=0, measures=["ter"])
+    assert found["ter"] == pytest.approx(100 * float((folder / "hyps.baseline.opt0.ter.gold").read_text()), abs=0.01)

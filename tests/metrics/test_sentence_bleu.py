@@ -1,0 +1,76 @@
+"""Batched sentence statistics against sacrebleu's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu.metrics.bleu import BLEU
+
+from xlate.errors import InputError
+from xlate.metrics.bleu import bleu_scores
+from xlate.metrics.sentence_bleu import ReferenceNgrams, sentence_bleu
+from xlate.text.encoded import EncodedText
+
+WORDS = st.lists(st.integers(3, 7), max_size=9)
+
+
+def encoded(sentences: list[list[int]]) -> EncodedText:
+    return EncodedText.from_ids(np.array(words, dtype=np.int32) for words in sentences)
+
+
+def joined(words: list[int]) -> str:
+    return " ".join(map(str, words))
+
+
+@given(
+    streams=st.integers(1, 4).flatmap(
+        lambda sentences: st.lists(st.lists(WORDS, min_size=sentences, max_size=sentences), min_size=1, max_size=3)
+    ),
+    chosen=st.lists(st.tuples(WORDS, st.integers(0, 3)), max_size=8),
+)
+def test_equals_sacrebleu(streams: list[list[list[int]]], chosen: list[tuple[list[int], int]]) -> None:
+    sentences = len(streams[0])
+    owner_H = np.array([number % sentences for _, number in chosen], dtype=np.int64)
+    metric = BLEU(tokenize="none", force=True)
+    expected = [
+        metric._extract_corpus_statistics([joined(words)], [[joined(stream[s])] for stream in streams])[0]
+        for (words, _), s in zip(chosen, owner_H, strict=True)
+    ]
+    references = ReferenceNgrams([encoded(stream) for stream in streams])
+    stats_HK = references.statistics(encoded([words for words, _ in chosen]), owner_H)
+    assert stats_HK.tolist() == expected
+
+
+def test_sums_give_corpus_bleu() -> None:
+    random = np.random.default_rng(5)
+    lines = [random.integers(3, 9, size=random.integers(1, 20)).tolist() for _ in range(50)]
+    streams = [[random.integers(3, 9, size=random.integers(1, 20)).tolist() for _ in range(50)] for _ in range(2)]
+    stats_HK = ReferenceNgrams([encoded(stream) for stream in streams]).statistics(encoded(lines))
+    expected = BLEU(tokenize="none", force=True).corpus_score(
+        [joined(words) for words in lines], [[joined(words) for words in stream] for stream in streams]
+    )
+    assert bleu_scores(stats_HK.sum(axis=0, keepdims=True))[0] == pytest.approx(expected.score, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("smooth", "settings"), [("add-1", {"smooth_method": "add-k"}), ("exp", {"effective_order": True})]
+)
+def test_sentence_bleu_equals_sacrebleu(smooth: str, settings: dict[str, object]) -> None:
+    metric = BLEU(tokenize="none", **settings)  # type: ignore[arg-type]
+    pairs = [("3 4 5", "3 4 6 5"), ("3", "3"), ("3 3 3 3 3", "3 4"), ("9", "3"), ("", "3"), ("3 4 5 6 7", "3 4 5 6 7")]
+    expected = [metric._aggregate_and_compute(metric._extract_corpus_statistics([h], [[r]])).score for h, r in pairs]
+    text = [encoded([[int(w) for w in pair[side].split()] for pair in pairs]) for side in (0, 1)]
+    scores_H = sentence_bleu(ReferenceNgrams([text[1]]).statistics(text[0]), smooth)
+    np.testing.assert_allclose(scores_H, expected, rtol=1e-12)
+
+
+def test_counts_that_do_not_fit_are_refused() -> None:
+    one, two = encoded([[3]]), encoded([[3], [4]])
+    with pytest.raises(InputError, match=r"(?s)reference streams do not fit.*\[1, 2\]"):
+        ReferenceNgrams([one, two])
+    with pytest.raises(InputError, match="1 hypotheses with 1 sentence numbers and 2 sentences"):
+        ReferenceNgrams([two]).statistics(one)
+    with pytest.raises(InputError, match="hypotheses do not fit"):
+        ReferenceNgrams([two]).statistics(one, np.array([2]))

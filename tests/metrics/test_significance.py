@@ -1,0 +1,111 @@
+"""Paired tests against sacrebleu's, and against what must hold of any test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+from sacrebleu.significance import PairedTest
+
+from xlate.errors import InputError
+from xlate.metrics.edit_rate import ter_scores
+from xlate.metrics.score import evaluate
+from xlate.metrics.significance import p_value, paired, paired_statistics, swapped_differences
+from xlate.metrics.statistics import Stats
+from xlate.text.lines import read_lines
+
+
+def sacrebleu_p(kind: str, metrics: dict[str, Any], ours: list[str], other: list[str], references: list[str]) -> Any:
+    _, scores = PairedTest([("other", other), ("ours", ours)], metrics, [references], test_type=kind)()
+    return {name: scores[name][1].p_value for name in scores if name != "System"}
+
+
+def lines_of(shared_data: Path, count: int | None) -> tuple[list[str], list[str], list[str]]:
+    folder = shared_data / "eval-wmt10"
+    names = ("hyps.sys1.opt0.gz", "hyps.baseline.opt0.gz", "ref.lc.tok.en.gz")
+    ours, other, references = (read_lines(folder / name)[:count] for name in names)
+    return ours, other, references
+
+
+@pytest.mark.corpus
+def test_p_values_equal_sacrebleus_on_real_systems(shared_data: Path) -> None:
+    ours, other, references = lines_of(shared_data, 120)
+    short = [number for number, line in enumerate(references) if len(line.split()) < 15]
+    ours, other, references = ([lines[i] for i in short] for lines in (ours, other, references))
+    stats, against = (evaluate(s, [references], tokenize="none", bootstrap=0).stats for s in (ours, other))
+    metrics = {"bleu": BLEU(tokenize="none", force=True), "chrf": CHRF(), "ter": TER()}
+    bootstrap = sacrebleu_p("bs", metrics, ours, other, references)
+    randomisation = sacrebleu_p("ar", metrics, ours, other, references)
+    found = paired_statistics(stats, against)
+    for name, theirs in (("bleu", "BLEU"), ("chrf", "chrF2"), ("ter", "TER")):
+        assert found[name].p_bootstrap == pytest.approx(bootstrap[theirs], rel=1e-9)
+        # sacrebleu counts only differences larger than the real one; so few sentences have ties.
+        swapped_B = np.abs(swapped_differences(stats[name], against[name], 10_000, 12345))
+        larger = int((swapped_B > abs(found[name].difference) + 1e-9).sum())
+        assert (larger + 1) / 10_001 == pytest.approx(randomisation[theirs], abs=2e-4 if name == "ter" else 1e-9)
+        assert found[name].p_randomisation >= randomisation[theirs] - 2e-4
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+def test_p_values_equal_sacrebleus_on_the_whole_set(shared_data: Path) -> None:
+    ours, other, references = lines_of(shared_data, None)
+    found = paired(ours, other, [references], tokenize="none", measures=["bleu"])
+    metrics = {"bleu": BLEU(tokenize="none", force=True)}
+    assert found["bleu"].p_bootstrap == sacrebleu_p("bs", metrics, ours, other, references)["BLEU"]
+    assert found["bleu"].p_randomisation == sacrebleu_p("ar", metrics, ours, other, references)["BLEU"]
+
+
+def test_a_system_does_not_differ_from_itself() -> None:
+    lines = ["a b c d", "a c", "b d"]
+    test = paired(lines, lines, [["a b c e", "a d c", "b d"]], samples=50, trials=50)["bleu"]
+    assert test.difference == 0.0
+    assert test.p_bootstrap == test.p_randomisation == 1.0
+
+
+def test_a_clear_difference_is_found_and_has_its_sign() -> None:
+    references = [f"w{i} w{i + 1} w{i + 2} w{i + 3} end" for i in range(40)]
+    poor = [" ".join(line.split()[:3]) + " x y" for line in references]
+    tests = paired(references, poor, [references], tokenize="none", samples=200, trials=400)
+    assert tests["bleu"].difference > 0 > tests["ter"].difference
+    assert tests["bleu"].p_randomisation == pytest.approx(1 / 401)
+    assert "against" in tests.summary()
+    assert tests.to_json()["ter"]["against"] == tests["ter"].against
+
+
+def test_p_is_uniform_when_systems_are_alike() -> None:
+    random = np.random.default_rng(11)
+    values = []
+    for _ in range(200):
+        rows = random.integers(0, 10, size=(2, 60, 1))
+        full = np.concatenate([rows, np.full((2, 60, 1), 10)], axis=2).astype(np.float64)
+        first, second = (Stats("ter", rows_SK, ter_scores) for rows_SK in full)
+        tests = paired_statistics({"ter": first}, {"ter": second}, samples=1, trials=200)
+        values.append(tests["ter"].p_randomisation)
+    assert 0.05 < np.mean(np.array(values) <= 0.1) < 0.16
+    assert 0.4 < np.mean(np.array(values) <= 0.5) < 0.6
+
+
+def test_p_counts_the_real_difference_itself() -> None:
+    assert p_value(np.array([0.1, 0.2, 0.3]), 0.2) == pytest.approx(3 / 4)
+
+
+def test_statistics_of_an_evaluation_can_be_compared() -> None:
+    references = [["a b c", "d e f"]]
+    ours, other = (evaluate(lines, references, bootstrap=0) for lines in (["a b c", "d f"], ["a b", "d e"]))
+    tests = paired_statistics(ours.stats, other.stats, samples=20, trials=20)
+    assert list(tests.tests) == ["bleu", "chrf", "ter", "nist", "lexacc"]
+    assert tests["lexacc"].score == pytest.approx(ours["lexacc"])
+
+
+def test_texts_of_different_length_are_refused() -> None:
+    with pytest.raises(InputError, match="2 hypotheses and 1 references"):
+        paired(["a"], ["a", "b"], [["a"]])
+    stats = Stats("ter", np.ones((2, 2)), ter_scores)
+    with pytest.raises(InputError, match="2 and 1 sentences"):
+        paired_statistics({"ter": stats}, {"ter": stats[:1]})

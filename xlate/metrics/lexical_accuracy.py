@@ -1,0 +1,52 @@
+"""Lexical accuracy: the likeness of two bags of words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.metrics.statistics import Floats, Stats
+
+
+def lexical_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Stats:
+    """Bag-of-words statistics of S tokenised sentences for LexAcc.
+
+    LexAcc measures "the similarity between the unordered bag of words" of reference and hypothesis
+    (Venkatapathy & Bangalore 2009, used in the discriminative phrase decoding paper of 2010, section 6), without saying
+    which. Taken here: the F measure 2·matches / (words + reference words) over all sentences, where a word matches as
+    often as it stands in both bags. Of several references the one with the largest F counts, the first of equals.
+
+    Returns:
+        Rows of K = 3: matched words, words of the hypothesis, words of the reference.
+
+    Example: "a b b" against "b a c d" matches a and b: F = 2·2 / (3 + 4) = 57.14.
+    """
+    values_SK = np.zeros((len(hypotheses), 3), dtype=np.float64)
+    for row_K, hypothesis, given in zip(values_SK, hypotheses, references, strict=True):
+        bag = Counter(hypothesis)
+        rows = [((bag & Counter(reference)).total(), len(hypothesis), len(reference)) for reference in given]
+        row_K[:] = max(rows, key=lambda row: 2 * row[0] / max(1, row[1] + row[2]))
+    return Stats("lexacc", values_SK, lexical_accuracies)
+
+
+def lexical_accuracies(stats_BK: NDArray[Any]) -> Floats:
+    """LexAcc, 0 to 100, of each of B rows of summed statistics, (B,); two empty bags are alike (100)."""
+    sums_BK: NDArray[np.float64] = np.asarray(stats_BK, dtype=np.float64)
+    words_B = sums_BK[:, 1] + sums_BK[:, 2]
+    return np.where(words_B > 0, 200.0 * sums_BK[:, 0] / np.maximum(words_B, 1.0), 100.0)
+
+
+def lexical_precision(stats: Stats) -> float:
+    """The share, 0 to 100, of the hypotheses' words that are matched."""
+    matched, words, _ = stats.values_SK.sum(axis=0)
+    return float(100.0 * matched / max(1.0, words))
+
+
+def lexical_recall(stats: Stats) -> float:
+    """The share, 0 to 100, of the references' words that are matched."""
+    matched, _, words = stats.values_SK.sum(axis=0)
+    return float(100.0 * matched / max(1.0, words))

@@ -1,0 +1,130 @@
+"""How good translations are: BLEU, chrF and TER through sacrebleu, NIST and LexAcc, each with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xlate.errors import InputError
+from xlate.metrics.measures import MEASURES, TEXT_ENDINGS, measure_sentences
+from xlate.metrics.references import checked_references
+from xlate.metrics.statistics import Interval, Stats, bootstrap_scores, interval
+
+TOKENIZED_ENDINGS = 100
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number with what it was measured by.
+
+    Attributes:
+        score: BLEU, chrF, TER and LexAcc from 0 to 100, NIST in bits; TER is better when lower.
+        signature: every setting the number depends on.
+        interval: mean and half width of the 95 % bootstrap interval, None when not asked for.
+    """
+
+    score: float
+    signature: str
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The figures of one system on one text.
+
+    Attributes:
+        figures: by measure, in the order asked for.
+        stats: by measure, the statistics of each sentence.
+        sentences: how many; references: how many streams.
+        notes: what looks odd about the input, in words.
+    """
+
+    figures: Mapping[str, Figure]
+    stats: Mapping[str, Stats]
+    sentences: int
+    references: int
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, measure: str) -> float:
+        return self.figures[measure].score
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values: `{"sentences": …, "references": …, "bleu": {"score", "interval", "mean", "signature"}, …}`."""
+        plain: dict[str, Any] = {"sentences": self.sentences, "references": self.references}
+        for measure, figure in self.figures.items():
+            held: dict[str, Any] = {"score": figure.score}
+            if figure.interval is not None:
+                held |= {"interval": figure.interval.half_width, "mean": figure.interval.mean}
+            plain[measure] = {**held, "signature": figure.signature}
+        if self.notes:
+            plain["notes"] = list(self.notes)
+        return plain
+
+    def summary(self) -> str:
+        """A line a figure, for people."""
+        lines = [_line(measure, figure) for measure, figure in self.figures.items()]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def evaluate(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    lowercase: bool = False,
+    tokenize: str = "13a",
+    bootstrap: int = 1000,
+    seed: int = 12345,
+    measures: Sequence[str] = MEASURES,
+) -> Evaluation:
+    """Scores detokenised hypotheses (S sentences) against one reference stream or more.
+
+    A blank reference line counts as missing, see `references.checked_references`.
+
+    Args:
+        hypotheses: S sentences.
+        references: one list of S sentences a reference stream.
+        lowercase: ignore case (TER always does).
+        tokenize: sacrebleu's tokeniser for BLEU, NIST and LexAcc; TER splits at blanks, chrF needs none.
+        bootstrap: samples for the intervals, 0 for none; seed: of the samples.
+        measures: which of bleu, chrf, ter, nist, lexacc.
+
+    Raises:
+        InputError: counts that differ (both are named), nothing to score, an unknown measure or tokeniser.
+
+    Example:
+        >>> evaluate(["the cat sat"], [["the cat sat"]], bootstrap=0, measures=["ter"])["ter"]
+        0.0
+    """
+    streams = checked_references(hypotheses, references)
+    if bootstrap < 0:
+        raise InputError("too few bootstrap samples", seen=bootstrap, expected="0 for none, or 1 and more")
+    figures: dict[str, Figure] = {}
+    stats: dict[str, Stats] = {}
+    for measure in measures:
+        measured = measure_sentences(
+            measure, hypotheses, streams, lowercase=lowercase, tokenize=tokenize, bootstrap=bootstrap, seed=seed
+        )
+        stats[measure] = measured.stats
+        held = interval(bootstrap_scores(measured.stats, bootstrap, seed)) if bootstrap else None
+        figures[measure] = Figure(measured.score, measured.signature, held)
+    return Evaluation(figures, stats, len(hypotheses), len(streams), _notes(hypotheses, tokenize))
+
+
+def _notes(hypotheses: Sequence[str], tokenize: str) -> tuple[str, ...]:
+    notes: list[str] = []
+    tokenized = sum(line.endswith(TEXT_ENDINGS) for line in hypotheses)
+    if tokenize != "none" and tokenized >= TOKENIZED_ENDINGS:
+        notes.append(
+            f"{tokenized} lines end in a full stop behind a blank: score detokenised text, "
+            "or say tokenize=none where hypotheses and references are tokenised alike"
+        )
+    empty = sum(not line.strip() for line in hypotheses)
+    if empty:
+        notes.append(f"{empty} hypotheses are empty")
+    return tuple(notes)
+
+
+def _line(measure: str, figure: Figure) -> str:
+    around = "" if figure.interval is None else f" ± {figure.interval.half_width:.2f}"
+    return f"{measure:<7}{figure.score:7.2f}{around:<8}  {figure.signature}"

@@ -1,0 +1,163 @@
+"""BLEU statistics of many sentences at once, over word numbers.
+
+Shapes: R reference streams, S sentences, H hypotheses (any number a sentence), T words, K = 2 + 2·order, G places
+where an n-gram begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.metrics.bleu import ORDER, bleu_scores
+from xlate.text.encoded import EncodedText
+
+Ints = NDArray[np.int64]
+
+
+class ReferenceNgrams:
+    """The n-grams of the references of S sentences, ready to be matched against any number of hypotheses.
+
+    Words are compared by number, so hypotheses and references must be numbered by one vocabulary that knows every
+    word of the references: words unknown to it, all 0, would match each other.
+
+    Example:
+        >>> references = ReferenceNgrams([EncodedText.from_ids([np.array([3, 4, 5], np.int32)])])
+        >>> references.statistics(EncodedText.from_ids([np.array([3, 4, 6], np.int32)])).tolist()
+        [[3, 3, 2, 1, 0, 0, 3, 2, 1, 0]]
+    """
+
+    def __init__(self, streams: Sequence[EncodedText], order: int = ORDER) -> None:
+        """Counts the references' n-grams, each clipped at its largest count in one reference of the sentence.
+
+        Raises:
+            InputError: no stream, or streams of different length.
+        """
+        if not streams or len({len(stream) for stream in streams}) != 1:
+            raise InputError(
+                "reference streams do not fit",
+                seen=[len(stream) for stream in streams],
+                expected="one stream or more, all with the same number of sentences",
+            )
+        self.order = order
+        self.lengths_RS: Ints = np.stack([np.diff(stream.offsets_S1) for stream in streams])
+        self._known: list[Ints] = []
+        self._cells: list[Ints] = []
+        self._most: list[Ints] = []
+        self._count(_joined(streams))
+
+    def __len__(self) -> int:
+        return int(self.lengths_RS.shape[1])
+
+    def statistics(self, hypotheses: EncodedText, sentence_H: NDArray[np.integer] | None = None) -> Ints:
+        """BLEU statistics of H hypotheses in sacrebleu's layout, (H, K); see `bleu.bleu_scores`.
+
+        Args:
+            hypotheses: H numbered hypotheses.
+            sentence_H: which sentence each is a translation of; None: hypothesis h is one of sentence h.
+
+        Raises:
+            InputError: the number of hypotheses, or a sentence number, does not fit the references.
+        """
+        sentences_H = self._checked(len(hypotheses), sentence_H)
+        lengths_H = np.diff(hypotheses.offsets_S1)
+        stats_HK = np.zeros((len(hypotheses), 2 + 2 * self.order), dtype=np.int64)
+        stats_HK[:, 0] = lengths_H
+        stats_HK[:, 1] = self._closest(lengths_H, sentences_H)
+        rank_T = np.zeros(len(hypotheses.ids_T), dtype=np.int64)
+        for n in range(1, self.order + 1):
+            stats_HK[:, 1 + self.order + n] = np.maximum(0, lengths_H - n + 1)
+            start_G, owner_G = _places(hypotheses, n)
+            begun_G = rank_T[start_G] >= 0
+            start_G, owner_G = start_G[begun_G], owner_G[begun_G]
+            rank_G = _find(self._known[n - 1], _pair(rank_T[start_G], hypotheses.ids_T[start_G + n - 1]))
+            rank_T = np.full(len(rank_T), -1, dtype=np.int64)
+            rank_T[start_G] = rank_G
+            stats_HK[:, 1 + n] = self._matches(owner_G[rank_G >= 0], rank_G[rank_G >= 0], sentences_H, n)
+        return stats_HK
+
+    def _checked(self, hypotheses: int, sentence_H: NDArray[np.integer] | None) -> Ints:
+        given = np.arange(hypotheses) if sentence_H is None else np.asarray(sentence_H, dtype=np.int64)
+        whole = sentence_H is not None or hypotheses == len(self)
+        if not whole or len(given) != hypotheses or (hypotheses and not 0 <= given.min() <= given.max() < len(self)):
+            raise InputError(
+                "hypotheses do not fit the references",
+                seen=f"{hypotheses} hypotheses with {len(given)} sentence numbers and {len(self)} sentences",
+                expected="a sentence number, below the number of sentences, for each hypothesis",
+            )
+        return given
+
+    def _count(self, joined: EncodedText) -> None:
+        sentences = len(self)
+        rank_T = np.zeros(len(joined.ids_T), dtype=np.int64)
+        for n in range(1, self.order + 1):
+            start_G, row_G = _places(joined, n)
+            keys_G = _pair(rank_T[start_G], joined.ids_T[start_G + n - 1])
+            known, rank_G = np.unique(keys_G, return_inverse=True)
+            rank_T[start_G] = rank_G
+            size = max(1, len(known))
+            cells, counts = np.unique(row_G * size + rank_G, return_counts=True)
+            merged, place = np.unique(cells // size % sentences * size + cells % size, return_inverse=True)
+            most = np.zeros(len(merged), dtype=np.int64)
+            np.maximum.at(most, place, counts)
+            self._known.append(known)
+            self._cells.append(merged)
+            self._most.append(most)
+
+    def _matches(self, owner_G: Ints, rank_G: Ints, sentence_H: Ints, n: int) -> Ints:
+        size = max(1, len(self._known[n - 1]))
+        cells, counts = np.unique(owner_G * size + rank_G, return_counts=True)
+        owner = cells // size
+        place = _find(self._cells[n - 1], sentence_H[owner] * size + cells % size)
+        seen = place >= 0
+        clipped = np.minimum(counts[seen], self._most[n - 1][place[seen]])
+        return np.bincount(owner[seen], weights=clipped, minlength=len(sentence_H)).astype(np.int64)
+
+    def _closest(self, lengths_H: Ints, sentence_H: Ints) -> Ints:
+        """The reference length nearest to each hypothesis', the shorter of two equally near."""
+        lengths_RH = self.lengths_RS[:, sentence_H]
+        # Twice the distance leaves room below it for which of two is the longer.
+        order_RH = 2 * np.abs(lengths_RH - lengths_H) + (lengths_RH > lengths_H)
+        return np.asarray(np.take_along_axis(lengths_RH, order_RH.argmin(axis=0)[None], axis=0)[0])
+
+
+def sentence_bleu(stats_HK: NDArray[Any], smooth: str = "add-1") -> NDArray[np.float64]:
+    """Sentence BLEU, 0 to 100, of H hypotheses, (H,); by default BLEU+1 (Lin & Och 2004).
+
+    `exp` leaves out the orders for which the hypothesis is too short, as sacrebleu advises for single sentences.
+
+    Raises:
+        InputError: an unknown smoothing.
+    """
+    return bleu_scores(stats_HK, smooth=smooth, effective_order=smooth == "exp")
+
+
+def _joined(streams: Sequence[EncodedText]) -> EncodedText:
+    """All streams as one text of R·S rows, row r·S + s being reference r of sentence s."""
+    lengths = np.concatenate([np.diff(stream.offsets_S1) for stream in streams])
+    offsets_S1 = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+    return EncodedText(np.concatenate([stream.ids_T for stream in streams]), offsets_S1)
+
+
+def _places(text: EncodedText, n: int) -> tuple[Ints, Ints]:
+    """Where n-grams begin, and the row each is in, both (G,)."""
+    row_T = np.repeat(np.arange(len(text)), np.diff(text.offsets_S1))
+    start_T = np.arange(len(text.ids_T))
+    fits_T = start_T + n <= text.offsets_S1[row_T + 1]
+    return start_T[fits_T], row_T[fits_T]
+
+
+def _pair(rank_G: Ints, word_G: NDArray[np.int32]) -> Ints:
+    return (rank_G << 32) | word_G.astype(np.int64)
+
+
+def _find(sorted_keys: Ints, wanted: Ints) -> Ints:
+    """The place of each wanted key, -1 when it is not there."""
+    if not len(sorted_keys):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    place = np.minimum(np.searchsorted(sorted_keys, wanted), len(sorted_keys) - 1)
+    return np.where(sorted_keys[place] == wanted, place, -1)

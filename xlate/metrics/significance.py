@@ -1,0 +1,177 @@
+"""Is one system better than another? Paired bootstrap and approximate randomisation over sentence statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xlate.errors import InputError
+from xlate.metrics.measures import measure_sentences
+from xlate.metrics.references import checked_references
+from xlate.metrics.statistics import Floats, Interval, Stats, bootstrap_counts, interval, swap_masks
+
+MEASURES = ("bleu", "chrf", "ter")
+SAMPLES, TRIALS = 1000, 10_000
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Two systems on one measure.
+
+    Attributes:
+        score, against: of the two systems; difference: score - against.
+        interval: the 95 % bootstrap interval of the difference.
+        p_bootstrap, p_randomisation: two-sided, how probable so large a difference is between equal systems.
+    """
+
+    score: float
+    against: float
+    interval: Interval
+    p_bootstrap: float
+    p_randomisation: float
+
+    @property
+    def difference(self) -> float:
+        """score - against, in points of the measure (for TER, less is better)."""
+        return self.score - self.against
+
+
+@dataclass(frozen=True)
+class PairedTests:
+    """The tests by measure, and how many samples and trials they rest on."""
+
+    tests: Mapping[str, PairedTest]
+    samples: int
+    trials: int
+    seed: int
+
+    def __getitem__(self, measure: str) -> PairedTest:
+        return self.tests[measure]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, one entry a measure beside `samples`, `trials` and `seed`."""
+        plain: dict[str, Any] = {"samples": self.samples, "trials": self.trials, "seed": self.seed}
+        for measure, test in self.tests.items():
+            plain[measure] = {
+                "score": test.score,
+                "against": test.against,
+                "difference": test.difference,
+                "interval": test.interval.half_width,
+                "p_bootstrap": test.p_bootstrap,
+                "p_randomisation": test.p_randomisation,
+            }
+        return plain
+
+    def summary(self) -> str:
+        """A line a measure, for people."""
+        return "\n".join(
+            f"{measure:<7}{test.score:7.2f} against {test.against:.2f}: {test.difference:+.2f} ± "
+            f"{test.interval.half_width:.2f}, p = {test.p_bootstrap:.4f} (bootstrap), "
+            f"{test.p_randomisation:.4f} (randomisation)"
+            for measure, test in self.tests.items()
+        )
+
+
+def paired(
+    hypotheses: Sequence[str],
+    against: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    lowercase: bool = False,
+    tokenize: str = "13a",
+    samples: int = SAMPLES,
+    trials: int = TRIALS,
+    seed: int = 12345,
+    measures: Sequence[str] = MEASURES,
+) -> PairedTests:
+    """Compares two systems over the same references.
+
+    Args:
+        hypotheses, against: S sentences of each system.
+        references: one list of S sentences a stream; see `score.evaluate` for this and the settings.
+        samples: of the bootstrap; trials: of the randomisation.
+
+    Raises:
+        InputError: counts that differ, an unknown measure or tokeniser, no samples.
+    """
+    stats: list[dict[str, Stats]] = []
+    for lines in (hypotheses, against):
+        streams = checked_references(lines, references)
+        stats.append(
+            {m: measure_sentences(m, lines, streams, lowercase=lowercase, tokenize=tokenize).stats for m in measures}
+        )
+    return paired_statistics(stats[0], stats[1], samples=samples, trials=trials, seed=seed)
+
+
+def paired_statistics(
+    stats: Mapping[str, Stats],
+    against: Mapping[str, Stats],
+    *,
+    samples: int = SAMPLES,
+    trials: int = TRIALS,
+    seed: int = 12345,
+) -> PairedTests:
+    """The tests of `paired` on statistics at hand, such as `Evaluation.stats`, for all measures both have.
+
+    Raises:
+        InputError: the two are of different texts, or no samples.
+    """
+    tests: dict[str, PairedTest] = {}
+    for measure in [name for name in stats if name in against]:
+        ours, theirs = stats[measure], against[measure]
+        _check_lengths(ours, theirs)
+        sampled_B = bootstrap_differences(ours, theirs, samples, seed)
+        real = ours.score() - theirs.score()
+        tests[measure] = PairedTest(
+            score=ours.score(),
+            against=theirs.score(),
+            interval=interval(sampled_B),
+            p_bootstrap=p_value(np.abs(sampled_B) - np.abs(sampled_B).mean(), abs(real)),
+            p_randomisation=p_value(np.abs(swapped_differences(ours, theirs, trials, seed)), abs(real)),
+        )
+    return PairedTests(tests, samples, trials, seed)
+
+
+def bootstrap_differences(stats: Stats, against: Stats, samples: int, seed: int) -> Floats:
+    """Differences of score on texts drawn with replacement, the same for both systems, (samples,) (Koehn 2004)."""
+    pieces = [
+        stats.scores(counts_BS @ stats.values_SK) - against.scores(counts_BS @ against.values_SK)
+        for counts_BS in bootstrap_counts(len(stats), samples, seed)
+    ]
+    return np.concatenate(pieces)
+
+
+def swapped_differences(stats: Stats, against: Stats, trials: int, seed: int) -> Floats:
+    """Differences of score once a coin has chosen, for each sentence, whose output is whose, (trials,).
+
+    Riezler & Maxwell 2005; the coins are sacrebleu's with the same seed.
+    """
+    pieces = []
+    both_K = stats.values_SK.sum(axis=0) + against.values_SK.sum(axis=0)
+    change_SK = stats.values_SK - against.values_SK
+    for kept_BS in swap_masks(len(stats), trials, seed):
+        first_BK = against.values_SK.sum(axis=0) + kept_BS @ change_SK
+        pieces.append(stats.scores(first_BK) - stats.scores(both_K - first_BK))
+    return np.concatenate(pieces)
+
+
+def p_value(differences_B: Floats, real: float) -> float:
+    """The share of chance differences as large as the real one, never 0 because that one is counted with them.
+
+    A system against itself has p = 1, where sacrebleu, which counts only larger differences, reports the smallest p.
+    """
+    # Ties come out of sums taken in another order.
+    return (int((differences_B >= real - TIE).sum()) + 1) / (len(differences_B) + 1)
+
+
+def _check_lengths(stats: Stats, against: Stats) -> None:
+    if len(stats) != len(against):
+        raise InputError(
+            "two systems of different length",
+            seen=f"{len(stats)} and {len(against)} sentences",
+            expected="translations of the same sentences",
+        )

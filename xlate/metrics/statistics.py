@@ -1,0 +1,122 @@
+"""Sentence statistics that add like vectors, and scores as functions of their sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+
+Floats = NDArray[np.float64]
+
+# Resampling matrices are drawn in pieces of at most so many numbers; up to this size the draws are sacrebleu's own.
+PIECE = 1 << 26
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What a measure needs of each of S sentences: S rows of K numbers, and the score of a row of sums.
+
+    Attributes:
+        measure: the name of the measure, for example `bleu`.
+        values_SK: statistics, (S, K).
+        scores: turns B rows of sums (B, K) into B scores.
+
+    Example: the score of a text is that of its summed rows, whatever the order of summing::
+
+        stats.score() == (stats[:100].total() + stats[100:].total()).score()
+    """
+
+    measure: str
+    values_SK: Floats
+    scores: Callable[[Floats], Floats]
+
+    def __len__(self) -> int:
+        return len(self.values_SK)
+
+    def __getitem__(self, rows: slice | NDArray[Any]) -> Stats:
+        return Stats(self.measure, self.values_SK[rows], self.scores)
+
+    def __add__(self, other: Stats) -> Stats:
+        if self.measure != other.measure or self.values_SK.shape != other.values_SK.shape:
+            raise ValueError(f"{self.measure} {self.values_SK.shape} + {other.measure} {other.values_SK.shape}")
+        return Stats(self.measure, self.values_SK + other.values_SK, self.scores)
+
+    def total(self) -> Stats:
+        """The sum of all rows, as one row."""
+        return Stats(self.measure, self.values_SK.sum(axis=0, keepdims=True), self.scores)
+
+    def score(self) -> float:
+        """The score of the whole text."""
+        return float(self.scores(self.values_SK.sum(axis=0, keepdims=True))[0])
+
+    def sentence_scores(self) -> Floats:
+        """The score of every sentence by itself, (S,)."""
+        return self.scores(self.values_SK)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The mean of bootstrap scores and half the width of the interval that holds 95 % of them."""
+
+    mean: float
+    half_width: float
+
+
+def bootstrap_scores(stats: Stats, samples: int, seed: int) -> Floats:
+    """Scores of `samples` texts of S sentences drawn with replacement, (samples,) (Koehn 2004).
+
+    The draws are those of sacrebleu with the same seed, so its intervals come out.
+    """
+    pieces = [stats.scores(counts_BS @ stats.values_SK) for counts_BS in bootstrap_counts(len(stats), samples, seed)]
+    return np.concatenate(pieces)
+
+
+def bootstrap_counts(sentences: int, samples: int, seed: int) -> Iterator[Floats]:
+    """Yields, in pieces, how often each sentence was drawn in each sample, (B, S) with rows that sum to S.
+
+    Raises:
+        InputError: fewer than one sample.
+    """
+    check_samples(samples)
+    random = np.random.default_rng(seed)
+    for rows in _pieces(samples, sentences):
+        drawn_BS = random.choice(sentences, size=(rows, sentences), replace=True)
+        drawn_BS += np.arange(rows)[:, None] * sentences
+        counts = np.bincount(drawn_BS.ravel(), minlength=rows * sentences)
+        yield counts.reshape(rows, sentences).astype(np.float64)
+
+
+def swap_masks(sentences: int, trials: int, seed: int) -> Iterator[Floats]:
+    """Yields, in pieces, 0/1 matrices (B, S): which sentences keep their system in each trial.
+
+    Raises:
+        InputError: fewer than one trial.
+    """
+    check_samples(trials)
+    random = np.random.default_rng(seed)
+    for rows in _pieces(trials, sentences):
+        yield random.integers(2, size=(rows, sentences), dtype=bool).astype(np.float64)
+
+
+def interval(scores_B: Floats) -> Interval:
+    """The 95 % interval of bootstrap scores, its ends the scores at 1/40 from either end, as sacrebleu takes them."""
+    ordered_B = np.sort(scores_B)
+    cut = len(ordered_B) // 40
+    return Interval(float(ordered_B.mean()), 0.5 * float(ordered_B[len(ordered_B) - cut - 1] - ordered_B[cut]))
+
+
+def check_samples(samples: int) -> None:
+    """Raises InputError when fewer than one sample is asked for."""
+    if samples < 1:
+        raise InputError("too few samples", seen=samples, expected="1 or more", remedy="1000 is usual")
+
+
+def _pieces(samples: int, sentences: int) -> Iterator[int]:
+    piece = max(1, PIECE // max(1, sentences))
+    for start in range(0, samples, piece):
+        yield min(piece, samples - start)
