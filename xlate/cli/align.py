@@ -12,9 +12,10 @@ def run(config: AlignCommandConfig) -> None:
     from xlate.align.aligner import align
     from xlate.align.links import write_links
     from xlate.text.parallel import read_parallel
+    from xlate.text.tokens import split_tokens
 
     pair = read_parallel(config.source, config.target)
-    source = [line.split() for line in pair.source]
-    target = [line.split() for line in pair.target]
+    source = [split_tokens(line) for line in pair.source]
+    target = [split_tokens(line) for line in pair.target]
     links = align(source, target, method=config.method, symmetrization=config.symmetrization, seed=config.seed)
     write_links(config.out, links)

@@ -13,9 +13,10 @@ def run(config: LmCommandConfig) -> None:
     from xlate.lm.kneser_ney import estimate
     from xlate.text.encoded import EncodedText
     from xlate.text.lines import read_lines
+    from xlate.text.tokens import split_tokens
     from xlate.text.vocabulary import Vocabulary
 
-    sentences = [line.split() for path in config.text for line in read_lines(path)]
+    sentences = [split_tokens(line) for path in config.text for line in read_lines(path)]
     vocabulary = Vocabulary.build(sentences)
     arpa = estimate(EncodedText.encode(sentences, vocabulary), vocabulary, config.order)
     write_arpa(config.out, arpa)
@@ -23,4 +24,4 @@ def run(config: LmCommandConfig) -> None:
         from xlate.lm.model import NgramModel
         from xlate.lm.perplexity import perplexity
 
-        print(perplexity(NgramModel.from_arpa(arpa), [line.split() for line in read_lines(config.perplexity)]))
+        print(perplexity(NgramModel.from_arpa(arpa), [split_tokens(line) for line in read_lines(config.perplexity)]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 
 from xlate.config.schema import ScoreConfig
 
@@ -19,16 +20,22 @@ def run(config: ScoreConfig) -> None:
 
     hypotheses = read_lines(config.hyp)
     references = read_references(config.ref, len(hypotheses))
-    options = {"lowercase": config.lowercase, "tokenize": config.tokenize}
-    result = evaluate(hypotheses, references, bootstrap=config.bootstrap, seed=config.seed, **options)
+    measure = partial(
+        evaluate,
+        references=references,
+        lowercase=config.lowercase,
+        tokenize=config.tokenize,
+        bootstrap=config.bootstrap,
+        seed=config.seed,
+    )
+    result = measure(hypotheses)
     figures = result.to_json()
     if config.against is not None:
         other = read_lines(config.against)
-        figures["against"] = evaluate(
-            other, references, bootstrap=config.bootstrap, seed=config.seed, **options
+        figures["against"] = measure(other).to_json()
+        figures["paired"] = paired(
+            hypotheses, other, references, lowercase=config.lowercase, tokenize=config.tokenize, seed=config.seed
         ).to_json()
-        tests = paired(hypotheses, other, references, samples=config.bootstrap, seed=config.seed, **options)
-        figures["paired"] = tests.to_json()
     text = json.dumps(figures, indent=2, ensure_ascii=False)
     print(text)
     print(result.summary(), file=sys.stderr)

@@ -46,6 +46,11 @@ class FeatureIndex:
         """All block bigrams seen more often than `threshold` (A5; TZ07 Eq. 3)."""
         return cls(np.ascontiguousarray(blocks.frequent_bigrams(threshold)))
 
+    @classmethod
+    def empty(cls) -> FeatureIndex:
+        """No features."""
+        return cls(np.zeros(0, dtype=np.uint64))
+
     def __len__(self) -> int:
         """The number of features F."""
         return len(self.keys_F)

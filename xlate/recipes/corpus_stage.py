@@ -12,7 +12,6 @@ from typing import Any
 from xlate.config.schema import DataConfig
 from xlate.errors import InputError
 from xlate.recipes.stages import file_hash
-from xlate.text.demo import DemoCorpus
 from xlate.text.lines import atomic_write, read_lines, write_lines
 from xlate.text.parallel import drop_unusable, read_parallel, read_references
 from xlate.text.tokens import Preprocessor, preprocess_lines
@@ -91,6 +90,8 @@ def write_demo_corpus(data: DataConfig, work: Path) -> None:
     """Writes the built-in corpus into the work directory when the configuration asks for it."""
     if data.generated is None:
         return
+    from xlate.text.demo import DemoCorpus
+
     size = data.generated
     folder = work / "corpus"
     marker = folder / "made.json"

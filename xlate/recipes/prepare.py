@@ -6,15 +6,22 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from xlate.align.aligner import align
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links, write_links
+from xlate.candidates.block_instances import heldout, sentences_of
 from xlate.config.schema import AlignConfig, LmConfig, PhrasesConfig, PrepareConfig
+from xlate.errors import InputError
 from xlate.lm.arpa import write_arpa
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
+from xlate.phrases.events import collect_events
 from xlate.phrases.extract import extract_phrases
+from xlate.phrases.filters import blocks_in_text, sharing_sentences
 from xlate.phrases.matching import match_blocks
 from xlate.phrases.table import PhraseTable, score_phrases
 from xlate.recipes.corpus_stage import build_corpus, corpus_identity, resolve_files, write_demo_corpus
@@ -22,6 +29,7 @@ from xlate.recipes.stages import Stage, file_hash, run_stage
 from xlate.recipes.work import WorkDirectory
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
+from xlate.text.tokens import split_tokens
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +98,7 @@ def _lm(config: LmConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
     sentences = work.training_text("target")
     extra = work.path / "corpus" / "lm.target.gz"
     if extra.exists():
-        more = EncodedText.encode([line.split() for line in read_lines(extra)], work.target_vocabulary)
+        more = EncodedText.encode([split_tokens(line) for line in read_lines(extra)], work.target_vocabulary)
         sentences = EncodedText.from_ids([*_rows(sentences), *_rows(more)])
     arpa = estimate(sentences, work.target_vocabulary, config.order)
     write_arpa(folder / "lm.arpa.gz", arpa)
@@ -111,6 +119,8 @@ def _phrases(config: PhrasesConfig, work: WorkDirectory, folder: Path) -> dict[s
     )
     counts = extract_phrases(source, target, links, max_length=config.max_length)
     table = score_phrases(counts, lexical_table(source, target, links))
+    if config.min_count > 1:
+        table = table.select(np.asarray(table.count_B) >= config.min_count)
     table.save(folder / "table")
     return {"pairs": len(table.source_B), "source_phrases": len(table.source_phrases)}
 
@@ -118,11 +128,38 @@ def _phrases(config: PhrasesConfig, work: WorkDirectory, folder: Path) -> dict[s
 def _blocks(config: PhrasesConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
     table = PhraseTable.load(work.path / "phrases" / "table")
     source, target = work.training_text("source"), work.training_text("target")
+    if config.test_filter:
+        table, source, target = _for_test(config, work, table, source, target)
     matches = match_blocks(table, source, target)
     matches.save(folder / "matches")
-    blocks = BlockSet.count(table, matches, heldout_every=config.heldout_every, lexical_floor=config.lexical_floor)
+    events = collect_events(matches)
+    counted_M = ~heldout(sentences_of(matches), config.heldout_every)
+    blocks = BlockSet.count(table, matches, events, counted_M, config.lexical_floor)
     blocks.save(folder / "set")
-    return {"matches": len(matches.block_M)}
+    return {
+        "matches": len(matches),
+        "bigrams": len(events),
+        "distinct_bigrams": len(blocks.bigram_keys_U),
+        "heldout_every": config.heldout_every,
+    }
+
+
+def _for_test(
+    config: PhrasesConfig, work: WorkDirectory, table: PhraseTable, source: EncodedText, target: EncodedText
+) -> tuple[PhraseTable, EncodedText, EncodedText]:
+    """Keeps the blocks and sentence pairs that have to do with the test source (A9); other pairs become empty."""
+    if not work.has_split("test"):
+        raise InputError("nothing to filter by", seen="phrases.test_filter=true", expected="a test source in data")
+    tokens = [work.source_tokens(line) for line in work.source_lines("test")]
+    test = EncodedText.encode(tokens, work.source_vocabulary)
+    kept_S = sharing_sentences(source, test, min_words=config.test_filter_min_words)
+    table = table.select(blocks_in_text(table, test))
+    log.info("test filter: %d of %d pairs, %d blocks", kept_S.sum(), len(kept_S), len(table))
+    return table, _emptied(source, kept_S), _emptied(target, kept_S)
+
+
+def _emptied(text: EncodedText, kept_S: NDArray[np.bool_]) -> EncodedText:
+    return EncodedText.from_ids([text[s] if kept_S[s] else text[s][:0] for s in range(len(text))])
 
 
 def _warn_unused_splits(work: WorkDirectory) -> None:

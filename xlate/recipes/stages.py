@@ -72,7 +72,7 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
     if finished is not None and finished["identity"] == wanted:
         log.info("%-8s unchanged", name)
         return Stage(final, wanted, finished["figures"], finished["seconds"])
-    aside = work / f".{name}.partial"
+    aside = final.with_name(f".{final.name}.{os.getpid()}.partial")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
     start = time.perf_counter()
@@ -88,13 +88,24 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
         }
         with atomic_write(aside / "stage.json") as stream:
             stream.write(json.dumps(record, indent=2, ensure_ascii=False).encode("utf-8"))
-        shutil.rmtree(final, ignore_errors=True)
-        os.rename(aside, final)
+        _replace(aside, final, wanted)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
     log.info("%-8s %.1f s  %s", name, seconds, ", ".join(f"{k} {_short(v)}" for k, v in figures.items()))
     return Stage(final, wanted, figures, seconds)
+
+
+def _replace(aside: Path, final: Path, wanted: str) -> None:
+    """Gives a finished stage its name; another process may have finished the same stage meanwhile."""
+    shutil.rmtree(final, ignore_errors=True)
+    try:
+        os.rename(aside, final)
+    except OSError:
+        there = _finished(final / "stage.json")
+        if there is None or there["identity"] != wanted:
+            raise
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def read_stage(work: Path, name: str) -> Stage:

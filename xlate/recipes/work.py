@@ -13,7 +13,7 @@ from xlate.phrases.blocks import BlockSet
 from xlate.recipes.stages import read_stage
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
-from xlate.text.tokens import Preprocessor
+from xlate.text.tokens import Preprocessor, split_tokens
 from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary
 
@@ -70,7 +70,7 @@ class WorkDirectory:
 
     def training_tokens(self, side: str) -> list[list[str]]:
         """The tokenised training sentences of `source` or `target`."""
-        return [line.split(" ") for line in read_lines(self.path / "corpus" / f"train.{side}.gz")]
+        return [split_tokens(line) for line in read_lines(self.path / "corpus" / f"train.{side}.gz")]
 
     def training_text(self, side: str) -> EncodedText:
         """The numbered training sentences of `source` or `target`."""

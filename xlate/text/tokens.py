@@ -60,6 +60,11 @@ class Preprocessor:
         return str(self._detokenizer.detokenize(list(tokens), unescape=False))
 
 
+def split_tokens(line: str) -> list[str]:
+    """The tokens of text that is tokenised already: what stands between blanks (U+0020); NBSP is part of a token."""
+    return [token for token in line.split(" ") if token]
+
+
 def preprocess_lines(lines: Sequence[str], preprocessor: Preprocessor) -> list[list[str]]:
     """The tokens of every line, with a progress bar."""
     return [preprocessor.tokens(line) for line in track(lines, f"tokenising {preprocessor.language}")]

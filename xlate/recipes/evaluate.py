@@ -1,0 +1,86 @@
+"""A trained run measured on the dev set, with samples and a picture to look at."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from xlate.config.schema import TrainConfig
+from xlate.metrics.score import Evaluation, evaluate
+from xlate.recipes.translate import Translation, Translator, block_model, block_search
+from xlate.recipes.work import WorkDirectory
+from xlate.report.pictures import reordering_picture
+from xlate.scoring.weights import load_weights
+from xlate.text.lines import write_lines
+from xlate.train.reporter import Reporter
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class DevResult:
+    """Figures of the dev set, and how fast it was translated."""
+
+    evaluation: Evaluation
+    words_per_second: float
+    sentences: int
+
+    def figures(self) -> dict[str, Any]:
+        """What goes into a run's summary, each key beginning with `dev_`."""
+        figures = {f"dev_{key}": value for key, value in self.evaluation.to_json().items()}
+        return {**figures, "dev_sentences": self.sentences, "dev_words_per_s": round(self.words_per_second, 1)}
+
+
+def measure_dev(config: TrainConfig, work: WorkDirectory, run: Path, reporter: Reporter, step: int) -> DevResult | None:
+    """Translates the dev set with a run's weights and measures it; None when there is no dev set."""
+    if not work.has_split("dev"):
+        return None
+    lines = work.source_lines("dev")[: config.dev_sentences]
+    references = [reference[: len(lines)] for reference in work.references("dev")]
+    model = block_model(work, load_weights(run / "weights.safetensors"), config.model)
+    translator = Translator(work, model, block_search(config.decoder))
+    start = time.perf_counter()
+    translations = list(translator.translate(lines))
+    seconds = time.perf_counter() - start
+    write_lines(run / "dev.out", (t.text for t in translations))
+    _show(config, translations, lines, references, reporter, step)
+    if not references:
+        return None
+    evaluation = evaluate([t.text for t in translations], references, bootstrap=1000)
+    words = sum(len(t.source) for t in translations)
+    log.info("dev: %s", evaluation.summary())
+    return DevResult(evaluation, words / max(seconds, 1e-9), len(lines))
+
+
+def _show(
+    config: TrainConfig,
+    translations: list[Translation],
+    lines: list[str],
+    references: list[list[str]],
+    reporter: Reporter,
+    step: int,
+) -> None:
+    """Sends sample translations, and the picture of the one with most reordering, to the reporter."""
+    rows = ["| source | translation | reference |", "|---|---|---|"]
+    for number in range(min(config.samples, len(lines))):
+        reference = references[0][number] if references else ""
+        cells = (lines[number], translations[number].text, reference)
+        rows.append("| " + " | ".join(cell.replace("|", "&#124;") for cell in cells) + " |")
+    reporter.text("samples/dev", "\n".join(rows), step)
+    shown = [t for t in translations if 0 < len(t.source) <= 20] or translations[:1]
+    if shown:
+        most = max(shown, key=lambda t: (sum(s.orientation == 0 for s in t.derivations[0].blocks), len(t.source)))
+        reporter.image("samples/reordering", _picture(most), step)
+
+
+def _picture(translation: Translation) -> Any:
+    blocks = []
+    place = 0
+    for step in translation.derivations[0].blocks:
+        end = place + len(step.words)
+        blocks.append((*step.source_span, place, end, step.orientation))
+        place = end
+    return reordering_picture(translation.source, list(translation.derivations[0].words), blocks)

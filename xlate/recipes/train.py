@@ -1,0 +1,213 @@
+"""xlate train: from a work directory to a run with weights, figures and a measured dev set."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.config.schema import TrainConfig
+from xlate.config.stored import to_yaml
+from xlate.errors import InputError
+from xlate.features.block import FLOATS
+from xlate.features.index import BlockNames
+from xlate.recipes.block_stores import BlockStores, block_stores
+from xlate.recipes.evaluate import DevResult, measure_dev
+from xlate.recipes.stages import identity_of, peak_megabytes
+from xlate.recipes.work import WorkDirectory
+from xlate.report.run_directory import RunDirectory
+from xlate.report.tensorboard import TensorBoardReporter
+from xlate.scoring.weights import Weights, load_weights, save_weights
+from xlate.train.checkpoint import Checkpoint
+from xlate.train.loop import Phase, Training
+from xlate.train.signals import StopFlag
+from xlate.train.state import PhaseSettings
+
+log = logging.getLogger(__name__)
+VOLATILE = ("run", "checkpoint_seconds", "debug")
+LOSSES = ("local_softmax", "uniform")
+BINARY_FAMILIES = ("BB",)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How `train` ended: the figures of a finished run, or the signal that stopped it."""
+
+    summary: dict[str, Any] | None
+    interrupted: int | None = None
+
+
+def train(config: TrainConfig, folder: Path) -> Outcome:
+    """Trains a run in `folder`, goes on with one that was interrupted, or returns the figures of a finished one.
+
+    Raises:
+        InputError: no prepared work directory, another run in the folder, settings that do not fit each other.
+    """
+    check(config)
+    work = WorkDirectory(Path(config.work)).check()
+    settings = asdict(config)
+    identity = {key: value for key, value in settings.items() if key not in VOLATILE}
+    run = RunDirectory.create(folder, to_yaml(config), {**identity, "work_identity": work.identity})
+    if run.summary is not None and run.summary.get("finished"):
+        log.info("%s is finished", folder)
+        return Outcome(run.summary)
+    start = time.perf_counter()
+    stores = block_stores(work, config.model)
+    with StopFlag() as stop:
+        reporter = TensorBoardReporter(run)
+        try:
+            held = _learn(config, work, stores, run, reporter, stop)
+            if held is None:
+                return Outcome(None, stop.signal)
+            dev = measure_dev(config, work, folder, reporter, held.state.seen)
+            summary = _summary(config, stores, held, dev, run, time.perf_counter() - start)
+            reporter.hparams(_flat(identity), {k: v for k, v in summary.items() if isinstance(v, int | float)})
+        finally:
+            reporter.close()
+    run.write_summary(summary)
+    return Outcome(summary)
+
+
+def check(config: TrainConfig) -> None:
+    """Rules between settings that no type can say.
+
+    Raises:
+        InputError: naming the setting, what it is and what it may be.
+    """
+    for name, values, allowed in (
+        ("model.floats", config.model.floats, FLOATS),
+        ("model.binary", config.model.binary, BINARY_FAMILIES),
+        ("loss.name", [config.loss.name], LOSSES),
+        ("device", [config.device], ("cpu",)),
+    ):
+        strange = [value for value in values if value not in allowed]
+        if strange:
+            raise InputError(f"unknown value of {name}", seen=strange[0], expected=", ".join(allowed))
+    if not config.model.floats:
+        raise InputError(
+            "a model without floats", seen="model.floats=[]", expected="at least one of " + ", ".join(FLOATS)
+        )
+    for name, value in (("loss.eta", config.loss.eta), ("loss.binary.eta", config.loss.binary.eta)):
+        if not 0 < value < float("inf"):
+            raise InputError(f"{name} is out of range", seen=value, expected="a positive number")
+    if not 0 < config.loss.floats.subset <= 1:
+        raise InputError(
+            "loss.floats.subset is out of range", seen=config.loss.floats.subset, expected="above 0, at most 1"
+        )
+
+
+def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
+    """The phases of a training: float weights, those of the neutral model, then the binary weights."""
+    loss, floats = config.loss, config.model.floats
+    if loss.name == "uniform":
+        return []
+
+    def settings(name: str, weights: str, trained: tuple[bool, ...], sparse: bool) -> PhaseSettings:
+        return PhaseSettings(
+            name=name,
+            weights=weights,
+            trained=trained,
+            train_sparse=sparse,
+            use_sparse=sparse,
+            epochs=loss.binary.epochs if sparse else loss.floats.epochs,
+            eta=loss.eta,
+            eta_sparse=loss.binary.eta if sparse else 0.0,
+            decay=loss.decay,
+            subset=1.0 if sparse else loss.floats.subset,
+            sink=loss.sink,
+            project=loss.project_sign,
+            patience=loss.patience if sparse else 0,
+            seed=config.seed,
+        )
+
+    linked = tuple(name in floats for name in FLOATS)
+    neutral = tuple(name in floats and name != "orientation" for name in FLOATS)
+    nothing = tuple(False for _ in FLOATS)
+    chosen = [settings("floats", "linked", linked, False), settings("neutral", "neutral", neutral, False)]
+    if config.model.binary:
+        chosen.append(settings("binary", "linked", linked if loss.binary.joint else nothing, True))
+    return [Phase(s, stores.stores[s.weights], stores.stores[f"{s.weights}.heldout"]) for s in chosen]
+
+
+def _learn(
+    config: TrainConfig,
+    work: WorkDirectory,
+    stores: BlockStores,
+    run: RunDirectory,
+    reporter: TensorBoardReporter,
+    stop: StopFlag,
+) -> Checkpoint | None:
+    """Runs all phases and writes the weights; None when stopped before the end."""
+    todo = phases(config, stores)
+    training = Training(
+        phases=todo,
+        checkpoint=run.path / "checkpoint" / "latest.safetensors",
+        identity=identity_of({"phases": [asdict(p.settings) for p in todo], "stores": stores.identity}),
+        reporter=reporter,
+        checkpoint_seconds=config.checkpoint_seconds,
+    )
+    held = training.run(_initial(config, stores), stop)
+    if not training.finished(held):
+        return None
+    names = BlockNames(work.blocks, work.source_vocabulary, work.target_vocabulary)
+    save_weights(
+        run.path / "weights.safetensors",
+        held.weights,
+        sparse_names={"linked": list(stores.features.names(names))},
+        extra={"linked.keys": stores.features.keys_F},
+        metadata={"work": str(config.work), "work_identity": work.identity, "features": "block"},
+    )
+    return held
+
+
+def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:
+    """Zero weights, as the paper starts; -1 on every chosen float when nothing is to be trained."""
+    linked = Weights.zeros(FLOATS, len(stores.features))
+    neutral = Weights.zeros(FLOATS, 0)
+    if config.loss.name == "uniform":
+        for column, name in enumerate(FLOATS):
+            if name in config.model.floats:
+                linked.dense_D[column] = -1.0
+                neutral.dense_D[column] = -1.0 if name != "orientation" else 0.0
+    return {"linked": linked, "neutral": neutral}
+
+
+def _summary(
+    config: TrainConfig, stores: BlockStores, held: Checkpoint, dev: DevResult | None, run: RunDirectory, seconds: float
+) -> dict[str, Any]:
+    last = {entry["phase"]: entry for entry in held.state.history}
+    linked = last.get("binary") or last.get("floats") or {}
+    weights = load_weights(run.path / "weights.safetensors").sets
+    return {
+        "finished": True,
+        "work": config.work,
+        "P": linked.get("P"),
+        "valid_loss": linked.get("valid_loss"),
+        "P_neutral": last.get("neutral", {}).get("P"),
+        "features": len(stores.features),
+        "active_features": weights["linked"].active,
+        "instances": len(stores.stores["linked"]),
+        "seen": held.state.seen,
+        "weights": {
+            name: dict(zip(FLOATS, np.round(w.dense_D, 6).tolist(), strict=True)) for name, w in weights.items()
+        },
+        **({} if dev is None else dev.figures()),
+        "seconds": round(seconds, 2),
+        "peak_mb": round(peak_megabytes(), 1),
+        "history": held.state.history,
+    }
+
+
+def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            flat.update(_flat(value, f"{prefix}{key}."))
+        else:
+            flat[prefix + key] = value if isinstance(value, bool | int | float | str) else json.dumps(value)
+    return flat
