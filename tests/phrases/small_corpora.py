@@ -43,7 +43,8 @@ def phrase_of(table: PhraseTable, b: int) -> tuple[tuple[int, ...], tuple[int, .
 words = st.integers(3, 5)
 phrases = st.lists(words, min_size=1, max_size=3).map(tuple)
 tables = st.lists(st.tuples(phrases, phrases), min_size=1, max_size=25).map(table_of)
-sentence = st.lists(words, max_size=7)
+# Few words, so that they repeat and phrases match; 0 is the unknown word.
+sentence = st.lists(st.sampled_from((3, 4, 5, 3, 4, 5, 0)), max_size=7)
 corpora = st.lists(st.tuples(sentence, sentence), min_size=1, max_size=6)
 
 

@@ -57,6 +57,17 @@ def test_a_sentence_with_a_swap_by_hand():
     assert events.neutral_X.tolist() == [0, 1]
 
 
+def test_the_orientations_of_figure_1():
+    """TZ07, Figure 1: four blocks with the orientations N, L, N, R."""
+    b1, b2, b3, b4 = range(4)
+    table = table_of([([w], [w]) for w in (3, 4, 5, 6)])
+    matches = match_blocks(table, encoded([[4, 3, 5, 6]]), encoded([[3, 4, 5, 6]]))
+    assert [phrase_of(table, b)[1] for b in matches.block_M] == [(3,), (4,), (5,), (6,)]
+    events = collect_events(matches)
+    assert bigrams_of(events) == [(b1, LEFT, b2), (b3, RIGHT, b4)]
+    assert events.neutral_X.tolist() == [b1, b3]
+
+
 def test_one_predecessor_with_two_successors_is_one_group():
     # a b c | A B C and the blocks b|B, b c|B C.
     table = table_of([([3], [3]), ([4], [4]), ([4, 5], [4, 5])])

@@ -15,7 +15,7 @@ from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import UNKNOWN_ID
 
 
-def sharing_sentences(
+def shared_substrings_filter(
     source: EncodedText, test: EncodedText, *, min_words: int = 2, max_words: int = 12
 ) -> NDArray[np.bool_]:
     """Which of S source sentences share a substring of `min_words` to `max_words` words with a test text; shape (S,).
@@ -47,7 +47,7 @@ def sharing_sentences(
     return np.asarray(sharing_S)
 
 
-def blocks_in_text(table: PhraseTable, test: EncodedText) -> NDArray[np.bool_]:
+def occurring_blocks(table: PhraseTable, test: EncodedText) -> NDArray[np.bool_]:
     """Which of B blocks have a source phrase that occurs in a test text; shape (B,), for `PhraseTable.select`."""
     if not len(table):
         return np.zeros(0, dtype=np.bool_)
