@@ -66,6 +66,9 @@ class RaggedBatch:
         _check_length("gain_CG", len(self.gain_CG), self.candidates)
         _check_offsets("part_id_offsets_P1", self.part_id_offsets_P1, len(self.part_ids_N))
         parts = len(self.part_id_offsets_P1) - 1
+        between = (self.part_offsets_I1, self.candidate_part_offsets_C1, self.candidate_parts_K)
+        if 0 < sum(array is None for array in between) < len(between):
+            raise ValueError("part_offsets_I1, candidate_part_offsets_C1, candidate_parts_K: some given, some not")
         if self.part_offsets_I1 is None or self.candidate_part_offsets_C1 is None or self.candidate_parts_K is None:
             _check_length("part_id_offsets_P1 less one", parts, self.candidates)
         else:

@@ -1,0 +1,132 @@
+"""Ragged batches against nested lists, and every way in which arrays can disagree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.candidates.plain_lists import arrays_of, listed
+from tests.strategies import ragged_batches
+from xlate.candidates.batch import RaggedBatch, offsets_of
+
+LONG = np.int64
+
+
+def example() -> RaggedBatch:
+    """The batch drawn in the docstring of `RaggedBatch`, with values and fixed scores."""
+    return RaggedBatch(
+        candidate_offsets_I1=np.array([0, 2, 3], LONG),
+        dense_CD=np.zeros((3, 2), np.float32),
+        gain_CG=np.ones((3, 1), np.float32),
+        part_id_offsets_P1=np.array([0, 2, 3, 3], LONG),
+        part_ids_N=np.array([7, 9, 4], np.int32),
+        part_offsets_I1=np.array([0, 2, 3], LONG),
+        candidate_part_offsets_C1=np.array([0, 1, 3, 4], LONG),
+        candidate_parts_K=np.array([0, 0, 1, 0], np.int32),
+        part_values_N=np.ones(3, np.float32),
+        base_C=np.zeros(3, np.float32),
+    )
+
+
+def test_the_documented_example_reads_as_documented() -> None:
+    ids, offsets, values = example().validate().flat_ids()
+    assert ids.tolist() == [7, 9, 7, 9, 4]
+    assert offsets.tolist() == [0, 2, 5, 5]
+    assert values is not None
+    assert values.tolist() == [1.0] * 5
+    assert (len(example()), example().candidates, example().is_plain) == (2, 3, False)
+
+
+@given(ragged_batches())
+def test_valid_batches_are_accepted(batch: RaggedBatch) -> None:
+    assert batch.validate() is batch
+
+
+CORRUPTIONS = {
+    "candidate_offsets_I1: ends with 4, expected 3": {"candidate_offsets_I1": [0, 2, 4]},
+    "candidate_offsets_I1: does not begin with 0": {"candidate_offsets_I1": [1, 2, 3]},
+    "candidate_offsets_I1: falls from 4 to 3 at 1": {"candidate_offsets_I1": [0, 4, 3]},
+    "candidate_offsets_I1: does not begin": {"candidate_offsets_I1": []},
+    "candidate_offsets_I1: ends with 3, expected 2": {"dense_CD": np.zeros((2, 2), np.float32)},
+    "gain_CG: length 2, expected 3": {"gain_CG": np.ones((2, 1), np.float32)},
+    "part_id_offsets_P1: ends with 2, expected 3": {"part_id_offsets_P1": [0, 2, 2, 2]},
+    "part_id_offsets_P1: falls from 3 to 2 at 1": {"part_id_offsets_P1": [0, 3, 2, 3]},
+    "part_offsets_I1: ends with 2, expected 3": {"part_offsets_I1": [0, 2, 2]},
+    "part_offsets_I1: length 2, expected 3": {"part_offsets_I1": [0, 3]},
+    "candidate_part_offsets_C1: ends with 3, expected 4": {"candidate_part_offsets_C1": [0, 1, 3, 3]},
+    "candidate_part_offsets_C1: length 3, expected 4": {"candidate_part_offsets_C1": [0, 1, 4]},
+    "candidate_parts_K: part 1 at 3 is not there": {"candidate_parts_K": np.array([0, 0, 1, 1], np.int32)},
+    "candidate_parts_K: part -1 at 0 is not there": {"candidate_parts_K": np.array([-1, 0, 1, 0], np.int32)},
+    "some given, some not": {"part_offsets_I1": None},
+    "part_values_N: length 2, expected 3": {"part_values_N": np.ones(2, np.float32)},
+    "base_C: length 4, expected 3": {"base_C": np.ones(4, np.float32)},
+    "part_ids_N: a negative id at 1": {"part_ids_N": np.array([7, -1, 4], np.int32)},
+}
+
+
+@pytest.mark.parametrize("message", CORRUPTIONS)
+def test_each_single_corruption_is_refused_by_name(message: str) -> None:
+    changes = {
+        name: np.array(value, LONG) if isinstance(value, list) else value for name, value in CORRUPTIONS[message].items()
+    }
+    with pytest.raises(ValueError, match=message):
+        replace(example(), **changes).validate()
+
+
+def test_a_plain_batch_needs_one_part_a_candidate() -> None:
+    plain = replace(example(), part_offsets_I1=None, candidate_part_offsets_C1=None, candidate_parts_K=None)
+    assert plain.validate().is_plain
+    with pytest.raises(ValueError, match="part_id_offsets_P1 less one: length 2, expected 3"):
+        replace(plain, part_id_offsets_P1=np.array([0, 2, 3], LONG)).validate()
+
+
+@given(ragged_batches(), st.data())
+def test_any_offset_moved_is_refused(batch: RaggedBatch, data: st.DataObject) -> None:
+    """Whatever array: its first entry made 1, or its last one larger."""
+    name = data.draw(st.sampled_from([name for name in arrays_of(batch) if "offsets" in name]))
+    moved = getattr(batch, name).copy()
+    moved[data.draw(st.sampled_from([0, -1]))] += 1
+    with pytest.raises(ValueError, match=f"{name}: (does not begin with 0|ends with)"):
+        replace(batch, **{name: moved}).validate()
+
+
+@settings(max_examples=150)
+@given(ragged_batches(), st.data())
+def test_select_equals_picking_from_lists(batch: RaggedBatch, data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.integers(0, len(batch) - 1), max_size=6)) if len(batch) else []
+    chosen = batch.select(rows).validate()
+    whole = listed(batch)
+    assert listed(chosen) == [whole[row] for row in rows]
+    assert chosen.is_plain == batch.is_plain
+    assert {name: array.dtype for name, array in arrays_of(chosen).items()} == {
+        name: array.dtype for name, array in arrays_of(batch).items()
+    }
+
+
+def test_select_refuses_an_instance_that_is_not_there() -> None:
+    with pytest.raises(IndexError):
+        example().select([2])
+
+
+@settings(max_examples=150)
+@given(ragged_batches())
+def test_flat_ids_equal_the_bags_written_out(batch: RaggedBatch) -> None:
+    ids, offsets, values = batch.flat_ids()
+    expected = [candidate.ids for instance in listed(batch) for candidate in instance]
+    seen = []
+    for c in range(batch.candidates):
+        bag = slice(int(offsets[c]), int(offsets[c + 1]))
+        ones = [1.0] * len(ids[bag])
+        seen.append(list(zip(ids[bag].tolist(), ones if values is None else values[bag].tolist(), strict=True)))
+    assert seen == expected
+    assert len(offsets) == batch.candidates + 1
+    assert offsets[-1] == len(ids)
+
+
+def test_offsets_of_lengths() -> None:
+    assert offsets_of([2, 0, 1]).tolist() == [0, 2, 2, 3]
+    assert offsets_of([]).tolist() == [0]
