@@ -70,11 +70,10 @@ CORRUPTIONS = {
 
 @pytest.mark.parametrize("message", CORRUPTIONS)
 def test_each_single_corruption_is_refused_by_name(message: str) -> None:
-    changes = {
-        name: np.array(value, LONG) if isinstance(value, list) else value for name, value in CORRUPTIONS[message].items()
-    }
+    changes = CORRUPTIONS[message].items()
+    arrays = {name: np.array(value, LONG) if isinstance(value, list) else value for name, value in changes}
     with pytest.raises(ValueError, match=message):
-        replace(example(), **changes).validate()
+        replace(example(), **arrays).validate()
 
 
 def test_a_plain_batch_needs_one_part_a_candidate() -> None:

@@ -16,6 +16,7 @@ from xlate.candidates.batch import RaggedBatch, offsets_of
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
 
+LARGEST = float(np.finfo(np.float32).max)
 FORM = "label n_float v_1 … n_bin k_1 …, or 0"
 
 
@@ -63,10 +64,12 @@ def write_datapoints(path: str | Path, batch: RaggedBatch) -> None:
     """Writes a batch of ±1 gains and binary features as datapoint text; floats with all their digits.
 
     Raises:
-        ValueError: a feature has a value other than 1, which the format cannot say.
+        ValueError: what the format cannot say: a feature with a value other than 1, a fixed score, another gain.
     """
     if batch.part_values_N is not None:
         raise ValueError("the datapoint format has binary features only")
+    if batch.base_C is not None or batch.gain_CG.shape[1] != 1 or not (np.abs(batch.gain_CG) == 1).all():
+        raise ValueError("the datapoint format has gains of 1 and -1 only, and no fixed scores")
     write_lines(path, _lines(batch))
 
 
@@ -91,8 +94,8 @@ def _parse(fields: list[str], path: str | Path, number: int, line: str) -> tuple
         raise _refuse("a malformed datapoint line", path, number, line, FORM) from error
     if label not in (1, -1) or n_float < 0 or len(values) != n_float or len(keys) != n_bin:
         raise _refuse("a malformed datapoint line", path, number, line, FORM)
-    if not np.isfinite(values).all() or any(not 0 <= k < 2**31 for k in keys):
-        raise _refuse("a value out of range", path, number, line, "finite floats, ids from 0 to 2147483647")
+    if not all(abs(v) <= LARGEST for v in values) or not all(0 <= k < 2**31 for k in keys):
+        raise _refuse("a value out of range", path, number, line, "finite 32-bit floats, ids from 0 to 2147483647")
     return float(label), values, keys
 
 

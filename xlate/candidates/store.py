@@ -87,6 +87,8 @@ class StoreWriter:
 
     def close(self) -> None:
         """Completes the files and gives the folder its final name; an older store of that name is replaced."""
+        if not self._files:
+            self.append(_no_instances(len(self._described["dense_names"]), len(self._described["gain_names"])))
         arrays = {}
         for name, stream in self._files.items():
             shape = [self._rows[name], *self._columns(name)]
@@ -103,9 +105,12 @@ class StoreWriter:
         body = {"magic": MAGIC, "version": VERSION, **self._described, "arrays": arrays}
         with atomic_write(self._aside / "header.json") as header:
             header.write(json.dumps({**body, "checksum": _checksum(body)}, indent=1).encode())
-        shutil.rmtree(self.directory, ignore_errors=True)
-        self.directory.parent.mkdir(parents=True, exist_ok=True)
+        older = self._aside.with_suffix(".older")
+        shutil.rmtree(older, ignore_errors=True)
+        if self.directory.is_dir():
+            os.rename(self.directory, older)
         os.rename(self._aside, self.directory)
+        shutil.rmtree(older, ignore_errors=True)
 
     def discard(self) -> None:
         """Removes what was written so far."""
@@ -167,13 +172,14 @@ class CandidateStore:
         """Opens and checks what `StoreWriter` wrote.
 
         Raises:
-            InputError: no store, another version, a damaged header, a file missing or of another size.
+            InputError: no store, another version, a damaged header, a file missing or of another size, offsets that
+                do not lead through the arrays. The values themselves are not read.
         """
         directory = Path(directory)
         header = _read_header(directory / "header.json")
         arrays = {name: _map(directory / f"{name}.npy", entry) for name, entry in header["arrays"].items()}
         batch = RaggedBatch(**arrays)
-        _check_ends(directory, batch)
+        _check_offsets(directory, batch)
         return cls(directory, header, batch)
 
     def __len__(self) -> int:
@@ -183,6 +189,12 @@ class CandidateStore:
     def batch(self, instances: Sequence[int] | NDArray[np.integer]) -> RaggedBatch:
         """The given instances in that order, copied out of the mapped files."""
         return self.arrays.select(instances)
+
+
+def _no_instances(dense: int, gains: int) -> RaggedBatch:
+    start = np.zeros(1, dtype=np.int64)
+    rows = np.zeros((0, dense), dtype=np.float32), np.zeros((0, gains), dtype=np.float32)
+    return RaggedBatch(start, *rows, start, np.zeros(0, dtype=np.int32))
 
 
 def _npy_header(dtype: str, shape: list[int]) -> bytes:
@@ -216,27 +228,41 @@ def _read_header(path: Path) -> dict[str, Any]:
 
 
 def _map(path: Path, entry: dict[str, Any]) -> NDArray[Any]:
+    def refuse(message: str, seen: str, expected: str) -> InputError:
+        return InputError(message, file=path, seen=seen, expected=expected, remedy="make the store again")
+
     size = path.stat().st_size if path.exists() else None
     if size != entry["bytes"]:
-        raise InputError(
-            "a file of the store is missing or of the wrong size",
-            file=path,
-            seen=f"{size} bytes",
-            expected=f"{entry['bytes']} bytes",
-            remedy="make the store again",
-        )
+        raise refuse("a file of the store is missing or of the wrong size", f"{size} bytes", f"{entry['bytes']} bytes")
+    expected = _npy_header(entry["dtype"], entry["shape"])
+    with path.open("rb") as stream:
+        seen = stream.read(HEADER_BYTES)
+    if seen != expected:
+        raise refuse("a damaged file of the store", repr(seen), repr(expected))
     if entry["shape"][0] == 0:
         return np.zeros(entry["shape"], dtype=entry["dtype"])
     return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
-def _check_ends(directory: Path, batch: RaggedBatch) -> None:
-    ends = [(batch.candidate_offsets_I1, len(batch.dense_CD)), (batch.part_id_offsets_P1, len(batch.part_ids_N))]
-    if any(offsets[0] != 0 or offsets[-1] != end for offsets, end in ends):
-        raise InputError(
-            "the store's arrays do not fit each other",
-            file=directory,
-            seen=[int(offsets[-1]) for offsets, _ in ends],
-            expected=str([end for _, end in ends]),
-            remedy="make the store again",
-        )
+def _check_offsets(directory: Path, batch: RaggedBatch) -> None:
+    ends = {
+        "candidate_offsets_I1": len(batch.dense_CD),
+        "part_id_offsets_P1": len(batch.part_ids_N),
+        "part_offsets_I1": len(batch.part_id_offsets_P1) - 1,
+        "candidate_part_offsets_C1": 0 if batch.candidate_parts_K is None else len(batch.candidate_parts_K),
+    }
+    for name, end in ends.items():
+        offsets = getattr(batch, name)
+        if offsets is not None and (offsets[0] != 0 or offsets[-1] != end or _falls(offsets)):
+            raise InputError(
+                "the store's arrays do not fit each other",
+                file=directory / f"{name}.npy",
+                seen=f"{offsets[0]} to {offsets[-1]}" + (", falling in between" if _falls(offsets) else ""),
+                expected=f"offsets rising from 0 to {end}",
+                remedy="make the store again",
+            )
+
+
+def _falls(offsets: NDArray[np.int64], chunk: int = 1 << 20) -> bool:
+    """Whether offsets fall anywhere, looked at in chunks because the store may be larger than memory."""
+    return any(bool((np.diff(offsets[i : i + chunk + 1]) < 0).any()) for i in range(0, len(offsets) - 1, chunk))

@@ -1,0 +1,133 @@
+"""Datapoint text: round trip, a datapoint in the form of the paper's Figure 3, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tests.candidates.plain_lists import listed
+from tests.candidates.test_batch import example
+from tests.strategies import ragged_batches
+from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.datapoints import read_datapoints, write_datapoints
+from xlate.errors import InputError
+from xlate.kernels.online import local_softmax_online
+
+# The form of Figure 3, with numbers of our own: a true successor and two alternatives, seven floats each.
+DATAPOINT = """\
+1 7 0.5 0.25 1.5 0 0.75 1.25 -1 1 6
+-1 7 0.125 1 1.5 0 2 1.75 -1 0
+-1 7 1.5 0.0625 1.5 0.5 3 3 -2 1 4
+0
+0
+"""
+
+
+@settings(max_examples=40, deadline=None)
+@given(ragged_batches(extras=False))
+def test_round_trip(batch: RaggedBatch) -> None:
+    """Equal to the last bit, but for instances without candidates, which the format cannot say."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_datapoints(Path(folder) / "d.gz", batch)
+        back = read_datapoints(Path(folder) / "d.gz")
+    assert back.is_plain
+    assert listed(back) == [instance for instance in listed(batch) if instance]
+
+
+def test_a_datapoint_as_in_figure_3(tmp_path: Path) -> None:
+    path = tmp_path / "d.txt"
+    path.write_text(DATAPOINT)
+    batch = read_datapoints(path)
+    assert batch.candidate_offsets_I1.tolist() == [0, 3]
+    assert batch.gain_CG[:, 0].tolist() == [1, -1, -1]
+    assert batch.dense_CD[2].tolist() == [1.5, 0.0625, 1.5, 0.5, 3, 3, -2]
+    assert (batch.part_id_offsets_P1.tolist(), batch.part_ids_N.tolist()) == ([0, 1, 1, 2], [6, 4])
+    write_datapoints(path, batch)
+    assert read_datapoints(path).dense_CD.tolist() == batch.dense_CD.tolist()
+
+
+def test_figure_3_trains_to_table_ii_by_hand(tmp_path: Path) -> None:
+    """One update from w = (-1 on the floats, 0.5 on binary 6), eta 0.1, worked out number by number."""
+    path = tmp_path / "d.txt"
+    path.write_text(DATAPOINT)
+    batch = read_datapoints(path)
+    dense_D, sparse_F = -np.ones(7), np.zeros(8)
+    sparse_F[6] = 0.5
+    loss = local_softmax_online(
+        np.array([0]), batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, batch.part_id_offsets_P1,
+        batch.part_ids_N, dense_D, sparse_F, np.full(7, 0.1), 0.1, True, -4.0, False,
+    )  # fmt: skip
+    # The floats of the three lines add up to 3.25, 5.375 and 7.5625.
+    t, t_1, t_2 = math.exp(-3.25 + 0.5), math.exp(-5.375), math.exp(-7.5625)
+    total = t + math.exp(-4) + t_1 + t_2
+    up, down_1, down_2 = 0.1 * (1 - t / total), -0.1 * t_1 / total, -0.1 * t_2 / total
+    assert loss == pytest.approx(-math.log(t / total), rel=1e-12)
+    assert dense_D[0] == pytest.approx(-1 + up * 0.5 + down_1 * 0.125 + down_2 * 1.5, rel=1e-12)
+    assert dense_D[1] == pytest.approx(-1 + up * 0.25 + down_1 * 1 + down_2 * 0.0625, rel=1e-12)
+    assert dense_D[3] == pytest.approx(-1 + down_2 * 0.5, rel=1e-12)
+    assert dense_D[6] == pytest.approx(-1 - up - down_1 - 2 * down_2, rel=1e-12)
+    assert sparse_F.tolist() == pytest.approx([0, 0, 0, 0, down_2, 0, 0.5 + up, 0], rel=1e-12)
+
+
+MALFORMED = {
+    "1 2 0.5 0.5": "a malformed datapoint line",
+    "1 2 0.5 x 0": "a malformed datapoint line",
+    "1 2 0.5 0.5 1": "a malformed datapoint line",
+    "1 2 0.5 0.5 0 7": "a malformed datapoint line",
+    "1 2 0.5 0.5 -1": "a malformed datapoint line",
+    "1 -1 0.5 0.5 0": "a malformed datapoint line",
+    "2 2 0.5 0.5 0": "a malformed datapoint line",
+    "0 2 0.5 0.5 0": "a malformed datapoint line",
+    "one 2 0.5 0.5 0": "a malformed datapoint line",
+    "1": "a malformed datapoint line",
+    "1 2 0.5 0.5 1 1.5": "a malformed datapoint line",
+    "1 3 0.5 0.5 0.5 0": "the number of floats changes",
+    "1 2 nan 0.5 0": "a value out of range",
+    "1 2 0.5 -inf 0": "a value out of range",
+    "1 2 0.5 1e39 0": "a value out of range",
+    "1 2 0.5 0.5 1 -1": "a value out of range",
+    "1 2 0.5 0.5 1 2147483648": "a value out of range",
+}
+
+
+@pytest.mark.parametrize("line", MALFORMED)
+def test_a_malformed_line_is_refused_with_its_number(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "d.txt"
+    path.write_text(f"1 2 0.5 0.5 1 3\n-1 2 0.5 0.5 0\n0\n{line}\n0\n")
+    with pytest.raises(InputError, match=MALFORMED[line]) as caught:
+        read_datapoints(path)
+    assert (caught.value.file, caught.value.line, caught.value.seen) == (str(path), 4, line)
+
+
+def test_an_end_within_a_datapoint_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "d.txt"
+    path.write_text("1 0 1 3\n0\n1 0 1 3\n")
+    with pytest.raises(InputError, match="the file ends within a datapoint") as caught:
+        read_datapoints(path)
+    assert caught.value.line == 3
+
+
+@pytest.mark.parametrize("text", ["", "0\n", "\n\n0\n0\n"])
+def test_a_file_without_datapoints_is_an_empty_batch(tmp_path: Path, text: str) -> None:
+    (tmp_path / "d.txt").write_text(text)
+    assert len(read_datapoints(tmp_path / "d.txt")) == 0
+
+
+@pytest.mark.parametrize(
+    ("message", "change"),
+    [
+        ("binary features only", {}),
+        ("no fixed scores", {"part_values_N": None}),
+        ("gains of 1 and -1 only", {"part_values_N": None, "base_C": None, "gain_CG": np.zeros((3, 1), np.float32)}),
+    ],
+)
+def test_what_the_format_cannot_say_is_refused(tmp_path: Path, message: str, change: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=message):
+        write_datapoints(tmp_path / "d.txt", replace(example(), **change))
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,192 @@
+"""The candidate store: what was appended comes back; what is damaged is refused; what fails leaves nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.candidates.plain_lists import arrays_of, listed
+from tests.candidates.test_batch import example
+from tests.strategies import ragged_batches
+from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.store import CandidateStore, StoreWriter
+from xlate.errors import InputError
+
+
+def write(directory: Path, *batches: RaggedBatch, sparse_size: int = 10) -> Path:
+    names = [f"f{d}" for d in range(batches[0].dense_CD.shape[1])] if batches else ["f0"]
+    with StoreWriter(directory, names, sparse_size, metadata={"made": "här"}) as writer:
+        for batch in batches:
+            writer.append(batch)
+    return directory
+
+
+@settings(max_examples=25, deadline=None)
+@given(ragged_batches(dense=2), st.data())
+def test_appended_batches_come_back(whole: RaggedBatch, data: st.DataObject) -> None:
+    """Cut anywhere into pieces, appended piece by piece, opened: the same arrays, the same instances."""
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=3)))
+    pieces = [whole.select(range(a, b)) for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+    with tempfile.TemporaryDirectory() as folder:
+        store = CandidateStore.open(write(Path(folder) / "store", *pieces))
+        for name, array in arrays_of(whole.select(range(len(whole)))).items():
+            stored = getattr(store.arrays, name)
+            np.testing.assert_array_equal(stored, array)
+            assert stored.dtype == array.dtype
+        assert set(arrays_of(store.arrays)) == set(arrays_of(whole))
+        assert len(store) == len(whole)
+        rows = data.draw(st.lists(st.integers(0, len(whole) - 1), max_size=5)) if len(whole) else []
+        assert listed(store.batch(rows)) == [listed(whole)[row] for row in rows]
+
+
+def test_names_and_metadata_come_back(tmp_path: Path) -> None:
+    with StoreWriter(tmp_path / "s", ["a", "b"], 10, ["bleu"], {"seed": 3, "wörter": [1, 2]}) as writer:
+        writer.append(example())
+    store = CandidateStore.open(tmp_path / "s")
+    assert (store.dense_names, store.gain_names, store.sparse_size) == (["a", "b"], ["bleu"], 10)
+    assert store.metadata == {"seed": 3, "wörter": [1, 2]}
+
+
+def test_arrays_are_mapped_not_read_and_batches_are_copies(tmp_path: Path) -> None:
+    store = CandidateStore.open(write(tmp_path / "s", example()))
+    assert isinstance(store.arrays.part_ids_N.base, np.memmap)
+    assert not store.arrays.part_ids_N.flags.writeable
+    assert store.batch([1, 0]).part_ids_N.flags.writeable
+
+
+def test_a_store_without_batches_is_an_empty_store(tmp_path: Path) -> None:
+    store = CandidateStore.open(write(tmp_path / "s"))
+    assert len(store) == 0
+    assert store.batch([]).dense_CD.shape == (0, 1)
+
+
+def test_a_stored_array_is_a_plain_npy_file(tmp_path: Path) -> None:
+    write(tmp_path / "s", example())
+    assert np.load(tmp_path / "s" / "part_ids_N.npy", allow_pickle=False).tolist() == [7, 9, 4]
+
+
+def test_nothing_is_left_after_an_exception(tmp_path: Path) -> None:
+    def fail_midway() -> None:
+        with StoreWriter(tmp_path / "s", ["a", "b"], 10) as writer:
+            writer.append(example())
+            raise RuntimeError("midway")
+
+    with pytest.raises(RuntimeError, match="midway"):
+        fail_midway()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_left_when_closing_fails(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("a file is in the way")
+    with pytest.raises(OSError), StoreWriter(tmp_path / "s", ["a", "b"], 10) as writer:
+        writer.append(example())
+    assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
+def test_an_interrupted_writer_leaves_the_older_store(tmp_path: Path) -> None:
+    write(tmp_path / "s", example())
+    unfinished = StoreWriter(tmp_path / "s", ["a", "b"], 10)
+    unfinished.append(example().select([0]))
+    assert len(CandidateStore.open(tmp_path / "s")) == 2
+    unfinished.discard()
+    assert len(CandidateStore.open(tmp_path / "s")) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
+def test_a_finished_writer_replaces_the_older_store(tmp_path: Path) -> None:
+    write(tmp_path / "s", example())
+    before = CandidateStore.open(tmp_path / "s")
+    write(tmp_path / "s", example().select([0]))
+    assert len(CandidateStore.open(tmp_path / "s")) == 1
+    assert before.arrays.part_ids_N.tolist() == [7, 9, 4], "a reader keeps the store it opened"
+    assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
+@pytest.mark.parametrize(
+    ("message", "change"),
+    [
+        ("dense_CD: 1 columns, named", {"dense_CD": np.zeros((3, 1), np.float32)}),
+        ("gain_CG: 2 columns, named", {"gain_CG": np.zeros((3, 2), np.float32)}),
+        ("part_ids_N: id 10, expected below 10", {"part_ids_N": np.array([1, 10, 2], np.int32)}),
+        ("part_ids_N: a negative id at 0", {"part_ids_N": np.array([-1, 1, 2], np.int32)}),
+        ("the batches before had", {"base_C": None}),
+    ],
+)
+def test_a_batch_that_does_not_fit_is_refused(tmp_path: Path, message: str, change: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=message):
+        write(tmp_path / "s", example(), replace(example(), **change))
+    assert list(tmp_path.iterdir()) == []
+
+
+def _edit_header(folder: Path, **changes: object) -> None:
+    path = folder / "header.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def _put(folder: Path, name: str, values: list[int]) -> None:
+    """Overwrites the values behind a file's header; the size stays."""
+    path = folder / f"{name}.npy"
+    raw = path.read_bytes()
+    body = np.array(values, dtype=np.int64).tobytes()
+    assert len(raw) == 128 + len(body)
+    path.write_bytes(raw[:128] + body)
+
+
+def _flip(folder: Path, name: str, place: int) -> None:
+    raw = bytearray((folder / name).read_bytes())
+    raw[place] ^= 1
+    (folder / name).write_bytes(raw)
+
+
+DAMAGES = {
+    "not a candidate store": lambda folder: (folder / "header.json").unlink(),
+    "a damaged store header(?s:.*)JSON": lambda folder: (folder / "header.json").write_bytes(b'{"magic": \xff'),
+    "not a candidate store(?s:.*)xlate-candidates": lambda folder: _edit_header(folder, magic="another"),
+    "of another version(?s:.*)seen: +2(?s:.*)expected: version 1": lambda folder: _edit_header(folder, version=2),
+    "its checksum differs": lambda folder: _edit_header(folder, sparse_size=11),
+    "base_C.npy: .*missing(?s:.*)None bytes": lambda folder: (folder / "base_C.npy").unlink(),
+    "part_ids_N.npy: .*wrong size(?s:.*)139 bytes(?s:.*)140 bytes": lambda folder: (
+        folder / "part_ids_N.npy"
+    ).write_bytes((folder / "part_ids_N.npy").read_bytes()[:-1]),
+    "part_ids_N.npy: a damaged file": lambda folder: _flip(folder, "part_ids_N.npy", 20),
+    "candidate_offsets_I1.npy: .*do not fit(?s:.*)rising from 0 to 3": lambda folder: _put(
+        folder, "candidate_offsets_I1", [0, 2, 2]
+    ),
+    "part_id_offsets_P1.npy: .*(?s:.*)0 to 3, falling in between": lambda folder: _put(
+        folder, "part_id_offsets_P1", [0, 9, 3, 3]
+    ),
+    "part_offsets_I1.npy: .*do not fit": lambda folder: _put(folder, "part_offsets_I1", [1, 2, 3]),
+    "candidate_part_offsets_C1.npy: .*(?s:.*)rising from 0 to 4": lambda folder: _put(
+        folder, "candidate_part_offsets_C1", [0, 1, 3, 5]
+    ),
+}
+
+
+@pytest.mark.parametrize("message", DAMAGES)
+def test_each_damage_is_refused_by_name(tmp_path: Path, message: str) -> None:
+    folder = write(tmp_path / "s", example())
+    DAMAGES[message](folder)
+    with pytest.raises(InputError, match=message) as caught:
+        CandidateStore.open(folder)
+    assert caught.value.remedy == "make the store again"
+    assert str(folder) in str(caught.value.file)
+
+
+def test_any_flipped_bit_of_a_header_is_refused(tmp_path: Path, rng: np.random.Generator) -> None:
+    folder = write(tmp_path / "s", example())
+    for name in ("header.json", "dense_CD.npy", "candidate_offsets_I1.npy"):
+        size = min(128, (folder / name).stat().st_size)
+        for place in rng.choice(size, 8, replace=False):
+            copy = tmp_path / "copy"
+            shutil.copytree(folder, copy, dirs_exist_ok=True)
+            _flip(copy, name, int(place))
+            with pytest.raises(InputError):
+                CandidateStore.open(copy)
