@@ -23,6 +23,7 @@ from xlate.text.lines import atomic_write
 FORMAT = "xlate block set 1"
 ARRAYS = ("count_B", "left_B", "right_B", "bigram_keys_U", "bigram_count_U", "lexical_B")
 UNSEEN_COUNT = 0.5
+LEAST_ORIENTATION = 1e-7
 
 
 @dataclass(frozen=True)
@@ -83,9 +84,20 @@ class BlockSet:
         return costs
 
     def orientation_cost_B2(self, smoothing: float = 0.5) -> NDArray[np.float32]:
-        """(b): -ln (N_o(b) + k) / (N_L(b) + N_R(b) + 2k) for o = L, R; the paper has k = 0, which has no log at 0."""
+        """(b): -ln (N_o(b) + k) / (N_L(b) + N_R(b) + 2k) for o = L, R; shape (B, 2), natural logs.
+
+        The paper has k = 0: then an orientation never seen has the probability `LEAST_ORIENTATION`, and a block never
+        seen with either has both alike.
+
+        Raises:
+            InputError: the smoothing is negative or not finite.
+        """
+        if not 0 <= smoothing < np.inf:
+            raise InputError("no usable orientation smoothing", seen=smoothing, expected="a number from 0 up")
         counts_B2 = np.stack([self.left_B, self.right_B], axis=1) + float(smoothing)
-        costs: NDArray[np.float32] = -np.log(counts_B2 / counts_B2.sum(axis=1, keepdims=True)).astype(np.float32)
+        total_B1 = counts_B2.sum(axis=1, keepdims=True)
+        shares_B2 = np.divide(counts_B2, total_B1, out=np.full_like(counts_B2, 0.5), where=total_B1 > 0)
+        costs: NDArray[np.float32] = -np.log(np.maximum(shares_B2, LEAST_ORIENTATION)).astype(np.float32)
         return costs
 
     @cached_property
@@ -118,6 +130,7 @@ class BlockSet:
     def save(self, directory: str | Path) -> None:
         """Writes the phrase table and the counts; `header.json`, written last, says that all is there."""
         directory = Path(directory)
+        (directory / "header.json").unlink(missing_ok=True)
         self.table.save(directory / "table")
         for name in ARRAYS:
             with atomic_write(directory / f"{name}.npy") as stream:
@@ -150,7 +163,15 @@ class BlockSet:
             raise InputError(
                 "not a block set", file=header, seen=error, expected=FORMAT, remedy="xlate prepare again"
             ) from error
-        return cls(table=PhraseTable.load(directory / "table"), **arrays)
+        table = PhraseTable.load(directory / "table")
+        if len(table) != len(arrays["count_B"]):
+            raise InputError(
+                "counts of other blocks than the table's",
+                file=header,
+                seen=f"the table has {len(table)} blocks, the counts are of {len(arrays['count_B'])}",
+                remedy="xlate prepare again",
+            )
+        return cls(table=table, **arrays)
 
 
 def _bigram_keys(predecessor_E: NDArray[np.int32], successor_E: NDArray[np.int32]) -> NDArray[np.uint64]:

@@ -1,0 +1,242 @@
+"""Block counts, costs and options: against counting by words, by hand, and from damaged files."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.phrases.small_corpora import corpora, encoded, phrase_of, table_of, tables, texts
+from xlate.errors import InputError
+from xlate.phrases.blocks import BlockSet
+from xlate.phrases.events import collect_events
+from xlate.phrases.matching import match_blocks
+from xlate.phrases.orientation import LEFT, RIGHT
+
+FLOOR = 1e-7
+
+
+def block_set(table, source, target, counted=None) -> BlockSet:
+    """The block set counted over the sentences that `counted` holds, over all without it."""
+    matches = match_blocks(table, encoded(source), encoded(target))
+    sentence_M = np.repeat(np.arange(len(source)), np.diff(matches.offsets_S1))
+    counted_M = np.ones(len(matches), dtype=bool) if counted is None else np.isin(sentence_M, sorted(counted))
+    return BlockSet.count(table, matches, collect_events(matches), counted_M, FLOOR)
+
+
+def counts_by_trial(table, corpus):
+    """N(b), N_L(b), N_R(b) and N(b', b) by trying all spans and comparing every two matches."""
+    numbers = {phrase_of(table, b): b for b in range(len(table))}
+    count, left, right, bigram = Counter(), Counter(), Counter(), Counter()
+    for source, target in corpus:
+        found = []
+        for s0 in range(len(source)):
+            for s1 in range(s0 + 1, len(source) + 1):
+                for t0 in range(len(target)):
+                    for t1 in range(t0 + 1, len(target) + 1):
+                        b = numbers.get((tuple(source[s0:s1]), tuple(target[t0:t1])))
+                        if b is not None:
+                            found.append((b, s0, s1, t0, t1))
+        count.update(b for b, *_ in found)
+        for before, _, before_s1, _, before_t1 in found:
+            right_of = [b for b, s0, _, t0, _ in found if t0 == before_t1 and s0 == before_s1]
+            right.update(right_of)
+            bigram.update((before, b) for b in right_of)
+        for before, before_s0, _, _, before_t1 in found:
+            left_of = [b for b, _, s1, t0, _ in found if t0 == before_t1 and s1 == before_s0]
+            left.update(left_of)
+            bigram.update((before, b) for b in left_of)
+    return count, left, right, bigram
+
+
+def lexical_cost_by_trial(table, count, b):
+    """-ln p(S|T) as TZ07 section 3.1 writes it, from dictionaries."""
+    together, alone = Counter(), Counter()
+    for k in range(len(table)):
+        source, target = phrase_of(table, k)
+        if len(source) == len(target) == 1:
+            together[source[0], target[0]] += count[k]
+            alone[source[0]] += count[k]
+    source, target = phrase_of(table, b)
+    cost = 0.0
+    for s in source:
+        support = [together[s, t] / alone[s] for t in target if together[s, t]]
+        cost -= math.log(max(sum(support) / len(support), FLOOR) if support else FLOOR)
+    return cost
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data(), tables, corpora)
+def test_equal_to_counting_by_trial_over_the_counted_sentences(data, table, corpus):
+    counted = data.draw(st.sets(st.integers(0, len(corpus) - 1)))
+    blocks = block_set(table, *([pair[side] for pair in corpus] for side in (0, 1)), counted)
+    count, left, right, bigram = counts_by_trial(table, [corpus[s] for s in sorted(counted)])
+    everything = range(len(table))
+    assert len(blocks) == len(table)
+    assert blocks.count_B.tolist() == [count[b] for b in everything]
+    assert blocks.left_B.tolist() == [left[b] for b in everything]
+    assert blocks.right_B.tolist() == [right[b] for b in everything]
+    seen = {
+        (key >> 32, key & 0xFFFFFFFF): number
+        for key, number in zip(blocks.bigram_keys_U.tolist(), blocks.bigram_count_U.tolist(), strict=True)
+    }
+    assert seen == dict(bigram)
+    assert blocks.bigram_keys_U.tolist() == sorted(blocks.bigram_keys_U.tolist())
+    for threshold in (0, 1, 2):
+        often = sorted((before << 32) | b for (before, b), number in bigram.items() if number > threshold)
+        assert blocks.frequent_bigrams(threshold).tolist() == often
+    expected = [lexical_cost_by_trial(table, count, b) for b in everything]
+    np.testing.assert_allclose(blocks.lexical_B, expected, rtol=1e-6, atol=1e-6)
+
+
+@settings(max_examples=50, deadline=None)
+@given(tables, corpora)
+def test_options_and_costs_equal_to_sorting_and_dividing(table, corpus):
+    source, target = texts(corpus)
+    matches = match_blocks(table, source, target)
+    events = collect_events(matches)
+    blocks = BlockSet.count(table, matches, events, np.ones(len(matches), dtype=bool))
+    options = defaultdict(list)
+    for b in range(len(table)):
+        options[phrase_of(table, b)[0]].append(b)
+    offsets_P1, option_O = blocks.options
+    for row, words in enumerate(sorted(options)):
+        by_count = sorted(options[words], key=lambda b: (-blocks.count_B[b], b))
+        assert option_O[offsets_P1[row] : offsets_P1[row + 1]].tolist() == by_count
+        assert blocks.source_row(np.array(words, dtype=np.int32)) == row
+    total = max(1, len(matches))
+    unigram = [-math.log(max(number, 0.5) / total) for number in blocks.count_B.tolist()]
+    np.testing.assert_allclose(blocks.unigram_cost_B, unigram, rtol=1e-6, atol=1e-6)
+    for smoothing in (0.5, 2.0):
+        orientation = [
+            [-math.log((number + smoothing) / (left + right + 2 * smoothing)) for number in (left, right)]
+            for left, right in zip(blocks.left_B.tolist(), blocks.right_B.tolist(), strict=True)
+        ]
+        np.testing.assert_allclose(blocks.orientation_cost_B2(smoothing), orientation, rtol=1e-6, atol=1e-6)
+
+
+def test_lexical_weight_by_hand():
+    # ein=3 haus=4 | a=3 one=4 house=5. N(ein, a) = 3, N(ein, one) = 1, N(haus, house) = 2.
+    pairs = [([3], [3]), ([3], [4]), ([4], [5]), ([3, 4], [3, 5]), ([3, 4], [3, 4, 5]), ([4], [3])]
+    table = table_of(pairs)
+    blocks = block_set(table, [[3]] * 3 + [[3], [4], [4]], [[3]] * 3 + [[4], [5], [5]])
+    cost = {phrase_of(table, b): float(blocks.lexical_B[b]) for b in range(len(table))}
+    assert cost[(3,), (3,)] == pytest.approx(-math.log(3 / 4))
+    assert cost[(3,), (4,)] == pytest.approx(-math.log(1 / 4))
+    assert cost[(3, 4), (3, 5)] == pytest.approx(-math.log(3 / 4))
+    # ein has two supporters, a and one: the mean of 3/4 and 1/4.
+    assert cost[(3, 4), (3, 4, 5)] == pytest.approx(-math.log(1 / 2))
+    assert cost[(4,), (3,)] == pytest.approx(-math.log(FLOOR))
+
+
+def test_costs_by_hand():
+    """a b c twice in order, then with b and c swapped: b stands right of a twice, and left of c once."""
+    table = table_of([([3], [3]), ([4], [4]), ([5], [5])])
+    blocks = block_set(table, [[3, 4, 5]] * 3, [[3, 4, 5], [3, 4, 5], [3, 5, 4]])
+    assert blocks.count_B.tolist() == [3, 3, 3]
+    assert blocks.left_B.tolist() == [0, 1, 0]
+    assert blocks.right_B.tolist() == [0, 2, 2]
+    np.testing.assert_allclose(blocks.unigram_cost_B, [math.log(3)] * 3, rtol=1e-6)
+    smoothed = blocks.orientation_cost_B2()
+    np.testing.assert_allclose(smoothed[1, [LEFT, RIGHT]], [-math.log(1.5 / 4), -math.log(2.5 / 4)], rtol=1e-6)
+    np.testing.assert_allclose(smoothed[0], [math.log(2)] * 2, rtol=1e-6)
+    assert blocks.frequent_bigrams(1).tolist() == [(0 << 32) | 1, (1 << 32) | 2]
+
+
+def test_without_smoothing_an_orientation_never_seen_has_a_least_probability():
+    table = table_of([([3], [3]), ([4], [4]), ([5], [5])])
+    costs_B2 = block_set(table, [[3, 4, 5]], [[3, 4, 5]]).orientation_cost_B2(0.0)
+    np.testing.assert_allclose(costs_B2[1, [LEFT, RIGHT]], [-math.log(1e-7), 0], rtol=1e-6)
+    np.testing.assert_allclose(costs_B2[0], [math.log(2)] * 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("smoothing", [-1.0, math.nan, math.inf])
+def test_unusable_smoothing_is_refused(smoothing):
+    with pytest.raises(InputError, match="smoothing"):
+        block_set(table_of([([3], [3])]), [[3]], [[3]]).orientation_cost_B2(smoothing)
+
+
+def test_unknown_source_phrases_have_no_row():
+    blocks = block_set(table_of([([3, 4], [3]), ([5], [3])]), [[3]], [[3]])
+    rows = [blocks.source_row(np.array(words, dtype=np.int32)) for words in ([3, 4], [5], [3], [3, 4, 5], [9], [0], [])]
+    assert rows == [0, 1, -1, -1, -1, -1, -1]
+
+
+@pytest.fixture
+def saved(tmp_path):
+    table = table_of([([3], [3]), ([4], [4]), ([3, 4], [3, 4])])
+    blocks = block_set(table, [[3, 4], [4, 3]], [[3, 4], [3, 4]])
+    blocks.save(tmp_path / "blocks")
+    return blocks, tmp_path / "blocks"
+
+
+def test_what_was_saved_comes_back(saved):
+    blocks, folder = saved
+    again = BlockSet.load(folder)
+    for name in ("count_B", "left_B", "right_B", "bigram_keys_U", "bigram_count_U", "lexical_B"):
+        assert getattr(again, name).tolist() == getattr(blocks, name).tolist()
+        assert getattr(again, name).dtype == getattr(blocks, name).dtype
+    assert [phrase_of(again.table, b) for b in range(3)] == [phrase_of(blocks.table, b) for b in range(3)]
+    assert again.source_row(np.array([3, 4], dtype=np.int32)) == 1
+
+
+def test_a_block_set_without_bigrams_comes_back(tmp_path):
+    block_set(table_of([([3], [3])]), [[3]], [[4]]).save(tmp_path)
+    again = BlockSet.load(tmp_path)
+    assert again.bigram_keys_U.tolist() == []
+    assert again.count_B.tolist() == [0]
+
+
+def _other_format(folder):
+    header = json.loads((folder / "header.json").read_text())
+    (folder / "header.json").write_text(json.dumps({**header, "format": "xlate block set 999"}))
+
+
+def _smaller_array(folder):
+    np.save(folder / "left_B.npy", np.zeros(2, dtype=np.int32))
+
+
+def _other_table(folder):
+    table_of([([3], [3])]).save(folder / "table")
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        (lambda folder: (folder / "header.json").unlink(), "No such file"),
+        (lambda folder: (folder / "header.json").write_text("{"), "Expecting"),
+        (lambda folder: (folder / "header.json").write_text("[]"), "not a block set"),
+        (_other_format, "999"),
+        (_smaller_array, "left_B has 2 entries"),
+        (lambda folder: (folder / "count_B.npy").unlink(), "count_B.npy"),
+        (lambda folder: (folder / "count_B.npy").write_bytes(b"not an array"), "not a block set"),
+        (lambda folder: (folder / "count_B.npy").write_bytes(b""), "not a block set"),
+        (lambda folder: (folder / "bigram_keys_U.npy").write_bytes(b"\x93NUMPY\x01\x00"), "not a block set"),
+        (_other_table, "the table has 1"),
+        (lambda folder: (folder / "table" / "table.json").unlink(), "table.json"),
+    ],
+)
+def test_damaged_files_are_refused(saved, damage, named):
+    _, folder = saved
+    damage(folder)
+    with pytest.raises(InputError, match=named):
+        BlockSet.load(folder)
+
+
+def test_an_interrupted_save_over_an_older_block_set_is_no_block_set(saved, monkeypatch):
+    blocks, folder = saved
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(OSError, match="No space"):
+        blocks.save(folder)
+    monkeypatch.undo()
+    with pytest.raises(InputError, match="not a block set"):
+        BlockSet.load(folder)
