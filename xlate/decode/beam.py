@@ -1,0 +1,144 @@
+"""Beam search over hypotheses grouped by how much they cover: expand, recombine, prune, read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+State = TypeVar("State", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Move(Generic[State]):
+    """One step onwards: the state it leads to, how much that covers, what the step adds, and what was done."""
+
+    state: State
+    covered: int
+    score: float
+    label: int
+
+
+@dataclass(slots=True)
+class Hypothesis(Generic[State]):
+    """The best way found to a state; `future` estimates the score of what is still to do from there."""
+
+    node: int
+    state: State
+    score: float
+    future: float
+    best_arc: int
+
+    @property
+    def estimate(self) -> float:
+        """What pruning compares."""
+        return self.score + self.future
+
+
+@dataclass(frozen=True)
+class SearchGraph:
+    """All ways of a finished search: N nodes (hypotheses) and A arcs (steps), arcs in the order of their expansion.
+
+    An arc's source was expanded before its target, so reading arcs backwards is a reverse topological order. Node 0 is
+    the start. Arcs into pruned nodes are there, but lead nowhere. `goal` is -1 when the search reached no end.
+    """
+
+    source_A: NDArray[np.int32]
+    target_A: NDArray[np.int32]
+    label_A: NDArray[np.int32]
+    score_A: NDArray[np.float64]
+    score_N: NDArray[np.float64]
+    best_arc_N: NDArray[np.int32]
+    goal: int
+
+    def best_labels(self) -> list[int]:
+        """The labels along the best path, first to last."""
+        labels: list[int] = []
+        node = self.goal
+        while node > 0:
+            arc = int(self.best_arc_N[node])
+            labels.append(int(self.label_A[arc]))
+            node = int(self.source_A[arc])
+        return labels[::-1]
+
+
+@dataclass
+class Beam(Generic[State]):
+    """Hypotheses by coverage, and every arc between them.
+
+    `stacks[c]` maps the states that cover c source words to their hypotheses; equal states are recombined: what
+    follows cannot tell them apart, so the better score stays and both arcs do.
+    """
+
+    stacks: list[dict[State, Hypothesis[State]]]
+    future: Callable[[State], float]
+    nodes: list[Hypothesis[State]] = field(default_factory=list)
+    arcs: list[tuple[int, int, int, float]] = field(default_factory=list)
+
+    def recombine(self, parent: Hypothesis[State] | None, move: Move[State]) -> None:
+        """Adds one move: a new hypothesis, or one more arc to the hypothesis of an equal state."""
+        stack = self.stacks[move.covered]
+        score = (parent.score if parent else 0.0) + move.score
+        known = stack.get(move.state)
+        if known is None:
+            known = Hypothesis(len(self.nodes), move.state, -np.inf, self.future(move.state), -1)
+            self.nodes.append(known)
+            stack[move.state] = known
+        if score > known.score:
+            known.score = score
+            known.best_arc = len(self.arcs) if parent else -1
+        if parent is not None:
+            self.arcs.append((parent.node, known.node, move.label, move.score))
+
+    def graph(self, goal: int) -> SearchGraph:
+        """The arcs as arrays."""
+        columns = list(zip(*self.arcs, strict=True)) if self.arcs else [(), (), (), ()]
+        return SearchGraph(
+            source_A=np.array(columns[0], dtype=np.int32),
+            target_A=np.array(columns[1], dtype=np.int32),
+            label_A=np.array(columns[2], dtype=np.int32),
+            score_A=np.array(columns[3], dtype=np.float64),
+            score_N=np.array([node.score for node in self.nodes]),
+            best_arc_N=np.array([node.best_arc for node in self.nodes], dtype=np.int32),
+            goal=goal,
+        )
+
+
+def prune(hypotheses: Iterable[Hypothesis[State]], beam: int | None, log_threshold: float) -> list[Hypothesis[State]]:
+    """The best `beam` hypotheses within the threshold of the best one, best first; ties in the order of creation."""
+    ordered = sorted(hypotheses, key=lambda hypothesis: -hypothesis.estimate)
+    if not ordered:
+        return []
+    floor = ordered[0].estimate + log_threshold
+    return [hypothesis for hypothesis in ordered[:beam] if hypothesis.estimate >= floor]
+
+
+def search_graph(
+    start: State,
+    levels: int,
+    expand: Callable[[State], Iterable[Move[State]]],
+    future: Callable[[State], float],
+    beam: int | None,
+    log_threshold: float,
+) -> SearchGraph:
+    """Searches from `start`, which covers 0, to the one state of the last level.
+
+    Args:
+        start: the first state.
+        levels: coverage runs from 0 to this number; what lies there is the goal.
+        expand: all moves from a state, each to a higher coverage.
+        future: estimate of the score still to come from a state; 0 everywhere switches it off.
+        beam: the most hypotheses expanded for one coverage; None for all.
+        log_threshold: natural log, at most 0; minus infinity for no threshold.
+    """
+    search: Beam[State] = Beam([{} for _ in range(levels + 1)], future)
+    search.recombine(None, Move(start, 0, 0.0, -1))
+    for stack in search.stacks[:-1]:
+        for hypothesis in prune(stack.values(), beam, log_threshold):
+            for move in expand(hypothesis.state):
+                search.recombine(hypothesis, move)
+    goals = list(search.stacks[-1].values())
+    return search.graph(goals[0].node if goals else -1)

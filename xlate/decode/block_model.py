@@ -1,0 +1,127 @@
+"""The block bigram model as the decoder sees it: blocks, language model and weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.kernels.hashing import HashTable, build_table, find, pack
+from xlate.lm.model import NgramModel
+from xlate.phrases.blocks import BlockSet
+from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import Vocabulary
+
+FLOAT_COUNT = 5
+UNIGRAM, ORIENTATION, LM_FIRST, LM_REST, LEXICAL = range(FLOAT_COUNT)
+
+
+@dataclass(frozen=True)
+class BlockModel:
+    """Blocks with two weight vectors over the floats (a)-(e) and one weight for each of U block bigrams.
+
+    The floats are costs (negative natural logs), so trained weights are negative as a rule. `linked` scores blocks to
+    the left or right of their predecessor, `neutral` all others (TZ07 section 5.1).
+
+    Attributes:
+        blocks, lm, source_vocabulary: what was prepared.
+        linked, neutral: weights of (a) to (e), shape (5,).
+        bigram_keys, bigram_weights: block bigrams b' · 2^32 + b, sorted, and their weights, shape (U,).
+        target_vocabulary: numbers of the blocks' target words; None when they are the language model's.
+        orientation_smoothing: added to N_L(b) and N_R(b) before (b) is taken, as in training.
+
+    Raises:
+        InputError: weights of another shape or not finite, or bigram keys that are not sorted.
+    """
+
+    blocks: BlockSet
+    lm: NgramModel
+    source_vocabulary: Vocabulary
+    linked: NDArray[np.float64]
+    neutral: NDArray[np.float64]
+    bigram_keys: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    bigram_weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    target_vocabulary: Vocabulary | None = None
+    orientation_smoothing: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Checks the weights."""
+        for name in ("linked", "neutral"):
+            weights = getattr(self, name)
+            if np.shape(weights) != (FLOAT_COUNT,) or not np.isfinite(weights).all():
+                raise InputError(
+                    f"the {name} weights cannot be used", seen=weights, expected=f"{FLOAT_COUNT} finite numbers"
+                )
+        keys, weights = np.asarray(self.bigram_keys), np.asarray(self.bigram_weights)
+        if keys.shape != weights.shape or not np.isfinite(weights).all():
+            raise InputError(
+                "the block bigram weights cannot be used",
+                seen=f"{len(keys)} keys, {len(weights)} weights, {int((~np.isfinite(weights)).sum())} not finite",
+                expected="one finite weight a key",
+            )
+        if (keys[1:] <= keys[:-1]).any():
+            raise InputError("block bigram keys are not sorted", expected="ascending keys, each once")
+
+    @cached_property
+    def _phrase_vocabulary(self) -> Vocabulary:
+        return self.target_vocabulary or self.lm.vocabulary
+
+    @cached_property
+    def lm_ids_T(self) -> NDArray[np.int32]:
+        """The language model's numbers of the words of `blocks.table.target_phrases`, shape (T,)."""
+        ids_T = self.blocks.table.target_phrases.ids_T
+        if self.target_vocabulary is None or self.target_vocabulary.words == self.lm.vocabulary.words:
+            return np.asarray(ids_T)
+        return self.lm.map_vocabulary(self.target_vocabulary.words)[ids_T]
+
+    @cached_property
+    def orientation_cost_B2(self) -> NDArray[np.float32]:
+        """(b) for o = L, R of every block."""
+        return self.blocks.orientation_cost_B2(self.orientation_smoothing)
+
+    @cached_property
+    def weighted_bigrams(self) -> tuple[HashTable, NDArray[np.float64]]:
+        """The bigrams whose weight is not 0, as a hash table, and their weights by row."""
+        kept = np.asarray(self.bigram_weights) != 0
+        return build_table(np.asarray(self.bigram_keys)[kept]), np.asarray(self.bigram_weights, dtype=np.float64)[kept]
+
+    @cached_property
+    def leads_B(self) -> NDArray[np.bool_]:
+        """Whether a block is the predecessor in any weighted bigram; only then need a hypothesis remember it."""
+        weighted = np.asarray(self.bigram_keys)[np.asarray(self.bigram_weights) != 0]
+        leads_B = np.zeros(len(self.blocks.table), dtype=bool)
+        leads_B[(weighted >> np.uint64(32)).astype(np.int64)] = True
+        return leads_B
+
+    def bigram_weight(self, predecessor: int, block: int) -> float:
+        """The weight of block bigram (b', b), 0 when it is no feature or one of the two is no block (negative)."""
+        if predecessor < 0 or block < 0:
+            return 0.0
+        table, weights = self.weighted_bigrams
+        row = find(table, np.uint64(pack(predecessor, block)))
+        return float(weights[row]) if row >= 0 else 0.0
+
+    def source_words(self, block: int) -> list[str]:
+        """The source phrase of a block."""
+        table = self.blocks.table
+        return self._words(table.source_phrases, int(table.source_B[block]), self.source_vocabulary)
+
+    def target_words(self, block: int) -> list[str]:
+        """The target phrase of a block."""
+        table = self.blocks.table
+        return self._words(table.target_phrases, int(table.target_B[block]), self._phrase_vocabulary)
+
+    def bigram_name(self, predecessor: int, block: int) -> str:
+        """The readable name of block bigram (b', b).
+
+        Example: `BB:das haus|the house>ist klein|is small`
+        """
+        sides = (" ".join(self.source_words(b)) + "|" + " ".join(self.target_words(b)) for b in (predecessor, block))
+        return "BB:" + ">".join(sides)
+
+    @staticmethod
+    def _words(phrases: EncodedText, row: int, vocabulary: Vocabulary) -> list[str]:
+        return [vocabulary.word(int(word)) for word in phrases[row]]

@@ -1,0 +1,152 @@
+"""A finished translation: the blocks it is made of, and where its score comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.decode.block_model import FLOAT_COUNT, LM_FIRST
+from xlate.decode.block_moves import END_LABEL, NO_BLOCK, BlockMoves, BlockState
+from xlate.phrases.orientation import NEUTRAL, RIGHT
+from xlate.text.vocabulary import END_ID
+
+END_BLOCK = -2
+
+
+@dataclass(frozen=True)
+class Step:
+    """One block of a derivation with its part of the score.
+
+    Attributes:
+        block: its number; -1 (`options.COPIED`) for a source word that stands for itself, -2 (`END_BLOCK`) for
+            `</s>`, which covers nothing and has no target words.
+        predecessor: the block before it, negative when there is none or it is none.
+        source_span: half-open, in words.
+        source_words, target_words: the two phrases.
+        orientation: LEFT, RIGHT or NEUTRAL; RIGHT for the end, whose weights are the linked ones.
+        floats: costs (a)-(e), natural logs, (a) divided by the source phrase's length.
+        weights: the weights they are multiplied with.
+        bigram: name of the block bigram feature if it has a weight, else None; `bigram_weight` is that weight.
+        normalizer: what the partition subtracts; 0 when it is off.
+        score: Σ weights · floats + bigram_weight - normalizer, up to rounding.
+    """
+
+    block: int
+    predecessor: int
+    source_span: tuple[int, int]
+    source_words: tuple[str, ...]
+    target_words: tuple[str, ...]
+    orientation: int
+    floats: tuple[float, ...]
+    weights: tuple[float, ...]
+    bigram: str | None
+    bigram_weight: float
+    normalizer: float
+    score: float
+
+    @property
+    def is_end(self) -> bool:
+        """Whether this is the end of the sentence, not a block."""
+        return self.block == END_BLOCK
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A source sentence, the steps that translate it, target left to right, and their summed score."""
+
+    source: tuple[str, ...]
+    steps: tuple[Step, ...]
+    score: float
+
+    @property
+    def words(self) -> list[str]:
+        """The target words."""
+        return [word for step in self.steps for word in step.target_words]
+
+    @property
+    def blocks(self) -> tuple[Step, ...]:
+        """The steps without the end of the sentence."""
+        return tuple(step for step in self.steps if not step.is_end)
+
+    def float_totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The summed floats of L and R steps (the end among them) and of N steps, each of shape (5,)."""
+        linked_5, neutral_5 = np.zeros(FLOAT_COUNT), np.zeros(FLOAT_COUNT)
+        for step in self.steps:
+            total_5 = neutral_5 if step.orientation == NEUTRAL else linked_5
+            total_5 += step.floats
+        return linked_5, neutral_5
+
+
+def read_derivation(moves: BlockMoves, labels: Iterable[int]) -> Derivation:
+    """Walks the search space along the labels of a path, taking down the parts of every score."""
+    state, last = moves.start, NO_BLOCK
+    steps: list[Step] = []
+    for label in labels:
+        if label == END_LABEL:
+            if moves.search.end_of_sentence:
+                steps.append(_end_step(moves, state.lm_state, last))
+            break
+        option, orientation = divmod(label, 3)
+        step, lm_state = _step(moves, state, option, orientation, last)
+        steps.append(step)
+        last = step.block
+        state = moves.after(state, option, orientation, lm_state)
+    score = 0.0
+    for step in steps:
+        score += step.score
+    return Derivation(moves.options.words, tuple(steps), score)
+
+
+def _step(moves: BlockMoves, state: BlockState, option: int, orientation: int, last: int) -> tuple[Step, int]:
+    """One block taken apart, and the history behind it."""
+    options, model = moves.options, moves.model
+    begin, end = int(options.start_O[option]), int(options.end_O[option])
+    cell = options.cell(begin, end)
+    scores, lm_states, normalizer = moves.cell_scores(state, cell, orientation)
+    first, rest, _ = moves.lm_costs(state.lm_state, option)
+    block = int(options.block_O[option])
+    linked = orientation != NEUTRAL
+    bigram_weight = model.bigram_weight(last, block) if linked else 0.0
+    step = Step(
+        block=block,
+        predecessor=last,
+        source_span=(begin, end),
+        source_words=options.words[begin:end],
+        target_words=moves.option_words(option),
+        orientation=orientation,
+        floats=(
+            float(options.unigram_O[option]),
+            float(options.orientation_O3[option, orientation]),
+            first,
+            rest,
+            float(options.lexical_O[option]),
+        ),
+        weights=tuple((moves.linked if linked else moves.neutral).tolist()),
+        bigram=model.bigram_name(last, block) if bigram_weight else None,
+        bigram_weight=bigram_weight,
+        normalizer=normalizer,
+        score=scores[option - cell.start] - normalizer,
+    )
+    return step, lm_states[option - cell.start]
+
+
+def _end_step(moves: BlockMoves, lm_state: int, last: int) -> Step:
+    cost = -moves.model.lm.score(lm_state, END_ID)[0]
+    n = len(moves.options.words)
+    return Step(
+        block=END_BLOCK,
+        predecessor=last,
+        source_span=(n, n),
+        source_words=(),
+        target_words=(),
+        orientation=RIGHT,
+        floats=tuple(cost if d == LM_FIRST else 0.0 for d in range(FLOAT_COUNT)),
+        weights=tuple(moves.linked.tolist()),
+        bigram=None,
+        bigram_weight=0.0,
+        normalizer=0.0,
+        score=float(moves.linked[LM_FIRST] * cost),
+    )
