@@ -50,13 +50,17 @@ class Evaluation:
         return self.figures[measure].score
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values: `{"sentences": …, "references": …, "bleu": {"score", "interval", "mean", "signature"}, …}`."""
+        """Plain values: `sentences`, `references`, and `bleu`, `bleu_interval`, `bleu_mean`, `bleu_signature`, …
+
+        `_interval` is half the width of the 95 % interval; it and `_mean` are left out when there is none.
+        """
         plain: dict[str, Any] = {"sentences": self.sentences, "references": self.references}
         for measure, figure in self.figures.items():
-            held: dict[str, Any] = {"score": figure.score}
+            plain[measure] = figure.score
             if figure.interval is not None:
-                held |= {"interval": figure.interval.half_width, "mean": figure.interval.mean}
-            plain[measure] = {**held, "signature": figure.signature}
+                plain[f"{measure}_interval"] = figure.interval.half_width
+                plain[f"{measure}_mean"] = figure.interval.mean
+            plain[f"{measure}_signature"] = figure.signature
         if self.notes:
             plain["notes"] = list(self.notes)
         return plain

@@ -1,0 +1,25 @@
+"""Runs made up for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from xlate.report.run_directory import RunDirectory
+
+
+def make_run(
+    path: Path,
+    identity: Mapping[str, Any] | None = None,
+    summary: Mapping[str, Any] | None = None,
+    curve: Sequence[float] = (),
+) -> RunDirectory:
+    """A run on disk with settings, final figures and a curve of P and of the training loss."""
+    run = RunDirectory.create(path, "", identity or {"seed": 1})
+    for epoch, value in enumerate(curve, start=1):
+        run.records.append_scalar("train/loss/floats", value * 2, epoch * 1000)
+        run.records.append_scalar("valid/P/floats", value, epoch * 1000)
+    if summary is not None:
+        run.write_summary(summary)
+    return run

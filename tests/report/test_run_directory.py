@@ -1,0 +1,108 @@
+"""A run's folder: made once, found again, never mistaken for another."""
+
+from __future__ import annotations
+
+import json
+import logging
+import platform
+from pathlib import Path
+
+import pytest
+
+import xlate
+from xlate.errors import InputError
+from xlate.report.run_directory import RunDirectory
+
+IDENTITY = {"work": "work/demo", "loss": {"name": "local_softmax", "eta": 0.01}, "model": {"floats": ["unigram"]}}
+
+
+def test_a_new_folder_holds_all_that_repeats_the_run(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path / "runs" / "a", "loss: {}\n", IDENTITY)
+    assert (run.path / "config.yaml").read_text() == "loss: {}\n"
+    versions = json.loads((run.path / "versions.json").read_text())
+    assert versions["xlate"] == xlate.__version__
+    assert versions["python"] == platform.python_version()
+    assert versions["torch"]
+    assert RunDirectory.open(run.path).identity == IDENTITY
+    assert run.summary is None
+    assert not run.finished
+
+
+def test_the_same_run_goes_on(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path, "first", {**IDENTITY, "checkpoint_seconds": 20, "debug": False})
+    run.records.append_scalar("train/loss", 1.0, 10)
+    again = RunDirectory.create(tmp_path, "second", {**IDENTITY, "checkpoint_seconds": 5, "debug": True})
+    assert again.records.read() == [{"tag": "train/loss", "value": 1.0, "step": 10}]
+    assert (tmp_path / "config.yaml").read_text() == "first"
+
+
+def test_another_run_is_refused_and_the_keys_are_named(tmp_path: Path) -> None:
+    RunDirectory.create(tmp_path, "", IDENTITY)
+    other = {"work": "work/demo", "loss": {"name": "local_softmax", "eta": 0.1, "decay": 1}, "model": IDENTITY["model"]}
+    with pytest.raises(InputError) as caught:
+        RunDirectory.create(tmp_path, "", other)
+    message = str(caught.value)
+    assert "loss.eta: 0.01 there, 0.1 asked for; loss.decay: nothing there, 1 asked for" in message
+    assert "model" not in message
+    assert "remedy" in message
+
+
+def test_foreign_files_are_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(InputError, match=r"(?s)something else than a run.*thesis\.tex"):
+        RunDirectory.create(tmp_path, "", IDENTITY)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]
+    with pytest.raises(InputError, match="a run needs a folder"):
+        RunDirectory.create(tmp_path / "thesis.tex", "", IDENTITY)
+
+
+def test_what_a_sweep_leaves_is_no_hindrance(tmp_path: Path) -> None:
+    for name in ("train.log", "multirun.yaml", ".hydra"):
+        (tmp_path / name).write_text("")
+    RunDirectory.create(tmp_path, "", IDENTITY)
+
+
+def test_a_run_killed_while_it_was_made_is_completed(tmp_path: Path) -> None:
+    RunDirectory.create(tmp_path, "text", IDENTITY)
+    (tmp_path / "config.yaml").unlink()
+    (tmp_path / "versions.json").unlink()
+    RunDirectory.create(tmp_path, "text", IDENTITY)
+    assert (tmp_path / "config.yaml").read_text() == "text"
+    assert (tmp_path / "versions.json").exists()
+
+
+def test_the_summary_closes_the_run(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path, "", IDENTITY)
+    run.write_summary({"finished": True, "dev_bleu": 31.5})
+    assert RunDirectory.open(tmp_path).summary == {"finished": True, "dev_bleu": 31.5}
+    assert run.finished
+    (tmp_path / "summary.json").write_text("{")
+    with pytest.raises(InputError, match="damaged"):
+        _ = run.summary
+
+
+def test_other_versions_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    RunDirectory.create(tmp_path, "", IDENTITY)
+    held = json.loads((tmp_path / "versions.json").read_text())
+    (tmp_path / "versions.json").write_text(json.dumps({**held, "torch": "1.0"}))
+    with caplog.at_level(logging.WARNING):
+        RunDirectory.create(tmp_path, "", IDENTITY)
+    assert "another torch" in caplog.text
+    assert "was 1.0" in caplog.text
+
+
+def test_no_run_here(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"run\.json"):
+        RunDirectory.open(tmp_path)
+    (tmp_path / "run.json").write_text("[1]")
+    with pytest.raises(InputError, match="damaged"):
+        RunDirectory.open(tmp_path)
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(InputError, match="not a run directory"):
+        RunDirectory.open(tmp_path)
+
+
+def test_the_folder_for_checkpoints(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path, "", IDENTITY)
+    assert run.checkpoint == tmp_path / "checkpoint"
+    assert run.checkpoint.is_dir()

@@ -1,0 +1,84 @@
+"""The table of a sweep."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tests.report.examples import make_run
+from xlate.report.tables import Column, Table, collect_runs, sweep_table
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    """Two finished runs that differ in eta, and one that is not finished."""
+    for name, eta, bleu, error in (("row1", 0.1, 30.123, 0.25), ("row2", 0.2, 31.5, 0.2)):
+        figures = {"finished": True, "dev_bleu": bleu, "dev_bleu_interval": 0.815, "P": error, "seconds": 12.345}
+        make_run(tmp_path / name, {"loss": {"eta": eta}, "seed": 1}, figures)
+    make_run(tmp_path / "row10", {"loss": {"eta": 0.3}, "seed": 1, "model": {"floats": ["a", "b"]}}, curve=[0.5, 0.4])
+    return tmp_path
+
+
+def test_markdown_shows_what_differs_and_the_best(sweep: Path) -> None:
+    assert sweep_table(collect_runs([sweep]), "Sweep").markdown() == (
+        "# Sweep\n"
+        "\n"
+        "| run | loss.eta | model.floats | dev BLEU | P | seconds | state |\n"
+        "|---|---|---|---:|---:|---:|---|\n"
+        "| row1 | 0.1 | – | 30.12 ± 0.81 | 0.2500 | 12.3 | finished |\n"
+        "| row2 | 0.2 | – | **31.50 ± 0.81** | **0.2000** | 12.3 | finished |\n"
+        "| row10 | 0.3 | a, b | – | 0.4000 | – | unfinished |\n"
+    )
+
+
+def test_tsv_keeps_all_digits(sweep: Path) -> None:
+    lines = sweep_table(collect_runs([sweep])).tsv().splitlines()
+    assert lines[0].split("\t") == [
+        "run",
+        "loss.eta",
+        "model.floats",
+        "dev BLEU",
+        "dev BLEU ±",
+        "P",
+        "seconds",
+        "state",
+    ]
+    assert lines[1].split("\t") == ["row1", "0.1", "", "30.123", "0.815", "0.25", "12.345", "finished"]
+    assert lines[3].split("\t") == ["row10", "0.3", "a, b", "", "", "0.4", "", "unfinished"]
+
+
+def test_the_console_shows_every_cell_whole(sweep: Path) -> None:
+    stream = io.StringIO()
+    sweep_table(collect_runs([sweep])).print(Console(file=stream))
+    text = stream.getvalue()
+    for cell in ("loss.eta", "31.50 ± 0.81", "unfinished", "a, b"):
+        assert cell in text
+
+
+def test_files_are_written_and_named(sweep: Path, tmp_path: Path) -> None:
+    table = sweep_table(collect_runs([sweep]))
+    names = table.write(tmp_path / "out")
+    assert [name.name for name in names] == ["report.md", "report.tsv"]
+    assert names[0].read_text() == table.markdown()
+    assert names[1].read_text() == table.tsv()
+
+
+def test_strange_cells_do_not_break_tables() -> None:
+    table = Table([Column("a|b", ["x|y", "[red]"]), Column("n", [None, "t\tb\nc"])])
+    assert table.markdown().splitlines()[0] == r"| a\|b | n |"
+    assert table.markdown().splitlines()[2] == r"| x\|y | – |"
+    assert table.tsv().splitlines()[2] == "[red]\tt b c"
+    stream = io.StringIO()
+    table.print(Console(file=stream))
+    assert "[red]" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("values", "better", "best"),
+    [([1.0, 2.0, 2.0], 1, {1, 2}), ([1.0, 2.0, None], -1, {0}), ([1.0, 1.0], 1, set()), ([1.0, 2.0], 0, set())],
+)
+def test_the_best(values: list[float | None], better: int, best: set[int]) -> None:
+    assert Column("x", values, 2, better=better).best == best

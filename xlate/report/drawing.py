@@ -1,0 +1,98 @@
+"""What all pictures share: figures without a window, fonts for many scripts, files written whole."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib import font_manager
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from xlate.text.lines import atomic_write
+
+# Tried in this order for every letter; those that are not installed are passed over.
+FONTS = (
+    "DejaVu Sans",
+    "Noto Sans",
+    "Noto Sans Arabic",
+    "Noto Naskh Arabic",
+    "Noto Sans Devanagari",
+    "Noto Sans Bengali",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Arial Unicode MS",
+)
+# Okabe and Ito's colours, which people with any colour vision tell apart.
+BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#8A8A8A",
+)
+CYCLE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY)
+
+
+@contextlib.contextmanager
+def quiet_style() -> Iterator[None]:
+    """Settings for drawing and saving: plain axes, and a box instead of a warning where no font has a letter."""
+    style: dict[Any, Any] = {
+        "font.family": list(_installed_fonts()),
+        "font.size": 10,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.edgecolor": "#666666",
+        "axes.axisbelow": True,
+        "grid.color": "#E4E4E4",
+        "text.parse_math": False,
+        # The same drawing gives the same file.
+        "svg.hashsalt": "xlate",
+    }
+    with matplotlib.rc_context(style), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"(?s).*[Gg]lyph.*missing from.*font")
+        warnings.filterwarnings("ignore", message=r"(?s).*[Mm]atplotlib currently does not support.*")
+        yield
+
+
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure of so many inches, with a canvas of its own and no window."""
+    figure = Figure(figsize=(width, height))
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def pixels(figure: Any, dpi: float = 100) -> NDArray[np.uint8]:
+    """The figure as an image, (height, width, 3)."""
+    figure.set_dpi(dpi)
+    figure.canvas.draw()
+    return np.ascontiguousarray(np.asarray(figure.canvas.buffer_rgba())[:, :, :3])
+
+
+def save(figure: Any, stem: Path) -> list[Path]:
+    """Writes a figure as PNG and SVG, whole or not at all, and returns the names."""
+    written = []
+    for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+        held = io.BytesIO()
+        figure.savefig(held, format=ending, dpi=150, bbox_inches="tight", metadata=metadata)
+        path = stem.with_name(f"{stem.name}.{ending}")
+        with atomic_write(path) as stream:
+            stream.write(held.getvalue())
+        written.append(path)
+    return written
+
+
+@cache
+def _installed_fonts() -> tuple[str, ...]:
+    names = {entry.name for entry in font_manager.fontManager.ttflist}
+    return tuple(name for name in FONTS if name in names)

@@ -1,0 +1,93 @@
+"""What was measured on the way, one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from xlate.errors import InputError
+from xlate.text.lines import atomic_write
+
+
+class Records:
+    """A file of JSON lines that grows by whole lines and survives being cut off anywhere.
+
+    A scalar is `{"tag": "train/loss", "value": 0.5, "step": 100}`; a value that is no finite number is null. Anything
+    else is an event of the writer's own form.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Nothing is read or made before it is needed."""
+        self.path = Path(path)
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Adds one line and hands it to the operating system.
+
+        Raises:
+            ValueError: a number that JSON cannot hold.
+        """
+        line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+        with self.path.open("ab") as stream:
+            stream.write(line.encode("utf-8"))
+
+    def append_scalar(self, tag: str, value: float, step: int) -> None:
+        """Adds one number."""
+        self.append({"tag": tag, "value": value if math.isfinite(value) else None, "step": step})
+
+    def read(self) -> list[dict[str, Any]]:
+        """All whole lines; a last line without its end, as a kill leaves it, is left out.
+
+        Raises:
+            InputError: another line is damaged.
+        """
+        if not self.path.exists():
+            return []
+        *lines, _ = self.path.read_bytes().split(b"\n")
+        return [self._parsed(number, line) for number, line in enumerate(lines, start=1)]
+
+    def repair(self) -> None:
+        """Cuts off a last line without its end."""
+        if not self.path.exists():
+            return
+        held = self.path.read_bytes()
+        whole = held.rfind(b"\n") + 1
+        if whole < len(held):
+            with self.path.open("r+b") as stream:
+                stream.truncate(whole)
+
+    def keep(self, wanted: Callable[[int, Mapping[str, Any]], bool]) -> None:
+        """Drops the records for which `wanted(number, record)` is false; the file is replaced whole."""
+        records = self.read()
+        kept = [record for number, record in enumerate(records) if wanted(number, record)]
+        if len(kept) < len(records):
+            with atomic_write(self.path) as stream:
+                for record in kept:
+                    stream.write(json.dumps(record, ensure_ascii=False).encode("utf-8") + b"\n")
+
+    def curves(self) -> dict[str, list[tuple[int, float]]]:
+        """By tag, (step, value) in the order of steps; of two values for a step the later counts."""
+        held: dict[str, dict[int, float]] = {}
+        for record in self.read():
+            if "tag" in record:
+                value = record["value"]
+                held.setdefault(record["tag"], {})[record["step"]] = math.nan if value is None else float(value)
+        return {tag: sorted(points.items()) for tag, points in held.items()}
+
+    def _parsed(self, number: int, line: bytes) -> dict[str, Any]:
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise InputError(
+                "a damaged record",
+                file=self.path,
+                line=number,
+                seen=line[:100],
+                expected="one JSON object",
+                remedy="remove the line",
+            ) from error
+        if not isinstance(record, dict):
+            raise InputError("a damaged record", file=self.path, line=number, seen=record, expected="one JSON object")
+        return record

@@ -1,0 +1,177 @@
+"""A run's folder: what was asked for, with what versions, what was measured, and whether it is done."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from xlate.errors import InputError
+from xlate.report.identity import differing_keys, identity_hash, plain
+from xlate.report.records import Records
+from xlate.report.versions import versions
+from xlate.text.lines import atomic_write
+
+log = logging.getLogger(__name__)
+
+MARK = "run.json"
+# What other tools may have left in a folder before the run begins: hidden files and logs of a sweep.
+HARMLESS_NAMES, HARMLESS_ENDINGS = frozenset({"multirun.yaml"}), (".log",)
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """One run on disk, found again by the identity it was made with.
+
+    Files: `run.json` (identity), `config.yaml`, `versions.json`, `metrics.jsonl`, `summary.json`, `checkpoint/`, and
+    TensorBoard events; commands put their own (weights, outputs) beside them.
+    """
+
+    path: Path
+    identity: Mapping[str, Any]
+
+    @classmethod
+    def create(cls, path: str | Path, config_text: str, identity: Mapping[str, Any]) -> RunDirectory:
+        """Makes the folder of a new run, or opens it to go on when it holds the same run.
+
+        Args:
+            path: the folder, new, empty or holding this run.
+            config_text: the resolved configuration, kept as `config.yaml`.
+            identity: all settings that make it this run and no other, JSON values, nested as you like; `VOLATILE`
+                keys at the top level are left out.
+
+        Raises:
+            InputError: the folder holds another run (the keys that differ are named) or files that are no run.
+        """
+        path = Path(path)
+        kept = plain(identity)
+        if (path / MARK).exists():
+            run = cls.open(path)
+            _check_same(path, run.identity, kept)
+            _note_versions(path)
+        else:
+            _check_free(path)
+            path.mkdir(parents=True, exist_ok=True)
+            run = cls(path, kept)
+            # The mark comes first: a run killed from here on is recognised and completed.
+            write_json(path / MARK, {"identity": kept, "hash": identity_hash(kept)})
+        if not (path / "config.yaml").exists():
+            with atomic_write(path / "config.yaml") as stream:
+                stream.write(config_text.encode("utf-8"))
+        if not (path / "versions.json").exists():
+            write_json(path / "versions.json", versions())
+        run.records.repair()
+        return run
+
+    @classmethod
+    def open(cls, path: str | Path) -> RunDirectory:
+        """Opens the folder of a run.
+
+        Raises:
+            InputError: it holds no run, or its `run.json` is damaged.
+        """
+        held = read_json(Path(path) / MARK, "a run directory", "xlate train run=… makes one")
+        identity = held.get("identity")
+        if not isinstance(identity, dict):
+            raise InputError("not a run directory", file=Path(path) / MARK, seen=held, expected="an identity")
+        return cls(Path(path), identity)
+
+    @property
+    def records(self) -> Records:
+        """What was measured on the way, `metrics.jsonl`."""
+        return Records(self.path / "metrics.jsonl")
+
+    @property
+    def checkpoint(self) -> Path:
+        """The folder for checkpoints; made when first asked for."""
+        folder = self.path / "checkpoint"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    @property
+    def summary(self) -> dict[str, Any] | None:
+        """The final figures, None before there are any.
+
+        Raises:
+            InputError: `summary.json` is damaged.
+        """
+        path = self.path / "summary.json"
+        return read_json(path, "the summary of a run", "remove it and run again") if path.exists() else None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the summary says so."""
+        summary = self.summary
+        return summary is not None and summary.get("finished") is True
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        """Writes the final figures, whole or not at all; `"finished": true` in them closes the run."""
+        write_json(self.path / "summary.json", dict(summary))
+
+
+def read_json(path: Path, expected: str, remedy: str) -> dict[str, Any]:
+    """Reads a JSON object.
+
+    Raises:
+        InputError: the file is missing, damaged or holds something else.
+    """
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError("cannot be read", file=path, seen=error.strerror, expected=expected, remedy=remedy) from error
+    except ValueError as error:
+        raise InputError("damaged", file=path, seen=error, expected=expected, remedy=remedy) from error
+    if not isinstance(held, dict):
+        raise InputError("damaged", file=path, seen=held, expected=expected, remedy=remedy)
+    return held
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Writes a JSON object, whole or not at all."""
+    with atomic_write(path) as stream:
+        stream.write(json.dumps(value, indent=2, ensure_ascii=False, default=str).encode("utf-8") + b"\n")
+
+
+def _check_same(path: Path, held: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    differences = differing_keys(held, asked)
+    if differences:
+        raise InputError(
+            "the folder holds another run",
+            file=path,
+            seen="; ".join(f"{key}: {there} there, {here} asked for" for key, there, here in differences[:8]),
+            expected="the settings it was made with",
+            remedy="name another folder with run=…, give the same settings to go on, or remove the folder",
+        )
+
+
+def _check_free(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise InputError("a run needs a folder", file=path, seen="a file", expected="a folder, or nothing yet")
+    foreign = _foreign(sorted(entry.name for entry in path.iterdir())) if path.is_dir() else []
+    if foreign:
+        raise InputError(
+            "the folder holds something else than a run",
+            file=path,
+            seen=", ".join(foreign[:5]) + (f" and {len(foreign) - 5} more" if len(foreign) > 5 else ""),
+            expected="no folder yet, an empty one, or one that holds this run",
+            remedy="name another folder with run=…",
+        )
+
+
+def _foreign(names: Sequence[str]) -> list[str]:
+    return [
+        name
+        for name in names
+        if not name.startswith(".") and name not in HARMLESS_NAMES and not name.endswith(HARMLESS_ENDINGS)
+    ]
+
+
+def _note_versions(path: Path) -> None:
+    stored = path / "versions.json"
+    if stored.exists():
+        before, now = read_json(stored, "the versions of a run", "remove it"), versions()
+        for key, old, new in differing_keys(before, now):
+            log.warning("%s goes on with another %s: %s, was %s", path, key, new, old)

@@ -1,0 +1,111 @@
+"""Runs found on disk, and the figures each has reached."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from xlate.errors import InputError
+from xlate.report.identity import flat
+from xlate.report.run_directory import MARK, RunDirectory
+
+# An identity of what lies below is no setting anyone chose.
+CHOSEN = re.compile(r"^(?!.*_identity$)")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: its settings, final figures (None before there are any) and curves.
+
+    Attributes:
+        name: of its folder, below the folder it was collected from.
+        settings: with dotted keys.
+    """
+
+    path: Path
+    name: str
+    settings: Mapping[str, Any]
+    summary: Mapping[str, Any] | None
+
+    @property
+    def finished(self) -> bool:
+        """Whether its summary says so."""
+        return self.summary is not None and self.summary.get("finished") is True
+
+    @cached_property
+    def curves(self) -> dict[str, list[tuple[int, float]]]:
+        """By tag, (step, value)."""
+        return RunDirectory.open(self.path).records.curves()
+
+    def figure(self, name: str) -> float | None:
+        """A number of the summary, None when it is not there."""
+        value = (self.summary or {}).get(name)
+        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return float(value) if number and value is not None else None
+
+    def last(self, tag: str) -> float | None:
+        """The last value reported under a tag or its sub-tags (`valid/P/floats`), None when there is none."""
+        points = [(step, value) for key, curve in self.curves.items() if _under(key, tag) for step, value in curve]
+        return max(points, key=lambda point: point[0])[1] if points else None
+
+
+def collect_runs(paths: Sequence[str | Path]) -> list[Run]:
+    """All runs in folders and below them, each once, in natural order of their names.
+
+    Raises:
+        InputError: a folder is missing, holds no run at any depth, or a run's files are damaged.
+    """
+    found: dict[Path, Run] = {}
+    for path in map(Path, paths):
+        if not path.is_dir():
+            raise InputError(
+                "no such folder", file=path, seen="nothing there", expected="a folder of runs", remedy="check the name"
+            )
+        here = [_read(folder, path) for folder in _marked(path)]
+        if not here:
+            raise InputError(
+                "no runs here",
+                file=path,
+                seen="no run.json in it or below it",
+                expected="a run of xlate train, or a folder of runs",
+                remedy="xlate train run=… makes one",
+            )
+        for run in here:
+            found.setdefault(run.path.resolve(), run)
+    return sorted(found.values(), key=lambda run: natural(run.name))
+
+
+def differing_settings(runs: Sequence[Run]) -> list[str]:
+    """The settings that are not the same in all runs, in the order of the first run that has them."""
+    keys = list(dict.fromkeys(key for run in runs for key in run.settings if CHOSEN.match(key)))
+    missing = object()
+    rows = [[run.settings.get(key, missing) for run in runs] for key in keys]
+    return [key for key, values in zip(keys, rows, strict=True) if any(value != values[0] for value in values)]
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """A key that sorts row2 before row10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _marked(path: Path) -> Iterator[Path]:
+    for folder, below, files in os.walk(path):
+        if MARK in files:
+            below.clear()
+            yield Path(folder)
+
+
+def _read(folder: Path, root: Path) -> Run:
+    run = RunDirectory.open(folder)
+    name = folder.name if folder == root else str(folder.relative_to(root))
+    return Run(folder, name or folder.resolve().name, flat(run.identity), run.summary)
+
+
+def _under(key: str, tag: str) -> bool:
+    return key == tag or key.startswith(tag + "/")

@@ -1,0 +1,169 @@
+"""The table of a sweep: the settings that differ and the figures reached, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from xlate.report.runs import Run, collect_runs, differing_settings
+from xlate.text.lines import atomic_write
+
+__all__ = ["Column", "Run", "Table", "collect_runs", "sweep_table"]
+
+Cell = str | int | float | None
+NOTHING = "–"
+# Key in a summary, title, digits shown, direction of better (+1 higher, -1 lower, 0 neither).
+FIGURES = (
+    ("test_bleu", "test BLEU", 2, 1),
+    ("dev_bleu", "dev BLEU", 2, 1),
+    ("bleu", "BLEU", 2, 1),
+    ("dev_chrf", "dev chrF", 2, 1),
+    ("P", "P", 4, -1),
+    ("valid_loss", "loss", 4, -1),
+    ("active_features", "features", 0, 0),
+    ("seconds", "seconds", 1, 0),
+)
+# Where a run without a summary has its latest figure.
+TAGS = {"P": "valid/P", "valid_loss": "valid/loss", "active_features": "train/active_features"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: a value a run, and for measured ones half the width of the 95 % interval.
+
+    Attributes:
+        digits: behind the point, for floats; None for settings, shown as they are.
+        better: +1 when larger is better, -1 when smaller is, 0 when neither.
+    """
+
+    title: str
+    values: Sequence[Cell]
+    digits: int | None = None
+    intervals: Sequence[float | None] | None = None
+    better: int = 0
+
+    @property
+    def best(self) -> set[int]:
+        """The rows with the best value; none when all are alike or nothing is better."""
+        held = {row: value for row, value in enumerate(self.values) if isinstance(value, int | float)}
+        if not self.better or len(set(held.values())) < 2:
+            return set()
+        top = max(held.values(), key=lambda value: self.better * value)
+        return {row for row, value in held.items() if value == top}
+
+    def text(self, row: int) -> str:
+        """A cell as people read it."""
+        value = self.values[row]
+        if value is None:
+            return NOTHING
+        if self.digits is None or isinstance(value, str):
+            return str(value)
+        shown = f"{value:,.{self.digits}f}"
+        around = None if self.intervals is None else self.intervals[row]
+        return shown if around is None else f"{shown} ± {around:.{self.digits}f}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length, one row a run."""
+
+    columns: Sequence[Column]
+    title: str = ""
+
+    def __len__(self) -> int:
+        return len(self.columns[0].values) if self.columns else 0
+
+    def markdown(self) -> str:
+        """As a Markdown table, the best of each measured column in bold."""
+        head = "| " + " | ".join(_cell(column.title) for column in self.columns) + " |"
+        rule = "|" + "|".join("---" if column.digits is None else "---:" for column in self.columns) + "|"
+        best = [column.best for column in self.columns]
+        rows = []
+        for row in range(len(self)):
+            cells = [_cell(column.text(row)) for column in self.columns]
+            bold = [f"**{cell}**" if row in best[place] else cell for place, cell in enumerate(cells)]
+            rows.append("| " + " | ".join(bold) + " |")
+        return "\n".join([*([f"# {self.title}", ""] if self.title else []), head, rule, *rows]) + "\n"
+
+    def tsv(self) -> str:
+        """With tabs, all digits, intervals in columns of their own, nothing where nothing is known."""
+        columns: list[tuple[str, Sequence[Cell]]] = []
+        for column in self.columns:
+            columns.append((column.title, column.values))
+            if column.intervals is not None:
+                columns.append((f"{column.title} ±", column.intervals))
+        lines = ["\t".join(title for title, _ in columns)]
+        lines += ["\t".join(_raw(values[row]) for _, values in columns) for row in range(len(self))]
+        return "\n".join(lines) + "\n"
+
+    def print(self, console: Console | None = None) -> None:
+        """On the console; where standard output is no terminal, wide enough for every column."""
+        console = console or Console()
+        if not console.is_terminal:
+            console = Console(file=console.file, width=max(80, sum(map(self._width, self.columns)) + 4))
+        table = RichTable(box=box.SIMPLE_HEAD, title=escape(self.title) or None)
+        for column in self.columns:
+            table.add_column(escape(column.title), justify="left" if column.digits is None else "right")
+        best = [column.best for column in self.columns]
+        for row in range(len(self)):
+            cells = [escape(column.text(row)) for column in self.columns]
+            table.add_row(*(f"[bold]{cell}[/]" if row in best[place] else cell for place, cell in enumerate(cells)))
+        console.print(table)
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Writes `report.md` and `report.tsv` into a folder and returns their names."""
+        written = []
+        for name, text in (("report.md", self.markdown()), ("report.tsv", self.tsv())):
+            with atomic_write(Path(folder) / name) as stream:
+                stream.write(text.encode("utf-8"))
+            written.append(Path(folder) / name)
+        return written
+
+    def _width(self, column: Column) -> int:
+        return max(len(column.title), *(len(column.text(row)) for row in range(len(self))), 0) + 3
+
+
+def sweep_table(runs: Sequence[Run], title: str = "") -> Table:
+    """One row a run: its name, the settings that are not the same everywhere, and the figures that any run has.
+
+    BLEU comes with half the width of its 95 % bootstrap interval. A run that is not finished shows the latest
+    figures it reported and says so.
+    """
+    columns = [Column("run", [run.name for run in runs])]
+    columns += [Column(key, [_setting(run.settings.get(key)) for run in runs]) for key in differing_settings(runs)]
+    for key, heading, digits, better in FIGURES:
+        values = [_figure(run, key) for run in runs]
+        if any(value is not None for value in values):
+            around = [run.figure(f"{key}_interval") for run in runs]
+            intervals = around if any(value is not None for value in around) else None
+            columns.append(Column(heading, values, digits, intervals, better))
+    if not all(run.finished for run in runs):
+        columns.append(Column("state", ["finished" if run.finished else "unfinished" for run in runs]))
+    return Table(columns, title)
+
+
+def _figure(run: Run, key: str) -> float | None:
+    value = run.figure(key)
+    return run.last(TAGS[key]) if value is None and run.summary is None and key in TAGS else value
+
+
+def _setting(value: object) -> Cell:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or NOTHING
+    return value if value is None or isinstance(value, int | float | str) else str(value)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _raw(value: Cell) -> str:
+    return "" if value is None else str(value).replace("\t", " ").replace("\n", " ")

@@ -1,0 +1,116 @@
+"""TensorBoard events and records of one run, in the run's own folder."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch.utils.tensorboard import SummaryWriter
+from torch.utils.tensorboard.summary import hparams as hparams_summaries
+
+from xlate.report.records import Records
+from xlate.report.run_directory import RunDirectory
+
+FINAL = "final/"
+EVENTS = "events.out.tfevents."
+
+
+class TensorBoardReporter:
+    """Takes figures as they arise; scalars also go to `metrics.jsonl`.
+
+    A run that goes on where a checkpoint left it reports some figures again. The first call says from where: what
+    was recorded from that figure on is dropped, and TensorBoard is told to forget it, so curves do not double.
+    """
+
+    def __init__(self, run: RunDirectory | str | Path) -> None:
+        """Nothing is written before the first figure."""
+        self.path = run.path if isinstance(run, RunDirectory) else Path(run)
+        self.records = Records(self.path / "metrics.jsonl")
+        self._writer: SummaryWriter | None = None
+        self._last = 0
+
+    def scalar(self, tag: str, value: float, step: int) -> None:
+        """One number; also a line of `metrics.jsonl`."""
+        self._at(step, tag).add_scalar(tag, value, step)
+        self.records.append_scalar(tag, float(value), step)
+
+    def histogram(self, tag: str, values: NDArray[np.floating[Any]], step: int) -> None:
+        """The distribution of many numbers; those that are not finite are left out, and none at all draws nothing."""
+        finite = values[np.isfinite(values)]
+        if finite.size:
+            self._at(step).add_histogram(tag, finite, step)
+
+    def text(self, tag: str, text: str, step: int) -> None:
+        """Words to read, Markdown allowed."""
+        self._at(step).add_text(tag, text, step)
+
+    def image(self, tag: str, image_HW3: NDArray[np.uint8], step: int) -> None:
+        """A picture, (height, width, 3)."""
+        self._at(step).add_image(tag, image_HW3, step, dataformats="HWC")
+
+    def event(self, event: Mapping[str, Any]) -> None:
+        """A line of `metrics.jsonl` that is no scalar, in a form of the caller's own (without the key `tag`)."""
+        if "tag" in event:
+            raise ValueError("an event has no tag: report a number with scalar()")
+        self.records.append(event)
+
+    def hparams(self, params: Mapping[str, Any], metrics: Mapping[str, float]) -> None:
+        """The run's row in the HParams page: its settings and final figures, under `final/`.
+
+        torch's `add_hparams` would open a second run in a folder below; these are its summaries in this one.
+        Settings that are None and figures that are not finite are left out.
+        """
+        writer = self._at(self._last)
+        shown = {key: _shown(value) for key, value in params.items() if value is not None}
+        figures = {FINAL + key: float(value) for key, value in metrics.items() if math.isfinite(value)}
+        for summary in hparams_summaries(shown, figures):  # type: ignore[no-untyped-call]
+            writer._get_file_writer().add_summary(summary)  # type: ignore[no-untyped-call]
+        for key, value in figures.items():
+            writer.add_scalar(key, value, self._last)
+
+    def close(self) -> None:
+        """Writes out what is held back; nothing is reported after it."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def _at(self, step: int, tag: str | None = None) -> SummaryWriter:
+        if self._writer is None:
+            self._writer = self._begun(step, tag)
+        self._last = max(self._last, step)
+        return self._writer
+
+    def _begun(self, step: int, tag: str | None) -> SummaryWriter:
+        """Opens the writer; `step` and `tag` are those of the first figure reported."""
+        self.records.repair()
+        scalars = [record for record in self.records.read() if "tag" in record]
+        if not scalars:
+            return SummaryWriter(str(self.path))
+        if tag is None:
+            self.records.keep(lambda _, record: "tag" not in record or record["step"] <= step)
+            return self._later_writer(step + 1)
+        again = next((n for n, r in enumerate(self.records.read()) if r.get("tag") == tag and r["step"] == step), None)
+        self.records.keep(
+            lambda n, record: (again is None or n < again) and ("tag" not in record or record["step"] <= step)
+        )
+        writer = self._later_writer(step)
+        # TensorBoard forgets whole steps only: what stays of this one is told again.
+        for record in self.records.read():
+            if record.get("step") == step and "tag" in record and record["value"] is not None:
+                writer.add_scalar(record["tag"], record["value"], step)
+        return writer
+
+    def _later_writer(self, purge_step: int) -> SummaryWriter:
+        # TensorBoard reads event files in the order of their names, which begin with the second they were made in.
+        stamps = [int(path.name.split(".")[3]) for path in self.path.glob(EVENTS + "*")]
+        while int(time.time()) <= max(stamps, default=0):
+            time.sleep(0.05)
+        return SummaryWriter(str(self.path), purge_step=purge_step)
+
+
+def _shown(value: Any) -> bool | int | float | str:
+    return value if isinstance(value, bool | int | float | str) else str(value)
