@@ -1,10 +1,11 @@
-"""Phrase tables and sentence pairs for the tests of matching and of what is built on it."""
+"""Small phrase tables and sentence pairs, and matching and orientation bigrams of them by trial."""
 
 from __future__ import annotations
 
 import numpy as np
 from hypothesis import strategies as st
 
+from xlate.phrases.orientation import LEFT, RIGHT
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
 
@@ -38,6 +39,32 @@ def phrase_of(table: PhraseTable, b: int) -> tuple[tuple[int, ...], tuple[int, .
     """The source and target words of block b."""
     source, target = table.source_phrases[table.source_B[b]], table.target_phrases[table.target_B[b]]
     return tuple(source.tolist()), tuple(target.tolist())
+
+
+def matches_by_trial(table: PhraseTable, source, target) -> list[tuple[int, int, int, int, int]]:
+    """All matches of one sentence pair as (block, source span, target span), by trying every pair of spans."""
+    blocks = {phrase_of(table, b): b for b in range(len(table))}
+    rows = []
+    for t0 in range(len(target)):
+        for t1 in range(t0 + 1, len(target) + 1):
+            for s0 in range(len(source)):
+                for s1 in range(s0 + 1, len(source) + 1):
+                    b = blocks.get((tuple(source[s0:s1]), tuple(target[t0:t1])))
+                    if b is not None:
+                        rows.append((b, s0, s1, t0, t1))
+    return sorted(rows, key=lambda row: (row[3], row[1], row[4], row[2]))
+
+
+def bigrams_by_trial(rows) -> list[tuple[int, int, int]]:
+    """(predecessor, orientation, successor) among the matches of one sentence, by the words of TZ07 section 2."""
+    found = []
+    for m, (_, s0, s1, _, t1) in enumerate(rows):
+        for n, (_, next_s0, next_s1, next_t0, _) in enumerate(rows):
+            if next_t0 == t1 and next_s0 == s1:
+                found.append((m, RIGHT, n))
+            elif next_t0 == t1 and next_s1 == s0:
+                found.append((m, LEFT, n))
+    return found
 
 
 words = st.integers(3, 5)

@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.phrases.small_corpora import corpora, encoded, phrase_of, table_of, tables, texts
+from tests.phrases.small_corpora import (
+    bigrams_by_trial,
+    corpora,
+    encoded,
+    matches_by_trial,
+    phrase_of,
+    table_of,
+    tables,
+    texts,
+)
 from xlate.errors import InputError
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.events import collect_events
@@ -31,27 +40,14 @@ def block_set(table, source, target, counted=None) -> BlockSet:
 
 def counts_by_trial(table, corpus):
     """N(b), N_L(b), N_R(b) and N(b', b) by trying all spans and comparing every two matches."""
-    numbers = {phrase_of(table, b): b for b in range(len(table))}
-    count, left, right, bigram = Counter(), Counter(), Counter(), Counter()
+    count, by_side, bigram = Counter(), (Counter(), Counter()), Counter()
     for source, target in corpus:
-        found = []
-        for s0 in range(len(source)):
-            for s1 in range(s0 + 1, len(source) + 1):
-                for t0 in range(len(target)):
-                    for t1 in range(t0 + 1, len(target) + 1):
-                        b = numbers.get((tuple(source[s0:s1]), tuple(target[t0:t1])))
-                        if b is not None:
-                            found.append((b, s0, s1, t0, t1))
-        count.update(b for b, *_ in found)
-        for before, _, before_s1, _, before_t1 in found:
-            right_of = [b for b, s0, _, t0, _ in found if t0 == before_t1 and s0 == before_s1]
-            right.update(right_of)
-            bigram.update((before, b) for b in right_of)
-        for before, before_s0, _, _, before_t1 in found:
-            left_of = [b for b, _, s1, t0, _ in found if t0 == before_t1 and s1 == before_s0]
-            left.update(left_of)
-            bigram.update((before, b) for b in left_of)
-    return count, left, right, bigram
+        rows = matches_by_trial(table, source, target)
+        count.update(row[0] for row in rows)
+        for m, orientation, n in bigrams_by_trial(rows):
+            by_side[orientation][rows[n][0]] += 1
+            bigram[rows[m][0], rows[n][0]] += 1
+    return count, by_side[LEFT], by_side[RIGHT], bigram
 
 
 def lexical_cost_by_trial(table, count, b):

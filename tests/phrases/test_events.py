@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given, settings
 
-from tests.phrases.small_corpora import corpora, encoded, phrase_of, table_of, tables, texts
+from tests.phrases.small_corpora import bigrams_by_trial, corpora, encoded, phrase_of, table_of, tables, texts
 from xlate.phrases.events import collect_events
 from xlate.phrases.matching import match_blocks
 from xlate.phrases.orientation import LEFT, RIGHT
 
 
-def bigrams_by_trial(matches):
-    """(predecessor, orientation, successor) by the words of TZ07 section 2, every two matches compared."""
-    rows = matches.rows_M5.tolist()
-    sentence_M = np.repeat(np.arange(len(matches.offsets_S1) - 1), np.diff(matches.offsets_S1))
+def bigrams_of_all(matches):
+    """`bigrams_by_trial` of every sentence, with match numbers of the whole text."""
     found = []
-    for m, (_, s0, s1, _, t1) in enumerate(rows):
-        for n, (_, next_s0, next_s1, next_t0, _) in enumerate(rows):
-            if sentence_M[m] == sentence_M[n] and next_t0 == t1:
-                if next_s0 == s1:
-                    found.append((m, RIGHT, n))
-                elif next_s1 == s0:
-                    found.append((m, LEFT, n))
+    for low, high in pairwise(matches.offsets_S1.tolist()):
+        found += [(low + m, o, low + n) for m, o, n in bigrams_by_trial(matches.rows_M5[low:high].tolist())]
     return found
 
 
@@ -36,7 +31,7 @@ def bigrams_of(events):
 def test_equal_to_comparing_every_two_matches(table, corpus):
     matches = match_blocks(table, *texts(corpus))
     events = collect_events(matches)
-    expected = bigrams_by_trial(matches)
+    expected = bigrams_of_all(matches)
     assert bigrams_of(events) == expected
     followed = sorted({m for m, _, _ in expected})
     assert events.group_G.tolist() == followed

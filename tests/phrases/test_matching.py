@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.phrases.small_corpora import corpora, encoded, phrase_of, table_of, tables, texts
+from tests.phrases.small_corpora import corpora, encoded, matches_by_trial, phrase_of, table_of, tables, texts
 from xlate.errors import InputError
 from xlate.formats.moses_table import read_phrase_table
 from xlate.phrases.events import collect_events
@@ -17,20 +17,6 @@ from xlate.phrases.matching import Matches, match_blocks
 from xlate.phrases.orientation import LEFT, RIGHT
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import iterate_lines
-
-
-def matches_by_trial(table, source, target):
-    """All matches of one sentence pair as (block, source span, target span), by trying every pair of spans."""
-    blocks = {phrase_of(table, b): b for b in range(len(table))}
-    rows = []
-    for t0 in range(len(target)):
-        for t1 in range(t0 + 1, len(target) + 1):
-            for s0 in range(len(source)):
-                for s1 in range(s0 + 1, len(source) + 1):
-                    b = blocks.get((tuple(source[s0:s1]), tuple(target[t0:t1])))
-                    if b is not None:
-                        rows.append((b, s0, s1, t0, t1))
-    return sorted(rows, key=lambda row: (row[3], row[1], row[4], row[2]))
 
 
 def rows_of(matches: Matches, sentence: int) -> list[tuple[int, ...]]:
