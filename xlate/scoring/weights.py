@@ -17,6 +17,7 @@ from safetensors.numpy import save as save_tensors
 from xlate.errors import InputError
 from xlate.text.lines import atomic_write
 
+KEY = "xlate"
 FORMAT = "xlate weights 1"
 
 
@@ -64,21 +65,28 @@ def save_weights(
         sparse_names: for a set, the names of its sparse features, one an id; kept as compressed UTF-8.
         extra: other arrays to keep with them, such as feature keys.
         metadata: anything JSON can say.
+
+    Raises:
+        InputError: a feature name holds a line end.
     """
     tensors: dict[str, NDArray[Any]] = dict(extra or {})
     for name, weights in sets.items():
         tensors[f"{name}.dense"] = np.ascontiguousarray(weights.dense_D)
         tensors[f"{name}.sparse"] = np.ascontiguousarray(weights.sparse_F)
     for name, names in (sparse_names or {}).items():
+        if "\n" in "".join(names):
+            raise InputError("a line end in a feature name", file=path, seen=repr(next(n for n in names if "\n" in n)))
         packed = zlib.compress("\n".join(names).encode("utf-8"), 6)
         tensors[f"{name}.names"] = np.frombuffer(packed, dtype=np.uint8)
-    described = {
+    described: dict[str, Any] = {
         "format": FORMAT,
-        "dense_names": json.dumps({name: list(weights.dense_names) for name, weights in sets.items()}),
-        "metadata": json.dumps(dict(metadata or {})),
+        "dense_names": {name: list(weights.dense_names) for name, weights in sets.items()},
+        "metadata": dict(metadata or {}),
     }
+    described["crc32"] = _crc32(described, tensors)
     with atomic_write(path) as stream:
-        stream.write(save_tensors(tensors, described))
+        # One key only: safetensors writes several in any order, and equal weights should give equal bytes.
+        stream.write(save_tensors(tensors, {KEY: json.dumps(described)}))
 
 
 @dataclass(frozen=True)
@@ -108,14 +116,17 @@ def load_weights(path: str | Path) -> WeightsFile:
         raw = path.read_bytes()
         tensors = load_tensors(raw)
         described = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])["__metadata__"]
+        described = json.loads(described[KEY])
         if described["format"] != FORMAT:
-            raise KeyError(described["format"])
-        dense_names = json.loads(described["dense_names"])
+            raise ValueError(f"format {described['format']!r}")
+        # safetensors notices a changed length, not a changed value.
+        if described.pop("crc32") != _crc32(described, tensors):
+            raise ValueError("its checksum differs")
         sets = {
             name: Weights(tensors.pop(f"{name}.dense"), tensors.pop(f"{name}.sparse"), tuple(names))
-            for name, names in dense_names.items()
+            for name, names in described["dense_names"].items()
         }
-        metadata = json.loads(described["metadata"])
+        metadata = described["metadata"]
     except Exception as error:
         raise InputError(
             "not a usable weights file",
@@ -126,3 +137,11 @@ def load_weights(path: str | Path) -> WeightsFile:
         ) from error
     names = {key.removesuffix(".names"): tensors.pop(key).tobytes() for key in list(tensors) if key.endswith(".names")}
     return WeightsFile(sets, tensors, metadata, names)
+
+
+def _crc32(described: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> str:
+    checksum = zlib.crc32(json.dumps(described).encode())
+    for name, tensor in sorted(tensors.items()):
+        checksum = zlib.crc32(f"{name} {tensor.dtype} {tensor.shape}".encode(), checksum)
+        checksum = zlib.crc32(np.ascontiguousarray(tensor).tobytes(), checksum)
+    return f"{checksum:08x}"

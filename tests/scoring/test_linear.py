@@ -1,0 +1,102 @@
+"""The linear scorer against a loop over nested lists, and its gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.candidates.plain_lists import listed
+from tests.candidates.test_batch import example
+from tests.strategies import ragged_batches
+from xlate.candidates.batch import RaggedBatch
+from xlate.scoring.linear import LinearScorer
+
+SPARSE = 9
+
+
+def scorer_of(dense_D: np.ndarray, sparse_F: np.ndarray, *, sparse_gradient: bool = False) -> LinearScorer:
+    """A scorer with these weights."""
+    scorer = LinearScorer(len(dense_D), len(sparse_F), sparse_gradient=sparse_gradient)
+    with torch.no_grad():
+        scorer.dense.copy_(torch.as_tensor(dense_D))
+        scorer.bag.weight.copy_(torch.as_tensor(sparse_F)[:, None])
+    return scorer
+
+
+def random_weights(batch: RaggedBatch, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    return random.normal(size=batch.dense_CD.shape[1]), random.normal(size=SPARSE)
+
+
+@settings(max_examples=80, deadline=None)
+@given(ragged_batches(), st.integers(0, 999))
+def test_scores_equal_a_loop(batch: RaggedBatch, seed: int) -> None:
+    dense_D, sparse_F = random_weights(batch, seed)
+    expected = [
+        sum(w * v for w, v in zip(dense_D, candidate.dense, strict=True))
+        + sum(sparse_F[key] * value for key, value in candidate.ids)
+        + (candidate.base or 0.0)
+        for instance in listed(batch)
+        for candidate in instance
+    ]
+    scores_C = scorer_of(dense_D, sparse_F)(batch)
+    assert scores_C.dtype == torch.float64
+    np.testing.assert_allclose(scores_C.detach().numpy(), np.array(expected, dtype=np.float64), rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(ragged_batches(two_level=True), st.integers(0, 999))
+def test_a_two_level_batch_scores_like_its_bags_written_out(batch: RaggedBatch, seed: int) -> None:
+    ids, offsets, values = batch.flat_ids()
+    flat = RaggedBatch(
+        batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, offsets, ids,
+        part_values_N=values, base_C=batch.base_C,
+    )  # fmt: skip
+    scorer = scorer_of(*random_weights(batch, seed))
+    torch.testing.assert_close(scorer(batch), scorer(flat), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("two_level", [False, True])
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_the_gradient_is_right(two_level: bool, data: st.DataObject) -> None:
+    batch = data.draw(ragged_batches(two_level=two_level, dense=2))
+    scorer = LinearScorer(2, SPARSE)
+    weights = [
+        torch.randn(size, dtype=torch.float64, generator=torch.Generator().manual_seed(1), requires_grad=True)
+        for size in [(2,), (SPARSE, 1)]
+    ]
+
+    def scores(dense: torch.Tensor, sparse: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(scorer, {"dense": dense, "bag.weight": sparse}, (batch,))
+
+    if batch.candidates:
+        assert torch.autograd.gradcheck(scores, weights)
+
+
+@pytest.mark.parametrize("sparse_gradient", [False, True])
+def test_a_shared_part_gives_each_candidate_its_share_of_the_gradient(sparse_gradient: bool) -> None:
+    """In the drawn example ids 7 and 9 are in both candidates of the first instance, 4 in one."""
+    scorer = scorer_of(np.zeros(2), np.zeros(10), sparse_gradient=sparse_gradient)
+    scorer(example()).sum().backward()
+    gradient = scorer.bag.weight.grad
+    assert gradient is not None
+    assert gradient.is_sparse == sparse_gradient
+    assert gradient.to_dense()[:, 0].tolist() == [0, 0, 0, 0, 1, 0, 0, 2, 0, 2]
+
+
+def test_weights_begin_at_zero_and_a_model_without_features_scores_zero() -> None:
+    bare = RaggedBatch(
+        np.array([0, 2]), np.zeros((2, 0), np.float32), np.ones((2, 1), np.float32),
+        np.zeros(3, np.int64), np.zeros(0, np.int32),
+    )  # fmt: skip
+    assert LinearScorer(0, 0)(bare.validate()).tolist() == [0, 0]
+    assert LinearScorer(2, 10)(example()).tolist() == [0, 0, 0]
+
+
+def test_an_id_without_a_weight_is_an_error() -> None:
+    with pytest.raises((IndexError, RuntimeError)):
+        LinearScorer(2, 9)(example())

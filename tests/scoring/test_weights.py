@@ -1,0 +1,155 @@
+"""Weights files: what was saved comes back to the bit; anything else is refused, and nothing in a file can run."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save as save_tensors
+
+from xlate.errors import InputError
+from xlate.scoring.weights import Weights, load_weights, save_weights
+
+NAMES = ["der ||| the → Ü", "日本語|N", "", "a b", "مرحبا"]
+EXTREME = [1e-310, -0.0, np.pi, -1e300, 5.0]
+
+
+def write(path: Path) -> Path:
+    sets = {
+        "linked": Weights(np.array([0.1, -1 / 3]), np.array(EXTREME), ("unigram", "größe")),
+        "neutral": Weights(np.array([7.0]), np.zeros(0), ("unigram",)),
+    }
+    extra = {"linked.keys": np.array([1, 2**63, 3], dtype=np.uint64)}
+    save_weights(path, sets, sparse_names={"linked": NAMES}, extra=extra, metadata={"work": "ünï", "n": [1, 2.5]})
+    return path
+
+
+def test_what_was_saved_comes_back(tmp_path: Path) -> None:
+    file = load_weights(write(tmp_path / "w.safetensors"))
+    linked = file.sets["linked"]
+    assert list(file.sets) == ["linked", "neutral"]
+    assert linked.dense_D.tobytes() == np.array([0.1, -1 / 3]).tobytes()
+    assert linked.sparse_F.tobytes() == np.array(EXTREME).tobytes()
+    assert linked.dense_names == ("unigram", "größe")
+    assert file.sets["neutral"].sparse_F.shape == (0,)
+    assert file.sparse_names("linked") == NAMES
+    assert file.sparse_names("neutral") == []
+    assert file.metadata == {"work": "ünï", "n": [1, 2.5]}
+    assert file.extra["linked.keys"].tolist() == [1, 2**63, 3]
+    assert file.extra["linked.keys"].dtype == np.uint64
+
+
+def test_loaded_weights_can_be_trained_on(tmp_path: Path) -> None:
+    weights = load_weights(write(tmp_path / "w.safetensors")).sets["linked"]
+    weights.dense_D[0] = 3
+    weights.sparse_F[0] = 3
+    assert weights.dense_D[0] == weights.sparse_F[0] == 3
+
+
+def test_equal_weights_give_equal_bytes(tmp_path: Path) -> None:
+    assert write(tmp_path / "a").read_bytes() == write(tmp_path / "b").read_bytes()
+
+
+def test_saving_again_keeps_what_was_loaded(tmp_path: Path) -> None:
+    first = write(tmp_path / "a")
+    file = load_weights(first)
+    save_weights(
+        tmp_path / "b", file.sets, sparse_names={"linked": NAMES}, extra=file.extra, metadata=file.metadata
+    )  # fmt: skip
+    assert (tmp_path / "b").read_bytes() == first.read_bytes()
+
+
+class Bomb:
+    """Unpickled, it would create a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Path.touch, (self.path,))
+
+
+def test_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
+    (tmp_path / "w").write_bytes(pickle.dumps(Bomb(tmp_path / "exploded")))
+    with pytest.raises(InputError, match="not a usable weights file"):
+        load_weights(tmp_path / "w")
+    assert not (tmp_path / "exploded").exists()
+
+
+def test_every_truncation_is_refused(tmp_path: Path) -> None:
+    whole = write(tmp_path / "w").read_bytes()
+    for length in [*range(0, len(whole), 41), len(whole) - 1]:
+        (tmp_path / "cut").write_bytes(whole[:length])
+        with pytest.raises(InputError, match="not a usable weights file"):
+            load_weights(tmp_path / "cut")
+
+
+def test_every_flipped_bit_is_refused(tmp_path: Path) -> None:
+    whole = write(tmp_path / "w").read_bytes()
+    for place in range(0, len(whole), 3):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << (place % 7)
+        (tmp_path / "flipped").write_bytes(damaged)
+        with pytest.raises(InputError, match="not a usable weights file"):
+            load_weights(tmp_path / "flipped")
+
+
+def _foreign(metadata: dict[str, str] | None) -> bytes:
+    return save_tensors({"layer.weight": np.ones(3)}, metadata)
+
+
+@pytest.mark.parametrize(
+    ("seen", "raw"),
+    [
+        ("__metadata__", _foreign(None)),
+        ("KeyError: 'xlate'", _foreign({"made": "elsewhere"})),
+        ("JSONDecodeError", _foreign({"xlate": "no JSON"})),
+        ("format 'xlate weights 9'", _foreign({"xlate": '{"format": "xlate weights 9"}'})),
+        ("crc32", _foreign({"xlate": '{"format": "xlate weights 1"}'})),
+        ("Error", b"just some text, and rather more of it than eight bytes\n"),
+    ],
+)
+def test_a_foreign_file_is_refused(tmp_path: Path, seen: str, raw: bytes) -> None:
+    (tmp_path / "w").write_bytes(raw)
+    with pytest.raises(InputError, match=seen) as caught:
+        load_weights(tmp_path / "w")
+    assert caught.value.file == str(tmp_path / "w")
+    assert caught.value.expected == "xlate weights 1"
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="FileNotFoundError"):
+        load_weights(tmp_path / "none")
+
+
+def test_a_name_with_a_line_end_is_refused_and_nothing_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a line end in a feature name"):
+        save_weights(tmp_path / "w", {"a": Weights.zeros(["x"], 2)}, sparse_names={"a": ["fine", "not\nfine"]})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_metadata_that_json_cannot_say_leaves_the_older_file(tmp_path: Path) -> None:
+    before = write(tmp_path / "w").read_bytes()
+    with pytest.raises(TypeError):
+        save_weights(tmp_path / "w", {"a": Weights.zeros(["x"], 2)}, metadata={"x": object()})
+    assert (tmp_path / "w").read_bytes() == before
+
+
+def test_a_weights_file_names_its_tensors_for_other_tools(tmp_path: Path) -> None:
+    raw = write(tmp_path / "w").read_bytes()
+    header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
+    assert {"linked.dense", "linked.sparse", "linked.names", "linked.keys", "neutral.dense"} <= set(header)
+
+
+def test_counting_and_copying() -> None:
+    weights = Weights(np.array([1.0]), np.array([0.0, 2.0, -1.0]), ("x",))
+    assert weights.active == 2
+    assert weights.finite
+    copy = weights.copy()
+    copy.sparse_F[0] = np.nan
+    assert not copy.finite
+    assert weights.finite
+    assert not Weights(np.array([np.inf]), np.zeros(0), ("x",)).finite
