@@ -1,0 +1,259 @@
+"""Block instances: against a plain builder, one instance by hand, and the split into stores."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.phrases.small_corpora import (
+    bigrams_by_trial,
+    corpora,
+    encoded,
+    matches_by_trial,
+    phrase_of,
+    table_of,
+    tables,
+    texts,
+)
+from xlate.candidates.block_instances import STORES, BlockInstances, heldout, sentences_of
+from xlate.candidates.store import CandidateStore
+from xlate.features.block import FLOATS, block_arrays
+from xlate.features.index import FeatureIndex
+from xlate.lm.arpa import read_arpa
+from xlate.lm.kneser_ney import estimate
+from xlate.lm.model import NgramModel
+from xlate.phrases.blocks import BlockSet
+from xlate.phrases.events import collect_events
+from xlate.phrases.matching import match_blocks
+from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
+from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import BEGIN_ID, Vocabulary
+
+SMOOTHING = 0.5
+# Words 3 to 7 of the target side, and the same words in another order in the language model, without the last.
+TARGET = Vocabulary(["A", "B", "C", "X", "Y"])
+LM_WORDS = ["C", "X", "A", "B"]
+
+
+@cache
+def trigrams() -> NgramModel:
+    vocabulary = Vocabulary(LM_WORDS)
+    text = ["A B C", "A B", "C B A", "A C B X", "B C A B", "A A B C", "X A B"]
+    return NgramModel.from_arpa(estimate(EncodedText.encode([s.split() for s in text], vocabulary), vocabulary, 3))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the stores of one corpus are made of."""
+
+    blocks: BlockSet
+    index: FeatureIndex
+    lm: NgramModel
+    instances: BlockInstances
+
+
+def setting(table, source, target, lm, *, threshold=0, every=0, top=9) -> Setting:
+    matches = match_blocks(table, source, target)
+    events = collect_events(matches)
+    blocks = BlockSet.count(table, matches, events, ~heldout(sentences_of(matches), every))
+    index = FeatureIndex.block_bigrams(blocks, threshold)
+    instances = BlockInstances(
+        blocks=block_arrays(blocks, lm, TARGET, index.keys_F, SMOOTHING),
+        features=len(index),
+        lm=lm,
+        matches=matches,
+        events=events,
+        target=EncodedText(lm.map_vocabulary(TARGET.words)[target.ids_T], target.offsets_S1),
+        heldout_every=every,
+        alternatives=top,
+    )
+    return Setting(blocks, index, lm, instances)
+
+
+def written(directory, name):
+    """The instances of a store as lists of (gain, floats, ids)."""
+    store = CandidateStore.open(directory / name)
+    assert store.dense_names == list(FLOATS)
+    batch = store.arrays
+    ids, offsets_C1, values = batch.flat_ids()
+    assert values is None
+    candidates = [
+        (float(batch.gain_CG[c, 0]), batch.dense_CD[c].tolist(), ids[offsets_C1[c] : offsets_C1[c + 1]].tolist())
+        for c in range(batch.candidates)
+    ]
+    starts = batch.candidate_offsets_I1.tolist()
+    return [candidates[low:high] for low, high in zip(starts, starts[1:], strict=False)]
+
+
+class PlainBuilder:
+    """Instances straight from the words of A1, A2 and A3, with Python's own lists and sets."""
+
+    def __init__(self, s: Setting, top: int) -> None:
+        self.blocks, self.index, self.lm, self.top = s.blocks, s.index, s.lm, top
+        self.words = s.lm.map_vocabulary(TARGET.words)
+
+    def floats(self, b, orientation, history):
+        """The five costs of a block behind the target words of a history."""
+        costs = []
+        state = self.lm.state_of([BEGIN_ID, *(int(self.words[w]) for w in history)])
+        for word in phrase_of(self.blocks.table, b)[1]:
+            logprob, state = self.lm.score(state, int(self.words[word]))
+            costs.append(-logprob)
+        share = 0.0 if orientation == NEUTRAL else self.blocks.orientation_cost_B2(SMOOTHING)[b, orientation]
+        return [self.blocks.unigram_cost_B[b], share, costs[0], sum(costs[1:]), self.blocks.lexical_B[b]]
+
+    def alternatives(self, b):
+        """The most frequent blocks with the source phrase of a block."""
+        table = self.blocks.table
+        same = [k for k in range(len(table)) if phrase_of(table, k)[0] == phrase_of(table, b)[0]]
+        return sorted(same, key=lambda k: (-self.blocks.count_B[k], k))[: self.top]
+
+    def candidates(self, positives, predecessor, history):
+        """(gain, floats, ids) of the positives, each a (block, orientation), and of their alternatives."""
+        chosen = [(b, o, 1.0) for b, o in positives]
+        for b, orientation in positives:
+            for other in self.alternatives(b):
+                if not any((other, orientation) == (k, o) for k, o, _ in chosen):
+                    chosen.append((other, orientation, -1.0))
+        return [
+            (gain, self.floats(b, o, history), [i for i in [self.feature(predecessor, b)] if i >= 0])
+            for b, o, gain in chosen
+        ]
+
+    def feature(self, predecessor, b):
+        return -1 if predecessor is None else self.index.id(predecessor, b)
+
+    def sentence(self, source, target):
+        """The linked and the neutral instances of a sentence pair."""
+        rows = matches_by_trial(self.blocks.table, source, target)
+        bigrams = bigrams_by_trial(rows)
+        linked = []
+        for m in sorted({before for before, _, _ in bigrams}):
+            positives = [(rows[n][0], o) for before, o, n in bigrams if before == m]
+            linked.append(self.candidates(positives, rows[m][0], target[: rows[m][4]]))
+        alone = set(range(len(rows))) - {n for _, _, n in bigrams}
+        neutral = [self.candidates([(rows[m][0], NEUTRAL)], None, target[: rows[m][3]]) for m in sorted(alone)]
+        return linked, neutral
+
+
+def assert_alike(found, expected):
+    assert [[(gain, ids) for gain, _, ids in i] for i in found] == [
+        [(gain, ids) for gain, _, ids in i] for i in expected
+    ]
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose([c[1] for c in ours], [c[1] for c in theirs], rtol=1e-5, atol=1e-5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables, corpora, st.integers(0, 1), st.integers(0, 3), st.integers(1, 4))
+def test_stores_equal_a_plain_builder(tmp_path_factory, table, corpus, threshold, every, top):
+    directory = tmp_path_factory.mktemp("stores")
+    s = setting(table, *texts(corpus), trigrams(), threshold=threshold, every=every, top=top)
+    sizes = s.instances.write(directory)
+    plain = PlainBuilder(s, top)
+    expected = {name: [] for name in STORES}
+    for number, (source, target) in enumerate(corpus):
+        linked, neutral = plain.sentence(source, target)
+        held = ".heldout" if every and number % every == every - 1 else ""
+        expected["linked" + held] += linked
+        expected["neutral" + held] += neutral
+    assert sizes == {name: len(instances) for name, instances in expected.items()}
+    for name in STORES:
+        assert_alike(written(directory, name), expected[name])
+
+
+@pytest.fixture
+def coin(tmp_path) -> NgramModel:
+    """A language model that gives every word a tenth."""
+    words = ["<unk>", "<s>", "</s>", *LM_WORDS, "Y"]
+    unigrams = "\n".join(f"-1\t{word}" for word in words)
+    (tmp_path / "coin.arpa").write_text(f"\\data\\\nngram 1={len(words)}\n\n\\1-grams:\n{unigrams}\n\n\\end\\\n")
+    return NgramModel.from_arpa(read_arpa(tmp_path / "coin.arpa"))
+
+
+def by_hand(coin, **options) -> Setting:
+    """a b c | A B C, then b alone: B three times, X three times, Y twice. Blocks are numbered as listed."""
+    table = table_of([([3], [3]), ([4], [4]), ([4], [4, 5]), ([4], [6]), ([4], [7]), ([4, 5], [4, 5])])
+    source = encoded([[3, 4, 5]] + [[4]] * 8)
+    target = encoded([[3, 4, 5]] + [[4]] * 3 + [[6]] * 3 + [[7]] * 2)
+    return setting(table, source, target, coin, **options)
+
+
+def test_a_linked_instance_by_hand(coin, tmp_path):
+    """Behind a|A stand b|B, b|B C and b c|B C; of the two best for b, b|B is true and b|X an alternative, once."""
+    assert by_hand(coin, top=2).instances.write(tmp_path) == dict(zip(STORES, (1, 0, 9, 0), strict=True))
+    (instance,) = written(tmp_path, "linked")
+    assert [(gain, ids) for gain, _, ids in instance] == [(1.0, [0]), (1.0, [1]), (1.0, [2]), (-1.0, [])]
+    ten, seen_right, unseen = math.log(10), -math.log(1.5 / 2), math.log(2)
+    b_for_b, x_for_b = -math.log(4 / 9), -math.log(3 / 9)
+    expected = [
+        [math.log(12 / 4), seen_right, ten, 0.0, b_for_b],
+        [math.log(12 / 1), seen_right, ten, ten, b_for_b],
+        [math.log(12 / 1), seen_right, ten, ten, b_for_b - math.log(1e-7)],
+        [math.log(12 / 3), unseen, ten, 0.0, x_for_b],
+    ]
+    np.testing.assert_allclose([floats for _, floats, _ in instance], expected, rtol=1e-5)
+
+
+def test_a_neutral_instance_by_hand(coin, tmp_path):
+    """The last match is b|Y: not among the two best for b, which are its alternatives; no orientation, no bigram."""
+    by_hand(coin, top=2).instances.write(tmp_path)
+    last = written(tmp_path, "neutral")[-1]
+    assert [(gain, ids) for gain, _, ids in last] == [(1.0, []), (-1.0, []), (-1.0, [])]
+    assert [round(math.exp(-floats[0]) * 12) for _, floats, _ in last] == [2, 4, 3]
+    assert [floats[1] for _, floats, _ in last] == [0.0] * 3
+    assert CandidateStore.open(tmp_path / "neutral").sparse_size == 0
+
+
+def test_rare_bigrams_are_no_features(coin, tmp_path):
+    assert len(by_hand(coin, threshold=0).index) == 3
+    by_hand(coin, threshold=1).instances.write(tmp_path)
+    assert CandidateStore.open(tmp_path / "linked").sparse_size == 0
+    assert [ids for _, _, ids in written(tmp_path, "linked")[0]] == [[]] * len(written(tmp_path, "linked")[0])
+
+
+def test_alternatives_take_the_orientation_of_their_true_successor(coin, tmp_path):
+    """a b c | B C A turns around: behind b c stands a on the left, and so does its alternative."""
+    table = table_of([([3], [3]), ([3], [6]), ([4, 5], [4, 5])])
+    source, target = encoded([[3, 4, 5]] + [[4, 5, 3]] * 2), encoded([[4, 5, 3]] + [[4, 5, 6]] * 2)
+    s = setting(table, source, target, coin)
+    s.instances.write(tmp_path)
+    costs_B2 = s.blocks.orientation_cost_B2(SMOOTHING)
+    true, other = written(tmp_path, "linked")[0]
+    assert (true[0], other[0]) == (1.0, -1.0)
+    assert [true[1][1], other[1][1]] == costs_B2[[0, 1], LEFT].tolist()
+    assert costs_B2[1, LEFT] != costs_B2[1, RIGHT]
+
+
+def test_held_out_sentences_are_the_last_of_every_so_many():
+    sentence_X = np.array([0, 0, 1, 2, 3, 3, 4, 5], dtype=np.int32)
+    assert sentence_X[heldout(sentence_X, 3)].tolist() == [2, 5]
+    assert sentence_X[heldout(sentence_X, 1)].tolist() == sentence_X.tolist()
+    assert not heldout(sentence_X, 0).any()
+
+
+def test_sentences_of_matches():
+    matches = match_blocks(table_of([([3], [3])]), encoded([[3], [], [3, 3]]), encoded([[3], [3], [3]]))
+    assert sentences_of(matches).tolist() == [0, 2, 2]
+
+
+def test_stores_without_instances_can_be_opened(coin, tmp_path):
+    s = setting(table_of([([3], [3])]), encoded([[4]]), encoded([[4]]), coin)
+    assert set(s.instances.write(tmp_path).values()) == {0}
+    for name in STORES:
+        assert len(CandidateStore.open(tmp_path / name)) == 0
+
+
+def test_more_instances_than_a_chunk_holds_are_all_written(coin, tmp_path, monkeypatch):
+    whole = by_hand(coin)
+    whole.instances.write(tmp_path / "whole")
+    monkeypatch.setattr("xlate.candidates.block_instances.CHUNK_INSTANCES", 4)
+    whole.instances.write(tmp_path / "pieces")
+    for name in STORES:
+        assert written(tmp_path / "pieces", name) == written(tmp_path / "whole", name)
