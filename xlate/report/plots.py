@@ -33,7 +33,8 @@ def plot_runs(runs: Sequence[Run], folder: str | Path) -> list[Path]:
     labels = run_labels(runs)
     with quiet_style():
         for tag, stem, label in CURVES:
-            phases = sorted({key for run in runs for key in run.curves if key == tag or key.startswith(tag + "/")})
+            keys = dict.fromkeys(key for run in runs for key in run.curves)
+            phases = [key for key in keys if key == tag or key.startswith(tag + "/")]
             if phases:
                 written += save(_curves(runs, labels, tag, phases, label), Path(folder) / stem)
         for key, stem, label in BARS:
