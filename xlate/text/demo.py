@@ -25,8 +25,9 @@ from typing import Literal, TypeAlias, get_args
 from xlate.errors import InputError
 from xlate.text.demo_draw import Draw
 from xlate.text.demo_meaning import Speaker
-from xlate.text.demo_source import SourceWriter, Token
+from xlate.text.demo_source import SourceWriter
 from xlate.text.demo_target import TargetWriter
+from xlate.text.demo_words import Token
 from xlate.text.lines import write_lines
 
 Split: TypeAlias = Literal["train", "dev", "test"]

@@ -140,8 +140,8 @@ PRONOUNS = {False: "ken=he/him dit=she/her", True: "ges=they/them zin=we/us"}
 # Any of the first and any of the second make a compound: `stone bridge`, which is one word of the source.
 MODIFIERS = "stone river garden apple horse church market school forest village mountain star"
 HEADS = "boat house bridge cart key door coat book cake knife table map tower hat lamp"
-# Postpositions whose translation depends on the noun are written out in the grammar; these two are plain.
-PLAIN_POSTPOSITIONS = "lur=near ner=behind"
+# Those with one translation; that of `em`, `dor` and `ani` depends on the noun.
+PLAIN_POSTPOSITIONS = {"lur": "near", "ner": "behind"}
 # Names are the same in both languages.
 NAME_BEGINNINGS = "Bel Tor Mar Kal Ed Sil Ran Vel Os Jun Har Pol Im Dag Fen Lor Tam Ur Nev Gis Rok Wen Asp Dor"
 PERSON_ENDINGS = "dan ka mira win o ela rik sa bert ina mund ja gar essa lin fred usk atha"
@@ -155,6 +155,6 @@ IRREGULAR_PLURALS = (
 IRREGULAR_PASTS = (
     "see=saw find=found read=read buy=bought eat=ate drink=drank build=built write=wrote drive=drove lead=led sell=sold"
     " wear=wore know=knew throw=threw cut=cut break=broke burn=burnt lose=lost hide=hid draw=drew steal=stole"
-    " travel=travelled"
-    " bring=brought forget=forgot sleep=slept sing=sang dwell=dwelt sit=sat stand=stood run=ran ride=rode"
+    " travel=travelled bring=brought forget=forgot sleep=slept sing=sang dwell=dwelt sit=sat stand=stood run=ran"
+    " ride=rode"
 )

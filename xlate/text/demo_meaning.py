@@ -49,7 +49,7 @@ class Pronoun:
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """A noun with what belongs to it; `modifier` makes a compound of it."""
+    """A noun with what belongs to it; `modifier` makes a compound of it, `possessor` owns it."""
 
     noun: Noun
     plural: bool = False
@@ -114,7 +114,8 @@ class Speaker:
         """A sentence of any length."""
         draw = self._draw
         if draw.chance(0.09):
-            return Sentence((self._short_clause(), self._short_clause()))
+            first = self._transitive("past") if draw.chance(0.6) else self._short_clause()
+            return Sentence((first, self._short_clause()))
         tense = draw.pick(("present", "past", "future"), (0.6, 0.3, 0.1))
         time = draw.zipf(TIMES[tense]) if draw.chance(0.2) else None
         kind = draw.pick(("transitive", "resting", "moving", "copula"), (0.56, 0.13, 0.14, 0.17))
@@ -175,7 +176,7 @@ class Speaker:
 
     def _place(self) -> Setting:
         draw = self._draw
-        relation = draw.pick(("em", "lur", "ner"), (0.75, 0.15, 0.1))
+        relation = draw.pick(("em", *lexicon.PLAIN_POSTPOSITIONS), (0.75, 0.15, 0.1))
         if relation == "em" and draw.chance(0.12):
             return Setting(relation, self._name(person=False))
         sites = ["place", "building", "land", "furniture", "vehicle", "plant"]
@@ -210,25 +211,19 @@ class Speaker:
     ) -> NounPhrase:
         """A noun with what belongs to it, each with the probability given."""
         draw = self._draw
-        many = noun.kind != COUNTLESS and draw.chance(plural)
-        modifiers = [modifier for modifier in MODIFIERS if modifier is not noun]
-        phrase = NounPhrase(
-            noun,
-            many,
-            definite=draw.chance(definite),
-            modifier=draw.zipf(modifiers) if noun.target[0] in HEADS and draw.chance(compound) else None,
-        )
-        if draw.chance(possessor):
-            owner = NounPhrase(self._noun(["person"]), draw.chance(0.15))
-            return NounPhrase(noun, many, modifier=phrase.modifier, possessor=owner)
-        determined = noun.kind != COUNTLESS and draw.chance(determiner)
+        countless = noun.kind == COUNTLESS
+        many = not countless and draw.chance(plural)
+        owner = NounPhrase(self._noun(["person"]), draw.chance(0.15)) if draw.chance(possessor) else None
+        determined = owner is None and not countless and draw.chance(determiner)
+        modified = noun.target[0] in HEADS and draw.chance(compound)
         return NounPhrase(
             noun,
             many,
-            phrase.definite or determined,
-            draw.zipf(DETERMINERS[many]) if determined else None,
-            draw.zipf(ADJECTIVES[noun.kind]) if draw.chance(adjective) else None,
-            phrase.modifier,
+            definite=owner is not None or determined or draw.chance(definite),
+            determiner=draw.zipf(DETERMINERS[many]) if determined else None,
+            adjective=draw.zipf(ADJECTIVES[noun.kind]) if owner is None and draw.chance(adjective) else None,
+            modifier=draw.zipf([word for word in MODIFIERS if word is not noun]) if modified else None,
+            possessor=owner,
         )
 
     def _pronoun(self) -> Pronoun:

@@ -4,30 +4,17 @@ The verb stands last, adjectives behind their noun, owners in front of what they
 place of prepositions. There are no articles: the particle `ri` marks a definite object and `va` a subject, and neither
 has a translation. Determiners and adjectives agree with the noun in gender (its last letter) and number.
 
-Example: `Desa galko va firna ri nufet .` is "The small sailor sees the stone."
+Example: `Desa kala va firna ri nufet .` is "The small sailor sees the stone."
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xlate.text.demo_draw import Draw
 from xlate.text.demo_meaning import Clause, Couple, Name, NounPhrase, Participant, Pronoun, Sentence, Setting
-from xlate.text.demo_words import agree, source_noun, source_verb
+from xlate.text.demo_words import Token, agree, source_noun, source_verb
 
 OBJECT_FIRST = 0.04
 LINK = "e"
-
-
-@dataclass(frozen=True)
-class Token:
-    """A word and the part of the meaning it stands for; words of either side with the same part translate each other.
-
-    The part is empty for a word that has nothing on the other side.
-    """
-
-    text: str
-    part: str = ""
 
 
 class SourceWriter:

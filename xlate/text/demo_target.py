@@ -7,6 +7,7 @@ translation can match a reference for certain, and two references of one sentenc
 from __future__ import annotations
 
 from xlate.text.demo_draw import Draw
+from xlate.text.demo_lexicon import PLAIN_POSTPOSITIONS
 from xlate.text.demo_meaning import (
     COPULA,
     COUNTLESS,
@@ -19,11 +20,9 @@ from xlate.text.demo_meaning import (
     Sentence,
     Setting,
 )
-from xlate.text.demo_source import Token
-from xlate.text.demo_words import VOWELS, past_of, plural_of, third_person
+from xlate.text.demo_words import VOWELS, Token, past_of, plural_of, third_person
 
 TIME_FIRST, PLACE_FIRST = 0.75, 0.85
-PLAIN = {"lur": "near", "ner": "behind"}
 
 
 class TargetWriter:
@@ -133,7 +132,7 @@ def _preposition(setting: Setting) -> str:
         return "by" if kind == "vehicle" else "with"
     if setting.relation == "dor":
         return "into" if kind == "building" else "to"
-    return PLAIN[setting.relation]
+    return PLAIN_POSTPOSITIONS[setting.relation]
 
 
 def _with_articles(tokens: list[Token]) -> list[Token]:

@@ -14,6 +14,17 @@ IRREGULAR_PASTS = dict(pair.split("=") for pair in lexicon.IRREGULAR_PASTS.split
 
 
 @dataclass(frozen=True)
+class Token:
+    """A word and the part of the meaning it stands for; words of either side with the same part translate each other.
+
+    The part is empty for a word that has nothing on the other side.
+    """
+
+    text: str
+    part: str = ""
+
+
+@dataclass(frozen=True)
 class Word:
     """A word with the forms that may stand for it on either side, the usual one first."""
 
