@@ -41,6 +41,7 @@ def test_the_documented_example_reads_as_documented() -> None:
     assert (len(example()), example().candidates, example().is_plain) == (2, 3, False)
 
 
+@settings(deadline=None)
 @given(ragged_batches())
 def test_valid_batches_are_accepted(batch: RaggedBatch) -> None:
     assert batch.validate() is batch
@@ -83,6 +84,7 @@ def test_a_plain_batch_needs_one_part_a_candidate() -> None:
         replace(plain, part_id_offsets_P1=np.array([0, 2, 3], LONG)).validate()
 
 
+@settings(deadline=None)
 @given(ragged_batches(), st.data())
 def test_any_offset_moved_is_refused(batch: RaggedBatch, data: st.DataObject) -> None:
     """Whatever array: its first entry made 1, or its last one larger."""
@@ -93,7 +95,7 @@ def test_any_offset_moved_is_refused(batch: RaggedBatch, data: st.DataObject) ->
         replace(batch, **{name: moved}).validate()
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(ragged_batches(), st.data())
 def test_select_equals_picking_from_lists(batch: RaggedBatch, data: st.DataObject) -> None:
     rows = data.draw(st.lists(st.integers(0, len(batch) - 1), max_size=6)) if len(batch) else []
@@ -111,7 +113,7 @@ def test_select_refuses_an_instance_that_is_not_there() -> None:
         example().select([2])
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(ragged_batches())
 def test_flat_ids_equal_the_bags_written_out(batch: RaggedBatch) -> None:
     ids, offsets, values = batch.flat_ids()

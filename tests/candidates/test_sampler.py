@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.candidates.sampler import epoch_order, spread
 
 
+@settings(deadline=None)
 @given(st.integers(0, 60), st.integers(0, 99), st.integers(0, 9), st.none() | st.integers(1, 70))
 def test_an_order_is_a_permutation(size: int, seed: int, epoch: int, block: int | None) -> None:
     order = epoch_order(size, seed, epoch, name="floats", block=block)
@@ -28,6 +29,7 @@ def test_equal_arguments_give_equal_orders_and_others_other_ones() -> None:
     assert order(seed=3, epoch=5) != order(seed=5, epoch=3)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 60), st.integers(1, 20), st.integers(0, 99))
 def test_blocks_keep_runs_together(size: int, block: int, seed: int) -> None:
     order = epoch_order(size, seed, 0, block=block)
@@ -42,6 +44,7 @@ def test_runs_and_what_is_within_them_are_both_shuffled() -> None:
     assert order[:100].tolist() != sorted(order[:100].tolist())
 
 
+@settings(deadline=None)
 @given(st.integers(0, 300), st.floats(0.001, 1.0))
 def test_spread_takes_its_share_evenly(size: int, fraction: float) -> None:
     chosen = spread(size, fraction)

@@ -113,7 +113,10 @@ def prediction_errors(
     use_sparse: bool,
     sink: float,
 ) -> tuple[int, float, int]:
-    """How many instances have a negative at the top (Eq. 13; a tie is an error), the summed loss, and the positives."""
+    """How many instances have a negative at the top (Eq. 13; a tie is an error), the summed loss, and the positives.
+
+    An instance without candidates is no error, one with negatives only is.
+    """
     errors, loss, positives = 0, 0.0, 0
     for i in range(len(candidate_offsets_I1) - 1):
         first, last = candidate_offsets_I1[i], candidate_offsets_I1[i + 1]
@@ -124,7 +127,7 @@ def prediction_errors(
                 best_true = max(best_true, score)
             else:
                 best_false = max(best_false, score)
-        if best_false >= best_true:
+        if best_false > -np.inf and best_false >= best_true:
             errors += 1
         top = max(sink, best_false)
         against = np.exp(sink - top)

@@ -30,4 +30,6 @@ def segment_logsumexp(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
     top_I = segment_max(values_C, offsets_I1)
     shift_I = torch.where(torch.isfinite(top_I), top_I, torch.zeros_like(top_I))
     sums_I = segment_sum(torch.exp(values_C - shift_I[segment_ids(offsets_I1)]), offsets_I1)
-    return torch.log(sums_I) + shift_I
+    # ln 0 has the gradient 1/0, and 0 times that is not a number: such a segment is a constant instead.
+    nothing_I = sums_I == 0
+    return torch.log(sums_I.masked_fill(nothing_I, 1.0)).masked_fill(nothing_I, float("-inf")) + shift_I

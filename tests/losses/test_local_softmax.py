@@ -1,0 +1,143 @@
+"""Local softmax: by hand, against plain Python, its gradient, and where floating point ends."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.losses.instances import Instance, flat, instances, naive_gradient, naive_loss
+from xlate.losses.local_softmax import LocalSoftmax, online_update
+
+INF = math.inf
+
+
+def loss_and_gradient(given: list[Instance], sink: float = -4.0) -> tuple[float, list[float]]:
+    scores_C, gain_C, offsets_I1 = map(torch.as_tensor, flat(given))
+    scores_C.requires_grad_()
+    loss = LocalSoftmax(sink)(scores_C, gain_C, offsets_I1)
+    loss.backward()
+    assert scores_C.grad is not None
+    return float(loss.detach()), scores_C.grad.tolist()
+
+
+def test_by_hand() -> None:
+    """Scores 0 (true), 0 and ln 3: p = 1 / (1 + 1 + 3 + e^-4)."""
+    loss, gradient = loss_and_gradient([[(0.0, True), (0.0, False), (math.log(3), False)]])
+    total = 5 + 0.01831563888873418
+    assert loss == pytest.approx(math.log(total), rel=1e-14)
+    assert gradient == pytest.approx([1 / total - 1, 1 / total, 3 / total], rel=1e-14)
+
+
+def test_other_positives_are_not_among_the_alternatives() -> None:
+    """Two positives of score 0 against a negative of score 0: each has p = 1 / (2 + e^-4), not 1 / (3 + e^-4)."""
+    loss, _ = loss_and_gradient([[(0.0, True), (0.0, True), (0.0, False)]])
+    assert loss == pytest.approx(2 * math.log(2 + math.exp(-4)), rel=1e-14)
+
+
+@settings(deadline=None, max_examples=40)
+@given(instances(), st.floats(-6, 3))
+def test_value_equals_plain_python(given: list[Instance], sink: float) -> None:
+    assert loss_and_gradient(given, sink)[0] == pytest.approx(naive_loss(given, sink), rel=1e-8, abs=1e-9)
+
+
+@settings(deadline=None, max_examples=40)
+@given(instances())
+def test_gradient_is_prediction_minus_truth(given: list[Instance]) -> None:
+    assert loss_and_gradient(given)[1] == pytest.approx(naive_gradient(given), rel=1e-7, abs=1e-8)
+
+
+@settings(deadline=None, max_examples=15)
+@given(instances(limit=3, max_instances=2))
+def test_gradcheck(given: list[Instance]) -> None:
+    scores_C, gain_C, offsets_I1 = map(torch.as_tensor, flat(given))
+    if len(scores_C):
+        loss = LocalSoftmax()
+        assert torch.autograd.gradcheck(lambda s: loss(s, gain_C, offsets_I1), [scores_C.requires_grad_()])
+
+
+@settings(deadline=None, max_examples=40)
+@given(instances(), st.randoms(use_true_random=False))
+def test_the_order_of_candidates_does_not_matter(given: list[Instance], random: object) -> None:
+    shuffled = [random.sample(instance, len(instance)) for instance in given]  # type: ignore[attr-defined]
+    assert loss_and_gradient(shuffled)[0] == pytest.approx(loss_and_gradient(given)[0], rel=1e-12, abs=1e-12)
+
+
+def test_the_loss_is_not_shift_invariant_because_of_the_sink() -> None:
+    """Against alternatives alone a common shift would cancel; the sink stays where it is."""
+    near = [[(0.0, True), (1.0, False)]]
+    far = [[(-3.0, True), (-2.0, False)]]
+    assert loss_and_gradient(far)[0] > loss_and_gradient(near)[0] + 0.05
+    assert loss_and_gradient(far, sink=-7.0)[0] == pytest.approx(loss_and_gradient(near)[0], rel=1e-12)
+    assert loss_and_gradient(far, sink=-INF)[0] == pytest.approx(loss_and_gradient(near, sink=-INF)[0], rel=1e-12)
+
+
+def test_a_positive_that_wins_by_far_costs_nothing() -> None:
+    loss, gradient = loss_and_gradient([[(50.0, True), (0.0, False)]])
+    assert 0 <= loss < 1e-20
+    assert np.abs(gradient).max() < 1e-20
+
+
+@pytest.mark.parametrize(
+    ("instance", "loss", "gradient"),
+    [
+        ([(1e4, True), (-1e4, False)], 0.0, [0, 0]),
+        ([(-1e4, True), (1e4, False)], 2e4, [-1, 1]),
+        ([(1e4, True), (1e4, False)], math.log(2), [-0.5, 0.5]),
+        ([(-1e4, True), (-1e4, False)], 1e4 - 4, [-1, 0]),
+        ([(0.0, True), (-INF, False)], math.log1p(math.exp(-4)), [1 / (1 + math.exp(-4)) - 1, 0]),
+        ([(0.0, True), (-INF, False), (0.0, False)], math.log(2 + math.exp(-4)), [1 / (2 + math.exp(-4)) - 1, 0, None]),
+    ],
+)
+def test_extreme_scores(instance: Instance, loss: float, gradient: list[float | None]) -> None:
+    seen, seen_gradient = loss_and_gradient([instance])
+    assert seen == pytest.approx(loss, rel=1e-9, abs=1e-12)
+    assert np.isfinite(seen_gradient).all()
+    for one, expected in zip(seen_gradient, gradient, strict=True):
+        assert expected is None or one == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_positive_without_negatives_has_only_the_sink_against_it() -> None:
+    loss, gradient = loss_and_gradient([[(-4.0, True)]])
+    assert loss == pytest.approx(math.log(2), rel=1e-14)
+    assert gradient == pytest.approx([-0.5], rel=1e-14)
+
+
+def test_without_positives_nothing_is_lost() -> None:
+    assert loss_and_gradient([[(3.0, False), (1.0, False)], []]) == (0.0, [0.0, 0.0])
+
+
+def test_an_empty_batch_has_loss_zero() -> None:
+    assert loss_and_gradient([])[0] == 0.0
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_loss_has_the_type_of_the_scores(dtype: torch.dtype) -> None:
+    loss = LocalSoftmax()(torch.zeros(2, dtype=dtype), torch.tensor([1.0, -1.0]), torch.tensor([0, 2]))
+    assert loss.dtype == dtype
+
+
+def test_table_ii_by_hand() -> None:
+    """w = (ln 2, 0), one positive (1, 0), negatives (0, 1) and (1, 1), eta 0.5: t = 2, t_i = 1, 2, T = 5 + e^-4."""
+    weights_D = np.array([math.log(2), 0.0])
+    online_update(weights_D, [np.array([1.0, 0.0])], [np.array([0.0, 1.0]), np.array([1.0, 1.0])], eta=0.5)
+    total = 5 + math.exp(-4)
+    expected = [math.log(2) + 0.5 * (1 - 2 / total) - 0.5 * 2 / total, -0.5 * 1 / total - 0.5 * 2 / total]
+    assert weights_D.tolist() == pytest.approx(expected, rel=1e-14)
+
+
+def test_table_ii_takes_positives_one_after_the_other() -> None:
+    """The second positive sees the weights that the first one left."""
+    one, two = np.array([1.0]), np.array([2.0])
+    together, apart = np.zeros(1), np.zeros(1)
+    online_update(together, [one, two], [], eta=1.0)
+    online_update(apart, [one], [], eta=1.0)
+    online_update(apart, [two], [], eta=1.0)
+    assert together.tolist() == apart.tolist()
+    first = 1 - 1 / (1 + math.exp(-4))
+    t = math.exp(2 * first)
+    assert together[0] == pytest.approx(first + 2 * (1 - t / (t + math.exp(-4))), rel=1e-14)

@@ -1,0 +1,68 @@
+"""Segment functions against loops, with segments that hold nothing, or nothing but -inf."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from xlate.candidates.batch import offsets_of
+from xlate.losses.segments import segment_ids, segment_logsumexp, segment_max, segment_sum
+
+INF = math.inf
+SEGMENTS = st.lists(st.lists(st.floats(-50, 50), max_size=4), max_size=4)
+
+
+def joined(segments: list[list[float]]) -> tuple[torch.Tensor, torch.Tensor]:
+    values = torch.tensor([value for segment in segments for value in segment], dtype=torch.float64)
+    return values, torch.as_tensor(offsets_of([len(segment) for segment in segments]))
+
+
+@settings(deadline=None, max_examples=40)
+@given(SEGMENTS)
+def test_all_equal_loops(segments: list[list[float]]) -> None:
+    values, offsets = joined(segments)
+    assert segment_ids(offsets).tolist() == [i for i, segment in enumerate(segments) for _ in segment]
+    assert segment_max(values, offsets).tolist() == [max(segment, default=-INF) for segment in segments]
+    assert segment_sum(values, offsets).tolist() == pytest.approx([math.fsum(s) for s in segments], abs=1e-10)
+    logs = [math.log(sum(map(math.exp, segment))) if segment else -INF for segment in segments]
+    assert segment_logsumexp(values, offsets).tolist() == pytest.approx(logs, abs=1e-10)
+
+
+@settings(deadline=None, max_examples=15)
+@given(SEGMENTS)
+def test_gradients(segments: list[list[float]]) -> None:
+    values, offsets = joined([[value / 10 for value in segment] for segment in segments])
+    if len(values):
+        filled = torch.tensor([bool(segment) for segment in segments])
+        values.requires_grad_()
+        assert torch.autograd.gradcheck(lambda v: segment_sum(v, offsets), [values])
+        assert torch.autograd.gradcheck(lambda v: segment_logsumexp(v, offsets)[filled], [values])
+
+
+def test_segments_by_example() -> None:
+    offsets = torch.tensor([0, 0, 2, 3, 3])
+    assert segment_ids(offsets).tolist() == [1, 1, 2]
+    assert segment_sum(torch.tensor([1.0, 2.0, 5.0]), offsets).tolist() == [0, 3, 5, 0]
+    assert segment_max(torch.tensor([1.0, 2.0, -5.0]), offsets).tolist() == [-INF, 2, -5, -INF]
+
+
+def test_huge_and_infinite_values() -> None:
+    values, offsets = joined([[1e4, 1e4], [-1e4, -1e4], [-INF, 3.0], [-INF, -INF], []])
+    values.requires_grad_()
+    logs = segment_logsumexp(values, offsets)
+    assert logs.tolist() == pytest.approx([1e4 + math.log(2), -1e4 + math.log(2), 3.0, -INF, -INF])
+    torch.logaddexp(logs, torch.zeros_like(logs)).sum().backward()
+    assert values.grad is not None
+    sigmoid = 1 / (1 + math.exp(-3))
+    np.testing.assert_allclose(values.grad.numpy(), [0.5, 0.5, 0, 0, 0, sigmoid, 0, 0], atol=1e-12)
+
+
+def test_no_segments_at_all() -> None:
+    nothing, offsets = joined([])
+    assert segment_logsumexp(nothing, offsets).shape == (0,)
+    assert segment_ids(offsets).shape == (0,)
