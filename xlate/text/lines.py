@@ -84,7 +84,8 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    # Cut short, so that the longest names still leave room for the random part.
+    handle, aside = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as raw:
             if path.suffix == ".gz":
@@ -123,13 +124,16 @@ def _open_binary(path: Path) -> Iterator[BinaryIO]:
             with gzip.GzipFile(fileobj=raw, mode="rb") as packed:
                 yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, packed), 1 << 20))
         else:
-            if path.suffix == ".gz" and raw.read(1):
-                raise InputError(
-                    "not a gzip file",
-                    file=path,
-                    seen=repr(magic),
-                    expected="gzip data under a name ending in .gz",
-                    remedy="rename or compress the file",
-                )
-            raw.seek(0)
+            if path.suffix == ".gz":
+                raise _no_gzip(path, magic)
             yield raw
+
+
+def _no_gzip(path: Path, magic: bytes) -> InputError:
+    return InputError(
+        "not a gzip file",
+        file=path,
+        seen=repr(magic) if magic else "an empty file",
+        expected="gzip data under a name ending in .gz",
+        remedy="rename or compress the file, or copy it again",
+    )

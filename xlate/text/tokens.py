@@ -9,15 +9,17 @@ from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 
 from xlate.progress import track
 
-# What is no word: blanks of all kinds, controls and zero-width marks. U+200C and U+200D shape letters, and stay.
+# What is no word: blanks of all kinds, controls and zero-width marks.
 BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u00a0\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+")
+# They shape the letters beside them, in Persian or Malayalam: part of a word, but no word by themselves.
+JOINERS = "\u200c\u200d"
 
 
 class Preprocessor:
     """Turns lines of one language into tokens and tokens into lines.
 
     A token is never empty and holds no blank of any kind. NBSP, zero-width spaces, bare CR and U+2028 separate tokens
-    like a blank does; they never end a line.
+    like a blank does; they never end a line. Joiners (U+200C, U+200D) stay inside their words.
 
     Example:
         >>> english = Preprocessor("en")
@@ -38,26 +40,32 @@ class Preprocessor:
         self.language = language
         self._tokenize = tokenize
         self._tokenizer = MosesTokenizer(lang=language)
+        letters = self._tokenizer.IsAlnum + JOINERS
+        self._tokenizer.PAD_NOT_ISALNUM = re.compile(rf"([^{letters}\s\.'\`\,\-])"), r" \1 "
         self._detokenizer = MosesDetokenizer(lang=language)
         self._normalizer = MosesPunctNormalizer(lang=language) if normalize else None
 
     def tokens(self, line: str) -> list[str]:
         """The tokens of a line; none for a line of blanks."""
         if not self._tokenize:
-            return BLANKS.sub(" ", line).split()
+            return _pieces(line)
         text = BLANKS.sub(" ", line).strip()
         if self._normalizer is not None:
             text = self._normalizer.normalize(text)
         if not text:
             return []
         tokens: list[str] = self._tokenizer.tokenize(text, escape=False)
-        return [piece for token in tokens for piece in BLANKS.sub(" ", token).split()]
+        return [piece for token in tokens for piece in _pieces(token)]
 
     def text(self, tokens: Sequence[str]) -> str:
         """The line that tokens stand for; just joined with blanks when this preprocessor does not tokenise."""
         if not self._tokenize or not tokens:
             return " ".join(tokens)
         return str(self._detokenizer.detokenize(list(tokens), unescape=False))
+
+
+def _pieces(text: str) -> list[str]:
+    return [piece for piece in BLANKS.sub(" ", text).split() if piece.strip(JOINERS)]
 
 
 def split_tokens(line: str) -> list[str]:

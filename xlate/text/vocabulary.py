@@ -78,4 +78,8 @@ class Vocabulary:
             raise InputError(
                 "not a vocabulary file", file=path, line=1, seen=lines[:3], expected=f"{UNKNOWN}, {BEGIN}, {END}"
             )
+        numbers: dict[str, int] = {}
+        for number, word in enumerate(lines, start=1):
+            if numbers.setdefault(word, number) != number:
+                raise InputError("a word stands twice in a vocabulary", file=path, line=number, seen=word)
         return cls(lines[3:])

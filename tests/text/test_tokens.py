@@ -1,0 +1,108 @@
+"""Tokens hold no blank of any kind; plain text survives tokenising and detokenising."""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from xlate.text.lines import read_lines
+from xlate.text.tokens import Preprocessor, preprocess_lines, split_tokens
+
+BLANK = [" ", "  ", "\t", "\r", "\xa0", "\u2009", "\u200b", "\u2028", "\u2029", "\u202f", "\u3000", "\ufeff", "\x85"]
+PIECES = ["|||", "|", "don't", "l'eau", "U.S.", "...", "@-@", "&amp;", "&nbsp;", "1,000.5", "«", "„", "ab", "München"]
+PARTS = st.one_of(st.sampled_from([*BLANK, *PIECES, "\u200c", "\u200d"]), st.characters(codec="utf-8"))
+LINES = st.lists(PARTS, max_size=20).map("".join)
+
+
+@functools.cache
+def preprocessor(language: str, tokenize: bool = True, normalize: bool = True) -> Preprocessor:
+    return Preprocessor(language, tokenize=tokenize, normalize=normalize)
+
+
+def is_blank(letter: str) -> bool:
+    """Whether nothing is seen of a character: separators, controls, and the zero-width spaces among the formats."""
+    return unicodedata.category(letter) in ("Zs", "Zl", "Zp", "Cc") or letter in "\u200b\u2060\ufeff"
+
+
+@settings(deadline=None)
+@given(LINES, st.sampled_from(["en", "de", "fr", "ar", "xx"]), st.booleans(), st.booleans())
+def test_no_token_is_empty_or_holds_a_blank(line: str, language: str, tokenize: bool, normalize: bool) -> None:
+    tokens = preprocessor(language, tokenize, normalize).tokens(line)
+    assert all(token.strip("\u200c\u200d") for token in tokens)
+    assert not [token for token in tokens if any(map(is_blank, token))]
+
+
+@settings(deadline=None)
+@given(LINES)
+def test_without_tokenising_nothing_else_is_lost(line: str) -> None:
+    tokens = preprocessor("en", tokenize=False).tokens(line)
+    pieces = "".join(" " if is_blank(letter) else letter for letter in line).split(" ")
+    assert tokens == [piece for piece in pieces if piece.strip("\u200c\u200d")]
+    assert preprocessor("en", tokenize=False).text(tokens).split(" ") == (tokens or [""])
+
+
+@settings(deadline=None)
+@given(LINES)
+def test_tokens_do_not_change_when_split_again(line: str) -> None:
+    tokens = preprocessor("de").tokens(line)
+    assert split_tokens(" ".join(tokens)) == tokens
+
+
+def test_blanks_of_all_kinds_separate() -> None:
+    for blank in BLANK:
+        assert preprocessor("en").tokens(f"one{blank}two") == ["one", "two"], repr(blank)
+
+
+def test_joiners_stay_in_their_words_and_are_no_words() -> None:
+    assert preprocessor("fa").tokens("می\u200cخواهم، نه") == ["می\u200cخواهم", "،", "نه"]
+    assert preprocessor("ml").tokens("അവന്\u200d \u200d .") == ["അവന്\u200d", "."]
+    assert preprocessor("ml", tokenize=False).tokens("a\u200d \u200c b") == ["a\u200d", "b"]
+
+
+def test_rules_of_a_language() -> None:
+    assert preprocessor("en").tokens("Don't stop, he said.") == ["Don", "'t", "stop", ",", "he", "said", "."]
+    assert preprocessor("fr").tokens("l'eau d'Évian") == ["l'", "eau", "d'", "Évian"]
+    assert preprocessor("de").tokens("Am 3. Mai z.B.") == ["Am", "3.", "Mai", "z.B."]
+    assert preprocessor("en").tokens("a & b < c | d [e]") == ["a", "&", "b", "<", "c", "|", "d", "[", "e", "]"]
+
+
+def test_normalising_is_a_choice() -> None:
+    assert preprocessor("en", normalize=False).tokens("“so”") == ["“", "so", "”"]
+    assert preprocessor("en").tokens("“so”") == ['"', "so", '"']
+
+
+@pytest.mark.parametrize("line", ["", " ", "\xa0\u200b\r\t"])
+def test_an_empty_line_has_no_tokens(line: str) -> None:
+    for tokenize in (True, False):
+        assert preprocessor("en", tokenize).tokens(line) == []
+        assert preprocessor("en", tokenize).text([]) == ""
+
+
+def test_a_line_of_ten_thousand_words() -> None:
+    words = [f"word{number}" for number in range(10_000)]
+    assert preprocessor("en").tokens(" ".join(words)) == words
+    assert preprocessor("en").text(words) == " ".join(words)
+
+
+def test_split_tokens_at_blanks_only() -> None:
+    assert split_tokens(" a\xa0b  c\td ") == ["a\xa0b", "c\td"]
+    assert split_tokens("") == []
+
+
+def test_every_line_is_preprocessed() -> None:
+    assert preprocess_lines(["A b.", "", "c"], preprocessor("en")) == [["A", "b", "."], [], ["c"]]
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("language", ["de", "en"])
+def test_round_trip_of_real_text(shared_data: Path, language: str) -> None:
+    side = Preprocessor(language, normalize=False)
+    lines = [line.strip() for line in read_lines(shared_data / "multi30k" / f"val.{language}.gz")]
+    same = sum(side.text(side.tokens(line)) == line for line in lines)
+    assert len(lines) == 1014
+    assert same / len(lines) >= 0.99

@@ -1,0 +1,70 @@
+"""Sentence beginnings take their usual casing, and get their capital back."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from xlate.errors import InputError
+from xlate.text.truecase import Truecaser
+
+CORPUS = [line.split() for line in ("Yesterday Anna saw the NASA men .", "The man saw Anna .", "We saw the THE the")]
+TOKENS = st.lists(
+    st.one_of(st.sampled_from([".", '"', "?", "The", "the", "Anna", "NASA", "iPod", "Über", "5"]), st.text("aBß.")),
+    max_size=12,
+).map(lambda tokens: [token for token in tokens if token])
+
+
+def test_casing_away_from_sentence_beginnings() -> None:
+    caser = Truecaser.train(CORPUS)
+    assert caser.apply(["The", "man", "and", "The", "girl", "."]) == ["the", "man", "and", "The", "girl", "."]
+    assert caser.apply(["Anna", "sees", "NASA", ".", "The", "end"]) == ["Anna", "sees", "NASA", ".", "the", "end"]
+    assert caser.apply(["Yesterday", "it", "rained"])[0] == "yesterday", "seen at a beginning only"
+    assert caser.apply(['"', "(", "The", "end"]) == ['"', "(", "the", "end"], "quotes are passed over"
+    assert caser.apply(["NASA", "flies"]) == ["NASA", "flies"], "more than one capital is kept"
+    assert caser.apply([]) == []
+
+
+def test_ties_go_to_the_first_form_by_code_point() -> None:
+    assert Truecaser.train([["x", "ab", "Ab"]]).apply(["Ab"]) == ["Ab"]
+
+
+def test_restore() -> None:
+    caser = Truecaser.train(CORPUS)
+    assert caser.restore(['"', "the", "man", ".", "does", "he", "?"]) == ['"', "The", "man", ".", "Does", "he", "?"]
+    for line in ("The man saw Anna .", "Anna ! What now ?"):
+        assert caser.restore(caser.apply(line.split())) == line.split()
+
+
+@settings(deadline=None)
+@given(TOKENS)
+def test_only_capitals_of_beginnings_change(tokens: list[str]) -> None:
+    caser = Truecaser.train(CORPUS)
+    applied = caser.apply(tokens)
+    assert [t.lower() for t in applied] == [t.lower() for t in tokens]
+    begins = [p for p in range(len(tokens)) if p == 0 or tokens[p - 1] in '.?"']
+    assert all(a == t for p, (a, t) in enumerate(zip(applied, tokens, strict=True)) if p not in begins)
+    assert caser.apply(applied) == applied
+    assert caser.restore(caser.restore(tokens)) == caser.restore(tokens)
+
+
+@settings(deadline=None)
+@given(st.lists(TOKENS, max_size=5), TOKENS)
+def test_saved_is_loaded(corpus: list[list[str]], tokens: list[str]) -> None:
+    caser = Truecaser.train(corpus)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "casing.txt"
+        caser.save(path)
+        assert Truecaser.load(path).apply(tokens) == caser.apply(tokens)
+
+
+@pytest.mark.parametrize("line", ["", "two words"])
+def test_a_file_of_something_else_is_refused(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "casing.txt"
+    path.write_text(f"Anna\n{line}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"casing\.txt:2: not a casing file"):
+        Truecaser.load(path)

@@ -1,0 +1,84 @@
+"""Word numbers: order, special words, files."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from xlate.errors import InputError
+from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, Vocabulary
+
+SPECIAL = ["<unk>", "<s>", "</s>"]
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=1, max_size=6).filter(
+    lambda word: word not in SPECIAL
+)
+
+
+def test_special_words_come_first() -> None:
+    vocabulary = Vocabulary(["b", "</s>", "a", "<unk>"])
+    assert vocabulary.words == [*SPECIAL, "b", "a"]
+    assert [vocabulary.id(word) for word in SPECIAL] == [UNKNOWN_ID, BEGIN_ID, END_ID] == [0, 1, 2]
+    assert len(vocabulary) == 5
+
+
+def test_most_frequent_first_then_by_name() -> None:
+    sentences = [["c", "b", "a"], ["b", "c"], ["c", "d", "<s>"]]
+    assert Vocabulary.build(sentences).words[3:] == ["c", "b", "a", "d"]
+    assert Vocabulary.build(sentences, min_count=2).words[3:] == ["c", "b"]
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(WORDS, max_size=6), max_size=6), st.integers(1, 3))
+def test_build_equals_counting(sentences: list[list[str]], min_count: int) -> None:
+    counts = Counter(word for sentence in sentences for word in sentence)
+    words = Vocabulary.build(sentences, min_count).words[3:]
+    assert set(words) == {word for word, count in counts.items() if count >= min_count}
+    assert words == sorted(words, key=lambda word: (-counts[word], word))
+
+
+@settings(deadline=None)
+@given(st.lists(WORDS, unique=True, max_size=10), st.lists(WORDS, max_size=5))
+def test_numbers_and_words_are_inverse(words: list[str], others: list[str]) -> None:
+    vocabulary = Vocabulary(words)
+    assert [vocabulary.word(vocabulary.id(word)) for word in words] == words
+    ids = vocabulary.ids([*words, *others])
+    assert ids.dtype == np.int32
+    assert ids.tolist() == [vocabulary.words.index(w) if w in words else UNKNOWN_ID for w in [*words, *others]]
+    assert all((word in vocabulary) == (word in words) for word in others)
+
+
+@settings(deadline=None)
+@given(st.lists(WORDS, unique=True, max_size=10), st.sampled_from(["words.txt", "words.gz"]))
+def test_saved_is_loaded(words: list[str], name: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Vocabulary(words).save(Path(folder) / name)
+        assert Vocabulary.load(Path(folder) / name).words == [*SPECIAL, *words]
+
+
+def test_a_word_given_twice_is_refused() -> None:
+    with pytest.raises(InputError, match="a word stands twice") as caught:
+        Vocabulary(["a", "b", "a"])
+    assert caught.value.seen == "a"
+
+
+@pytest.mark.parametrize(("twice", "line"), [("a", 6), ("<s>", 6)])
+def test_a_file_with_a_word_twice_is_refused(tmp_path: Path, twice: str, line: int) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("\n".join([*SPECIAL, "a", "b", twice, "c"]) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="a word stands twice") as caught:
+        Vocabulary.load(path)
+    assert (caught.value.file, caught.value.line, caught.value.seen) == (str(path), line, twice)
+
+
+@pytest.mark.parametrize("lines", [[], ["<unk>", "<s>"], ["<s>", "<unk>", "</s>", "a"], ["a", "b", "c"]])
+def test_another_file_is_refused(tmp_path: Path, lines: list[str]) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    with pytest.raises(InputError, match=r"words\.txt:1: not a vocabulary file"):
+        Vocabulary.load(path)
