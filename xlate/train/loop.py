@@ -111,7 +111,8 @@ class Training:
         settings, state = phase.settings, held.state
         weights = held.weights[settings.weights]
         measured = validate(phase.heldout, weights, use_sparse=settings.use_sparse, sink=settings.sink)
-        better = bool(state.best_error is None or measured.error < state.best_error)
+        # Without held-out instances P is nan: every epoch then counts as better, so that none is undone.
+        better = state.best_error is None or not measured.error >= state.best_error
         entry = {
             "phase": settings.name,
             "epoch": state.epoch,
@@ -172,6 +173,13 @@ def _update(part: NDArray[np.int64], phase: Phase, weights: Weights, scale: floa
     arrays, settings = phase.store.arrays, phase.settings
     if not arrays.is_plain or arrays.part_values_N is not None or arrays.base_C is not None:
         raise ValueError("the online update needs plain binary candidates without fixed scores")
+    # The kernel does not check its indices.
+    sizes = (len(weights.dense_D), len(settings.trained), len(weights.sparse_F))
+    if sizes[:2] != (len(phase.store.dense_names),) * 2 or sizes[2] < phase.store.sparse_size:
+        raise ValueError(
+            f"float weights, trained columns, sparse weights: {sizes}, expected "
+            f"{len(phase.store.dense_names)} of the first two and {phase.store.sparse_size} of the last"
+        )
     eta_D = np.where(settings.trained, settings.eta * scale, 0.0)
     return float(
         local_softmax_online(

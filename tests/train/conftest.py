@@ -1,0 +1,25 @@
+"""Stores shared by the tests of training, and a folder for each test's checkpoints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.train.small_training import write_stores
+
+
+@pytest.fixture(scope="package")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the two stores of a small training."""
+    folder = tmp_path_factory.mktemp("stores")
+    write_stores(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(stores: Path, tmp_path: Path) -> Path:
+    """A folder of its own for checkpoints, with the stores linked into it."""
+    for name in ("train", "heldout"):
+        (tmp_path / name).symlink_to(stores / name)
+    return tmp_path

@@ -1,0 +1,137 @@
+"""A small training on random stores, in this process or in one that can be killed."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.store import CandidateStore, StoreWriter
+from xlate.scoring.weights import Weights
+from xlate.train.checkpoint import Checkpoint
+from xlate.train.loop import Phase, Training
+from xlate.train.reporter import NullReporter
+from xlate.train.signals import StopFlag
+from xlate.train.state import PhaseSettings
+
+NAMES, SPARSE, CANDIDATES = ("a", "b", "c"), 50, 4
+IDENTITY = "random instances, seed 7"
+
+
+def write_store(directory: Path, instances: int, seed: int) -> CandidateStore:
+    """Random instances of one positive and three negatives; hidden weights make the positive likelier."""
+    random = np.random.default_rng(seed)
+    count = instances * CANDIDATES
+    dense_CD = random.normal(size=(count, len(NAMES))).astype(np.float32)
+    ids_C2 = random.integers(0, SPARSE, (count, 2)).astype(np.int32)
+    is_first_C = np.arange(count) % CANDIDATES == 0
+    dense_CD[is_first_C, 0] += 0.7
+    ids_C2[is_first_C & (random.random(count) < 0.3), 0] = 3
+    batch = RaggedBatch(
+        candidate_offsets_I1=np.arange(instances + 1, dtype=np.int64) * CANDIDATES,
+        dense_CD=dense_CD,
+        gain_CG=np.where(is_first_C, 1, -1).astype(np.float32)[:, None],
+        part_id_offsets_P1=np.arange(count + 1, dtype=np.int64) * 2,
+        part_ids_N=ids_C2.ravel(),
+    )
+    with StoreWriter(directory, NAMES, SPARSE) as writer:
+        writer.append(batch)
+    return CandidateStore.open(directory)
+
+
+def write_stores(folder: Path, instances: int = 230, heldout: int = 60) -> None:
+    """The two stores of a small training."""
+    write_store(folder / "train", instances, 7)
+    write_store(folder / "heldout", heldout, 8)
+
+
+def settings(**changes: Any) -> PhaseSettings:
+    """A phase that trains everything, with some settings changed."""
+    given: dict[str, Any] = {
+        "name": "all",
+        "weights": "linked",
+        "trained": (True, True, True),
+        "train_sparse": True,
+        "use_sparse": True,
+        "epochs": 4,
+        "eta": 0.02,
+        "eta_sparse": 0.05,
+    }
+    return PhaseSettings(**{**given, **changes})
+
+
+TWO_PHASES = (
+    settings(name="floats", train_sparse=False, use_sparse=False, subset=0.5, epochs=3),
+    settings(name="binary", trained=(False, True, False), decay=0.3, patience=2, epochs=6, block=16),
+)
+
+
+def training(
+    folder: Path,
+    phases: tuple[PhaseSettings, ...] = TWO_PHASES,
+    *,
+    reporter: Any = None,
+    chunk: int = 25,
+    checkpoint_seconds: float = 20.0,
+    checkpoint: str = "latest.safetensors",
+) -> Training:
+    """A training on the stores of `write_stores`, with its checkpoint beside them."""
+    store, heldout = CandidateStore.open(folder / "train"), CandidateStore.open(folder / "heldout")
+    return Training(
+        phases=[Phase(phase, store, heldout) for phase in phases],
+        checkpoint=folder / checkpoint,
+        identity=IDENTITY,
+        reporter=reporter or NullReporter(),
+        checkpoint_seconds=checkpoint_seconds,
+        chunk=chunk,
+    )
+
+
+def initial() -> dict[str, Weights]:
+    """Zero weights of two sets, the second never trained."""
+    return {"linked": Weights.zeros(NAMES, SPARSE), "neutral": Weights.zeros(NAMES, 0)}
+
+
+def digest(held: Checkpoint) -> str:
+    """SHA-256 of all weights and the state."""
+    sha = hashlib.sha256(held.state.to_json().encode())
+    for name, weights in sorted(held.weights.items()):
+        sha.update(name.encode() + weights.dense_D.tobytes() + weights.sparse_F.tobytes())
+    return sha.hexdigest()
+
+
+class OnChunk(NullReporter):
+    """Calls a function with the number of every chunk, counted from 1."""
+
+    def __init__(self, call: Callable[[int], object]) -> None:
+        self.call = call
+        self.chunks = 0
+
+    def scalar(self, tag: str, value: float, step: int) -> None:
+        """One of the figures of a chunk is its loss."""
+        if tag.startswith("train/loss"):
+            self.chunks += 1
+            self.call(self.chunks)
+
+
+def main(folder: Path, seconds_a_chunk: float) -> None:
+    """Trains slowly, says each chunk on standard output, stops on a signal: the process that tests kill."""
+
+    def say(chunk: int) -> None:
+        print(chunk, flush=True)
+        time.sleep(seconds_a_chunk)
+
+    with StopFlag() as stop:
+        run = training(folder, reporter=OnChunk(say), checkpoint_seconds=0.0)
+        held = run.run(initial(), stop)
+    print("finished" if run.finished(held) else "stopped", digest(held), flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), float(sys.argv[2]))

@@ -1,0 +1,196 @@
+"""The training loop: what it computes, and that an interruption anywhere changes no bit of it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.train.small_training import (
+    IDENTITY,
+    TWO_PHASES,
+    initial,
+    settings,
+    training,
+    write_store,
+    write_stores,
+)
+from xlate.candidates.sampler import epoch_order, spread
+from xlate.candidates.store import CandidateStore
+from xlate.errors import InputError
+from xlate.kernels.online import local_softmax_online
+from xlate.scoring.weights import Weights
+from xlate.train.checkpoint import load_checkpoint
+from xlate.train.loop import Phase, Training
+from xlate.train.reporter import NullReporter
+from xlate.train.signals import StopFlag
+from xlate.train.state import PhaseSettings
+from xlate.train.validation import validate
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def naive_training(stores: Path, phases: tuple[PhaseSettings, ...]) -> Weights:
+    """The same training as one plain loop: whole epochs, no chunks, no state."""
+    store, heldout = CandidateStore.open(stores / "train"), CandidateStore.open(stores / "heldout")
+    weights, arrays = initial()["linked"], store.arrays
+    for phase in phases:
+        best, stale, kept = math.inf, 0, weights
+        for epoch in range(phase.epochs):
+            chosen = spread(len(store), phase.subset)
+            order = chosen[epoch_order(len(chosen), phase.seed, epoch, name=phase.name, block=phase.block)]
+            scale = 1 / (1 + phase.decay * epoch)
+            local_softmax_online(
+                order, arrays.candidate_offsets_I1, arrays.dense_CD, arrays.gain_CG, arrays.part_id_offsets_P1,
+                arrays.part_ids_N, weights.dense_D, weights.sparse_F, np.array(phase.trained) * phase.eta * scale,
+                phase.eta_sparse * scale if phase.train_sparse else 0.0, phase.use_sparse, phase.sink, phase.project,
+            )  # fmt: skip
+            error = validate(heldout, weights, use_sparse=phase.use_sparse, sink=phase.sink).error
+            if error < best:
+                best, stale, kept = error, 0, weights.copy()
+            else:
+                stale += 1
+            if phase.patience and stale == phase.patience:
+                break
+        if phase.patience:
+            weights = kept
+    return weights
+
+
+def test_a_training_equals_one_plain_loop(folder: Path) -> None:
+    held = training(folder).run(initial(), StopFlag())
+    expected = naive_training(folder, TWO_PHASES)
+    assert held.weights["linked"].dense_D.tobytes() == expected.dense_D.tobytes()
+    assert held.weights["linked"].sparse_F.tobytes() == expected.sparse_F.tobytes()
+    assert held.weights["neutral"].dense_D.tolist() == [0, 0, 0]
+
+
+def test_training_learns(folder: Path) -> None:
+    held = training(folder).run(initial(), StopFlag())
+    first, last = held.state.history[0], held.state.history[-1]
+    assert last["loss"] < first["loss"] < math.log(4 + math.exp(-4))
+    heldout = CandidateStore.open(folder / "heldout")
+    assert validate(heldout, held.weights["linked"], use_sparse=True, sink=-4.0).error < 0.6
+    assert validate(heldout, initial()["linked"], use_sparse=True, sink=-4.0).error == 1.0
+
+
+def test_the_initial_weights_are_left_alone(folder: Path) -> None:
+    weights = initial()
+    training(folder).run(weights, StopFlag())
+    assert not weights["linked"].dense_D.any()
+
+
+def test_the_size_of_chunks_does_not_matter_to_the_weights(folder: Path) -> None:
+    one = training(folder, checkpoint="one", chunk=7).run(initial(), StopFlag())
+    other = training(folder, checkpoint="other", chunk=100_000).run(initial(), StopFlag())
+    assert one.weights["linked"].sparse_F.tobytes() == other.weights["linked"].sparse_F.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_weights_that_are_no_longer_finite_end_the_training_but_not_the_checkpoint(folder: Path) -> None:
+    good = settings(name="good", epochs=1)
+    bad = settings(name="bad", eta=1e308, eta_sparse=1e308)
+    with pytest.raises(InputError, match=r"weights are no longer finite(?s:.*)phase bad with eta 1e\+308") as caught:
+        training(folder, (good, bad), checkpoint_seconds=0.0).run(initial(), StopFlag())
+    assert "lower loss.eta" in str(caught.value.remedy)
+    held = load_checkpoint(folder / "latest.safetensors", IDENTITY)
+    assert held is not None
+    assert held.weights["linked"].finite
+    assert held.state.seen >= 225
+
+
+class Recorder(NullReporter):
+    """Keeps every number by tag."""
+
+    def __init__(self) -> None:
+        self.scalars: dict[str, list[tuple[int, float]]] = {}
+        self.histograms: list[str] = []
+
+    def scalar(self, tag: str, value: float, step: int) -> None:
+        self.scalars.setdefault(tag, []).append((step, value))
+
+    def histogram(self, tag: str, values: np.ndarray, step: int) -> None:
+        self.histograms.append(tag)
+
+
+def test_early_stop_goes_back_to_the_best_weights(folder: Path) -> None:
+    """Steps so large that P goes up and down."""
+    wild = settings(epochs=40, eta=2.0, eta_sparse=3.0, patience=3)
+    held = training(folder, (wild,)).run(initial(), StopFlag())
+    errors = [entry["P"] for entry in held.state.history]
+    best = errors.index(min(errors))
+    assert len(errors) == best + 1 + 3 < 40
+    assert errors[-1] > errors[best]
+    heldout = CandidateStore.open(folder / "heldout")
+    assert validate(heldout, held.weights["linked"], use_sparse=True, sink=-4.0).error == min(errors)
+    short = settings(epochs=best + 1, eta=2.0, eta_sparse=3.0)
+    until_best = training(folder, (short,), checkpoint="short").run(initial(), StopFlag())
+    assert until_best.weights["linked"].sparse_F.tobytes() == held.weights["linked"].sparse_F.tobytes()
+    assert held.best == {}
+
+
+def test_without_heldout_instances_patience_undoes_nothing(tmp_path: Path) -> None:
+    write_stores(tmp_path, heldout=0)
+    patient, plain = settings(epochs=4, patience=1), settings(epochs=4)
+    held = training(tmp_path, (patient,), checkpoint="patient").run(initial(), StopFlag())
+    expected = training(tmp_path, (plain,), checkpoint="plain").run(initial(), StopFlag())
+    assert len(held.state.history) == 4
+    assert math.isnan(held.state.history[-1]["P"])
+    assert held.weights["linked"].sparse_F.tobytes() == expected.weights["linked"].sparse_F.tobytes()
+
+
+def test_history_and_reports_say_what_was_measured(folder: Path) -> None:
+    recorder = Recorder()
+    phase = settings(epochs=3, decay=0.5)
+    held = training(folder, (phase,), reporter=recorder, chunk=100).run(initial(), StopFlag())
+    history = held.state.history
+    assert [(e["phase"], e["epoch"], e["seen"]) for e in history] == [("all", 0, 230), ("all", 1, 460), ("all", 2, 690)]
+    assert history[-1]["active"] == held.weights["linked"].active
+    measured = validate(
+        CandidateStore.open(folder / "heldout"), held.weights["linked"], use_sparse=True, sink=phase.sink
+    )
+    assert (history[-1]["P"], history[-1]["valid_loss"]) == (measured.error, measured.loss)
+    losses = recorder.scalars["train/loss/all"]
+    assert [step for step, _ in losses] == [100, 200, 230, 330, 430, 460, 560, 660, 690]
+    first = sum(size * loss for size, (_, loss) in zip((100, 100, 30), losses[:3], strict=True)) / 230
+    assert history[0]["loss"] == pytest.approx(first, rel=1e-12)
+    assert recorder.scalars["valid/P/all"] == [(entry["seen"], entry["P"]) for entry in history]
+    steps = [value for _, value in recorder.scalars["train/eta/all"]]
+    assert steps[::3] == pytest.approx([0.05, 0.05 / 1.5, 0.05 / 2])
+    assert recorder.histograms == ["weights/linked/floats", "weights/linked/BB"] * 3
+
+
+def test_a_subset_is_all_that_is_seen(folder: Path) -> None:
+    held = training(folder, (settings(epochs=2, subset=0.1),)).run(initial(), StopFlag())
+    assert held.state.seen == 46
+    touched = np.flatnonzero(held.weights["linked"].sparse_F)
+    store = CandidateStore.open(folder / "train")
+    assert set(touched) == set(store.batch(spread(230, 0.1)).part_ids_N.tolist())
+
+
+def test_what_is_not_trained_keeps_its_weights(folder: Path) -> None:
+    start = initial()
+    start["linked"].dense_D[:] = [-1.5, -2.5, -3.5]
+    phase = settings(trained=(False, True, False), train_sparse=False, use_sparse=False)
+    held = training(folder, (phase,)).run(start, StopFlag())
+    dense_D = held.weights["linked"].dense_D
+    assert (dense_D[0], dense_D[2]) == (-1.5, -3.5)
+    assert dense_D[1] != -2.5
+    assert not held.weights["linked"].sparse_F.any()
+
+
+@pytest.mark.parametrize("change", [{"trained": (True, True)}, {"weights": "neutral"}])
+def test_weights_too_small_for_the_store_are_refused(folder: Path, change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="expected 3 of the first two and 50 of the last"):
+        training(folder, (settings(**change),)).run(initial(), StopFlag())
+
+
+def test_a_store_without_instances_trains_nothing(tmp_path: Path) -> None:
+    empty = write_store(tmp_path / "empty", 0, 1)
+    run = Training([Phase(settings(epochs=2), empty, empty)], tmp_path / "c", IDENTITY)
+    held = run.run(initial(), StopFlag())
+    assert run.finished(held)
+    assert not held.weights["linked"].dense_D.any()
