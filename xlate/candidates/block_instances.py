@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +31,9 @@ class BlockInstances:
     `alternatives` most frequent blocks with the same source phrase as one of them, with the orientation of that one,
     are negatives unless they are positives. A *neutral* instance is a match without predecessor, with the
     alternatives of its source phrase and no orientation cost.
+
+    `target` is the target side of the matched text in the language model's word numbers, which need not be those of
+    the blocks: it gives the history before each instance.
     """
 
     blocks: BlockArrays
@@ -42,24 +44,38 @@ class BlockInstances:
     target: EncodedText
     heldout_every: int
     alternatives: int = 9
+    listed_only: bool = False
+    by_span: bool = False
 
-    def write(self, directory: Path, metadata: dict[str, Any] | None = None) -> dict[str, int]:
-        """Writes the four stores under a directory; returns their numbers of instances.
+    def write(self, directory: Path, names: Sequence[str] = STORES) -> dict[str, int]:
+        """Writes stores under a directory; returns their numbers of instances.
 
-        Every `heldout_every`-th sentence goes into the stores of that name, to measure P on (0: none).
+        Every `heldout_every`-th sentence goes into the stores held out, to measure P on (0: none).
+
+        Args:
+            directory: where each store gets a folder.
+            names: of the linked store, the linked store held out, the neutral store and the neutral store held out;
+                two names stand for linked and neutral when nothing is held out.
         """
+        if self.listed_only:
+            listed_M = self._rank_B[self.matches.block_M] < self.alternatives
+            return replace(self, events=self.events.select(listed_M), listed_only=False).write(directory, names)
+        if self.by_span:
+            return replace(self, events=self.events.by_span(self.matches), by_span=False).write(directory, names)
         sentence_M = sentences_of(self.matches)
         heldout_M = heldout(sentence_M, self.heldout_every)
         linked = np.arange(len(self.events.group_G), dtype=np.int64)
         linked_out = heldout_M[self.events.group_G]
         neutral = self.events.neutral_X.astype(np.int64)
         neutral_out = heldout_M[neutral]
-        chosen = (linked[~linked_out], linked[linked_out], neutral[~neutral_out], neutral[neutral_out])
+        chosen = [linked[~linked_out], linked[linked_out], neutral[~neutral_out], neutral[neutral_out]]
+        if len(names) == 2:
+            chosen = [linked, neutral]
         sizes: dict[str, int] = {}
-        for name, rows in zip(STORES, chosen, strict=True):
+        for name, rows in zip(names, chosen, strict=True):
             is_linked = name.startswith("linked")
             fill = self._linked if is_linked else self._neutral
-            with StoreWriter(directory / name, FLOATS, self.features if is_linked else 0, metadata=metadata) as writer:
+            with StoreWriter(directory / name, FLOATS, self.features if is_linked else 0) as writer:
                 for batch in self._batches(rows, sentence_M, fill, name):
                     writer.append(batch)
             sizes[name] = len(rows)
@@ -108,6 +124,14 @@ class BlockInstances:
             self.target.offsets_S1,
         )
         return filled
+
+    @property
+    def _rank_B(self) -> NDArray[np.int64]:
+        """The place of each block among those of its source phrase, most frequent first, from 0."""
+        options_P1, option_O = self.blocks.options_P1, self.blocks.option_O
+        rank_B = np.empty(len(option_O), dtype=np.int64)
+        rank_B[option_O] = np.arange(len(option_O)) - np.repeat(options_P1[:-1], np.diff(options_P1))
+        return rank_B
 
     @property
     def _lm_words(self) -> NDArray[np.int32]:

@@ -78,13 +78,16 @@ class ModelConfig:
     binary: list[str] = MISSING
     threshold: int = MISSING
     alternatives: int = MISSING
+    listed_only: bool = MISSING
+    by_span: bool = MISSING
     orientation_smoothing: float = MISSING
 
 
 @dataclass
 class FloatPhaseConfig:
-    """Training of the float weights."""
+    """Training of the float weights, on `data` = train or dev."""
 
+    data: str = MISSING
     subset: float = MISSING
     epochs: int = MISSING
 

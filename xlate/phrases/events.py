@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.kernels.matching import orientation_bigrams
-from xlate.phrases.matching import Matches
+from xlate.phrases.matching import SOURCE_END, SOURCE_START, Matches
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,8 @@ class Events:
     """E orientation bigrams (b', o, b) as match numbers, in the order (predecessor, successor); TZ07 Eq. 2.
 
     `orientation_E` is LEFT or RIGHT. G distinct predecessors: the bigrams of `group_G[g]` are
-    `group_offsets_G1[g]` to `group_offsets_G1[g + 1]`; a datapoint of training is one such group. `neutral_X` are the
+    `group_offsets_G1[g]` to `group_offsets_G1[g + 1]`; a datapoint of training is one such group (after `by_span`, a
+    group is one predecessor with one source span). `neutral_X` are the
     matches that have no predecessor.
     """
 
@@ -30,6 +31,37 @@ class Events:
     def __len__(self) -> int:
         """The number of bigrams E, neutral ones not counted."""
         return len(self.predecessor_E)
+
+    def by_span(self, matches: Matches) -> Events:
+        """The same bigrams, grouped by predecessor and source span of the successor instead of by predecessor."""
+        rows_E = matches.rows_M5[self.successor_E]
+        span_E = rows_E[:, SOURCE_START].astype(np.int64) << 16 | rows_E[:, SOURCE_END]
+        order = np.lexsort((span_E, self.predecessor_E))
+        predecessor_E, span_E = self.predecessor_E[order], span_E[order]
+        new = (np.diff(predecessor_E, prepend=-1) != 0) | (np.diff(span_E, prepend=-1) != 0)
+        starts = np.flatnonzero(new)
+        return replace(
+            self,
+            predecessor_E=predecessor_E,
+            successor_E=self.successor_E[order],
+            orientation_E=self.orientation_E[order],
+            group_G=predecessor_E[starts],
+            group_offsets_G1=np.append(starts, len(predecessor_E)).astype(np.int64),
+        )
+
+    def select(self, keep_M: NDArray[np.bool_]) -> Events:
+        """The bigrams whose successor, and the neutral matches which, are among the matches marked true."""
+        keep_E = keep_M[self.successor_E]
+        predecessor_E = self.predecessor_E[keep_E]
+        starts = np.flatnonzero(np.diff(predecessor_E, prepend=-1))
+        return Events(
+            predecessor_E=predecessor_E,
+            successor_E=self.successor_E[keep_E],
+            orientation_E=self.orientation_E[keep_E],
+            group_G=predecessor_E[starts],
+            group_offsets_G1=np.append(starts, len(predecessor_E)).astype(np.int64),
+            neutral_X=self.neutral_X[keep_M[self.neutral_X]],
+        )
 
 
 def collect_events(matches: Matches) -> Events:

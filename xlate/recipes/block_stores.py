@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,17 +14,22 @@ from xlate.config.schema import ModelConfig
 from xlate.features.block import block_arrays
 from xlate.features.index import FeatureIndex
 from xlate.phrases.events import collect_events
-from xlate.phrases.matching import Matches
+from xlate.phrases.matching import Matches, match_blocks
 from xlate.recipes.stages import Stage, identity_of, read_stage, run_stage
 from xlate.recipes.work import WorkDirectory
 from xlate.text.encoded import EncodedText
 
 log = logging.getLogger(__name__)
+DEV_STORES = ("linked.dev", "neutral.dev")
 
 
 @dataclass(frozen=True)
 class BlockStores:
-    """The stores by name (`linked`, `linked.heldout`, `neutral`, `neutral.heldout`) and the features they speak of."""
+    """The stores by name and the features they speak of.
+
+    `linked` and `neutral` are of the training text, `….heldout` of its held-out sentences, `….dev` of the dev set and
+    its references, when there is one.
+    """
 
     stores: dict[str, CandidateStore]
     features: FeatureIndex
@@ -41,6 +47,8 @@ def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
     settings: dict[str, Any] = {
         "threshold": model.threshold if model.binary else None,
         "alternatives": model.alternatives,
+        "listed_only": model.listed_only,
+        "by_span": model.by_span,
         "orientation_smoothing": model.orientation_smoothing,
         "on": [blocks.identity, read_stage(work.path, "lm").identity],
         "version": 1,
@@ -52,22 +60,53 @@ def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
 
 
 def _open(stage: Stage) -> dict[str, CandidateStore]:
-    return {name: CandidateStore.open(stage.folder / name) for name in STORES}
+    names = [*STORES, *(DEV_STORES if stage.figures["dev"] else ())]
+    return {name: CandidateStore.open(stage.folder / name) for name in names}
 
 
 def _write(
     work: WorkDirectory, model: ModelConfig, features: FeatureIndex, heldout_every: int, folder: Path
 ) -> dict[str, Any]:
+    arrays = block_arrays(work.blocks, work.lm, work.target_vocabulary, features.keys_F, model.orientation_smoothing)
+
+    def write(matches: Matches, target: list[list[str]], every: int, names: Sequence[str]) -> dict[str, int]:
+        instances = BlockInstances(
+            blocks=arrays,
+            features=len(features),
+            lm=work.lm,
+            matches=matches,
+            events=collect_events(matches),
+            target=EncodedText.encode(target, work.lm.vocabulary),
+            heldout_every=every,
+            alternatives=model.alternatives,
+            listed_only=model.listed_only,
+            by_span=model.by_span,
+        )
+        return instances.write(folder, names)
+
     matches = Matches.load(work.path / "blocks" / "matches")
-    instances = BlockInstances(
-        blocks=block_arrays(work.blocks, work.lm, work.target_vocabulary, features.keys_F, model.orientation_smoothing),
-        features=len(features),
-        lm=work.lm,
-        matches=matches,
-        events=collect_events(matches),
-        target=EncodedText.encode(work.training_tokens("target"), work.lm.vocabulary),
-        heldout_every=heldout_every,
-        alternatives=model.alternatives,
-    )
-    sizes = instances.write(folder)
-    return {**{name.replace(".", "_"): size for name, size in sizes.items()}, "features": len(features)}
+    sizes = write(matches, work.training_tokens("target"), heldout_every, STORES)
+    source, target = _dev_pairs(work)
+    if source:
+        encoded = (
+            EncodedText.encode(source, work.source_vocabulary),
+            EncodedText.encode(target, work.target_vocabulary),
+        )
+        sizes |= write(match_blocks(work.blocks.table, *encoded), target, 0, DEV_STORES)
+    figures = {name.replace(".", "_"): size for name, size in sizes.items()}
+    return {**figures, "features": len(features), "dev": bool(source)}
+
+
+def _dev_pairs(work: WorkDirectory) -> tuple[list[list[str]], list[list[str]]]:
+    """The dev source beside each of its references in turn, tokenised; pairs with an empty side become empty."""
+    if not work.has_split("dev"):
+        return [], []
+    lines = [work.source_tokens(line) for line in work.source_lines("dev")]
+    source, target = [], []
+    for reference in work.references("dev"):
+        for left, line in zip(lines, reference, strict=True):
+            right = work.target_tokens(line)
+            usable = bool(left and right)
+            source.append(left if usable else [])
+            target.append(right if usable else [])
+    return source, target

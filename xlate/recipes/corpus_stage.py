@@ -93,7 +93,7 @@ def write_demo_corpus(data: DataConfig, work: Path) -> None:
     from xlate.text.demo import DemoCorpus
 
     size = data.generated
-    folder = work / "corpus"
+    folder = work / "generated"
     marker = folder / "made.json"
     wanted = json.dumps({"seed": size.seed, "train": size.train, "dev": size.dev, "test": size.test})
     if marker.exists() and marker.read_text(encoding="utf-8") == wanted:

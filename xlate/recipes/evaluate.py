@@ -80,7 +80,7 @@ def _picture(translation: Translation) -> Any:
     blocks = []
     place = 0
     for step in translation.derivations[0].blocks:
-        end = place + len(step.words)
+        end = place + len(step.target_words)
         blocks.append((*step.source_span, place, end, step.orientation))
         place = end
     return reordering_picture(translation.source, list(translation.derivations[0].words), blocks)

@@ -21,7 +21,7 @@ from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.events import collect_events
 from xlate.phrases.extract import extract_phrases
-from xlate.phrases.filters import blocks_in_text, sharing_sentences
+from xlate.phrases.filters import occurring_blocks, shared_substrings_filter
 from xlate.phrases.matching import match_blocks
 from xlate.phrases.table import PhraseTable, score_phrases
 from xlate.recipes.corpus_stage import build_corpus, corpus_identity, resolve_files, write_demo_corpus
@@ -152,8 +152,8 @@ def _for_test(
         raise InputError("nothing to filter by", seen="phrases.test_filter=true", expected="a test source in data")
     tokens = [work.source_tokens(line) for line in work.source_lines("test")]
     test = EncodedText.encode(tokens, work.source_vocabulary)
-    kept_S = sharing_sentences(source, test, min_words=config.test_filter_min_words)
-    table = table.select(blocks_in_text(table, test))
+    kept_S = shared_substrings_filter(source, test, min_words=config.test_filter_min_words)
+    table = table.select(occurring_blocks(table, test))
     log.info("test filter: %d of %d pairs, %d blocks", kept_S.sum(), len(kept_S), len(table))
     return table, _emptied(source, kept_S), _emptied(target, kept_S)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.errors import InputError
@@ -83,6 +84,7 @@ def check(config: TrainConfig) -> None:
         ("model.floats", config.model.floats, FLOATS),
         ("model.binary", config.model.binary, BINARY_FAMILIES),
         ("loss.name", [config.loss.name], LOSSES),
+        ("loss.floats.data", [config.loss.floats.data], ("train", "dev")),
         ("device", [config.device], ("cpu",)),
     ):
         strange = [value for value in values if value not in allowed]
@@ -131,7 +133,22 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
     chosen = [settings("floats", "linked", linked, False), settings("neutral", "neutral", neutral, False)]
     if config.model.binary:
         chosen.append(settings("binary", "linked", linked if loss.binary.joint else nothing, True))
-    return [Phase(s, stores.stores[s.weights], stores.stores[f"{s.weights}.heldout"]) for s in chosen]
+    return [Phase(s, _store(config, stores, s), stores.stores[f"{s.weights}.heldout"]) for s in chosen]
+
+
+def _store(config: TrainConfig, stores: BlockStores, settings: PhaseSettings) -> CandidateStore:
+    """Where a phase finds its instances.
+
+    A language model knows its own training text too well, so its weight comes out too large there; dev sentences, which
+    it has not seen, give weights that hold for other text.
+    """
+    if settings.train_sparse or config.loss.floats.data == "train":
+        return stores.stores[settings.weights]
+    if f"{settings.weights}.dev" not in stores.stores:
+        raise InputError(
+            "no dev set to train floats on", seen="loss.floats.data=dev", expected="a work directory with one"
+        )
+    return stores.stores[f"{settings.weights}.dev"]
 
 
 def _learn(

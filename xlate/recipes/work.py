@@ -94,6 +94,10 @@ class WorkDirectory:
         """Tokenises and cases one source line as the training text was."""
         return self._cased(self._preprocessor("source").tokens(line), self._source_caser)
 
+    def target_tokens(self, line: str) -> list[str]:
+        """Tokenises and cases one target line, such as a reference, as the training text was."""
+        return self._cased(self._preprocessor("target").tokens(line), self._target_caser)
+
     def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
         """One output line: sentence case restored and, when asked, detokenised."""
         if self.preprocessing["case"] == "true" and self._target_caser is not None:
