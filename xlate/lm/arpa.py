@@ -19,6 +19,7 @@ from xlate.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
 log = logging.getLogger(__name__)
 HIGHEST_ORDER = 7
 MISSING_UNKNOWN_LOG10 = -100.0
+UNWRITABLE = frozenset(" \t\n")
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,16 @@ class ArpaModel:
 
 
 def write_arpa(path: str | Path, model: ArpaModel) -> None:
-    """Writes a model as ARPA text, gzip when the name ends in .gz; log10, eight significant digits."""
+    """Writes a model as ARPA text, gzip when the name ends in .gz; log10, eight significant digits.
+
+    Raises:
+        InputError: a word is empty or holds a blank or a line end, which the format cannot hold.
+    """
+    for word in model.vocabulary.words:
+        if not word or not UNWRITABLE.isdisjoint(word):
+            raise InputError(
+                "a word that ARPA cannot hold", file=path, seen=repr(word), expected="words without blanks"
+            )
     write_lines(path, _arpa_lines(model))
 
 
@@ -65,7 +75,8 @@ def read_arpa(path: str | Path) -> ArpaModel:
     A file without `<unk>` gets one of log10 probability -100, as KenLM gives; one without `<s>` gets it with 0.
 
     Raises:
-        InputError: the file is cut off, its counts are wrong, a line is malformed, or a log-probability is positive.
+        InputError: the file is cut off, its counts are wrong, a line is malformed, a log-probability is positive, or
+            an n-gram stands twice or holds a word without a unigram.
     """
     lines = _Lines(path)
     counts = _read_header(lines)
@@ -76,7 +87,7 @@ def read_arpa(path: str | Path) -> ArpaModel:
         section = _read_section(lines, order, count, last=order == len(counts))
         if vocabulary is None:
             words = [row[0] for row in section.words]
-            vocabulary = _vocabulary(words, lines)
+            vocabulary = Vocabulary(words)
             tables.append(_unigrams(section, words, vocabulary))
         else:
             tables.append(_table(section, order, vocabulary, lines))
@@ -125,6 +136,11 @@ class _Lines:
         self.number += len(lines)
         return lines
 
+    def at(self, number: int) -> _Lines:
+        """Puts the number of a line read before, for an error about it."""
+        self.number = number
+        return self
+
     def expect(self, text: str, what: str) -> None:
         line = self.next_with_text()
         if line is None:
@@ -156,7 +172,7 @@ def _read_header(lines: _Lines) -> list[int]:
     counts: list[int] = []
     while (line := lines.next()) is not None and line.strip():
         name, equals, number = line.strip().partition("=")
-        if not equals or name.split() != ["ngram", str(len(counts) + 1)] or not number.strip().isdigit():
+        if not equals or name.split() != ["ngram", str(len(counts) + 1)] or not number.strip().isdecimal():
             raise lines.error("malformed header line", line, f"ngram {len(counts) + 1}=COUNT")
         counts.append(int(number))
     if line is None:
@@ -171,16 +187,18 @@ def _read_section(lines: _Lines, order: int, count: int, *, last: bool) -> _Sect
     first = lines.number + 1
     rows = lines.many(count)
     words, log10, backoff = [], [], []
+    known: set[str] = set()
     for offset, row in enumerate(track(rows, f"reading {order}-grams")):
         parts = row.split("\t")
         gram = parts[1].split(" ") if len(parts) > 1 else []
         value, weight = _number(parts[0]), _number(parts[2]) if len(parts) > 2 else 0.0
         if value is None or weight is None or len(gram) != order or len(parts) > 3 or "" in gram:
-            lines.number = first + offset
-            raise _bad_row(lines, row, order, count)
+            raise _bad_row(lines.at(first + offset), row, order, count)
         if value > 0:
-            lines.number = first + offset
-            raise lines.error("a positive log-probability", row, "log10 probabilities at most 0")
+            raise lines.at(first + offset).error("a positive log-probability", row, "log10 probabilities at most 0")
+        if parts[1] in known:
+            raise lines.at(first + offset).error(f"a {order}-gram stands twice", row, f"each {order}-gram once")
+        known.add(parts[1])
         words.append(gram)
         log10.append(value)
         backoff.append(0.0 if last else weight)
@@ -203,13 +221,6 @@ def _number(text: str) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _vocabulary(words: list[str], lines: _Lines) -> Vocabulary:
-    try:
-        return Vocabulary(words)
-    except InputError as error:
-        raise lines.error("a unigram stands twice", error.seen, "each word once") from error
-
-
 def _unigrams(section: _Section, words: list[str], vocabulary: Vocabulary) -> NgramTable:
     log10_V = np.full(len(vocabulary), MISSING_UNKNOWN_LOG10)
     backoff_V = np.zeros(len(vocabulary))
@@ -230,7 +241,8 @@ def _table(section: _Section, order: int, vocabulary: Vocabulary, lines: _Lines)
     words_Kn = np.array(flat, dtype=np.int32).reshape(-1, order)
     strange = np.flatnonzero((words_Kn < 0).any(axis=1))
     if len(strange):
-        lines.number = section.first_line + int(strange[0])
         gram = section.words[int(strange[0])]
-        raise lines.error("a word without a unigram", " ".join(gram), "words listed among the 1-grams")
+        raise lines.at(section.first_line + int(strange[0])).error(
+            "a word without a unigram", " ".join(gram), "words listed among the 1-grams"
+        )
     return NgramTable(words_Kn, np.array(section.log10), np.array(section.backoff))

@@ -46,12 +46,16 @@ def estimate(sentences: EncodedText, vocabulary: Vocabulary, order: int) -> Arpa
     discounts are undefined, 0.5, 1 and 1.5 are used, with a warning.
 
     Raises:
-        InputError: no sentence has a word, or the order is not between 1 and 7.
+        InputError: no sentence has a word, one holds `<s>` or `</s>`, or the order is not between 1 and 7.
     """
     if not 1 <= order <= HIGHEST_ORDER:
         raise InputError("unusable order", seen=order, expected=f"an order from 1 to {HIGHEST_ORDER}")
     if not len(sentences.ids_T):
         raise InputError("an empty corpus", seen="no words", expected="text to estimate a language model from")
+    if ((sentences.ids_T == BEGIN_ID) | (sentences.ids_T == END_ID)).any():
+        raise InputError(
+            "sentence marks inside a sentence", seen="<s> or </s>", expected="words only", remedy="take the marks out"
+        )
     stream_T = _padded(sentences)
     orders = _collect(stream_T, order)
     adjusted = [_adjusted_counts(orders, n) for n in range(order)]
@@ -158,8 +162,8 @@ def _interpolate(
     contexts = len(lower_K)
     off_K = discounts[np.minimum(counts_K, 3)]
     total_C = np.bincount(grams.prefix_K, weights=counts_K.astype(np.float64), minlength=contexts)
-    gamma_C = np.bincount(grams.prefix_K, weights=off_K, minlength=contexts)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        gamma_C = np.where(total_C > 0, gamma_C / total_C, 1.0)
+    off_C = np.bincount(grams.prefix_K, weights=off_K, minlength=contexts)
+    gamma_C: NDArray[np.float64] = np.ones(contexts)
+    np.divide(off_C, total_C, out=gamma_C, where=total_C > 0)
     p_K = (counts_K - off_K) / total_C[grams.prefix_K] + gamma_C[grams.prefix_K] * lower_K[grams.suffix_K]
     return gamma_C, p_K

@@ -20,6 +20,7 @@ from xlate.text.vocabulary import BEGIN_ID, END_ID, Vocabulary
 
 FORMAT = "xlate n-gram model 1"
 LN10 = float(np.log(10.0))
+DTYPES = {"keys": "u8", "rows": "i4", "logprob": "f4", "next": "i4", "backoff": "f4", "suffix": "i4"}
 
 
 class NgramModel:
@@ -45,7 +46,7 @@ class NgramModel:
         """Builds the automaton of a back-off model.
 
         Raises:
-            InputError: an n-gram's first words are not an n-gram of the model.
+            InputError: an n-gram's first words are not an n-gram of the model, or an n-gram stands twice.
         """
         return cls(arpa.vocabulary, arpa.order, _automaton(arpa))
 
@@ -110,7 +111,7 @@ class NgramModel:
         """
         directory = Path(directory)
         header = _read_header(directory / "header.json")
-        flat = {name: _read_array(directory / f"{name}.npy", size) for name, size in header["sizes"].items()}
+        flat = {name: _read_array(directory / f"{name}.npy", header["sizes"][name], DTYPES[name]) for name in DTYPES}
         vocabulary = Vocabulary.load(directory / "vocabulary.txt")
         if len(vocabulary) != header["words"]:
             raise InputError(
@@ -137,14 +138,8 @@ def _automaton(arpa: ArpaModel) -> NgramArrays:
     orders: list[HashTable] = []
     for n, table in enumerate(arpa.tables):
         prefix_K = _contexts_of(table.words_Kn[:, :-1], orders, first_of_order)
-        if (prefix_K < 0).any():
-            gram = table.words_Kn[int(np.flatnonzero(prefix_K < 0)[0])]
-            raise InputError(
-                "an n-gram whose beginning is no n-gram of the model",
-                seen=" ".join(arpa.vocabulary.word(int(w)) for w in gram),
-                expected="every n-gram without its last word listed too",
-            )
         key_K = (prefix_K.astype(np.uint64) << np.uint64(32)) | table.words_Kn[:, -1].astype(np.uint64)
+        _check(arpa, table.words_Kn, prefix_K, key_K)
         extended_N[prefix_K] = True
         suffix_K = _longest_suffix(table.words_Kn, orders, first_of_order)
         if n + 1 < arpa.order:
@@ -160,6 +155,24 @@ def _automaton(arpa: ArpaModel) -> NgramArrays:
     return NgramArrays(
         build_table(np.concatenate(keys)), logprob_K, state_N[np.concatenate(next_rows)], backoff_N, state_N[suffix_N]
     )
+
+
+def _check(
+    arpa: ArpaModel, words_Kn: NDArray[np.int32], prefix_K: NDArray[np.int64], key_K: NDArray[np.uint64]
+) -> None:
+    first_K = np.unique(key_K, return_index=True)[1]
+    repeated = np.setdiff1d(np.arange(len(key_K)), first_K)
+    for message, expected, rows in (
+        (
+            "an n-gram whose beginning is no n-gram of the model",
+            "its first words listed too",
+            np.flatnonzero(prefix_K < 0),
+        ),
+        ("an n-gram stands twice", "each n-gram once", repeated),
+    ):
+        if len(rows):
+            seen = " ".join(arpa.vocabulary.word(int(word)) for word in words_Kn[rows[0]])
+            raise InputError(message, seen=seen, expected=expected, remedy="make the model again")
 
 
 def _contexts_of(
@@ -217,12 +230,12 @@ def _flat(arrays: NgramArrays) -> dict[str, NDArray[Any]]:
 def _read_header(path: Path) -> dict[str, Any]:
     try:
         header = json.loads(path.read_text(encoding="utf-8"))
-        fits = (
-            isinstance(header, dict) and header.get("format") == FORMAT and {"order", "words", "sizes"} <= header.keys()
-        )
-        seen = header.get("format") if isinstance(header, dict) else header
-    except (OSError, ValueError) as error:
-        fits, seen, header = False, error, {}
+        fits = header["format"] == FORMAT and header["sizes"].keys() == DTYPES.keys()
+        numbers = [header["order"], header["words"], *header["sizes"].values()]
+        fits = fits and all(isinstance(number, int) and number > 0 for number in numbers)
+        seen = header
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        fits, seen, header = False, f"{type(error).__name__}: {error}", {}
     if not fits:
         raise InputError(
             "not a language model directory", file=path, seen=seen, expected=FORMAT, remedy="make it again"
@@ -230,12 +243,18 @@ def _read_header(path: Path) -> dict[str, Any]:
     return dict(header)
 
 
-def _read_array(path: Path, size: int) -> NDArray[Any]:
+def _read_array(path: Path, size: int, dtype: str) -> NDArray[Any]:
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise InputError("cannot be read", file=path, seen=error, expected=f"an array of {size}") from error
-    if array.shape != (size,):
-        raise InputError("of another size than the header says", file=path, seen=array.shape, expected=f"({size},)")
+    if array.shape != (size,) or array.dtype != np.dtype(dtype):
+        raise InputError(
+            "of another size or kind than the header says",
+            file=path,
+            seen=f"{array.shape} of {array.dtype}",
+            expected=f"({size},) of {np.dtype(dtype)}",
+            remedy="make the model again",
+        )
     # Kernels take one kind of array: a plain read-only view of the mapped memory.
     return np.asarray(array)

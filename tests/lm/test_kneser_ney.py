@@ -1,0 +1,124 @@
+"""Estimation equals the definition, and what it gives are probabilities."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.lm.oracles import CORPORA, FALLBACK, VOCABULARY, WORD_IDS, KneserNey
+from xlate.errors import InputError
+from xlate.lm.arpa import read_arpa
+from xlate.lm.kneser_ney import estimate
+from xlate.lm.model import NgramModel
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import read_lines
+from xlate.text.tokens import split_tokens
+from xlate.text.vocabulary import BEGIN_ID, END_ID, Vocabulary
+
+MANY = Vocabulary(f"w{number}" for number in range(60))
+
+
+def encoded(sentences: list[list[int]]) -> EncodedText:
+    return EncodedText.from_ids([np.array(sentence, dtype=np.int32) for sentence in sentences])
+
+
+def skewed_corpus(rng: np.random.Generator) -> list[list[int]]:
+    """Words as uneven as in real text, so that discounts come from the counts."""
+    ids = np.arange(3, len(MANY))
+    shares = (ids - 2.0) ** -1.3
+    return [rng.choice(ids, size=rng.integers(1, 9), p=shares / shares.sum()).tolist() for _ in range(60)]
+
+
+def equals_oracle(sentences: list[list[int]], order: int, vocabulary: Vocabulary) -> KneserNey:
+    oracle = KneserNey(sentences, order, len(vocabulary))
+    model = estimate(encoded(sentences), vocabulary, order)
+    for n, table in enumerate(model.tables, start=1):
+        grams = [tuple(words) for words in table.words_Kn.tolist()]
+        assert len(set(grams)) == len(grams)
+        assert set(grams) == (set(oracle.raw[n]) if n > 1 else {(w,) for w in range(len(vocabulary))})
+        expected = [1.0 if g == (BEGIN_ID,) else oracle.probability(g[-1], g[:-1]) for g in grams]
+        np.testing.assert_allclose(10**table.log10_K, expected, rtol=1e-10)
+        weights = [oracle.gamma(g) if n < order else 1.0 for g in grams]
+        np.testing.assert_allclose(10**table.backoff_K, weights, rtol=1e-10)
+    return oracle
+
+
+@settings(deadline=None, max_examples=150)
+@given(CORPORA, st.integers(1, 4))
+def test_equal_to_the_definition(sentences: list[list[int]], order: int) -> None:
+    equals_oracle(sentences, order, VOCABULARY)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_equal_with_discounts_from_counts(rng: np.random.Generator, order: int) -> None:
+    oracle = equals_oracle(skewed_corpus(rng), order, MANY)
+    assert all(oracle.discounts[n] != FALLBACK for n in range(1, min(order, 3) + 1)), "else like the test above"
+
+
+@settings(deadline=None, max_examples=60)
+@given(CORPORA, st.integers(1, 4), st.lists(st.sampled_from([0, *WORD_IDS]), max_size=4), st.booleans())
+def test_probabilities_sum_to_one(sentences: list[list[int]], order: int, context: list[int], begins: bool) -> None:
+    model = NgramModel.from_arpa(estimate(encoded(sentences), VOCABULARY, order))
+    state = model.state_of([BEGIN_ID, *context] if begins else context)
+    words = [word for word in range(len(VOCABULARY)) if word != BEGIN_ID]
+    assert sum(np.exp(model.score(state, word)[0]) for word in words) == pytest.approx(1, abs=1e-5)
+
+
+def test_empty_sentences_add_nothing(rng: np.random.Generator) -> None:
+    sentences = skewed_corpus(rng)
+    with_empty = [[], *sentences[:7], [], [], *sentences[7:], []]
+    for one, other in zip(
+        estimate(encoded(sentences), MANY, 3).tables,
+        estimate(encoded(with_empty), MANY, 3).tables,
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one.words_Kn, other.words_Kn)
+        np.testing.assert_array_equal(one.log10_K, other.log10_K)
+
+
+def test_fallback_discounts_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="xlate.lm.kneser_ney"):
+        estimate(encoded([[3, 4]]), VOCABULARY, 2)
+    assert "1-grams: too few counts" in caplog.text
+    assert "2-grams: too few counts" in caplog.text
+
+
+@pytest.mark.parametrize("order", [0, 8])
+def test_unusable_order(order: int) -> None:
+    with pytest.raises(InputError, match="unusable order"):
+        estimate(encoded([[3]]), VOCABULARY, order)
+
+
+@pytest.mark.parametrize("sentences", [[], [[], []]])
+def test_an_empty_corpus(sentences: list[list[int]]) -> None:
+    with pytest.raises(InputError, match="an empty corpus"):
+        estimate(encoded(sentences), VOCABULARY, 2)
+
+
+@pytest.mark.parametrize("mark", [BEGIN_ID, END_ID])
+def test_sentence_marks_inside_a_sentence(mark: int) -> None:
+    with pytest.raises(InputError, match="sentence marks inside a sentence"):
+        estimate(encoded([[3, 4], [3, mark, 4]]), VOCABULARY, 2)
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+def test_equal_to_lmplz(shared_data: Path) -> None:
+    """The ARPA of `lmplz -o 5` on the same text: the same n-grams, log10 within 1e-4."""
+    theirs = read_arpa(shared_data / "moses" / "model" / "lm.en.5gram.arpa.gz")
+    sentences = [split_tokens(line) for line in read_lines(shared_data / "moses" / "corpus" / "train.tok.en.gz")]
+    vocabulary = Vocabulary(theirs.vocabulary.words[3:])
+    ours = estimate(EncodedText.encode(sentences, vocabulary), vocabulary, 5)
+    assert ours.counts == theirs.counts == [10_213, 80_002, 174_840, 244_283, 272_048]
+    for n, (one, other) in enumerate(zip(ours.tables, theirs.tables, strict=True)):
+        rows, others = np.lexsort(one.words_Kn.T[::-1]), np.lexsort(other.words_Kn.T[::-1])
+        np.testing.assert_array_equal(one.words_Kn[rows], other.words_Kn[others])
+        # `<s>` is never predicted: its own log probability is a convention.
+        asked = one.words_Kn[rows, 0] != BEGIN_ID if n == 0 else slice(None)
+        np.testing.assert_allclose(one.log10_K[rows][asked], other.log10_K[others][asked], rtol=0, atol=1e-4)
+        np.testing.assert_allclose(one.backoff_K[rows], other.backoff_K[others], rtol=0, atol=1e-4)

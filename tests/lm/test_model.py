@@ -1,0 +1,211 @@
+"""The automaton answers every query like the dictionary model; saved models are whole or refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.lm.oracles import SENTENCES, VOCABULARY, WORD_IDS, BackOff, back_off_models
+from xlate.errors import InputError
+from xlate.lm.arpa import ArpaModel, NgramTable, write_arpa
+from xlate.lm.kneser_ney import estimate
+from xlate.lm.model import NgramModel
+from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import BEGIN_ID, END_ID
+
+CLOSE = {"rel": 1e-5, "abs": 1e-5}
+
+
+@settings(deadline=None, max_examples=200)
+@given(back_off_models(), SENTENCES, st.booleans())
+def test_equal_to_the_dictionary_model(arpa: ArpaModel, sentence: list[int], begins: bool) -> None:
+    oracle, model = BackOff(arpa), NgramModel.from_arpa(arpa)
+    context = (BEGIN_ID,) if begins else ()
+    state = model.begin_state if begins else model.empty_state
+    words = [*sentence, END_ID]
+    expected = []
+    for word in words:
+        logprob, state = model.score(state, word)
+        expected.append(oracle.score(context, word))
+        assert logprob == pytest.approx(expected[-1], **CLOSE)
+        context = (*context, word)
+        assert state == model.state_of(context)
+    ids_T = np.array(words, dtype=np.int32)
+    first = model.begin_state if begins else model.empty_state
+    assert model.score_words(first, ids_T) == (pytest.approx(sum(expected), **CLOSE), state)
+    if begins:
+        assert model.sentence_logprob(ids_T[:-1]) == pytest.approx(sum(expected), **CLOSE)
+        assert model.sentence_logprob(ids_T[:-1], end=False) == pytest.approx(sum(expected[:-1]), **CLOSE)
+
+
+@settings(deadline=None, max_examples=100)
+@given(back_off_models(), st.lists(SENTENCES, min_size=2, max_size=12), SENTENCES)
+def test_equal_states_have_equal_futures(arpa: ArpaModel, histories: list[list[int]], future: list[int]) -> None:
+    oracle, model = BackOff(arpa), NgramModel.from_arpa(arpa)
+    first_with: dict[int, list[int]] = {}
+    for history in histories:
+        seen = first_with.setdefault(model.state_of(history), history)
+        for t, word in enumerate(future):
+            one, other = oracle.score((*seen, *future[:t]), word), oracle.score((*history, *future[:t]), word)
+            assert one == pytest.approx(other, abs=1e-9)
+
+
+def test_states_are_few() -> None:
+    """A context without followers and back-off weight gives way to its suffix."""
+    unigrams = NgramTable(
+        np.arange(8, dtype=np.int32)[:, None], np.full(8, -1.0), np.array([0, -0.1, 0, 0, -0.2, 0, 0, 0])
+    )
+    bigrams = NgramTable(np.array([[3, 4], [4, 5]], dtype=np.int32), np.full(2, -0.5), np.zeros(2))
+    model = NgramModel.from_arpa(ArpaModel(VOCABULARY, [unigrams, bigrams]))
+    assert model.state_of([5]) == model.state_of([0]) == model.state_of([6, 7]) == model.empty_state
+    assert model.state_of([3, 4]) == model.state_of([4]) != model.empty_state
+    assert model.state_of([3]) not in (model.empty_state, model.state_of([4]), model.begin_state)
+
+
+@settings(deadline=None, max_examples=50)
+@given(back_off_models(), st.lists(SENTENCES, max_size=5), st.integers(0, 2**32 - 1))
+def test_batches_equal_single_queries(arpa: ArpaModel, sentences: list[list[int]], seed: int) -> None:
+    model, rng = NgramModel.from_arpa(arpa), np.random.default_rng(seed)
+    states_Q = rng.choice([model.state_of(s) for s in [*sentences, []]], size=20).astype(np.int32)
+    words_Q = rng.integers(0, len(VOCABULARY) + 3, size=20).astype(np.int32)
+    logprob_Q, after_Q = model.score_batch(states_Q, words_Q)
+    single = [model.score(int(state), int(word)) for state, word in zip(states_Q, words_Q, strict=True)]
+    assert list(zip(logprob_Q.tolist(), after_Q.tolist(), strict=True)) == single
+    text = EncodedText.from_ids([np.array(s, dtype=np.int32) for s in sentences])
+    expected = [model.sentence_logprob(text[s]) for s in range(len(text))]
+    assert model.sentence_logprobs(text).tolist() == expected
+
+
+def test_words_the_model_does_not_list(model: NgramModel) -> None:
+    assert model.map_vocabulary(["c", "nowhere", "</s>"]).tolist() == [5, 0, 2]
+    for state in (model.begin_state, model.empty_state):
+        assert model.score(state, 999) == model.score(state, 0)
+
+
+def test_an_ngram_without_its_beginning_is_refused() -> None:
+    unigrams = NgramTable(np.arange(8, dtype=np.int32)[:, None], np.full(8, -1.0), np.zeros(8))
+    bigrams = NgramTable(np.array([[3, 4]], dtype=np.int32), np.full(1, -0.5), np.zeros(1))
+    trigrams = NgramTable(np.array([[3, 4, 5], [4, 4, 5]], dtype=np.int32), np.full(2, -0.5), np.zeros(2))
+    with pytest.raises(InputError, match="beginning is no n-gram") as caught:
+        NgramModel.from_arpa(ArpaModel(VOCABULARY, [unigrams, bigrams, trigrams]))
+    assert caught.value.seen == "b b c"
+
+
+def test_an_ngram_given_twice_is_refused() -> None:
+    unigrams = NgramTable(np.arange(8, dtype=np.int32)[:, None], np.full(8, -1.0), np.zeros(8))
+    bigrams = NgramTable(np.array([[3, 4], [5, 4], [3, 4]], dtype=np.int32), np.full(3, -0.5), np.zeros(3))
+    with pytest.raises(InputError, match="an n-gram stands twice") as caught:
+        NgramModel.from_arpa(ArpaModel(VOCABULARY, [unigrams, bigrams]))
+    assert caught.value.seen == "a b"
+
+
+@pytest.fixture
+def model(rng: np.random.Generator) -> NgramModel:
+    sentences = [rng.choice(WORD_IDS, size=rng.integers(1, 9)).astype(np.int32) for _ in range(30)]
+    return NgramModel.from_arpa(estimate(EncodedText.from_ids(sentences), VOCABULARY, 3))
+
+
+def test_saved_is_loaded(model: NgramModel, tmp_path: Path, rng: np.random.Generator) -> None:
+    model.save(tmp_path / "lm")
+    loaded = NgramModel.load(tmp_path / "lm")
+    assert (loaded.order, loaded.vocabulary.words) == (model.order, model.vocabulary.words)
+    assert loaded.begin_state == model.begin_state
+    for _ in range(20):
+        sentence = rng.choice(WORD_IDS, size=6).astype(np.int32)
+        assert loaded.sentence_logprob(sentence) == model.sentence_logprob(sentence)
+    model.save(tmp_path / "lm")
+    assert NgramModel.load(tmp_path / "lm").arrays.suffix_N.tolist() == model.arrays.suffix_N.tolist()
+
+
+@pytest.mark.parametrize(
+    "header",
+    [None, "", "{", "[]", "7", "{}", '{"format": "xlate n-gram model 0"}', {"sizes": {}}, {"sizes": [1]}]
+    + [{"order": "3"}, {"order": 0}, {"sizes": {"../keys": 1}}],
+)
+def test_a_damaged_header(model: NgramModel, tmp_path: Path, header: str | dict | None) -> None:
+    model.save(tmp_path)
+    path = tmp_path / "header.json"
+    if header is None:
+        path.unlink()
+    elif isinstance(header, str):
+        path.write_text(header)
+    else:
+        path.write_text(json.dumps(json.loads(path.read_text()) | header))
+    with pytest.raises(InputError, match=r"header\.json: not a language model directory"):
+        NgramModel.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["keys", "rows", "logprob", "next", "backoff", "suffix"])
+@pytest.mark.parametrize("damage", ["missing", "short", "empty", "another size", "another kind"])
+def test_a_damaged_file(model: NgramModel, tmp_path: Path, name: str, damage: str) -> None:
+    model.save(tmp_path)
+    path = tmp_path / f"{name}.npy"
+    array = np.load(path)
+    if damage == "missing":
+        path.unlink()
+    elif damage in ("short", "empty"):
+        path.write_bytes(path.read_bytes()[: -1 if damage == "short" else 0])
+    else:
+        np.save(path, array[:-1] if damage == "another size" else array.astype(np.float64))
+    with pytest.raises(InputError, match=rf"{name}\.npy: (cannot be read|of another size or kind)"):
+        NgramModel.load(tmp_path)
+
+
+def test_another_vocabulary(model: NgramModel, tmp_path: Path) -> None:
+    model.save(tmp_path)
+    (tmp_path / "vocabulary.txt").write_text("<unk>\n<s>\n</s>\na\n")
+    with pytest.raises(InputError, match="the vocabulary does not fit"):
+        NgramModel.load(tmp_path)
+
+
+def test_a_save_that_was_cut_off_is_refused(model: NgramModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model.save(tmp_path)
+
+    def no_space(*_: object, **__: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(np, "save", no_space)
+    with pytest.raises(OSError, match="no space left"):
+        model.save(tmp_path)
+    with pytest.raises(InputError, match="not a language model directory"):
+        NgramModel.load(tmp_path)
+
+
+@pytest.mark.parametrize("pruned", [False, True])
+def test_equal_to_kenlm(tmp_path: Path, rng: np.random.Generator, pruned: bool) -> None:
+    kenlm = pytest.importorskip("kenlm")
+    sentences = [rng.choice(WORD_IDS[:-1], size=rng.integers(1, 9)).astype(np.int32) for _ in range(40)]
+    arpa = estimate(EncodedText.from_ids(sentences), VOCABULARY, 4)
+    if pruned:
+        arpa = _without_some_of_the_highest(arpa, rng)
+    write_arpa(tmp_path / "lm.arpa", arpa)
+    theirs, ours = kenlm.Model(str(tmp_path / "lm.arpa")), NgramModel.from_arpa(arpa)
+    for _ in range(50):
+        words = [*rng.choice([*"abcde", "nowhere"], size=8).tolist(), "</s>"]
+        state, before, after = ours.begin_state, kenlm.State(), kenlm.State()
+        theirs.BeginSentenceWrite(before)
+        for word in words:
+            logprob, state = ours.score(state, ours.vocabulary.id(word))
+            assert logprob / np.log(10) == pytest.approx(theirs.BaseScore(before, word, after), abs=1e-4)
+            before, after = after, before
+
+
+def _without_some_of_the_highest(arpa: ArpaModel, rng: np.random.Generator) -> ArpaModel:
+    highest = arpa.tables[-1]
+    kept = rng.random(len(highest)) < 0.4
+    table = NgramTable(highest.words_Kn[kept], highest.log10_K[kept], highest.backoff_K[kept])
+    return dataclasses.replace(arpa, tables=[*arpa.tables[:-1], table])
+
+
+def test_a_copied_model_is_loaded(model: NgramModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "one")
+    shutil.copytree(tmp_path / "one", tmp_path / "other")
+    shutil.rmtree(tmp_path / "one")
+    assert NgramModel.load(tmp_path / "other").order == 3
