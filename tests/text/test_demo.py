@@ -274,6 +274,16 @@ def test_a_neighbour_tells_which_meaning_is_meant(training: list[DemoSentence]) 
     assert {"opened", "opens"} <= opened <= {"open", "opened", "opens"}
 
 
+def test_words_that_mean_the_same_stand_for_each_other(training: list[DemoSentence]) -> None:
+    source = Counter(word.lower() for s in training for word in s.source)
+    target = Counter(word.lower() for s in training for side in s.references for word in side)
+    for usual, other in (("child", "kid"), ("road", "street"), ("beautiful", "pretty")):
+        assert target[usual], usual
+        assert target[other], other
+    assert target["child"] > target["kid"]
+    assert source["belba"] > source["drumo"] > 0
+
+
 def test_adjectives_end_as_the_noun_in_front_of_them(training: list[DemoSentence]) -> None:
     stems = {word.source[0] for words in ADJECTIVES.values() for word in words}
     checked = 0

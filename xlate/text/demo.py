@@ -63,7 +63,8 @@ class DemoCorpus:
     No source sentence stands twice in a split, or in two splits, be it under another seed.
 
     Example:
-        >>> DemoCorpus(seed=1).pairs(1, "dev")  # doctest: +SKIP
+        >>> DemoCorpus(seed=1).pairs(1, "dev")
+        [('Talfa falran va folla nufem.', 'Last year the teachers saw tea.')]
     """
 
     def __init__(self, seed: int = 1) -> None:
