@@ -7,6 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# Machines are noisy and kernels compile in a first example, so no example has a deadline; every run draws the same ones.
+settings.register_profile("xlate", deadline=None, derandomize=True)
+settings.load_profile("xlate")
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The one error a user of xlate can cause: input that cannot be used."""
+"""What can end a command: input that cannot be used, or a signal."""
 
 from __future__ import annotations
 
@@ -53,3 +53,11 @@ class InputError(ValueError):
 
 def _shortened(text: str, limit: int = 200) -> str:
     return text if len(text) <= limit else text[:limit] + f"… ({len(text)} characters)"
+
+
+class Interrupted(Exception):
+    """Work was stopped by a signal after its state was saved; the command line exits with `status`."""
+
+    def __init__(self, message: str, status: int = 143) -> None:
+        super().__init__(message)
+        self.status = status

@@ -9,8 +9,8 @@ import pytest
 
 from xlate.cli import main as cli
 from xlate.cli.completion import candidates
-from xlate.cli.main import COMMANDS, Interrupted, main
-from xlate.errors import InputError
+from xlate.cli.main import COMMANDS, main
+from xlate.errors import InputError, Interrupted
 
 
 def test_usage_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:

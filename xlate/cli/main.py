@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xlate import __version__
-from xlate.errors import InputError
+from xlate.errors import InputError, Interrupted
 
 COMMANDS = {
     "prepare": "corpus → work directory: tokens, alignments, language model, blocks, counts",
@@ -25,15 +25,6 @@ COMMANDS = {
     "phrases": "phrase table of two plain files and their links",
     "aer": "alignment error rate against gold links",
 }
-INTERRUPTED_EXIT = 143
-
-
-class Interrupted(Exception):
-    """Work was stopped by a signal after its state was saved; carries the exit status."""
-
-    def __init__(self, message: str, status: int = INTERRUPTED_EXIT) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from xlate.config.schema import TrainConfig
+from xlate.errors import Interrupted
 
 CONFIG = TrainConfig
 
@@ -14,7 +15,6 @@ def run(config: TrainConfig) -> None:
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
-    from xlate.cli.main import Interrupted
     from xlate.config.load import load
     from xlate.config.schema import PrepareConfig
     from xlate.recipes.prepare import prepare

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 
 from xlate.config.location import conf_folder
 from xlate.config.typed import typed
@@ -24,5 +25,11 @@ def load(schema: type[T], command: str, overrides: Sequence[str] = ()) -> T:
         >>> load(TrainConfig, "train", ["loss.eta=0.01"]).loss.eta
         0.01
     """
-    with initialize_config_dir(version_base="1.3", config_dir=str(conf_folder())):
-        return typed(compose(config_name=command, overrides=list(overrides)), schema)
+    state = GlobalHydra.instance()
+    # Inside a command Hydra is running already; it gets its place back afterwards.
+    running, state.hydra = state.hydra, None
+    try:
+        with initialize_config_dir(version_base="1.3", config_dir=str(conf_folder())):
+            return typed(compose(config_name=command, overrides=list(overrides)), schema)
+    finally:
+        state.hydra = running

@@ -1,0 +1,246 @@
+"""The whole path on a small built-in corpus: prepare, train, translate, score, report, and what can go wrong on it."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from xlate.cli.main import main
+
+CORPUS = [
+    "data=demo",
+    "data.generated.train=400",
+    "data.generated.dev=30",
+    "data.generated.test=30",
+    "align=fast_align",
+]
+QUICK = ["loss.binary.epochs=2", "model.threshold=1"]
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A prepared work directory."""
+    folder = tmp_path_factory.mktemp("work") / "small"
+    assert main(["prepare", f"work={folder}", *CORPUS]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trained run."""
+    folder = tmp_path_factory.mktemp("runs") / "one"
+    assert main(["train", f"work={work}", f"run={folder}", *QUICK]) == 0
+    return folder
+
+
+def translate(run: Path, tmp_path: Path, text: str, *overrides: str) -> str:
+    (tmp_path / "in.txt").write_bytes(text.encode())
+    arguments = [f"run={run}", f"input={tmp_path / 'in.txt'}", f"output={tmp_path / 'out.txt'}", *overrides]
+    assert main(["translate", *arguments]) == 0
+    return (tmp_path / "out.txt").read_bytes().decode()
+
+
+def test_a_run_directory_holds_everything(run: Path) -> None:
+    for name in ("config.yaml", "versions.json", "weights.safetensors", "metrics.jsonl", "summary.json", "dev.out"):
+        assert (run / name).is_file(), name
+    assert list(run.glob("events.out.tfevents.*"))
+    summary = json.loads((run / "summary.json").read_text())
+    assert summary["finished"] is True
+    assert {"P", "dev_bleu", "dev_bleu_interval", "dev_bleu_signature", "active_features", "seconds"} <= summary.keys()
+    assert summary["active_features"] > 0
+
+
+def test_a_finished_run_is_left_alone(work: Path, run: Path) -> None:
+    before = (run / "weights.safetensors").stat().st_mtime_ns
+    assert main(["train", f"work={work}", f"run={run}", *QUICK]) == 0
+    assert (run / "weights.safetensors").stat().st_mtime_ns == before
+
+
+def test_another_run_in_the_same_folder_is_refused(work: Path, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", f"work={work}", f"run={run}", *QUICK, "seed=7"]) == 2
+    assert "seed" in capsys.readouterr().err
+
+
+def test_a_second_prepare_does_nothing(work: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in work.rglob("stage.json")}
+    assert main(["prepare", f"work={work}", *CORPUS]) == 0
+    assert {path: path.stat().st_mtime_ns for path in work.rglob("stage.json")} == before
+
+
+def test_every_line_gives_a_line(run: Path, tmp_path: Path) -> None:
+    odd = ["", "   ", "zzz qqq xxx", "a\u00a0b\u200bc", "bare\rreturn", "||| | |||", "word " * 300, "Nirka va."]
+    assert translate(run, tmp_path, "\n".join(odd) + "\n").count("\n") == len(odd)
+    lines = translate(run, tmp_path, "\n".join(odd) + "\n").split("\n")
+    assert lines[0] == ""
+    assert lines[1] == ""
+    assert lines[2].lower() == "zzz qqq xxx"
+
+
+def test_kernel_and_readable_decoder_translate_alike(work: Path, run: Path, tmp_path: Path) -> None:
+    source = gzip.decompress((work / "corpus" / "test.source.gz").read_bytes()).decode()
+    few = "".join(line + "\n" for line in source.split("\n")[:5])
+    assert translate(run, tmp_path, few) == translate(run, tmp_path, few, "fast=false")
+
+
+def test_nbest_lists_add_up(run: Path, tmp_path: Path) -> None:
+    translate(run, tmp_path, "Nirka no holdo va bolko ast.\n", "nbest=20", f"nbest_out={tmp_path / 'n.txt'}")
+    rows = [line.split(" ||| ") for line in (tmp_path / "n.txt").read_text().splitlines()]
+    assert 1 < len(rows) <= 20
+    assert len({row[1] for row in rows}) == len(rows)
+    totals = [float(row[3]) for row in rows]
+    assert totals == sorted(totals, reverse=True)
+
+
+def test_trace_explains(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in.txt").write_text("Nirka no holdo va bolko ast.\n")
+    assert main(["translate", f"run={run}", f"input={tmp_path / 'in.txt'}", "trace=true"]) == 0
+    assert "lm_first" in capsys.readouterr().err
+
+
+def test_score_writes_what_it_prints(work: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    references = sorted((work / "corpus").glob("dev.reference.*.gz"))
+    refs = "ref=[" + ",".join(map(str, references)) + "]"
+    out = tmp_path / "score.json"
+    capsys.readouterr()
+    arguments = [f"hyp={run / 'dev.out'}", refs, f"against={run / 'dev.out'}", "bootstrap=50", f"out={out}"]
+    assert main(["score", *arguments]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == json.loads(out.read_text())
+    assert printed["bleu"] == pytest.approx(json.loads((run / "summary.json").read_text())["dev_bleu"])
+    assert printed["against"]["bleu"] == printed["bleu"]
+
+
+def test_a_sweep_runs_every_job_and_is_tabulated(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "-m", f"work={work}", "loss.eta=1e-3,1e-2", "seed=1,2", "model=floats", "samples=2"]) == 0
+    runs = sorted(path.parent for path in tmp_path.rglob("summary.json"))
+    assert len(runs) == 4
+    for folder in runs:
+        events = list(folder.glob("events.out.tfevents.*"))
+        assert events
+        tags = EventAccumulator(str(folder)).Reload().summary_metadata
+        assert any("hparams" in tag for tag in tags), tags
+    capsys.readouterr()
+    assert main(["report", str(runs[0].parent)]) == 0
+    table = (runs[0].parent / "report.md").read_text()
+    assert table.count("0.001") >= 2
+    assert "seed" in table
+
+
+def start_training(work: Path, folder: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "xlate.cli.main", "train", f"work={work}", f"run={folder}"]
+    quick = ["loss.binary.epochs=60", "model.threshold=1", "checkpoint_seconds=0", "dev_sentences=2"]
+    return subprocess.Popen([*command, *quick], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def finish(work: Path, folder: Path) -> str:
+    process = start_training(work, folder)
+    assert process.wait() == 0
+    return hashlib.sha256((folder / "weights.safetensors").read_bytes()).hexdigest()
+
+
+@pytest.mark.slow
+def test_killed_and_started_again_ends_with_the_same_bits(work: Path, tmp_path: Path) -> None:
+    expected = finish(work, tmp_path / "whole")
+    folder = tmp_path / "broken"
+    stopped = 0
+    for number, wanted in enumerate((signal.SIGTERM, signal.SIGKILL, signal.SIGKILL)):
+        process = start_training(work, folder)
+        deadline = time.monotonic() + 60
+        while not (folder / "checkpoint").exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.1 * (number + 1))
+        process.send_signal(wanted)
+        status = process.wait()
+        stopped += status in (143, -signal.SIGKILL)
+        assert status in (0, 143, -signal.SIGKILL), status
+    assert stopped
+    assert finish(work, folder) == expected
+
+
+BAD_CORPORA = {
+    "unequal": ("a b\nc d\n", "x y\n", "sides of unequal length"),
+    "empty": ("", "", "an empty corpus"),
+    "blank": ("\n\n", "x\ny\n", "an empty corpus"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_CORPORA)
+def test_corpora_that_cannot_be_used(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, target, message = BAD_CORPORA[name]
+    (tmp_path / "s").write_text(source)
+    (tmp_path / "t").write_text(target)
+    assert prepare_files(tmp_path) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "work" / "corpus").exists()
+
+
+def prepare_files(folder: Path, *more: str) -> int:
+    files = [f"data.train_source=[{folder / 's'}]", f"data.train_target=[{folder / 't'}]"]
+    return main(["prepare", f"work={folder / 'work'}", "data=files", "data.name=x", "data.pair=de-en", *files, *more])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"\x1f\x8b\x08\x00broken", "gzip"), (b"caf\xe9\n", "not UTF-8"), (None, "cannot be read")],
+)
+def test_files_that_cannot_be_read(
+    content: bytes | None, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t").write_text("x\n")
+    if content is not None:
+        (tmp_path / "s").write_bytes(content)
+    assert prepare_files(tmp_path) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_links_outside_their_sentence_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "s").write_text("a b\nc d\n")
+    (tmp_path / "t").write_text("x y\nz w\n")
+    (tmp_path / "links").write_text("0-0 1-1\n0-0 5-1\n")
+    assert prepare_files(tmp_path, "align=given", f"align.links={tmp_path / 'links'}") == 2
+    seen = capsys.readouterr().err
+    assert "links:2" in seen
+    assert not (tmp_path / "work" / "align").exists()
+
+
+def test_odd_lines_are_accepted_and_empty_sides_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    pairs = [
+        ("das haus ist klein .", "the house is small ."),
+        ("ein haus", "a house"),
+        ("klein ||| a|b", "small ||| a|b"),
+    ]
+    odd = [("", "nothing"), ("haus\u00a0klein\u200b", "house\u00a0small"), ("das " * 90, "the " * 90)]
+    lines = pairs * 6 + odd
+    (tmp_path / "s").write_text("".join(s + "\n" for s, _ in lines))
+    (tmp_path / "t").write_text("".join(t + "\n" for _, t in lines))
+    with caplog.at_level("WARNING"):
+        assert prepare_files(tmp_path, "align=fast_align", "data.tokenize=false") == 0
+    assert "1 of 21 training pairs left out: an empty side" in caplog.text
+
+
+def test_a_full_disk_leaves_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text").write_text("a b c\n" * 5)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert main(["lm", f"text={tmp_path / 'text'}", "order=2", f"out={tmp_path / 'lm.arpa'}"]) == 2
+    assert "the disk is full" in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["text"]
