@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,10 +21,10 @@ DENSE, SPARSE, SINK = 3, 9, -4.0
 BATCHES = ragged_batches(two_level=False, extras=False, dense=DENSE, sparse=SPARSE, max_instances=6)
 
 
-def run(batch: RaggedBatch, order: np.ndarray, weights_W: np.ndarray, eta_W: np.ndarray, **options: object) -> float:
+def run(batch: RaggedBatch, order: np.ndarray, weights_W: np.ndarray, eta_W: np.ndarray, **options: Any) -> float:
     """The kernel on one vector of all weights, floats first; `eta_W` holds one step for all sparse ones."""
     dense_D, sparse_F = weights_W[:DENSE], weights_W[DENSE:]
-    return local_softmax_online(
+    return options.get("kernel", local_softmax_online)(
         order, batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, batch.part_id_offsets_P1, batch.part_ids_N,
         dense_D, sparse_F, eta_W[:DENSE], float(eta_W[-1]),
         options.get("use_sparse", True), options.get("sink", SINK), options.get("project", False),
@@ -171,12 +172,16 @@ def test_autograd_with_plain_sgd_steps_the_same(rng: np.random.Generator) -> Non
 
 
 def test_more_candidates_than_the_first_buffer_holds(rng: np.random.Generator) -> None:
+    """Both as compiled and as plain Python, where NumPy checks every index."""
     batch = random_batch(rng, 3, candidates=200)
     weights_W = np.zeros(DENSE + SPARSE)
     expected_W = weights_W.copy()
     expected = eager_epoch(batch, np.arange(3), expected_W, steps(0.1, 0.1))
     assert run(batch, np.arange(3), weights_W, steps(0.1, 0.1)) == pytest.approx(expected, rel=1e-6)
     close(weights_W, expected_W)
+    interpreted_W = np.zeros(DENSE + SPARSE)
+    run(batch, np.arange(3), interpreted_W, steps(0.1, 0.1), kernel=local_softmax_online.py_func)
+    close(interpreted_W, expected_W)
 
 
 def test_huge_scores_do_not_overflow() -> None:

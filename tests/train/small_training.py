@@ -107,15 +107,16 @@ def digest(held: Checkpoint) -> str:
 
 
 class OnChunk(NullReporter):
-    """Calls a function with the number of every chunk, counted from 1."""
+    """Calls a function with the number of every chunk, counted from 1, or of every figure with another tag."""
 
-    def __init__(self, call: Callable[[int], object]) -> None:
+    def __init__(self, call: Callable[[int], object], tag: str = "train/loss") -> None:
         self.call = call
+        self.tag = tag
         self.chunks = 0
 
     def scalar(self, tag: str, value: float, step: int) -> None:
         """One of the figures of a chunk is its loss."""
-        if tag.startswith("train/loss"):
+        if tag.startswith(self.tag):
             self.chunks += 1
             self.call(self.chunks)
 

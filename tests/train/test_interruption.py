@@ -41,12 +41,13 @@ def test_interrupted_at_random_chunks_it_ends_with_the_same_bits(folder: Path, s
     assert digest(held) == whole
 
 
-def test_stopped_after_every_single_chunk_it_ends_with_the_same_bits(folder: Path) -> None:
+@pytest.mark.parametrize("tag", ["train/loss", "valid/P"])
+def test_stopped_at_every_chunk_or_every_validation_it_ends_with_the_same_bits(folder: Path, tag: str) -> None:
     """So an end of an epoch, of a phase and of a phase by patience is each once the moment of the stop."""
     whole = digest(training(folder, checkpoint="whole").run(initial(), StopFlag()))
     for _ in range(200):
         stop = StopFlag()
-        step = training(folder, reporter=OnChunk(lambda _, stop=stop: setattr(stop, "signal", 15)), chunk=25)
+        step = training(folder, reporter=OnChunk(lambda _, stop=stop: setattr(stop, "signal", 15), tag))
         held = step.run(initial(), stop)
         if step.finished(held):
             break
