@@ -210,6 +210,17 @@ def test_sentences_around_clauses() -> None:
     )
 
 
+def test_every_word_of_a_clause_may_be_another_that_means_the_same() -> None:
+    class Unusual(Draw):
+        def chance(self, probability: float) -> bool:
+            return False
+
+    beautiful = phrase("child", adjective="beautiful")
+    clause = Clause(beautiful, verb("repair"), "past", object=phrase("boat"), adverb=FREQUENCY[0])
+    heard = TargetWriter(Unusual("other")).sentence(Sentence((clause,)))
+    assert " ".join(token.text for token in heard) == "the pretty kid frequently fixed the vessel ."
+
+
 def test_the_same_seed_gives_the_same_lines_everywhere() -> None:
     assert DemoCorpus(1).pairs(2, "dev") == GOLDEN
 
