@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -59,7 +60,7 @@ class Setting:
     instances: BlockInstances
 
 
-def setting(table, source, target, lm, *, threshold=0, every=0, top=9) -> Setting:
+def setting(table, source, target, lm, *, threshold=0, every=0, top=9, **choices) -> Setting:
     matches = match_blocks(table, source, target)
     events = collect_events(matches)
     blocks = BlockSet.count(table, matches, events, ~heldout(sentences_of(matches), every))
@@ -73,6 +74,7 @@ def setting(table, source, target, lm, *, threshold=0, every=0, top=9) -> Settin
         target=EncodedText(lm.map_vocabulary(TARGET.words)[target.ids_T], target.offsets_S1),
         heldout_every=every,
         alternatives=top,
+        **choices,
     )
     return Setting(blocks, index, lm, instances)
 
@@ -95,8 +97,9 @@ def written(directory, name):
 class PlainBuilder:
     """Instances straight from the words of A1, A2 and A3, with Python's own lists and sets."""
 
-    def __init__(self, s: Setting, top: int) -> None:
+    def __init__(self, s: Setting, top: int, *, listed_only=False, by_span=False) -> None:
         self.blocks, self.index, self.lm, self.top = s.blocks, s.index, s.lm, top
+        self.listed_only, self.by_span = listed_only, by_span
         self.words = s.lm.map_vocabulary(TARGET.words)
 
     def floats(self, b, orientation, history):
@@ -134,13 +137,22 @@ class PlainBuilder:
         """The linked and the neutral instances of a sentence pair."""
         rows = matches_by_trial(self.blocks.table, source, target)
         bigrams = bigrams_by_trial(rows)
-        linked = []
-        for m in sorted({before for before, _, _ in bigrams}):
-            positives = [(rows[n][0], o) for before, o, n in bigrams if before == m]
-            linked.append(self.candidates(positives, rows[m][0], target[: rows[m][4]]))
-        alone = set(range(len(rows))) - {n for _, _, n in bigrams}
-        neutral = [self.candidates([(rows[m][0], NEUTRAL)], None, target[: rows[m][3]]) for m in sorted(alone)]
+        grouped = defaultdict(list)
+        for m, orientation, n in bigrams:
+            if self.is_asked(rows[n][0]):
+                grouped[m, *(rows[n][1:3] if self.by_span else ())].append((rows[n][0], orientation))
+        linked = [self.candidates(grouped[key], rows[key[0]][0], target[: rows[key[0]][4]]) for key in sorted(grouped)]
+        alone = sorted(set(range(len(rows))) - {n for _, _, n in bigrams})
+        neutral = [
+            self.candidates([(rows[m][0], NEUTRAL)], None, target[: rows[m][3]])
+            for m in alone
+            if self.is_asked(rows[m][0])
+        ]
         return linked, neutral
+
+    def is_asked(self, b):
+        """Whether a block may be a positive."""
+        return not self.listed_only or b in self.alternatives(b)
 
 
 def assert_alike(found, expected):
@@ -152,12 +164,13 @@ def assert_alike(found, expected):
 
 
 @settings(max_examples=30, deadline=None)
-@given(tables, corpora, st.integers(0, 1), st.integers(0, 3), st.integers(1, 4))
-def test_stores_equal_a_plain_builder(tmp_path_factory, table, corpus, threshold, every, top):
+@given(tables, corpora, st.integers(0, 1), st.integers(0, 3), st.integers(1, 4), st.booleans(), st.booleans())
+def test_stores_equal_a_plain_builder(tmp_path_factory, table, corpus, threshold, every, top, listed_only, by_span):
     directory = tmp_path_factory.mktemp("stores")
-    s = setting(table, *texts(corpus), trigrams(), threshold=threshold, every=every, top=top)
+    choices = {"listed_only": listed_only, "by_span": by_span}
+    s = setting(table, *texts(corpus), trigrams(), threshold=threshold, every=every, top=top, **choices)
     sizes = s.instances.write(directory)
-    plain = PlainBuilder(s, top)
+    plain = PlainBuilder(s, top, **choices)
     expected = {name: [] for name in STORES}
     for number, (source, target) in enumerate(corpus):
         linked, neutral = plain.sentence(source, target)
@@ -242,6 +255,13 @@ def test_held_out_sentences_are_the_last_of_every_so_many():
 def test_sentences_of_matches():
     matches = match_blocks(table_of([([3], [3])]), encoded([[3], [], [3, 3]]), encoded([[3], [3], [3]]))
     assert sentences_of(matches).tolist() == [0, 2, 2]
+
+
+def test_two_names_stand_for_stores_with_nothing_held_out(coin, tmp_path):
+    s = by_hand(coin, every=2)
+    sizes = s.instances.write(tmp_path, ("linked.dev", "neutral.dev"))
+    assert sizes == {"linked.dev": 1, "neutral.dev": 9}
+    assert CandidateStore.open(tmp_path / "linked.dev").sparse_size == len(s.index)
 
 
 def test_stores_without_instances_can_be_opened(coin, tmp_path):

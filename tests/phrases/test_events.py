@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from itertools import pairwise
 
 import numpy as np
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.phrases.small_corpora import bigrams_by_trial, corpora, encoded, phrase_of, table_of, tables, texts
 from xlate.phrases.events import collect_events
@@ -77,3 +79,41 @@ def test_no_matches_have_no_events():
     assert len(events) == 0
     assert events.group_offsets_G1.tolist() == [0]
     assert len(events.neutral_X) == 0
+
+
+def groups_of(events):
+    """The bigrams of every group as (predecessor, {(orientation, successor)})."""
+    rows = bigrams_of(events)
+    spans = pairwise(events.group_offsets_G1.tolist())
+    return [
+        (group, {(o, n) for m, o, n in rows[low:high] if m == group})
+        for group, (low, high) in zip(events.group_G.tolist(), spans, strict=True)
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables, corpora)
+def test_groups_by_source_span(table, corpus):
+    matches = match_blocks(table, *texts(corpus))
+    expected = defaultdict(set)
+    for m, o, n in bigrams_of_all(matches):
+        expected[m, *matches.rows_M5[n, 1:3].tolist()].add((o, n))
+    events = collect_events(matches).by_span(matches)
+    assert groups_of(events) == [(m, bigrams) for (m, _, _), bigrams in sorted(expected.items())]
+    assert events.group_offsets_G1[-1] == len(events) == sum(map(len, expected.values()))
+    assert events.neutral_X.tolist() == collect_events(matches).neutral_X.tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), tables, corpora)
+def test_selected_successors_and_neutral_matches(data, table, corpus):
+    matches = match_blocks(table, *texts(corpus))
+    events = collect_events(matches)
+    keep = data.draw(st.lists(st.booleans(), min_size=len(matches), max_size=len(matches)))
+    selected = events.select(np.array(keep, dtype=bool))
+    expected = [(m, o, n) for m, o, n in bigrams_of(events) if keep[n]]
+    assert bigrams_of(selected) == expected
+    assert groups_of(selected) == [
+        (g, {(o, n) for m, o, n in expected if m == g}) for g in sorted({m for m, _, _ in expected})
+    ]
+    assert selected.neutral_X.tolist() == [m for m in events.neutral_X.tolist() if keep[m]]

@@ -17,8 +17,7 @@ class Events:
 
     `orientation_E` is LEFT or RIGHT. G distinct predecessors: the bigrams of `group_G[g]` are
     `group_offsets_G1[g]` to `group_offsets_G1[g + 1]`; a datapoint of training is one such group (after `by_span`, a
-    group is one predecessor with one source span). `neutral_X` are the
-    matches that have no predecessor.
+    group is one predecessor with one source span). `neutral_X` are the matches that have no predecessor.
     """
 
     predecessor_E: NDArray[np.int32]
@@ -50,7 +49,10 @@ class Events:
         )
 
     def select(self, keep_M: NDArray[np.bool_]) -> Events:
-        """The bigrams whose successor, and the neutral matches which, are among the matches marked true."""
+        """The bigrams whose successor is marked true, grouped by predecessor, and the neutral matches marked true.
+
+        A match whose predecessors' bigrams are left out does not become neutral.
+        """
         keep_E = keep_M[self.successor_E]
         predecessor_E = self.predecessor_E[keep_E]
         starts = np.flatnonzero(np.diff(predecessor_E, prepend=-1))
