@@ -21,7 +21,6 @@ from xlate.text.demo_meaning import (
     COPULA,
     EVERY_NOUN,
     FREQUENCY,
-    MODIFIERS,
     MOVING,
     RESTING,
     TIMES,
@@ -97,11 +96,6 @@ SENTENCES = [
         Clause(SAILOR, verb("see"), object=phrase("boat", definite=False, adjective="expensive")),
         "desa va bunpa kirra nufet",
         "the sailor sees an expensive boat",
-    ),
-    (
-        Clause(SAILOR, verb("see"), object=phrase("boat", definite=False, adjective="big")),
-        "desa va bunpa lirka nufet",
-        "the sailor sees a big boat",
     ),
     # One source verb, two meanings told apart by the object.
     (Clause(SAILOR, verb("read"), object=phrase("letter")), "desa va mola ri nerfut", "the sailor reads the letter"),
@@ -222,13 +216,10 @@ def test_every_word_of_a_clause_may_be_another_that_means_the_same() -> None:
 
 
 def test_the_same_seed_gives_the_same_lines_everywhere() -> None:
-    assert DemoCorpus(1).pairs(2, "dev") == GOLDEN
-
-
-GOLDEN = [
-    ("Talfa falran va folla nufem.", "Last year the teachers saw tea."),
-    ("Dano krorno va Marmouth em nirvut.", "Every horse sleeps in Marmouth."),
-]
+    assert DemoCorpus(1).pairs(2, "dev") == [
+        ("Talfa falran va folla nufem.", "Last year the teachers saw tea."),
+        ("Dano krorno va Marmouth em nirvut.", "Every horse sleeps in Marmouth."),
+    ]
 
 
 @settings(max_examples=10, deadline=None)
@@ -285,16 +276,6 @@ def test_a_neighbour_tells_which_meaning_is_meant(training: list[DemoSentence]) 
     assert {"opened", "opens"} <= opened <= {"open", "opened", "opens"}
 
 
-def test_words_that_mean_the_same_stand_for_each_other(training: list[DemoSentence]) -> None:
-    source = Counter(word.lower() for s in training for word in s.source)
-    target = Counter(word.lower() for s in training for side in s.references for word in side)
-    for usual, other in (("child", "kid"), ("road", "street"), ("beautiful", "pretty")):
-        assert target[usual], usual
-        assert target[other], other
-    assert target["child"] > target["kid"]
-    assert source["belba"] > source["drumo"] > 0
-
-
 def test_adjectives_end_as_the_noun_in_front_of_them(training: list[DemoSentence]) -> None:
     stems = {word.source[0] for words in ADJECTIVES.values() for word in words}
     checked = 0
@@ -308,16 +289,12 @@ def test_adjectives_end_as_the_noun_in_front_of_them(training: list[DemoSentence
 
 
 def test_order_is_hard_and_mostly_local(training: list[DemoSentence]) -> None:
-    turns = Counter(sum(b < a for a, b in pairwise(order)) for order in map(target_order, training))
+    orders = [[target for _, target in s.links] for s in training]
+    turns = Counter(sum(b < a for a, b in pairwise(order)) for order in orders)
     total = len(training)
     assert turns[0] < 0.1 * total, "few sentences keep their order"
     assert sum(turns[n] for n in (1, 2)) > 0.6 * total, "most need one exchange or two"
     assert sum(count for n, count in turns.items() if n > 3) < 0.1 * total
-
-
-def target_order(sentence: DemoSentence) -> list[int]:
-    """The target places in the order of the source words."""
-    return [target for _, target in sentence.links]
 
 
 def test_a_word_by_word_gloss_is_a_bad_translation_and_freedom_has_bounds(held_out: list[DemoSentence]) -> None:
@@ -369,20 +346,13 @@ def test_words_of_the_lexicon_are_told_apart() -> None:
             assert sum(map(len, found.values())) == len(frozenset().union(*found.values()))
 
 
-def test_every_head_and_modifier_is_a_noun() -> None:
+def test_compounds_are_of_known_nouns() -> None:
     assert set(lexicon.HEADS.split()) <= set(BY_TARGET)
-    assert len(MODIFIERS) == len(lexicon.MODIFIERS.split())
 
 
-@pytest.mark.parametrize(
-    ("noun", "plural"),
-    [("box", "boxes"), ("boy", "boys"), ("church", "churches"), ("diary", "diaries"), ("man", "men")],
-)
-def test_plurals(noun: str, plural: str) -> None:
-    assert plural_of(noun) == plural
-
-
-def test_verb_forms() -> None:
+def test_english_forms() -> None:
+    plurals = [plural_of(noun) for noun in ("box", "boy", "church", "diary", "man")]
+    assert plurals == ["boxes", "boys", "churches", "diaries", "men"]
     assert [third_person(v) for v in ("see", "carry", "fix", "toss", "buy")] == [
         "sees",
         "carries",
