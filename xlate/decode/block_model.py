@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from xlate.errors import InputError
 from xlate.kernels.hashing import HashTable, build_table, find, pack
+from xlate.kernels.matching import PhraseFinder
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
+from xlate.phrases.matching import phrase_finder
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 
@@ -76,6 +78,11 @@ class BlockModel:
         if self.target_vocabulary is None or self.target_vocabulary.words == self.lm.vocabulary.words:
             return np.asarray(ids_T)
         return self.lm.map_vocabulary(self.target_vocabulary.words)[ids_T]
+
+    @cached_property
+    def source_finder(self) -> PhraseFinder:
+        """Finds the source phrases of the blocks in a sentence."""
+        return phrase_finder(self.blocks.table.source_phrases)
 
     @cached_property
     def orientation_cost_B2(self) -> NDArray[np.float32]:

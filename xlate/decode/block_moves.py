@@ -15,6 +15,7 @@ from xlate.decode.beam import Move
 from xlate.decode.block_model import LM_FIRST, LM_REST, BlockModel
 from xlate.decode.block_settings import BlockSearch
 from xlate.decode.options import COPIED, SentenceOptions, future_scores, linked_weights
+from xlate.kernels.spans import phrase_costs
 from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.text.vocabulary import END_ID
 
@@ -124,13 +125,11 @@ class BlockMoves:
 
     def lm_costs(self, lm_state: int, option: int) -> tuple[float, float, int]:
         """(c) and (d) of an option after a history, and the history behind it."""
-        phrase = self.options.phrase(option)
-        logprob, lm_state = self.model.lm.score(lm_state, int(phrase[0]))
-        rest = 0.0
-        for word in phrase[1:]:
-            more, lm_state = self.model.lm.score(lm_state, int(word))
-            rest -= more
-        return -logprob, rest, lm_state
+        options = self.options
+        costs: tuple[float, float, int] = phrase_costs(
+            self.model.lm.arrays, options.phrase_words_W, options.phrase_offsets_O1, option, lm_state
+        )
+        return costs
 
     def step_score(self, context: int, option: int, orientation: int, first: float, rest: float) -> float:
         """w·f of one step, without the normaliser."""
@@ -140,20 +139,24 @@ class BlockMoves:
             score += self.model.bigram_weight(context, int(self.options.block_O[option]))
         return score
 
-    def cell_scores(self, state: BlockState, cell: range, orientation: int) -> tuple[list[float], list[int], float]:
-        """w·f of all options of a span, the histories behind them, and the normaliser (0 when the partition is off)."""
+    def cell_scores(self, state: BlockState, cell: range, orientation: int) -> tuple[list[float], list[int]]:
+        """w·f of all options of a span, and the histories behind them."""
         scores, lm_states = [], []
         for option in cell:
             first, rest, lm_state = self.lm_costs(state.lm_state, option)
             scores.append(self.step_score(state.context, option, orientation, first, rest))
             lm_states.append(lm_state)
+        return scores, lm_states
+
+    def normalizer(self, scores: list[float]) -> float:
+        """What the partition subtracts from each of a span's scores; 0 when it is off."""
         if self.search.partition == "off" or not scores:
-            return scores, lm_states, 0.0
+            return 0.0
         top = max(scores)
         total = 0.0
         for score in scores:
             total += math.exp(score - top)
-        return scores, lm_states, top + math.log(total)
+        return top + math.log(total)
 
     def after(self, state: BlockState, option: int, orientation: int, lm_state: int) -> BlockState:
         """The state behind an option, `lm_state` being the history behind it."""
@@ -169,7 +172,8 @@ class BlockMoves:
     def _place(self, state: BlockState, begin: int, end: int, orientation: int) -> Iterator[Move[BlockState]]:
         """Every option of one source span with one orientation."""
         cell = self.options.cell(begin, end)
-        scores, lm_states, normalizer = self.cell_scores(state, cell, orientation)
+        scores, lm_states = self.cell_scores(state, cell, orientation)
+        normalizer = self.normalizer(scores)
         for option, score, lm_state in zip(cell, scores, lm_states, strict=True):
             if orientation != LEFT or self.options.left_O[option]:
                 after = self.after(state, option, orientation, lm_state)

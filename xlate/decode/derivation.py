@@ -104,9 +104,10 @@ def _step(moves: BlockMoves, state: BlockState, option: int, orientation: int, l
     """One block taken apart, and the history behind it."""
     options, model = moves.options, moves.model
     begin, end = int(options.start_O[option]), int(options.end_O[option])
-    cell = options.cell(begin, end)
-    scores, lm_states, normalizer = moves.cell_scores(state, cell, orientation)
-    first, rest, _ = moves.lm_costs(state.lm_state, option)
+    first, rest, lm_state = moves.lm_costs(state.lm_state, option)
+    normalizer = 0.0
+    if moves.search.partition != "off":
+        normalizer = moves.normalizer(moves.cell_scores(state, options.cell(begin, end), orientation)[0])
     block = int(options.block_O[option])
     linked = orientation != NEUTRAL
     bigram_weight = model.bigram_weight(last, block) if linked else 0.0
@@ -128,9 +129,9 @@ def _step(moves: BlockMoves, state: BlockState, option: int, orientation: int, l
         bigram=model.bigram_name(last, block) if bigram_weight else None,
         bigram_weight=bigram_weight,
         normalizer=normalizer,
-        score=scores[option - cell.start] - normalizer,
+        score=moves.step_score(state.context, option, orientation, first, rest) - normalizer,
     )
-    return step, lm_states[option - cell.start]
+    return step, lm_state
 
 
 def _end_step(moves: BlockMoves, lm_state: int, last: int) -> Step:

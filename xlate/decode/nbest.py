@@ -14,7 +14,7 @@ from xlate.decode.beam import SearchGraph
 from xlate.decode.derivation import Derivation
 from xlate.features.block import FLOATS
 from xlate.formats.bars import escape_bars
-from xlate.kernels.block_decoder import completion_scores
+from xlate.kernels.search_graph import completion_scores
 
 Words = tuple[str, ...]
 

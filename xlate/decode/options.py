@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from xlate.decode.block_model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockModel
 from xlate.decode.block_settings import BlockSearch
 from xlate.kernels.ngram import step_all, walk_sentences
+from xlate.kernels.spans import span_futures, span_rows
 from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
-from xlate.phrases.table import offsets_of, ragged_rows
-from xlate.text.vocabulary import UNKNOWN_ID
+from xlate.phrases.table import offsets_of
 
 COPIED = -1
 
@@ -76,27 +76,19 @@ def _blocks_of_spans(
     model: BlockModel, search: BlockSearch, words: Sequence[str], longest: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Cell and block of every option, cells ascending, blocks of a cell most frequent first."""
-    ids_n = model.source_vocabulary.ids(words)
+    row_C = span_rows(model.source_finder, model.source_vocabulary.ids(words), longest)
     offsets_P1, order_O = model.blocks.options
-    most = None if search.option_order == "score" else search.options
-    cells: list[int] = []
-    rows: list[NDArray[np.int32]] = []
-    for start in range(len(words)):
-        for length in range(1, min(longest, len(words) - start) + 1):
-            found = _row(model, ids_n[start : start + length])
-            if found >= 0:
-                cells.append(start * longest + length - 1)
-                rows.append(order_O[offsets_P1[found] : offsets_P1[found + 1]][:most])
-            elif length == 1:
-                cells.append(start * longest)
-                rows.append(np.array([COPIED], dtype=np.int32))
-    sizes = [len(row) for row in rows]
-    blocks = np.concatenate(rows).astype(np.int32) if rows else np.zeros(0, dtype=np.int32)
-    return np.repeat(np.array(cells, dtype=np.int64), sizes), blocks
-
-
-def _row(model: BlockModel, ids: NDArray[np.int32]) -> int:
-    return -1 if (ids == UNKNOWN_ID).any() else model.blocks.source_row(ids)
+    copied_C = (row_C < 0) & (np.arange(len(row_C)) % longest == 0)
+    size_C = np.where(row_C < 0, 0, offsets_P1[row_C + 1] - offsets_P1[row_C])
+    if search.option_order == "count":
+        size_C = np.minimum(size_C, search.options)
+    size_C = np.where(copied_C, 1, size_C)
+    cells = np.repeat(np.arange(len(row_C)), size_C)
+    blocks = np.full(len(cells), COPIED, dtype=np.int32)
+    chosen = ~copied_C[cells]
+    rank = np.arange(len(cells)) - np.repeat(np.cumsum(size_C) - size_C, size_C)
+    blocks[chosen] = order_O[(offsets_P1[row_C[cells]] + rank)[chosen]]
+    return cells, blocks
 
 
 def _gather(
@@ -164,16 +156,17 @@ def _phrases(
     model: BlockModel, words: Sequence[str], block_O: NDArray[np.int32], start_O: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The target words of all options in the language model's numbers, with offsets."""
-    table = model.blocks.table
-    copies = np.flatnonzero(block_O == COPIED)
-    lengths_O = np.ones(len(block_O), dtype=np.int64)
-    chosen = np.flatnonzero(block_O != COPIED)
-    rows = table.target_B[block_O[chosen]]
-    lengths_O[chosen] = np.diff(table.target_phrases.offsets_S1)[rows]
-    offsets_O1 = offsets_of(lengths_O)
-    words_W = np.empty(offsets_O1[-1], dtype=np.int32)
-    words_W[ragged_rows(offsets_O1, chosen)] = model.lm_ids_T[ragged_rows(table.target_phrases.offsets_S1, rows)]
-    words_W[offsets_O1[copies]] = [model.lm.vocabulary.id(words[start]) for start in start_O[copies]]
+    table, copied_O = model.blocks.table, block_O == COPIED
+    if copied_O.all():
+        begin_O, length_O = np.zeros(len(block_O), dtype=np.int64), np.ones(len(block_O), dtype=np.int64)
+    else:
+        row_O = table.target_B[np.where(copied_O, 0, block_O)]
+        begin_O = table.target_phrases.offsets_S1[row_O]
+        length_O = np.where(copied_O, 1, table.target_phrases.offsets_S1[row_O + 1] - begin_O)
+    offsets_O1 = offsets_of(length_O)
+    places_W = np.arange(offsets_O1[-1]) + np.repeat(begin_O - offsets_O1[:-1], length_O)
+    words_W = model.lm_ids_T[places_W] if not copied_O.all() else np.empty(len(places_W), dtype=np.int32)
+    words_W[offsets_O1[:-1][copied_O]] = [model.lm.vocabulary.id(words[start]) for start in start_O[copied_O]]
     return offsets_O1, words_W
 
 
@@ -201,24 +194,7 @@ def future_scores(options: SentenceOptions, *, local: bool) -> NDArray[np.float6
     The best sum of options from an empty history under the linked weights, without orientation and block bigrams.
     With `local` each option counts as its share of the options of its span.
     """
-    n = len(options.words)
-    best_nn = np.full((n + 1, n + 1), -np.inf)
-    for start in range(n):
-        for end in range(start + 1, min(n, start + options.longest) + 1):
-            cell = options.cell(start, end)
-            if cell:
-                scores = options.alone_O[cell.start : cell.stop]
-                best_nn[start, end] = scores.max() - (_log_sum_exp(scores) if local else 0.0)
-    for start in range(n + 1):
-        best_nn[start, start] = 0.0
-    for length in range(2, n + 1):
-        for start in range(n - length + 1):
-            end = start + length
-            joined = best_nn[start, start + 1 : end] + best_nn[start + 1 : end, end]
-            best_nn[start, end] = max(best_nn[start, end], joined.max())
-    return best_nn
-
-
-def _log_sum_exp(scores: NDArray[np.float64]) -> float:
-    top = float(scores.max())
-    return top + float(np.log(np.exp(scores - top).sum()))
+    scores: NDArray[np.float64] = span_futures(
+        len(options.words), options.longest, options.cell_offsets_C1, options.alone_O, local
+    )
+    return scores

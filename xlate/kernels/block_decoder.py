@@ -8,11 +8,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from xlate.kernels.hashing import HashTable, find, first_slot, pack
+from xlate.kernels.hashing import EMPTY, HashTable, find, first_slot, pack
 from xlate.kernels.ngram import NgramArrays, step
+from xlate.kernels.spans import log_sum_exp, phrase_costs
 
 LEFT, RIGHT, NEUTRAL = 0, 1, 2
 NONE = -1
+NO_MOVE = -2
 GAP_BITS = 20
 LONGEST_SENTENCE = (1 << GAP_BITS) - 2
 
@@ -29,6 +31,9 @@ NODE = np.dtype(
         ("next", np.int32),
     ]
 )
+# What the language model said of an option after a history; direct-mapped, so that a new entry replaces an old one.
+MEMO = np.dtype([("key", np.uint64), ("first", np.float64), ("rest", np.float64), ("after", np.int64)])
+MEMO_SIZE = 1 << 14
 ARC = np.dtype([("source", np.int32), ("target", np.int32), ("label", np.int32), ("score", np.float64)])
 
 
@@ -82,8 +87,25 @@ class Search(NamedTuple):
     slots_H: NDArray[np.int32]
     heads_L: NDArray[np.int32]
     counts: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    lm_states: NDArray[np.int32]
+    memo: NDArray[Any]
+
+
+class Workspace(NamedTuple):
+    """What is written for one hypothesis or one sentence and needs no growth.
+
+    `spans_X3` holds the spans (begin, end, orientation) a hypothesis may translate next. The moves of one span lie at
+    the numbers of its options (one more place is for moves without option): step scores, histories and bigram contexts
+    behind them, and labels, `NO_MOVE` where an option may not be used. `leads_O` says whether an option's block begins
+    any bigram, `fillable_C` whether a cell has an option that may be generated to the left.
+    """
+
+    spans_X3: NDArray[np.int64]
+    scores_O1: NDArray[np.float64]
+    lm_states_O1: NDArray[np.int64]
+    contexts_O1: NDArray[np.int64]
+    labels_O1: NDArray[np.int64]
+    leads_O: NDArray[np.bool_]
+    fillable_C: NDArray[np.bool_]
 
 
 @njit(cache=True, nogil=True)
@@ -94,40 +116,68 @@ def search_blocks(
 
     Without `every_arc` only arcs that improved a hypothesis are kept, which is all the best path needs.
     """
-    n = sentence.words
-    search = Search(
-        np.empty(1024, dtype=NODE),
-        np.empty(4096, dtype=ARC),
-        np.full(4096, NONE, dtype=np.int32),
-        np.full(n + 2, NONE, dtype=np.int32),
-        np.zeros(2, dtype=np.int64),
-        np.empty(len(sentence.block_O), dtype=np.float64),
-        np.empty(len(sentence.block_O), dtype=np.int32),
-    )
-    _add(search, sentence, numbers, NONE, 0.0, _cover(0, 0, 0, False), NONE, model.begin_state, NONE)
-    for level in range(n + 1):
-        for node in _survivors(search, level, numbers.beam, numbers.log_threshold):
-            search = _with_room(search, len(sentence.block_O) + 1)
-            _expand(search, model, sentence, numbers, node)
+    n, extra = sentence.words, len(sentence.block_O)
+    nobody = int(np.int64(NONE))  # not a literal, for which numba would compile a second version
+    work = _workspace(model, sentence)
+    search = _empty_search(n)
+    work.scores_O1[extra], work.lm_states_O1[extra] = 0.0, model.begin_state
+    _add_moves(search, sentence, work, numbers.every_arc, nobody, _cover(0, 0, 0, False), extra, extra + 1)
+    for level in range(n):
+        for node in _survivors(search.nodes, search.heads_L[level], numbers.beam, numbers.log_threshold):
+            search = _with_room(search, extra + 1)
+            cover = search.nodes[node].cover
+            for x in range(_next_spans(cover, n, sentence.longest, work.fillable_C, numbers.swaps, work.spans_X3)):
+                begin, end, orientation = work.spans_X3[x, 0], work.spans_X3[x, 1], work.spans_X3[x, 2]
+                cell = begin * sentence.longest + end - begin - 1
+                first, last = sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]
+                if first < last:
+                    _score_moves(model, sentence, numbers, work, search, node, orientation, first, last)
+                    behind = _cover_after(cover, begin, end, orientation)
+                    _add_moves(search, sentence, work, numbers.every_arc, node, behind, first, last)
+    for node in _survivors(search.nodes, search.heads_L[n], numbers.beam, numbers.log_threshold):
+        search = _with_room(search, extra + 1)
+        work.scores_O1[extra], work.lm_states_O1[extra] = 0.0, 0
+        if numbers.end_word >= 0:
+            cost = -step(model.lm, search.nodes[node].lm_state, numbers.end_word)[0]
+            work.scores_O1[extra] = numbers.lm_weights_32[RIGHT, 0] * cost
+        _add_moves(search, sentence, work, numbers.every_arc, node, _cover(n + 1, 0, 0, False), extra, extra + 1)
     return search.nodes[: search.counts[0]], search.arcs[: search.counts[1]], search.heads_L[n + 1]
 
 
 @njit(cache=True, nogil=True)
-def completion_scores(
-    source_A: NDArray[np.int32], target_A: NDArray[np.int32], score_A: NDArray[np.float64], goal: int, nodes: int
-) -> NDArray[np.float64]:
-    """The best score from each node to the goal, minus infinity where it cannot be reached; shape (nodes,).
+def _workspace(model: ModelArrays, sentence: SentenceArrays) -> Workspace:
+    options, cells = len(sentence.block_O), len(sentence.cell_offsets_C1) - 1
+    leads_O = np.zeros(options, dtype=np.bool_)
+    for option in range(options):
+        block = sentence.block_O[option]
+        leads_O[option] = block >= 0 and model.leads_B[block]
+    fillable_C = np.zeros(cells, dtype=np.bool_)
+    for cell in range(cells):
+        for option in range(sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]):
+            fillable_C[cell] |= sentence.left_O[option]
+    return Workspace(
+        np.empty((sentence.longest * (sentence.longest + 1), 3), dtype=np.int64),
+        np.empty(options + 1, dtype=np.float64),
+        np.empty(options + 1, dtype=np.int64),
+        np.full(options + 1, NONE, dtype=np.int64),
+        np.full(options + 1, NONE, dtype=np.int64),
+        leads_O,
+        fillable_C,
+    )
 
-    Arcs must be in an order where every arc stands before the arcs that leave its target.
-    """
-    best_N = np.full(nodes, -np.inf)
-    if goal >= 0:
-        best_N[goal] = 0.0
-    for arc in range(len(source_A) - 1, -1, -1):
-        through = score_A[arc] + best_N[target_A[arc]]
-        if through > best_N[source_A[arc]]:
-            best_N[source_A[arc]] = through
-    return best_N
+
+@njit(cache=True, nogil=True)
+def _empty_search(words: int) -> Search:
+    memo = np.empty(MEMO_SIZE, dtype=MEMO)
+    memo["key"][:] = EMPTY
+    return Search(
+        np.empty(1024, dtype=NODE),
+        np.empty(4096, dtype=ARC),
+        np.full(4096, NONE, dtype=np.int32),
+        np.full(words + 2, NONE, dtype=np.int32),
+        np.zeros(2, dtype=np.int64),
+        memo,
+    )
 
 
 @njit(cache=True, inline="always")
@@ -143,161 +193,141 @@ def _uncover(cover: int) -> tuple[int, int, int, bool]:
 
 
 @njit(cache=True, nogil=True)
-def _expand(search: Search, model: ModelArrays, sentence: SentenceArrays, numbers: SearchNumbers, node: int) -> None:
-    """All moves from one hypothesis; see `BlockMoves.expand`."""
-    frontier, gap_start, gap_end, adjacent = _uncover(search.nodes[node].cover)
-    n, longest = sentence.words, sentence.longest
+def _next_spans(
+    cover: int, n: int, longest: int, fillable_C: NDArray[np.bool_], swaps: bool, spans_X3: NDArray[np.int64]
+) -> int:
+    """Writes the spans that may be translated next, with their orientations; see `BlockMoves.expand`."""
+    frontier, gap_start, gap_end, adjacent = _uncover(cover)
     if gap_end > 0:
-        _place(search, model, sentence, numbers, node, gap_start, gap_end, LEFT)
-        return
-    if frontier == n:
-        score = 0.0
-        if numbers.end_word >= 0:
-            score = numbers.lm_weights_32[RIGHT, 0] * -step(model.lm, search.nodes[node].lm_state, numbers.end_word)[0]
-        _add(search, sentence, numbers, node, score, _cover(n + 1, 0, 0, False), NONE, 0, NONE)
-        return
-    orientation = RIGHT if adjacent else NEUTRAL
+        spans_X3[0, 0], spans_X3[0, 1], spans_X3[0, 2] = gap_start, gap_end, LEFT
+        return 1
+    size = 0
     for end in range(frontier + 1, min(n, frontier + longest) + 1):
-        _place(search, model, sentence, numbers, node, frontier, end, orientation)
-    if not numbers.swaps:
-        return
-    for begin in range(frontier + 1, min(n - 1, frontier + longest) + 1):
-        cell = frontier * longest + begin - frontier - 1
-        fillable = False
-        for option in range(sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]):
-            fillable = fillable or sentence.left_O[option]
-        if fillable:
-            for end in range(begin + 1, min(n, begin + longest) + 1):
-                _place(search, model, sentence, numbers, node, begin, end, NEUTRAL)
+        spans_X3[size, 0], spans_X3[size, 1], spans_X3[size, 2] = frontier, end, RIGHT if adjacent else NEUTRAL
+        size += 1
+    if swaps:
+        for begin in range(frontier + 1, min(n - 1, frontier + longest) + 1):
+            if fillable_C[frontier * longest + begin - frontier - 1]:
+                for end in range(begin + 1, min(n, begin + longest) + 1):
+                    spans_X3[size, 0], spans_X3[size, 1], spans_X3[size, 2] = begin, end, NEUTRAL
+                    size += 1
+    return size
 
 
 @njit(cache=True, nogil=True)
-def _place(
-    search: Search,
+def _score_moves(
     model: ModelArrays,
     sentence: SentenceArrays,
     numbers: SearchNumbers,
+    work: Workspace,
+    search: Search,
     node: int,
-    begin: int,
-    end: int,
     orientation: int,
+    first: int,
+    last: int,
 ) -> None:
-    """Every option of one source span with one orientation."""
-    cell = begin * sentence.longest + end - begin - 1
-    first, last = sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]
-    if first == last:
-        return
-    parent = search.nodes[node]
-    context, lm_state, frontier = parent.context, parent.lm_state, parent.cover >> (2 * GAP_BITS + 1)
+    """Writes the moves of one hypothesis over the options of one span; see `BlockMoves.cell_scores`."""
+    memo, scores_O1, static_O3 = search.memo, work.scores_O1, sentence.static_O3
+    lm_state, context = search.nodes[node].lm_state, search.nodes[node].context
+    first_weight, rest_weight = numbers.lm_weights_32[orientation, 0], numbers.lm_weights_32[orientation, 1]
     for option in range(first, last):
+        key = pack(lm_state, option)
+        known = memo[first_slot(key, np.uint64(MEMO_SIZE - 1))]
+        if known.key != key:
+            costs = phrase_costs(model.lm, sentence.phrase_words_W, sentence.phrase_offsets_O1, option, lm_state)
+            known.key = key
+            known.first, known.rest, known.after = costs
+        score = static_O3[option, orientation] + first_weight * known.first + rest_weight * known.rest
         block = sentence.block_O[option]
-        score, after = _lm_score(model.lm, sentence, numbers.lm_weights_32, lm_state, option, orientation)
         if orientation != NEUTRAL and context >= 0 and block >= 0:
             row = find(model.bigrams, pack(context, block))
             if row >= 0:
                 score += model.bigram_weights_U[row]
-        search.scores[option], search.lm_states[option] = score, after
-    normalizer = _log_sum_exp(search.scores, first, last) if numbers.local else 0.0
+        scores_O1[option] = score
+        work.lm_states_O1[option] = known.after
+        work.contexts_O1[option] = block if orientation != LEFT and work.leads_O[option] else NONE
+        work.labels_O1[option] = option * 3 + orientation if orientation != LEFT or sentence.left_O[option] else NO_MOVE
+    if numbers.local:
+        normalizer = log_sum_exp(scores_O1, first, last)
+        for option in range(first, last):
+            scores_O1[option] -= normalizer
+
+
+@njit(cache=True, inline="always")
+def _cover_after(cover: int, begin: int, end: int, orientation: int) -> int:
+    frontier = cover >> (2 * GAP_BITS + 1)
     if orientation == LEFT:
-        cover = _cover(frontier, 0, 0, False)
-    elif begin > frontier:
-        cover = _cover(end, frontier, begin, False)
-    else:
-        cover = _cover(end, 0, 0, True)
-    for option in range(first, last):
-        if orientation == LEFT and not sentence.left_O[option]:
-            continue
-        block = sentence.block_O[option]
-        behind = block if orientation != LEFT and block >= 0 and model.leads_B[block] else NONE
-        score = search.scores[option] - normalizer
-        label = option * 3 + orientation
-        _add(search, sentence, numbers, node, score, cover, behind, search.lm_states[option], label)
+        return _cover(frontier, 0, 0, False)
+    if begin > frontier:
+        return _cover(end, frontier, begin, False)
+    return _cover(end, 0, 0, True)
 
 
 @njit(cache=True, nogil=True)
-def _lm_score(
-    lm: NgramArrays,
-    sentence: SentenceArrays,
-    lm_weights_32: NDArray[np.float64],
-    lm_state: int,
-    option: int,
-    orientation: int,
-) -> tuple[float, int]:
-    """w·f of an option after a history, without its block bigram, and the history behind it."""
-    place = sentence.phrase_offsets_O1[option]
-    logprob, lm_state = step(lm, lm_state, sentence.phrase_words_W[place])
-    rest = 0.0
-    for at in range(place + 1, sentence.phrase_offsets_O1[option + 1]):
-        more, lm_state = step(lm, lm_state, sentence.phrase_words_W[at])
-        rest -= more
-    score = sentence.static_O3[option, orientation] + lm_weights_32[orientation, 0] * -logprob
-    return score + lm_weights_32[orientation, 1] * rest, lm_state
-
-
-@njit(cache=True, nogil=True)
-def _log_sum_exp(scores: NDArray[np.float64], first: int, last: int) -> float:
-    top = scores[first]
-    for option in range(first + 1, last):
-        top = max(top, scores[option])
-    total = 0.0
-    for option in range(first, last):
-        total += np.exp(scores[option] - top)
-    return float(top + np.log(total))
-
-
-@njit(cache=True, nogil=True)
-def _add(
+def _add_moves(
     search: Search,
     sentence: SentenceArrays,
-    numbers: SearchNumbers,
+    work: Workspace,
+    every_arc: bool,
     parent: int,
-    step_score: float,
     cover: int,
-    context: int,
-    lm_state: int,
-    label: int,
+    first: int,
+    last: int,
 ) -> None:
-    """Adds one move: a new hypothesis, or one more arc to the hypothesis of an equal state."""
-    nodes = search.nodes
-    mask = np.uint64(len(search.slots_H) - 1)
-    slot = _slot(cover, context, lm_state, mask)
-    node = search.slots_H[slot]
-    while node >= 0:
-        known = nodes[node]
-        if known.cover == cover and known.context == context and known.lm_state == lm_state:
-            break
-        slot = (slot + np.uint64(1)) & mask
-        node = search.slots_H[slot]
-    score = step_score + (nodes[parent].score if parent >= 0 else 0.0)
-    improved = node < 0 or score > nodes[node].score
-    if node < 0:
-        node = _new_node(search, sentence, cover, context, lm_state)
-        search.slots_H[slot] = node
-    if improved:
-        nodes[node].score = score
-    if parent >= 0 and (improved or numbers.every_arc):
-        number = search.counts[1]
-        search.counts[1] = number + 1
-        arc = search.arcs[number]
-        arc.source, arc.target, arc.label, arc.score = parent, node, label, step_score
+    """Adds moves to what `cover` says: new hypotheses, or more arcs to hypotheses of equal states."""
+    nodes, arcs, slots_H, counts = search.nodes, search.arcs, search.slots_H, search.counts
+    mask = np.uint64(len(slots_H) - 1)
+    level, future = _level_and_future(cover, sentence.words, sentence.future_nn)
+    before = nodes[parent].score if parent >= 0 else 0.0
+    for move in range(first, last):
+        if work.labels_O1[move] == NO_MOVE:
+            continue
+        context, lm_state = work.contexts_O1[move], work.lm_states_O1[move]
+        slot = _slot(cover, context, lm_state, mask)
+        node = slots_H[slot]
+        while node >= 0:
+            if nodes[node].cover == cover and nodes[node].context == context and nodes[node].lm_state == lm_state:
+                break
+            slot = (slot + np.uint64(1)) & mask
+            node = slots_H[slot]
+        if node < 0:
+            node = counts[0]
+            counts[0] = node + 1
+            slots_H[slot] = node
+            _write_node(nodes, node, cover, context, lm_state, future, search.heads_L[level])
+            search.heads_L[level] = node
+        score = before + work.scores_O1[move]
+        improved = score > nodes[node].score
         if improved:
-            nodes[node].arc = number
+            nodes[node].score = score
+            nodes[node].arc = counts[1] if parent >= 0 else NONE
+        if parent >= 0 and (improved or every_arc):
+            arc = arcs[counts[1]]
+            arc.source, arc.target, arc.label, arc.score = parent, node, work.labels_O1[move], work.scores_O1[move]
+            counts[1] += 1
 
 
 @njit(cache=True, nogil=True)
-def _new_node(search: Search, sentence: SentenceArrays, cover: int, context: int, lm_state: int) -> int:
-    number = search.counts[0]
-    search.counts[0] = number + 1
+def _write_node(
+    nodes: NDArray[Any], number: int, cover: int, context: int, lm_state: int, future: float, older: int
+) -> None:
+    node = nodes[number]
+    node.cover = cover
+    node.context = context
+    node.lm_state = lm_state
+    node.score = -np.inf
+    node.future = future
+    node.arc = NONE
+    node.next = older
+
+
+@njit(cache=True, nogil=True)
+def _level_and_future(cover: int, n: int, future_nn: NDArray[np.float64]) -> tuple[int, float]:
+    """How many words are covered (one more at the end), and the estimate of the gap and of what is behind."""
     frontier, gap_start, gap_end, _ = _uncover(cover)
-    node = search.nodes[number]
-    node.cover, node.context, node.lm_state, node.arc = cover, context, lm_state, NONE
-    node.future = 0.0
-    if frontier <= sentence.words:
-        node.future = sentence.future_nn[gap_start, gap_end] + sentence.future_nn[frontier, sentence.words]
-    level = frontier - (gap_end - gap_start)
-    node.next = search.heads_L[level]
-    search.heads_L[level] = number
-    return int(number)
+    if frontier > n:
+        return frontier, 0.0
+    return frontier - (gap_end - gap_start), future_nn[gap_start, gap_end] + future_nn[frontier, n]
 
 
 @njit(cache=True, inline="always")
@@ -306,33 +336,28 @@ def _slot(cover: int, context: int, lm_state: int, mask: np.uint64) -> np.uint64
 
 
 @njit(cache=True, nogil=True)
-def _survivors(search: Search, level: int, beam: int, log_threshold: float) -> NDArray[np.int64]:
-    """The hypotheses of one coverage that are expanded, best first, equal ones in the order of creation."""
+def _survivors(nodes: NDArray[Any], newest: int, beam: int, log_threshold: float) -> NDArray[np.int64]:
+    """Those of a chain of hypotheses that are expanded, best first, equal ones in the order of creation."""
     size = 0
     top = -np.inf
-    node = search.heads_L[level]
+    node = newest
     while node >= 0:
         size += 1
-        top = max(top, search.nodes[node].score + search.nodes[node].future)
-        node = search.nodes[node].next
+        top = max(top, nodes[node].score + nodes[node].future)
+        node = nodes[node].next
     chosen = np.empty(size, dtype=np.int64)
     cost = np.empty(size, dtype=np.float64)
-    size = 0
-    node = search.heads_L[level]
+    # Filled from behind: the chain begins with the newest, and the sort must be stable from the oldest.
+    at = size
+    node = newest
     while node >= 0:
-        estimate = search.nodes[node].score + search.nodes[node].future
+        estimate = nodes[node].score + nodes[node].future
         if estimate >= top + log_threshold:
-            chosen[size], cost[size] = node, -estimate
-            size += 1
-        node = search.nodes[node].next
-    # The chain runs from the newest; the sort must be stable from the oldest.
-    chosen, cost = chosen[:size][::-1].copy(), cost[:size][::-1].copy()
-    if 0 < beam < size:
-        near = cost <= np.partition(cost, beam - 1)[beam - 1]
-        chosen, cost = chosen[near], cost[near]
-        size = beam
-    ordered: NDArray[np.int64] = chosen[np.argsort(cost, kind="mergesort")]
-    return ordered[:size]
+            at -= 1
+            chosen[at], cost[at] = node, -estimate
+        node = nodes[node].next
+    ordered: NDArray[np.int64] = chosen[at:][np.argsort(cost[at:], kind="mergesort")]
+    return ordered[:beam] if beam > 0 else ordered
 
 
 @njit(cache=True, nogil=True)
@@ -341,10 +366,12 @@ def _with_room(search: Search, more: int) -> Search:
     nodes, arcs, slots_H = search.nodes, search.arcs, search.slots_H
     if search.counts[0] + more > len(nodes):
         nodes = np.empty(2 * len(nodes) + more, dtype=NODE)
-        nodes[: search.counts[0]] = search.nodes[: search.counts[0]]
+        for node in range(search.counts[0]):
+            nodes[node] = search.nodes[node]
     if search.counts[1] + more > len(arcs):
         arcs = np.empty(2 * len(arcs) + more, dtype=ARC)
-        arcs[: search.counts[1]] = search.arcs[: search.counts[1]]
+        for arc in range(search.counts[1]):
+            arcs[arc] = search.arcs[arc]
     if 2 * (search.counts[0] + more) > len(slots_H):
         size = len(slots_H)
         while size < 4 * (search.counts[0] + more):
@@ -352,9 +379,8 @@ def _with_room(search: Search, more: int) -> Search:
         slots_H = np.full(size, NONE, dtype=np.int32)
         mask = np.uint64(size - 1)
         for number in range(search.counts[0]):
-            node = nodes[number]
-            slot = _slot(node.cover, node.context, node.lm_state, mask)
+            slot = _slot(nodes[number].cover, nodes[number].context, nodes[number].lm_state, mask)
             while slots_H[slot] >= 0:
                 slot = (slot + np.uint64(1)) & mask
             slots_H[slot] = number
-    return Search(nodes, arcs, slots_H, search.heads_L, search.counts, search.scores, search.lm_states)
+    return Search(nodes, arcs, slots_H, search.heads_L, search.counts, search.memo)
