@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.config import schema
@@ -78,6 +78,7 @@ def test_a_single_file_may_stand_for_a_list() -> None:
     assert load(schema.ScoreConfig, "score", ["hyp=h", "ref=one.txt"]).ref == ["one.txt"]
 
 
+@settings(max_examples=10)
 @given(st.floats(1e-9, 1e3))
 def test_numbers_survive(eta: float) -> None:
     assert load(schema.TrainConfig, "train", [f"loss.eta={eta!r}"]).loss.eta == eta
@@ -86,3 +87,18 @@ def test_numbers_survive(eta: float) -> None:
 def test_conf_is_beside_the_package_or_inside() -> None:
     assert (conf_folder() / "train.yaml").is_file()
     assert isinstance(conf_folder(), Path)
+
+
+def test_the_wheel_carries_the_configurations(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+    import zipfile
+
+    root = Path(__file__).resolve().parents[2]
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=root, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    expected = {f"xlate/conf/{p.relative_to(conf_folder())}" for p in conf_folder().rglob("*.yaml")}
+    assert expected <= names
+    assert "xlate/py.typed" in names

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from dataclasses import asdict, dataclass
@@ -21,6 +20,7 @@ from xlate.recipes.block_stores import BlockStores, block_stores
 from xlate.recipes.evaluate import DevResult, measure_dev
 from xlate.recipes.stages import identity_of, peak_megabytes
 from xlate.recipes.work import WorkDirectory
+from xlate.report.identity import flat
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import Weights, load_weights, save_weights
@@ -67,7 +67,8 @@ def train(config: TrainConfig, folder: Path) -> Outcome:
                 return Outcome(None, stop.signal)
             dev = measure_dev(config, work, folder, reporter, held.state.seen)
             summary = _summary(config, stores, held, dev, run, time.perf_counter() - start)
-            reporter.hparams(_flat(identity), {k: v for k, v in summary.items() if isinstance(v, int | float)})
+            figures = {k: v for k, v in summary.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+            reporter.hparams(flat(identity), figures)
         finally:
             reporter.close()
     run.write_summary(summary)
@@ -218,13 +219,3 @@ def _summary(
         "peak_mb": round(peak_megabytes(), 1),
         "history": held.state.history,
     }
-
-
-def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in settings.items():
-        if isinstance(value, dict):
-            flat.update(_flat(value, f"{prefix}{key}."))
-        else:
-            flat[prefix + key] = value if isinstance(value, bool | int | float | str) else json.dumps(value)
-    return flat
