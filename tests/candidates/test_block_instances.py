@@ -232,6 +232,16 @@ def test_rare_bigrams_are_no_features(coin, tmp_path):
     assert [ids for _, _, ids in written(tmp_path, "linked")[0]] == [[]] * len(written(tmp_path, "linked")[0])
 
 
+def test_an_alternative_has_its_own_bigram(coin, tmp_path):
+    """a b is A B once and A X once, so either follows a|A in one sentence and is the alternative in the other."""
+    table = table_of([([3], [3]), ([4], [4]), ([4], [6])])
+    s = setting(table, encoded([[3, 4]] * 2), encoded([[3, 4], [3, 6]]), coin)
+    s.instances.write(tmp_path)
+    assert [s.index.id(0, 1), s.index.id(0, 2)] == [0, 1]
+    ids = [[(gain, ids) for gain, _, ids in instance] for instance in written(tmp_path, "linked")]
+    assert ids == [[(1.0, [0]), (-1.0, [1])], [(1.0, [1]), (-1.0, [0])]]
+
+
 def test_alternatives_take_the_orientation_of_their_true_successor(coin, tmp_path):
     """a b c | B C A turns around: behind b c stands a on the left, and so does its alternative."""
     table = table_of([([3], [3]), ([3], [6]), ([4, 5], [4, 5])])
