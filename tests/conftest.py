@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-# Machines are noisy and kernels compile in a first example, so no example has a deadline; every run draws the same ones.
+# Machines are noisy and kernels compile in a first example: no deadline. Every run draws the same examples.
 settings.register_profile("xlate", deadline=None, derandomize=True)
 settings.load_profile("xlate")
 
