@@ -69,12 +69,14 @@ def random_arpa(rng: np.random.Generator, order: int = 3) -> ArpaModel:
     return ArpaModel(TARGET, tables)
 
 
-def random_model(rng: np.random.Generator, arpa: ArpaModel, *, longest: int = 3, bigrams: bool = True) -> BlockModel:
+def random_model(
+    rng: np.random.Generator, arpa: ArpaModel, *, longest: int = 3, most: int = 3, bigrams: bool = True
+) -> BlockModel:
     """Random blocks (word d has none of its own) and weights, some bigram weights 0, some blocks without bigrams."""
     pairs: dict[tuple[str, str], tuple[int, int, int, float]] = {}
     for length in range(1, longest + 1):
         for source in itertools.product("abcd" if length > 1 else "abc", repeat=length):
-            for _ in range(int(rng.integers(0, 3) if length > 1 else rng.integers(1, 4))):
+            for _ in range(int(rng.integers(0, most) if length > 1 else rng.integers(1, most + 1))):
                 if length < 3 or rng.random() < 0.3:
                     target = " ".join(rng.choice(list("uvwxy"), size=rng.integers(1, 4)))
                     left, right = (int(x) for x in rng.integers(0, 6, size=2))
@@ -236,8 +238,8 @@ class _Scorer:
         return total, tuple(target)
 
 
-def model_and_arpa(seed: int, *, bigrams: bool = True) -> tuple[BlockModel, ArpaModel]:
+def model_and_arpa(seed: int, *, most: int = 3, bigrams: bool = True) -> tuple[BlockModel, ArpaModel]:
     """A random model, and its language model as tables for the oracle."""
     rng = np.random.default_rng(seed)
     arpa = random_arpa(rng)
-    return random_model(rng, arpa, bigrams=bigrams), arpa
+    return random_model(rng, arpa, most=most, bigrams=bigrams), arpa

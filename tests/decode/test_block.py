@@ -104,15 +104,26 @@ def test_kernel_equals_readable_decoder(mode):
     assert (swapped > 3) == (mode != "mon")
 
 
+def assert_graphs_are_equal(model: BlockModel, words: list[str], search: BlockSearch) -> int:
+    """Arc by arc; returns the number of nodes."""
+    slow, fast = (BlockDecoder(model, search, fast=way).graph(words) for way in (False, True))
+    for name in ("source_A", "target_A", "label_A", "score_A", "score_N", "best_arc_N"):
+        np.testing.assert_array_equal(getattr(slow, name), getattr(fast, name), err_msg=name)
+    assert slow.goal == fast.goal >= 0
+    return len(slow.score_N)
+
+
 def test_graphs_are_equal():
     for seed in range(4):
         model, _ = model_and_arpa(seed)
-        words = random_words(np.random.default_rng(seed), 7)
-        search = BlockSearch(beam=10)
-        slow, fast = (BlockDecoder(model, search, fast=way).graph(words) for way in (False, True))
-        for name in ("source_A", "target_A", "label_A", "score_A", "score_N", "best_arc_N"):
-            np.testing.assert_array_equal(getattr(slow, name), getattr(fast, name), err_msg=name)
-        assert slow.goal == fast.goal >= 0
+        assert_graphs_are_equal(model, random_words(np.random.default_rng(seed), 7), BlockSearch(beam=10))
+
+
+def test_large_graphs_are_equal():
+    """Every array of the kernel has to grow, and different states meet in its hash tables."""
+    model, _ = model_and_arpa(15, most=16)
+    words = [str(word) for word in np.random.default_rng(15).choice(list("abc"), size=40)]
+    assert assert_graphs_are_equal(model, words, BlockSearch(mode="swap", threshold=0.0)) > 4096
 
 
 @BOTH
