@@ -111,6 +111,7 @@ class LossConfig:
     sink: float = MISSING
     project_sign: bool = MISSING
     patience: int = MISSING
+    block: int | None = None
     floats: FloatPhaseConfig = field(default_factory=FloatPhaseConfig)
     binary: BinaryPhaseConfig = field(default_factory=BinaryPhaseConfig)
 

@@ -126,6 +126,7 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
             project=loss.project_sign,
             patience=loss.patience if sparse else 0,
             seed=config.seed,
+            block=loss.block,
         )
 
     linked = tuple(name in floats for name in FLOATS)
