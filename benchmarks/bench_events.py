@@ -122,7 +122,7 @@ class Pipeline:
         matches = match_blocks(corpus.table, corpus.source, corpus.target)
         counted_M = np.ones(len(matches), dtype=bool)
         self.blocks = BlockSet.count(corpus.table, matches, collect_events(matches), counted_M)
-        self.index = FeatureIndex.block_bigrams(self.blocks, THRESHOLD)
+        self.index = FeatureIndex.frequent(self.blocks, ["BB"], THRESHOLD)
         self.arrays = block_arrays(self.blocks, self.lm, corpus.target_vocabulary, self.index.keys_F, SMOOTHING)
 
     def run(self, sentences: int) -> Run:

@@ -64,7 +64,7 @@ def setting(table, source, target, lm, *, threshold=0, every=0, top=9, **choices
     matches = match_blocks(table, source, target)
     events = collect_events(matches)
     blocks = BlockSet.count(table, matches, events, ~heldout(sentences_of(matches), every))
-    index = FeatureIndex.block_bigrams(blocks, threshold)
+    index = FeatureIndex.frequent(blocks, ["BB"], threshold)
     instances = BlockInstances(
         blocks=block_arrays(blocks, lm, TARGET, index.keys_F, SMOOTHING),
         features=len(index),
@@ -131,7 +131,7 @@ class PlainBuilder:
         ]
 
     def feature(self, predecessor, b):
-        return -1 if predecessor is None else self.index.id(predecessor, b)
+        return -1 if predecessor is None else self.index.id((predecessor << 31) | b)
 
     def sentence(self, source, target):
         """The linked and the neutral instances of a sentence pair."""
@@ -237,7 +237,7 @@ def test_an_alternative_has_its_own_bigram(coin, tmp_path):
     table = table_of([([3], [3]), ([4], [4]), ([4], [6])])
     s = setting(table, encoded([[3, 4]] * 2), encoded([[3, 4], [3, 6]]), coin)
     s.instances.write(tmp_path)
-    assert [s.index.id(0, 1), s.index.id(0, 2)] == [0, 1]
+    assert [s.index.id(1), s.index.id(2)] == [0, 1]
     ids = [[(gain, ids) for gain, _, ids in instance] for instance in written(tmp_path, "linked")]
     assert ids == [[(1.0, [0]), (-1.0, [1])], [(1.0, [1]), (-1.0, [0])]]
 

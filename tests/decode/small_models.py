@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xlate.decode.block import BlockModel, BlockSearch
+from xlate.features.bigrams import feature_keys, sides, split_key
 from xlate.lm.arpa import ArpaModel, NgramTable
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
@@ -72,7 +74,7 @@ def random_arpa(rng: np.random.Generator, order: int = 3) -> ArpaModel:
 def random_model(
     rng: np.random.Generator, arpa: ArpaModel, *, longest: int = 3, most: int = 3, bigrams: bool = True
 ) -> BlockModel:
-    """Random blocks (word d has none of its own) and weights, some bigram weights 0, some blocks without bigrams."""
+    """Random blocks (word d has none of its own) and weights, some of them 0, some blocks without binary features."""
     pairs: dict[tuple[str, str], tuple[int, int, int, float]] = {}
     for length in range(1, longest + 1):
         for source in itertools.product("abcd" if length > 1 else "abc", repeat=length):
@@ -86,16 +88,26 @@ def random_model(
     size = len(blocks.table)
     dense = np.where(rng.random(size) < 0.7, 0.6, 0.0) if bigrams else np.zeros(size)
     keys = np.flatnonzero(rng.random((size, size)).ravel() < np.repeat(dense, size))
-    keys_U = ((keys // size).astype(np.uint64) << np.uint64(32)) | (keys % size).astype(np.uint64)
+    keys_F = feature_keys("BB", keys // size, keys % size)
+    if bigrams:
+        keys_F = np.concatenate([keys_F, *(random_keys(rng, blocks, family, 0.3) for family in ("TP", "WB"))])
     return BlockModel(
         blocks,
         NgramModel.from_arpa(arpa),
         SOURCE,
         rng.normal(-0.5, 0.3, size=5),
         rng.normal(-0.5, 0.3, size=5),
-        keys_U,
-        rng.normal(0, 1, size=len(keys_U)) * (rng.random(len(keys_U)) < 0.9),
+        keys_F,
+        rng.normal(0, 1, size=len(keys_F)) * (rng.random(len(keys_F)) < 0.9),
     )
+
+
+def random_keys(rng: np.random.Generator, blocks: BlockSet, family: str, share: float) -> NDArray[np.uint64]:
+    """Sorted keys of some of the bigrams a family could have."""
+    left, right = (np.unique(side) for side in sides(blocks, family))
+    left_K, right_K = (grid.ravel() for grid in np.meshgrid(left, right, indexing="ij"))
+    chosen = rng.random(len(left_K)) < share
+    return feature_keys(family, left_K[chosen], right_K[chosen])
 
 
 def random_words(rng: np.random.Generator, length: int) -> list[str]:
@@ -161,7 +173,8 @@ class _Scorer:
             for gram, p, b in zip(table.words_Kn, table.log10_K, table.backoff_K, strict=True)
         }
         self.order = arpa.order
-        self.bigrams = dict(zip(model.bigram_keys.tolist(), model.bigram_weights.tolist(), strict=True))
+        keys = [split_key(key) for key in model.feature_keys.tolist()]
+        self.features = dict(zip(keys, model.feature_weights.tolist(), strict=True))
         table = model.blocks.table
         self.by_source: dict[tuple[int, ...], list[int]] = {}
         for b in range(len(table)):
@@ -219,7 +232,11 @@ class _Scorer:
     def step(self, before: int, b: int, span: tuple[int, int], letter: str, history: tuple[int, ...]) -> float:
         score = float(self.weights(letter) @ self.floats(b, span, letter, history))
         if letter != "N" and before >= 0 and b >= 0:
-            score += self.bigrams.get((before << 32) | b, 0.0)
+            table = self.model.blocks.table
+            t, u = int(table.target_B[before]), int(table.target_B[b])
+            last, first = int(table.target_phrases[t][-1]), int(table.target_phrases[u][0])
+            for key in (("BB", before, b), ("TP", t, u), ("WB", last, first)):
+                score += self.features.get(key, 0.0)
         return score
 
     def score(self, spans, letters, blocks) -> tuple[float, tuple[str, ...]]:

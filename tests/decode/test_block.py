@@ -156,9 +156,9 @@ def test_every_score_is_features_times_weights(seed, length, mode, local):
     for derivation in decode(model, words, mode=mode, nbest=5, partition="local" if local else "off"):
         total = 0.0
         for step in derivation.steps:
-            score = float(np.dot(step.floats, step.weights)) + step.bigram_weight - step.normalizer
+            score = float(np.dot(step.floats, step.weights)) + step.sparse_score - step.normalizer
             assert step.score == pytest.approx(score, abs=1e-9)
-            assert (step.bigram is None) == (step.bigram_weight == 0)
+            assert all(weight != 0 for _, weight in step.sparse)
             assert local or step.normalizer == 0
             total += score
         assert derivation.score == pytest.approx(total, abs=1e-9)
@@ -249,7 +249,7 @@ def test_unknown_words_are_copied(fast):
     assert found.words == ["zz", "d", "||"]
     assert [s.block for s in found.blocks] == [-1, -1, -1]
     assert [s.floats[0] for s in found.blocks] == [20.0] * 3
-    assert {s.bigram for s in found.steps} == {None}
+    assert {s.sparse for s in found.steps} == {()}
     cheap = decode(model, ["zz"], fast, unknown_unigram=1.0, unknown_lexical=2.0)[0]
     assert (cheap.steps[0].floats[0], cheap.steps[0].floats[4]) == (1.0, 2.0)
 
@@ -322,7 +322,7 @@ def test_another_target_vocabulary(rng):
     table = replace(model.blocks.table, target_phrases=EncodedText(again, phrases.offsets_S1))
     blocks = replace(model.blocks, table=table)
     mapped = BlockModel(
-        blocks, model.lm, SOURCE, model.linked, model.neutral, model.bigram_keys, model.bigram_weights, other
+        blocks, model.lm, SOURCE, model.linked, model.neutral, model.feature_keys, model.feature_weights, other
     )
     for length in (2, 6):
         words = random_words(rng, length)

@@ -13,7 +13,7 @@ from xlate.decode.explain import contributions, explain
 
 
 def test_every_block_is_one_line_and_its_parts_add_up():
-    bigrams = 0
+    families: set[str] = set()
     for seed in range(16):
         model, _ = model_and_arpa(seed)
         words = random_words(np.random.default_rng(seed), 6)
@@ -27,10 +27,10 @@ def test_every_block_is_one_line_and_its_parts_add_up():
             assert sum(values) == pytest.approx(float(score), abs=2e-2)
             assert [abs(v) for v in values] == sorted((abs(v) for v in values), reverse=True)
             assert ("partition" in line) == (step.normalizer != 0)
-            assert (step.bigram is None) or step.bigram in line
-            bigrams += step.bigram is not None
+            assert all(f"{name}={weight:.4g}" in line for name, weight in step.sparse)
+            families |= {name[:2] for name, _ in step.sparse}
         assert last == f"sum {derivation.score:.4f}  {' '.join(derivation.words)}"
-    assert bigrams > 2
+    assert families == {"BB", "TP", "WB"}
 
 
 def test_a_line_in_full():

@@ -79,7 +79,7 @@ def test_lines_add_up():
         search = BlockSearch(nbest=10, partition=["off", "local"][seed % 2])
         weights = {f"linked_{n}": w for n, w in zip(FLOATS, model.linked, strict=True)}
         weights |= {f"neutral_{n}": w for n, w in zip(FLOATS, model.neutral, strict=True)}
-        weights |= {"bigrams": 1.0, "partition": 1.0}
+        weights |= {"binary": 1.0, "partition": 1.0}
         for derivation in BlockDecoder(model, search).translate(words):
             number, text, features, total, segmentation = format_nbest(seed, derivation).split(" ||| ")
             assert (number, text.split()) == (str(seed), derivation.words)
@@ -109,7 +109,7 @@ def test_a_line_in_full():
         "7 ||| v w &#124;&#124;&#124; ||| "
         f"linked_unigram= 1 linked_orientation= {np.log(2):.9g} linked_lm_first= {first:.9g} linked_lm_rest= 0 "
         f"linked_lexical= 3 neutral_unigram= 0 neutral_orientation= 0 neutral_lm_first= {one.floats[2]:.9g} "
-        f"neutral_lm_rest= {rest:.9g} neutral_lexical= 0.5 bigrams= 0 ||| -7 ||| 0-1=0-1 2=2"
+        f"neutral_lm_rest= {rest:.9g} neutral_lexical= 0.5 binary= 0 ||| -7 ||| 0-1=0-1 2=2"
     )
     assert unescape_bars("&#124;&#124;&#124;") == "|||"
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.phrases.small_corpora import encoded, phrase_of, table_of
+from xlate.features.bigrams import feature_keys
 from xlate.features.block import FLOATS, block_arrays
 from xlate.features.index import FeatureIndex
 from xlate.kernels.block_features import block_costs
@@ -61,7 +62,7 @@ def blocks() -> BlockSet:
 def costs(blocks, lm, block, orientation, state):
     """The five costs by name, and the state behind the block."""
     numbers = {phrase_of(blocks.table, b): b for b in range(len(blocks))}
-    index = FeatureIndex.block_bigrams(blocks, 0)
+    index = FeatureIndex.frequent(blocks, ["BB"], 0)
     out_5 = np.full(5, np.nan, dtype=np.float32)
     arrays = block_arrays(blocks, lm, TARGET, index.keys_F, smoothing=0.5)
     after = block_costs(arrays, lm.arrays, numbers[block], orientation, state, out_5)
@@ -132,7 +133,7 @@ def test_orientations_are_told_apart(lm):
 
 
 def test_bigram_features_are_found_by_their_place(blocks, lm):
-    keys_F = np.array([(0 << 32) | 1, (2 << 32) | 0, (2 << 32) | 3], dtype=np.uint64)
+    keys_F = feature_keys("BB", np.array([0, 2, 2]), np.array([1, 0, 3]))
     arrays = block_arrays(blocks, lm, TARGET, keys_F, smoothing=0.5)
-    asked = np.append(keys_F[::-1], np.uint64((1 << 32) | 0))
-    assert find_all(arrays.bigrams, asked).tolist() == [2, 1, 0, -1]
+    asked = np.append(keys_F[::-1], feature_keys("BB", np.array([1]), np.array([0])))
+    assert find_all(arrays.bigrams.bigrams, asked).tolist() == [2, 1, 0, -1]

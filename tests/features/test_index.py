@@ -33,7 +33,7 @@ def counted(table, source, target) -> BlockSet:
 @settings(max_examples=60, deadline=None)
 @given(tables, corpora, st.integers(0, 2))
 def test_features_are_the_bigrams_above_the_threshold(table, corpus, threshold):
-    index = FeatureIndex.block_bigrams(counted(table, *texts(corpus)), threshold)
+    index = FeatureIndex.frequent(counted(table, *texts(corpus)), ["BB"], threshold)
     seen = Counter()
     for source, target in corpus:
         rows = matches_by_trial(table, source, target)
@@ -42,7 +42,7 @@ def test_features_are_the_bigrams_above_the_threshold(table, corpus, threshold):
     assert len(index) == len(often)
     pairs = [(before, b) for before in range(len(table) + 1) for b in range(len(table) + 1)]
     ids = {pair: i for i, pair in enumerate(often)}
-    assert [index.id(*pair) for pair in pairs] == [ids.get(pair, -1) for pair in pairs]
+    assert [index.id((pair[0] << 31) | pair[1]) for pair in pairs] == [ids.get(pair, -1) for pair in pairs]
 
 
 def small() -> tuple[FeatureIndex, BlockNames]:
@@ -51,7 +51,7 @@ def small() -> tuple[FeatureIndex, BlockNames]:
     table = table_of([([3], [3]), ([4], [4]), ([5], [5]), ([4, 5], [4, 5]), ([6], [6])])
     text = encoded([[3, 4, 5], [4, 6]])
     blocks = counted(table, text, text)
-    return FeatureIndex.block_bigrams(blocks, 0), BlockNames(blocks, source, target)
+    return FeatureIndex.frequent(blocks, ["BB"], 0), BlockNames(blocks, source, target)
 
 
 def test_names_are_words_in_the_order_of_the_ids():
@@ -63,12 +63,12 @@ def test_names_are_words_in_the_order_of_the_ids():
         "BB:das|the>|||",
     ]
     numbers = {phrase_of(words.blocks.table, b): b for b in range(len(words.blocks))}
-    assert index.id(numbers[(3,), (3,)], numbers[(4, 5), (4, 5)]) == 1
+    assert index.id((numbers[(3,), (3,)] << 31) | numbers[(4, 5), (4, 5)]) == 1
 
 
 def test_names_of_large_block_numbers_are_cut_at_the_right_bit():
     _, words = small()
-    assert words.bigram((4 << 32) | 1) == f"BB:{words.block(4)}>{words.block(1)}"
+    assert words.feature((4 << 31) | 1) == f"BB:{words.block(4)}>{words.block(1)}"
 
 
 def test_find_gives_the_first_names_that_hold_a_text():
@@ -83,5 +83,5 @@ def test_an_empty_index_knows_nothing():
     index = FeatureIndex.empty()
     _, words = small()
     assert len(index) == 0
-    assert index.id(0, 0) == -1
+    assert index.id(0) == -1
     assert list(index.names(words)) == []

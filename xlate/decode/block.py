@@ -30,8 +30,9 @@ class BlockDecoder:
         Σ_i w(o_i)·f(b_i, o_i; b_{i-1}) + [o_i ∈ {L, R}] v(b_{i-1}, b_i) - Z_i   +   w_c · -ln p(</s> | history)
 
     over all sequences that cover the source once and in the order `mode` allows (`BlockMoves`). f are the costs (a)-(e)
-    of A3, w(L) = w(R) = `linked`, w(N) = `neutral`, v the block bigram weights, w_c the linked weight of (c); Z_i is 0,
-    or with `partition="local"` ln Σ_{b ∈ Γ(b_i)} exp(w·f(b, o_i; b_{i-1}) + v). (TZ07 Eq. 1 and 6, section 5.1.)
+    of A3, w(L) = w(R) = `linked`, w(N) = `neutral`, v the summed weights of the binary features, w_c the linked weight
+    of (c); Z_i is 0, or with `partition="local"` ln Σ_{b ∈ Γ(b_i)} exp(w·f(b, o_i; b_{i-1}) + v). (TZ07 Eq. 1 and 6,
+    section 5.1.)
 
     Args:
         model: blocks, language model, weights.
@@ -105,9 +106,8 @@ class BlockDecoder:
 
     @cached_property
     def _arrays(self) -> ModelArrays:
-        table, weights = self.model.weighted_bigrams
         model = self.model
-        return ModelArrays(model.lm.arrays, int(model.lm.begin_state), table, weights, model.leads_B)
+        return ModelArrays(model.lm.arrays, int(model.lm.begin_state), *model.weighted_features, model.context_B)
 
 
 def _sentence_arrays(moves: BlockMoves) -> SentenceArrays:

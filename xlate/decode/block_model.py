@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
-from xlate.kernels.hashing import HashTable, build_table, find, pack
+from xlate.features.bigrams import bigram_families, contexts
+from xlate.features.index import BlockNames
+from xlate.kernels.bigram_features import BigramFamilies, bigram_row, bigrams_weight
 from xlate.kernels.matching import PhraseFinder
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
@@ -23,7 +25,7 @@ UNIGRAM, ORIENTATION, LM_FIRST, LM_REST, LEXICAL = range(FLOAT_COUNT)
 
 @dataclass(frozen=True)
 class BlockModel:
-    """Blocks with two weight vectors over the floats (a)-(e) and one weight for each of U block bigrams.
+    """Blocks with two weight vectors over the floats (a)-(e) and one weight for each of F binary features.
 
     The floats are costs (negative natural logs), so trained weights are negative as a rule. `linked` scores blocks to
     the left or right of their predecessor, `neutral` all others (TZ07 section 5.1).
@@ -31,7 +33,7 @@ class BlockModel:
     Attributes:
         blocks, lm, source_vocabulary: what was prepared.
         linked, neutral: weights of (a) to (e), shape (5,).
-        bigram_keys, bigram_weights: block bigrams b' · 2^32 + b, sorted, and their weights, shape (U,).
+        feature_keys, feature_weights: keys of `features.index.FeatureIndex`, sorted, and their weights, shape (F,).
         target_vocabulary: numbers of the blocks' target words; None when they are the language model's.
         orientation_smoothing: added to N_L(b) and N_R(b) before (b) is taken, as in training.
 
@@ -44,8 +46,8 @@ class BlockModel:
     source_vocabulary: Vocabulary
     linked: NDArray[np.float64]
     neutral: NDArray[np.float64]
-    bigram_keys: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
-    bigram_weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    feature_keys: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    feature_weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     target_vocabulary: Vocabulary | None = None
     orientation_smoothing: float = 0.5
 
@@ -57,15 +59,15 @@ class BlockModel:
                 raise InputError(
                     f"the {name} weights cannot be used", seen=weights, expected=f"{FLOAT_COUNT} finite numbers"
                 )
-        keys, weights = np.asarray(self.bigram_keys), np.asarray(self.bigram_weights)
+        keys, weights = np.asarray(self.feature_keys), np.asarray(self.feature_weights)
         if keys.shape != weights.shape or not np.isfinite(weights).all():
             raise InputError(
-                "the block bigram weights cannot be used",
+                "the weights of binary features cannot be used",
                 seen=f"{len(keys)} keys, {len(weights)} weights, {int((~np.isfinite(weights)).sum())} not finite",
                 expected="one finite weight a key",
             )
         if (keys[1:] <= keys[:-1]).any():
-            raise InputError("block bigram keys are not sorted", expected="ascending keys, each once")
+            raise InputError("feature keys are not sorted", expected="ascending keys, each once")
 
     @cached_property
     def _phrase_vocabulary(self) -> Vocabulary:
@@ -90,26 +92,40 @@ class BlockModel:
         return self.blocks.orientation_cost_B2(self.orientation_smoothing)
 
     @cached_property
-    def weighted_bigrams(self) -> tuple[HashTable, NDArray[np.float64]]:
-        """The bigrams whose weight is not 0, as a hash table, and their weights by row."""
-        kept = np.asarray(self.bigram_weights) != 0
-        return build_table(np.asarray(self.bigram_keys)[kept]), np.asarray(self.bigram_weights, dtype=np.float64)[kept]
+    def weighted_features(self) -> tuple[BigramFamilies, NDArray[np.float64]]:
+        """The features whose weight is not 0, ready to be looked up, and their weights by row."""
+        keys, weights = self._weighted
+        return bigram_families(self.blocks, keys), weights
 
     @cached_property
-    def leads_B(self) -> NDArray[np.bool_]:
-        """Whether a block is the predecessor in any weighted bigram; only then need a hypothesis remember it."""
-        weighted = np.asarray(self.bigram_keys)[np.asarray(self.bigram_weights) != 0]
-        leads_B = np.zeros(len(self.blocks.table), dtype=bool)
-        leads_B[(weighted >> np.uint64(32)).astype(np.int64)] = True
-        return leads_B
+    def context_B(self) -> NDArray[np.int32]:
+        """What to remember of a last block: one that shows the same to every weighted feature, or -1; shape (B,)."""
+        return contexts(self.weighted_features[0], self._weighted[0])
 
-    def bigram_weight(self, predecessor: int, block: int) -> float:
-        """The weight of block bigram (b', b), 0 when it is no feature or one of the two is no block (negative)."""
+    @cached_property
+    def _weighted(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+        kept = np.asarray(self.feature_weights) != 0
+        return np.asarray(self.feature_keys)[kept], np.asarray(self.feature_weights, dtype=np.float64)[kept]
+
+    def features_weight(self, predecessor: int, block: int) -> float:
+        """The summed weights of the features of (b', b), 0 when one of the two is no block (negative)."""
         if predecessor < 0 or block < 0:
             return 0.0
-        table, weights = self.weighted_bigrams
-        row = find(table, np.uint64(pack(predecessor, block)))
-        return float(weights[row]) if row >= 0 else 0.0
+        families, weights = self.weighted_features
+        return float(bigrams_weight(families, weights, predecessor, block))
+
+    def features_of(self, predecessor: int, block: int) -> tuple[tuple[str, float], ...]:
+        """The weighted features of (b', b) as (name, weight)."""
+        if predecessor < 0 or block < 0:
+            return ()
+        (families, weights), keys = self.weighted_features, self._weighted[0]
+        rows = [int(bigram_row(families, family, predecessor, block)) for family in range(len(families.tag_A))]
+        return tuple((self.names.feature(int(keys[row])), float(weights[row])) for row in rows if row >= 0)
+
+    @cached_property
+    def names(self) -> BlockNames:
+        """Puts blocks and features into words."""
+        return BlockNames(self.blocks, self.source_vocabulary, self._phrase_vocabulary)
 
     def source_words(self, block: int) -> list[str]:
         """The source phrase of a block."""
@@ -120,14 +136,6 @@ class BlockModel:
         """The target phrase of a block."""
         table = self.blocks.table
         return self._words(table.target_phrases, int(table.target_B[block]), self._phrase_vocabulary)
-
-    def bigram_name(self, predecessor: int, block: int) -> str:
-        """The readable name of block bigram (b', b).
-
-        Example: `BB:das haus|the house>ist klein|is small`
-        """
-        sides = (" ".join(self.source_words(b)) + "|" + " ".join(self.target_words(b)) for b in (predecessor, block))
-        return "BB:" + ">".join(sides)
 
     @staticmethod
     def _words(phrases: EncodedText, row: int, vocabulary: Vocabulary) -> list[str]:

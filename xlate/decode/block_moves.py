@@ -27,9 +27,9 @@ class BlockState(NamedTuple):
     """All that a continuation depends on.
 
     Source words before `frontier` are covered, but for the gap `gap_start` to `gap_end` (0, 0 when there is none).
-    `adjacent`: the last block ends at the frontier, so that the next one there is its right neighbour. `context` is the
-    last block when the next step may have a weighted block bigram with it, else `NO_BLOCK`. The one state behind the
-    end of the sentence has a frontier beyond it.
+    `adjacent`: the last block ends at the frontier, so that the next one there is its right neighbour. `context` stands
+    for the last block when the next step may have a weighted feature with it, else it is `NO_BLOCK`. The one state
+    behind the end of the sentence has a frontier beyond it.
     """
 
     frontier: int
@@ -136,7 +136,7 @@ class BlockMoves:
         weights = self.neutral if orientation == NEUTRAL else self.linked
         score = float(self.options.static_O3[option, orientation] + weights[LM_FIRST] * first + weights[LM_REST] * rest)
         if orientation != NEUTRAL:
-            score += self.model.bigram_weight(context, int(self.options.block_O[option]))
+            score += self.model.features_weight(context, int(self.options.block_O[option]))
         return score
 
     def cell_scores(self, state: BlockState, cell: range, orientation: int) -> tuple[list[float], list[int]]:
@@ -164,7 +164,7 @@ class BlockMoves:
         if orientation == LEFT:
             return BlockState(state.frontier, 0, 0, False, NO_BLOCK, lm_state)
         block = int(self.options.block_O[option])
-        context = block if block >= 0 and self.model.leads_B[block] else NO_BLOCK
+        context = int(self.model.context_B[block]) if block >= 0 else NO_BLOCK
         if begin > state.frontier:
             return BlockState(end, state.frontier, begin, False, context, lm_state)
         return BlockState(end, 0, 0, True, context, lm_state)

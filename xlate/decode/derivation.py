@@ -29,9 +29,9 @@ class Step:
         orientation: LEFT, RIGHT or NEUTRAL; RIGHT for the end, whose weights are the linked ones.
         floats: costs (a)-(e), natural logs, (a) divided by the source phrase's length.
         weights: the weights they are multiplied with.
-        bigram: name of the block bigram feature if it has a weight, else None; `bigram_weight` is that weight.
+        sparse: name and weight of each binary feature that has a weight.
         normalizer: what the partition subtracts; 0 when it is off.
-        score: Σ weights · floats + bigram_weight - normalizer, up to rounding.
+        score: Σ weights · floats + sparse_score - normalizer, up to rounding.
     """
 
     block: int
@@ -42,10 +42,14 @@ class Step:
     orientation: int
     floats: tuple[float, ...]
     weights: tuple[float, ...]
-    bigram: str | None
-    bigram_weight: float
+    sparse: tuple[tuple[str, float], ...]
     normalizer: float
     score: float
+
+    @property
+    def sparse_score(self) -> float:
+        """The summed weights of the binary features."""
+        return sum(weight for _, weight in self.sparse)
 
     @property
     def is_end(self) -> bool:
@@ -110,7 +114,6 @@ def _step(moves: BlockMoves, state: BlockState, option: int, orientation: int, l
         normalizer = moves.normalizer(moves.cell_scores(state, options.cell(begin, end), orientation)[0])
     block = int(options.block_O[option])
     linked = orientation != NEUTRAL
-    bigram_weight = model.bigram_weight(last, block) if linked else 0.0
     step = Step(
         block=block,
         predecessor=last,
@@ -126,8 +129,7 @@ def _step(moves: BlockMoves, state: BlockState, option: int, orientation: int, l
             float(options.lexical_O[option]),
         ),
         weights=tuple((moves.linked if linked else moves.neutral).tolist()),
-        bigram=model.bigram_name(last, block) if bigram_weight else None,
-        bigram_weight=bigram_weight,
+        sparse=model.features_of(last, block) if linked else (),
         normalizer=normalizer,
         score=moves.step_score(state.context, option, orientation, first, rest) - normalizer,
     )
@@ -146,8 +148,7 @@ def _end_step(moves: BlockMoves, lm_state: int, last: int) -> Step:
         orientation=RIGHT,
         floats=tuple(cost if d == LM_FIRST else 0.0 for d in range(FLOAT_COUNT)),
         weights=tuple(moves.linked.tolist()),
-        bigram=None,
-        bigram_weight=0.0,
+        sparse=(),
         normalizer=0.0,
         score=float(moves.linked[LM_FIRST] * cost),
     )

@@ -15,8 +15,8 @@ def explain(model: BlockModel, source: Sequence[str], derivation: Derivation) ->
     """The trace of a derivation as text: one block a line, then the end of the sentence, then the sum.
 
     A line holds source span (from 0, end excluded), orientation, source words -> target words, how often the block was
-    seen, its score and the contributions to it: weight × cost of every float with a contribution, the block bigram
-    with its weight, the partition. The strongest contribution stands first. Contributions are natural logs.
+    seen, its score and the contributions to it: weight × cost of every float with a contribution, the binary
+    features with their weights, the partition. The strongest contribution stands first. Contributions are natural logs.
 
     Args:
         model: whose derivation it is.
@@ -37,7 +37,7 @@ def contributions(step: Step) -> list[tuple[str, float]]:
         (f"{name} {weight:.3g}×{cost:.4g}", weight * cost)
         for name, weight, cost in zip(FLOATS, step.weights, step.floats, strict=True)
     ]
-    parts.append((step.bigram or "", step.bigram_weight))
+    parts.extend(step.sparse)
     parts.append(("partition", -step.normalizer))
     return sorted((part for part in parts if part[1]), key=lambda part: -abs(part[1]))
 

@@ -124,16 +124,16 @@ def format_nbest(sentence: int, derivation: Derivation, names: Sequence[str] = F
     """One line of a Moses n-best list: `id ||| words ||| features ||| total ||| segmentation`.
 
     Features are the summed floats of L and R steps (`linked_NAME= v`), of N steps (`neutral_NAME= v`), the summed
-    weights of block bigrams (`bigrams= v`) and, when there is one, minus the partition (`partition= v`). The total is
+    weights of binary features (`binary= v`) and, when there is one, minus the partition (`partition= v`). The total is
     their sum weighted with the model's weights, the last two counting 1. The segmentation lists `source=target` spans,
     inclusive, from 0, in target order. A `|` in a word is written `&#124;`.
 
-    Example: `0 ||| the house ||| linked_unigram= 0 … bigrams= 0.5 ||| -3.2 ||| 0-1=0-1`
+    Example: `0 ||| the house ||| linked_unigram= 0 … binary= 0.5 ||| -3.2 ||| 0-1=0-1`
     """
     linked_5, neutral_5 = derivation.float_totals()
     values = [(f"linked_{name}", value) for name, value in zip(names, linked_5, strict=True)]
     values += [(f"neutral_{name}", value) for name, value in zip(names, neutral_5, strict=True)]
-    values.append(("bigrams", sum(step.bigram_weight for step in derivation.steps)))
+    values.append(("binary", sum(step.sparse_score for step in derivation.steps)))
     normalizer = sum(step.normalizer for step in derivation.steps)
     if normalizer:
         values.append(("partition", -normalizer))

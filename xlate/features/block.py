@@ -1,4 +1,4 @@
-"""The features of a block given its predecessor: five float costs and the block bigram (TZ07, Table III).
+"""The features of a block given its predecessor: five float costs and binary bigram features (TZ07, Table III).
 
 Floats are costs, negative natural logs:
 
@@ -9,8 +9,8 @@ Floats are costs, negative natural logs:
     lexical      (e)  -ln p(S|T)
 
 Example: b = (das haus, the house) with o = R behind a block that ends "in": unigram 9.2, orientation 0.1, lm_first 0.8
-(the | in), lm_rest 2.9 (house | in the), lexical 1.3, and, when seen often enough, the binary feature
-`BB:im|in>das haus|the house`.
+(the | in), lm_rest 2.9 (house | in the), lexical 1.3, and, when seen often enough, the binary
+features `BB:im|in>das haus|the house`, `TP:in>the house` and `WB:in>the`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.features.bigrams import bigram_families
 from xlate.kernels.block_features import BlockArrays
-from xlate.kernels.hashing import build_table
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.text.vocabulary import Vocabulary
@@ -31,7 +31,7 @@ def block_arrays(
     blocks: BlockSet,
     lm: NgramModel,
     target_vocabulary: Vocabulary,
-    bigram_keys_F: NDArray[np.uint64],
+    feature_keys_F: NDArray[np.uint64],
     smoothing: float,
 ) -> BlockArrays:
     """Everything the feature kernels need, computed once.
@@ -39,7 +39,7 @@ def block_arrays(
     Args:
         blocks: the block set; lm: the language model of its target side.
         target_vocabulary: what the block set's target words are numbered by.
-        bigram_keys_F: the block bigrams that are features; the id of one is its place.
+        feature_keys_F: the keys of the sparse features, sorted; the id of one is its place.
         smoothing: k of the orientation cost.
     """
     words_T = lm.map_vocabulary(target_vocabulary.words)[blocks.table.target_phrases.ids_T]
@@ -54,5 +54,5 @@ def block_arrays(
         target_B=np.ascontiguousarray(blocks.table.target_B),
         target_words_T=np.ascontiguousarray(words_T),
         target_offsets_Q1=np.ascontiguousarray(blocks.table.target_phrases.offsets_S1),
-        bigrams=build_table(np.ascontiguousarray(bigram_keys_F)),
+        bigrams=bigram_families(blocks, feature_keys_F),
     )

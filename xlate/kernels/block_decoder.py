@@ -8,7 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from xlate.kernels.hashing import EMPTY, HashTable, find, first_slot, pack
+from xlate.kernels.bigram_features import BigramFamilies, bigrams_weight
+from xlate.kernels.hashing import EMPTY, first_slot, pack
 from xlate.kernels.ngram import NgramArrays, step
 from xlate.kernels.spans import log_sum_exp, phrase_costs
 
@@ -18,8 +19,8 @@ NO_MOVE = -2
 GAP_BITS = 20
 LONGEST_SENTENCE = (1 << GAP_BITS) - 2
 
-# A hypothesis: what it covers (packed), the block a bigram may start from, the history, its best arc, the next one of
-# equal coverage.
+# A hypothesis: what it covers (packed), the block that stands for its last one in sparse features, the history, its
+# best arc, the next one of equal coverage.
 NODE = np.dtype(
     [
         ("cover", np.int64),
@@ -42,9 +43,9 @@ class ModelArrays(NamedTuple):
 
     lm: NgramArrays
     begin_state: int
-    bigrams: HashTable
-    bigram_weights_U: NDArray[np.float64]
-    leads_B: NDArray[np.bool_]
+    features: BigramFamilies
+    feature_weights_F: NDArray[np.float64]
+    context_B: NDArray[np.int32]
 
 
 class SentenceArrays(NamedTuple):
@@ -95,8 +96,8 @@ class Workspace(NamedTuple):
 
     `spans_X3` holds the spans (begin, end, orientation) a hypothesis may translate next. The moves of one span lie at
     the numbers of its options (one more place is for moves without option): step scores, histories and bigram contexts
-    behind them, and labels, `NO_MOVE` where an option may not be used. `leads_O` says whether an option's block begins
-    any bigram, `fillable_C` whether a cell has an option that may be generated to the left.
+    behind them, and labels, `NO_MOVE` where an option may not be used. `context_O` is what is to be
+    remembered of an option's block, `fillable_C` whether a cell has an option that may be generated to the left.
     """
 
     spans_X3: NDArray[np.int64]
@@ -104,7 +105,7 @@ class Workspace(NamedTuple):
     lm_states_O1: NDArray[np.int64]
     contexts_O1: NDArray[np.int64]
     labels_O1: NDArray[np.int64]
-    leads_O: NDArray[np.bool_]
+    context_O: NDArray[np.int32]
     fillable_C: NDArray[np.bool_]
 
 
@@ -147,10 +148,11 @@ def search_blocks(
 @njit(cache=True, nogil=True)
 def _workspace(model: ModelArrays, sentence: SentenceArrays) -> Workspace:
     options, cells = len(sentence.block_O), len(sentence.cell_offsets_C1) - 1
-    leads_O = np.zeros(options, dtype=np.bool_)
+    context_O = np.full(options, NONE, dtype=np.int32)
     for option in range(options):
         block = sentence.block_O[option]
-        leads_O[option] = block >= 0 and model.leads_B[block]
+        if block >= 0:
+            context_O[option] = model.context_B[block]
     fillable_C = np.zeros(cells, dtype=np.bool_)
     for cell in range(cells):
         for option in range(sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]):
@@ -161,7 +163,7 @@ def _workspace(model: ModelArrays, sentence: SentenceArrays) -> Workspace:
         np.empty(options + 1, dtype=np.int64),
         np.full(options + 1, NONE, dtype=np.int64),
         np.full(options + 1, NONE, dtype=np.int64),
-        leads_O,
+        context_O,
         fillable_C,
     )
 
@@ -240,12 +242,10 @@ def _score_moves(
         score = static_O3[option, orientation] + first_weight * known.first + rest_weight * known.rest
         block = sentence.block_O[option]
         if orientation != NEUTRAL and context >= 0 and block >= 0:
-            row = find(model.bigrams, pack(context, block))
-            if row >= 0:
-                score += model.bigram_weights_U[row]
+            score += bigrams_weight(model.features, model.feature_weights_F, context, block)
         scores_O1[option] = score
         work.lm_states_O1[option] = known.after
-        work.contexts_O1[option] = block if orientation != LEFT and work.leads_O[option] else NONE
+        work.contexts_O1[option] = work.context_O[option] if orientation != LEFT else NONE
         work.labels_O1[option] = option * 3 + orientation if orientation != LEFT or sentence.left_O[option] else NO_MOVE
     if numbers.local:
         normalizer = log_sum_exp(scores_O1, first, last)

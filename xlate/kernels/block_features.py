@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from xlate.kernels.bigram_features import BigramFamilies, put_bigrams
 from xlate.kernels.hashing import HashTable, find, pack
 from xlate.kernels.ngram import NgramArrays, step
 
@@ -19,7 +20,7 @@ class BlockArrays(NamedTuple):
     """What the features of B blocks are computed from; costs are negative natural logs.
 
     Blocks of source phrase p, most frequent first, are `option_O[options_P1[p]:options_P1[p + 1]]`. Target words are
-    numbered as the language model does. `bigrams` finds the id of a block bigram feature by (b', b).
+    numbered as the language model does. `bigrams` finds the ids of the sparse features of (b', b).
     """
 
     unigram_B: NDArray[np.float32]
@@ -31,7 +32,7 @@ class BlockArrays(NamedTuple):
     target_B: NDArray[np.int32]
     target_words_T: NDArray[np.int32]
     target_offsets_Q1: NDArray[np.int64]
-    bigrams: HashTable
+    bigrams: BigramFamilies
 
 
 @njit(cache=True, nogil=True)
@@ -78,13 +79,13 @@ class Filled(NamedTuple):
 
 
 @njit(cache=True)
-def _room(instances: int, candidates: int) -> Filled:
+def _room(instances: int, candidates: int, families: int) -> Filled:
     return Filled(
         np.zeros(instances + 1, dtype=np.int64),
         np.empty((candidates, FLOATS), dtype=np.float32),
         np.empty(candidates, dtype=np.float32),
         np.zeros(candidates + 1, dtype=np.int64),
-        np.empty(candidates, dtype=np.int32),
+        np.empty(candidates * families, dtype=np.int32),
     )
 
 
@@ -106,15 +107,12 @@ def _put(
     state: int,
     gain: float,
 ) -> None:
-    """Writes candidate c; `predecessor` below 0 means that there is no block bigram."""
+    """Writes candidate c; `predecessor` below 0 means that there are no sparse features."""
     block_costs(blocks, lm, block, orientation, state, filled.dense_CD[c])
     filled.gain_C[c] = gain
     n = filled.id_offsets_C1[c]
     if predecessor >= 0:
-        feature = find(blocks.bigrams, pack(predecessor, block))
-        if feature >= 0:
-            filled.ids_N[n] = feature
-            n += 1
+        n = put_bigrams(blocks.bigrams, predecessor, block, filled.ids_N, n)
     filled.id_offsets_C1[c + 1] = n
 
 
@@ -165,7 +163,7 @@ def linked_instances(
     most = 0
     for g in groups:
         most += (group_offsets_G1[g + 1] - group_offsets_G1[g]) * (1 + top)
-    filled = _room(len(groups), most)
+    filled = _room(len(groups), most, len(blocks.bigrams.tag_A))
     c, sentence = 0, -1
     states = np.zeros(1, dtype=np.int32)
     for i in range(len(groups)):
@@ -208,7 +206,7 @@ def neutral_instances(
     target_offsets_S1: NDArray[np.int64],
 ) -> Filled:
     """One instance for each of the `matches` without predecessor: itself, then its source alternatives."""
-    filled = _room(len(matches), len(matches) * (1 + top))
+    filled = _room(len(matches), len(matches) * (1 + top), 0)
     c, sentence = 0, -1
     states = np.zeros(1, dtype=np.int32)
     taken_X = np.empty(1 + top, dtype=np.int64)

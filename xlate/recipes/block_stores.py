@@ -39,21 +39,22 @@ class BlockStores:
 def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
     """Opens the stores of a model's settings, making them first when they are not there.
 
-    They hold all five floats and, when the model has binary features, the block bigrams above its threshold; which of
+    They hold all five floats and, those of its binary families that stand above its threshold; which of
     the floats are trained does not matter to them.
     """
     blocks = read_stage(work.path, "blocks")
     heldout_every = blocks.figures["heldout_every"]
     settings: dict[str, Any] = {
         "threshold": model.threshold if model.binary else None,
+        "families": sorted(model.binary),
         "alternatives": model.alternatives,
         "listed_only": model.listed_only,
         "by_span": model.by_span,
         "orientation_smoothing": model.orientation_smoothing,
         "on": [blocks.identity, read_stage(work.path, "lm").identity],
-        "version": 1,
+        "version": 2,
     }
-    features = FeatureIndex.block_bigrams(work.blocks, model.threshold) if model.binary else FeatureIndex.empty()
+    features = FeatureIndex.frequent(work.blocks, model.binary, model.threshold)
     name = f"candidates/{identity_of(settings)[:12]}"
     stage = run_stage(work.path, name, settings, lambda folder: _write(work, model, features, heldout_every, folder))
     return BlockStores(_open(stage), features, stage.identity)

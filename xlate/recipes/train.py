@@ -14,6 +14,7 @@ from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.errors import InputError
+from xlate.features.bigrams import FAMILIES
 from xlate.features.block import FLOATS
 from xlate.features.index import BlockNames
 from xlate.recipes.block_stores import BlockStores, block_stores
@@ -32,7 +33,6 @@ from xlate.train.state import PhaseSettings
 log = logging.getLogger(__name__)
 VOLATILE = ("run", "checkpoint_seconds", "debug")
 LOSSES = ("local_softmax", "uniform")
-BINARY_FAMILIES = ("BB",)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def check(config: TrainConfig) -> None:
     """
     for name, values, allowed in (
         ("model.floats", config.model.floats, FLOATS),
-        ("model.binary", config.model.binary, BINARY_FAMILIES),
+        ("model.binary", config.model.binary, FAMILIES),
         ("loss.name", [config.loss.name], LOSSES),
         ("loss.floats.data", [config.loss.floats.data], ("train", "dev")),
         ("device", [config.device], ("cpu",)),

@@ -105,8 +105,8 @@ def block_model(work: WorkDirectory, weights: WeightsFile, model: ModelConfig) -
         source_vocabulary=work.source_vocabulary,
         linked=linked.dense_D,
         neutral=neutral.dense_D,
-        bigram_keys=weights.extra["linked.keys"],
-        bigram_weights=linked.sparse_F,
+        feature_keys=weights.extra["linked.keys"],
+        feature_weights=linked.sparse_F,
         target_vocabulary=work.target_vocabulary,
         orientation_smoothing=model.orientation_smoothing,
     )
