@@ -26,7 +26,9 @@ import torch
 
 from xlate.candidates.batch import RaggedBatch
 from xlate.candidates.sampler import epoch_order
-from xlate.kernels.online import local_softmax_online, prediction_errors
+from xlate.kernels.online import SOFTMAX, Instances, Steps, online_pass
+from xlate.kernels.prediction import prediction_errors
+from xlate.kernels.upkeep import Learned, Shrinkage
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.scoring.linear import LinearScorer
 
@@ -54,20 +56,16 @@ def synthetic(instances: int, seed: int = 1) -> RaggedBatch:
 
 def kernel_run(batch: RaggedBatch, order: np.ndarray, dense_D: np.ndarray, sparse_F: np.ndarray) -> None:
     """One pass of the kernel over the instances in `order`."""
-    local_softmax_online(
-        order,
-        batch.candidate_offsets_I1,
-        batch.dense_CD,
-        batch.gain_CG,
-        batch.part_id_offsets_P1,
-        batch.part_ids_N,
-        dense_D,
-        sparse_F,
-        np.full(FLOATS, ETA),
-        ETA,
-        True,
-        SINK,
-        False,
+    nothing, never = np.zeros(0), np.zeros(0, dtype=np.int64)
+    learned = Learned(dense_D, sparse_F, nothing, nothing, never, np.zeros(1, dtype=np.int64))
+    steps = Steps(SOFTMAX, SINK, 0.0, np.full(FLOATS, ETA), ETA, True, False, Shrinkage(0.0, 1.0), False, False)
+    online_pass(order, instances(batch), learned, steps)
+
+
+def instances(batch: RaggedBatch) -> Instances:
+    """The arrays of a plain batch as the kernels take them."""
+    return Instances(
+        batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, batch.part_id_offsets_P1, batch.part_ids_N
     )
 
 
@@ -86,17 +84,7 @@ def peer_run(batch: RaggedBatch, order: np.ndarray, scorer: LinearScorer) -> Non
 
 def held_out_error(batch: RaggedBatch, dense_D: np.ndarray, sparse_F: np.ndarray) -> float:
     """P of weights on a batch, to see that both have learnt."""
-    errors, _, _ = prediction_errors(
-        batch.candidate_offsets_I1,
-        batch.dense_CD,
-        batch.gain_CG,
-        batch.part_id_offsets_P1,
-        batch.part_ids_N,
-        dense_D,
-        sparse_F,
-        True,
-        SINK,
-    )
+    errors, _, _ = prediction_errors(np.arange(len(batch)), instances(batch), dense_D, sparse_F, True, SINK)
     return errors / len(batch)
 
 

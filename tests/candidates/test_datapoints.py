@@ -17,7 +17,8 @@ from tests.strategies import ragged_batches
 from xlate.candidates.batch import RaggedBatch
 from xlate.candidates.datapoints import read_datapoints, write_datapoints
 from xlate.errors import InputError
-from xlate.kernels.online import local_softmax_online
+from xlate.kernels.online import SOFTMAX, Instances, Steps, online_pass
+from xlate.kernels.upkeep import Learned, Shrinkage
 
 # The form of Figure 3, with numbers of our own: a true successor and two alternatives, seven floats each.
 DATAPOINT = """\
@@ -59,10 +60,13 @@ def test_figure_3_trains_to_table_ii_by_hand(tmp_path: Path) -> None:
     batch = read_datapoints(path)
     dense_D, sparse_F = -np.ones(7), np.zeros(8)
     sparse_F[6] = 0.5
-    loss = local_softmax_online(
-        np.array([0]), batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, batch.part_id_offsets_P1,
-        batch.part_ids_N, dense_D, sparse_F, np.full(7, 0.1), 0.1, True, -4.0, False,
-    )  # fmt: skip
+    nothing, never = np.zeros(0), np.zeros(0, dtype=np.int64)
+    instances = Instances(
+        batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, batch.part_id_offsets_P1, batch.part_ids_N
+    )
+    steps = Steps(SOFTMAX, -4.0, 0.0, np.full(7, 0.1), 0.1, True, False, Shrinkage(0.0, 1.0), False, False)
+    learned = Learned(dense_D, sparse_F, nothing, nothing, never, np.zeros(1, dtype=np.int64))
+    loss, _ = online_pass(np.array([0]), instances, learned, steps)
     # The floats of the three lines add up to 3.25, 5.375 and 7.5625.
     t, t_1, t_2 = math.exp(-3.25 + 0.5), math.exp(-5.375), math.exp(-7.5625)
     total = t + math.exp(-4) + t_1 + t_2

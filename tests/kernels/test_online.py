@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from tests.strategies import ragged_batches
 from xlate.candidates.batch import RaggedBatch, offsets_of
-from xlate.kernels.online import local_softmax_online, prediction_errors
+from xlate.kernels.online import MARGIN, SOFTMAX, Instances, Steps, online_pass
+from xlate.kernels.prediction import prediction_errors
+from xlate.kernels.upkeep import Learned, Shrinkage, settle_all
 from xlate.losses.local_softmax import LocalSoftmax, online_update
 from xlate.scoring.linear import LinearScorer
 
@@ -21,14 +23,35 @@ DENSE, SPARSE, SINK = 3, 9, -4.0
 BATCHES = ragged_batches(two_level=False, extras=False, dense=DENSE, sparse=SPARSE, max_instances=6)
 
 
+def instances(batch: RaggedBatch) -> Instances:
+    return Instances(
+        batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, batch.part_id_offsets_P1, batch.part_ids_N
+    )
+
+
 def run(batch: RaggedBatch, order: np.ndarray, weights_W: np.ndarray, eta_W: np.ndarray, **options: Any) -> float:
-    """The kernel on one vector of all weights, floats first; `eta_W` holds one step for all sparse ones."""
-    dense_D, sparse_F = weights_W[:DENSE], weights_W[DENSE:]
-    return options.get("kernel", local_softmax_online)(
-        order, batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, batch.part_id_offsets_P1, batch.part_ids_N,
-        dense_D, sparse_F, eta_W[:DENSE], float(eta_W[-1]),
-        options.get("use_sparse", True), options.get("sink", SINK), options.get("project", False),
+    """The kernel on one vector of all weights, floats first; `eta_W` holds one step for all sparse ones.
+
+    With `sums_W` and `l1` or `l2` it settles at the end, and adds the last weights to their sums.
+    """
+    sums_W = options.get("sums_W")
+    lazy = sums_W is not None
+    sparse = (sums_W[DENSE:], np.zeros(SPARSE, np.int64)) if lazy else (np.zeros(0), np.zeros(0, np.int64))
+    learned = Learned(
+        weights_W[:DENSE], weights_W[DENSE:], sums_W[:DENSE] if lazy else np.zeros(0), *sparse, np.zeros(1, np.int64)
+    )
+    eta = float(eta_W[-1])
+    given = Steps(
+        options.get("loss", SOFTMAX), options.get("sink", SINK), options.get("margin", 0.0), eta_W[:DENSE], eta,
+        options.get("use_sparse", True), options.get("project", False),
+        Shrinkage(eta * options.get("l1", 0.0), 1 - eta * options.get("l2", 0.0)), lazy, "curvatures" in options,
     )  # fmt: skip
+    loss, curvature = options.get("kernel", online_pass)(order, instances(batch), learned, given)
+    if lazy:
+        settle_all(learned, given.shrinkage)
+        sums_W += weights_W
+    options.get("curvatures", []).append(curvature)
+    return loss
 
 
 def vectors(batch: RaggedBatch) -> np.ndarray:
@@ -48,23 +71,53 @@ def split(batch: RaggedBatch, i: int) -> tuple[list[int], list[int]]:
 
 
 def eager_epoch(
-    batch: RaggedBatch, order: np.ndarray, weights_W: np.ndarray, eta_W: np.ndarray, *, project: bool = False
+    batch: RaggedBatch,
+    order: np.ndarray,
+    weights_W: np.ndarray,
+    eta_W: np.ndarray,
+    *,
+    project: bool = False,
+    margin: float | None = None,
+    l1: float = 0.0,
+    l2: float = 0.0,
+    path: list[np.ndarray] | None = None,
+    curvatures: list[float] | None = None,
 ) -> float:
-    """Table II with a step for each weight, floats above 0 set to 0 after every candidate; returns the loss."""
-    vectors_CW, loss = vectors(batch), 0.0
+    """Table II with a step for each weight, floats above 0 set to 0 after every candidate; returns the loss.
+
+    Before each step all sparse weights shrink. `path` takes down the weights at the beginning and after every step.
+    """
+    vectors_CW, loss, curvature = vectors(batch), 0.0, 0.0
     floats = np.arange(DENSE + SPARSE) < DENSE
+    path = [] if path is None else path
+    path.append(weights_W.copy())
     for i in order:
         positives, negatives = split(batch, i)
         for positive in positives:
+            shrunk_W = np.sign(weights_W) * np.maximum(np.abs(weights_W) - eta_W * l1, 0) * (1 - eta_W * l2)
+            weights_W[:] = np.where(floats, weights_W, shrunk_W)
             members = [positive, *negatives]
-            exp_X = np.exp(vectors_CW[members] @ weights_W)
-            shares_X = exp_X / (exp_X.sum() + math.exp(SINK))
-            loss -= math.log(shares_X[0])
+            scores_X = vectors_CW[members] @ weights_W
+            if margin is None:
+                exp_X = np.exp(scores_X)
+                shares_X = exp_X / (exp_X.sum() + math.exp(SINK))
+                loss -= math.log(shares_X[0])
+                by_X = (np.arange(len(members)) == 0) - shares_X
+            else:
+                by_X = np.zeros(len(members))
+                missing = margin + max(scores_X[1:]) - scores_X[0] if negatives else -1.0
+                if missing >= 0:
+                    by_X[0], by_X[1 + int(np.argmax(scores_X[1:]))] = 1, -1
+                    loss += missing
+            curvature += float((eta_W * (by_X @ vectors_CW[members]) ** 2).sum())
             for place, c in enumerate(members):
-                weights_W += eta_W * ((place == 0) - shares_X[place]) * vectors_CW[c]
+                weights_W += eta_W * by_X[place] * vectors_CW[c]
                 if project:
                     moved = floats & (eta_W != 0)
                     weights_W[moved] = np.minimum(weights_W[moved], 0)
+            path.append(weights_W.copy())
+    if curvatures is not None:
+        curvatures.append(curvature)
     return loss
 
 
@@ -112,6 +165,42 @@ def test_steps_by_weight_and_projection_equal_the_eager_twin(
     close(weights_W, expected_W)
     fixed = steps(*etas) == 0
     assert weights_W[fixed].tolist() == before_W[fixed].tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(BATCHES, st.integers(0, 999), st.sampled_from([(0.3, 0.0), (0.0, 0.4), (0.0, 0.0), (1e-3, 0.0)]))
+def test_lazy_shrinkage_and_averages_equal_their_eager_twins(
+    batch: RaggedBatch, seed: int, penalties: tuple[float, float]
+) -> None:
+    order, weights_W = random_start(batch, seed)
+    expected_W, sums_W, path = weights_W.copy(), np.zeros(DENSE + SPARSE), []
+    l1, l2 = penalties
+    expected = eager_epoch(batch, order, expected_W, steps(0.1, 0.2), l1=l1, l2=l2, path=path)
+    loss = run(batch, order, weights_W, steps(0.1, 0.2), l1=l1, l2=l2, sums_W=sums_W)
+    assert loss == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    close(weights_W, expected_W)
+    close(sums_W / len(path), np.mean(path, axis=0))
+
+
+@settings(max_examples=60, deadline=None)
+@given(BATCHES, st.integers(0, 999), st.sampled_from([0.0, 1.0]))
+def test_perceptron_and_hinge_equal_their_eager_twins(batch: RaggedBatch, seed: int, margin: float) -> None:
+    order, weights_W = random_start(batch, seed)
+    expected_W = weights_W.copy()
+    expected = eager_epoch(batch, order, expected_W, steps(0.1, 0.2), margin=margin)
+    loss = run(batch, order, weights_W, steps(0.1, 0.2), loss=MARGIN, margin=margin)
+    assert loss == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    close(weights_W, expected_W)
+
+
+@settings(max_examples=40, deadline=None)
+@given(BATCHES, st.integers(0, 999))
+def test_the_curvature_is_the_squared_gradient_times_the_step(batch: RaggedBatch, seed: int) -> None:
+    order, weights_W = random_start(batch, seed)
+    expected_W, seen, expected = weights_W.copy(), [], []
+    eager_epoch(batch, order, expected_W, steps(0.1, 0.2), curvatures=expected)
+    run(batch, order, weights_W, steps(0.1, 0.2), curvatures=seen)
+    assert seen == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
 def test_projection_keeps_trained_floats_at_or_below_zero(rng: np.random.Generator) -> None:
@@ -180,7 +269,7 @@ def test_more_candidates_than_the_first_buffer_holds(rng: np.random.Generator) -
     assert run(batch, np.arange(3), weights_W, steps(0.1, 0.1)) == pytest.approx(expected, rel=1e-6)
     close(weights_W, expected_W)
     interpreted_W = np.zeros(DENSE + SPARSE)
-    run(batch, np.arange(3), interpreted_W, steps(0.1, 0.1), kernel=local_softmax_online.py_func)
+    run(batch, np.arange(3), interpreted_W, steps(0.1, 0.1), kernel=online_pass.py_func)
     close(interpreted_W, expected_W)
 
 
@@ -207,10 +296,8 @@ def naive_errors(batch: RaggedBatch, scores_C: np.ndarray) -> int:
 
 
 def measure(batch: RaggedBatch, weights_W: np.ndarray, use_sparse: bool = True) -> tuple[int, float, int]:
-    return prediction_errors(
-        batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, batch.part_id_offsets_P1, batch.part_ids_N,
-        weights_W[:DENSE], weights_W[DENSE:], use_sparse, SINK,
-    )  # fmt: skip
+    everything_I = np.arange(len(batch), dtype=np.int64)
+    return prediction_errors(everything_I, instances(batch), weights_W[:DENSE], weights_W[DENSE:], use_sparse, SINK)
 
 
 @settings(max_examples=50, deadline=None)

@@ -68,7 +68,9 @@ def settings(**changes: Any) -> PhaseSettings:
 
 TWO_PHASES = (
     settings(name="floats", train_sparse=False, use_sparse=False, subset=0.5, epochs=3),
-    settings(name="binary", trained=(False, True, False), decay=0.3, patience=2, epochs=6, block=16),
+    settings(
+        name="binary", trained=(False, True, False), decay=0.3, patience=2, epochs=6, block=16, average=True, l1=0.01
+    ),
 )
 
 

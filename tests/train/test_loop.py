@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,10 @@ from tests.train.small_training import (
 from xlate.candidates.sampler import epoch_order, spread
 from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
-from xlate.kernels.online import local_softmax_online
 from xlate.scoring.weights import Weights
+from xlate.train.bound import measure_bound
 from xlate.train.checkpoint import load_checkpoint
+from xlate.train.learner import OnlineLearner
 from xlate.train.loop import Phase, Training
 from xlate.train.reporter import NullReporter
 from xlate.train.signals import StopFlag
@@ -36,27 +38,24 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 def naive_training(stores: Path, phases: tuple[PhaseSettings, ...]) -> Weights:
     """The same training as one plain loop: whole epochs, no chunks, no state."""
     store, heldout = CandidateStore.open(stores / "train"), CandidateStore.open(stores / "heldout")
-    weights, arrays = initial()["linked"], store.arrays
+    weights = initial()["linked"]
     for phase in phases:
         best, stale, kept = math.inf, 0, weights
+        learner = OnlineLearner(phase, store, weights, {})
         for epoch in range(phase.epochs):
             chosen = spread(len(store), phase.subset)
             order = chosen[epoch_order(len(chosen), phase.seed, epoch, name=phase.name, block=phase.block)]
             scale = 1 / (1 + phase.decay * epoch)
-            local_softmax_online(
-                order, arrays.candidate_offsets_I1, arrays.dense_CD, arrays.gain_CG, arrays.part_id_offsets_P1,
-                arrays.part_ids_N, weights.dense_D, weights.sparse_F, np.array(phase.trained) * phase.eta * scale,
-                phase.eta_sparse * scale if phase.train_sparse else 0.0, phase.use_sparse, phase.sink, phase.project,
-            )  # fmt: skip
-            error = validate(heldout, weights, use_sparse=phase.use_sparse, sink=phase.sink).error
+            learner.learn(order, scale)
+            current = learner.end_epoch(scale)
+            error = validate(heldout, current, use_sparse=phase.use_sparse, sink=phase.sink).error
             if error < best:
-                best, stale, kept = error, 0, weights.copy()
+                best, stale, kept = error, 0, current.copy()
             else:
                 stale += 1
             if phase.patience and stale == phase.patience:
                 break
-        if phase.patience:
-            weights = kept
+        weights = kept if phase.patience else current
     return weights
 
 
@@ -160,7 +159,7 @@ def test_history_and_reports_say_what_was_measured(folder: Path) -> None:
     assert recorder.scalars["valid/P/all"] == [(entry["seen"], entry["P"]) for entry in history]
     steps = [value for _, value in recorder.scalars["train/eta/all"]]
     assert steps[::3] == pytest.approx([0.05, 0.05 / 1.5, 0.05 / 2])
-    assert recorder.histograms == ["weights/linked/floats", "weights/linked/BB"] * 3
+    assert recorder.histograms == ["weights/linked/floats", "weights/linked/sparse"] * 3
 
 
 def test_a_subset_is_all_that_is_seen(folder: Path) -> None:
@@ -194,3 +193,41 @@ def test_a_store_without_instances_trains_nothing(tmp_path: Path) -> None:
     held = run.run(initial(), StopFlag())
     assert run.finished(held)
     assert not held.weights["linked"].dense_D.any()
+
+
+def test_an_average_is_kept_and_the_training_goes_on_from_the_last_weights(folder: Path) -> None:
+    plain = training(folder, (settings(epochs=3),), checkpoint="plain").run(initial(), StopFlag())
+    averaged = training(folder, (settings(epochs=3, average=True),), checkpoint="averaged").run(initial(), StopFlag())
+    assert [e["loss"] for e in averaged.state.history] == pytest.approx([e["loss"] for e in plain.state.history])
+    ours, last = averaged.weights["linked"].sparse_F, plain.weights["linked"].sparse_F
+    assert not np.allclose(ours, last)
+    assert np.linalg.norm(ours) < np.linalg.norm(last), "the average remembers smaller weights"
+    assert averaged.memory == {}
+
+
+def test_l1_makes_weights_zero(folder: Path) -> None:
+    free = training(folder, (settings(epochs=3),), checkpoint="free").run(initial(), StopFlag())
+    tight = training(folder, (settings(epochs=3, l1=0.2),), checkpoint="tight").run(initial(), StopFlag())
+    assert tight.weights["linked"].active < free.weights["linked"].active == 50
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_the_bound_of_theorem_a1_holds_in_every_epoch_and_is_reported(folder: Path, joint: bool) -> None:
+    recorder = Recorder()
+    phase = settings(epochs=4, check_bound=True, trained=(joint, joint, joint), eta=0.3, eta_sparse=0.2)
+    held = training(folder, (phase,), reporter=recorder).run(initial(), StopFlag())
+    history = held.state.history
+    assert all(entry["bound_left"] <= entry["bound_right"] for entry in history)
+    assert [value for _, value in recorder.scalars["bound/online_loss/all"]] == [e["bound_left"] for e in history]
+    # Every instance has one positive, so a step is an instance.
+    assert [e["bound_left"] for e in history] == pytest.approx([e["loss"] for e in history])
+
+
+def test_a_wrong_update_breaks_the_bound(folder: Path) -> None:
+    """Steps up the gradient: the online loss grows past what the theorem allows."""
+    store, weights = CandidateStore.open(folder / "train"), initial()["linked"]
+    phase, order = settings(check_bound=True), np.tile(np.arange(230), 8)
+    learner = OnlineLearner(replace(phase, eta=-phase.eta, eta_sparse=-phase.eta_sparse), store, weights, {})
+    loss, curvature = learner.learn(order, 1.0)
+    bound = measure_bound(phase, store, order, initial()["linked"], initial()["linked"], loss, -curvature, 1.0)
+    assert not bound.holds

@@ -17,7 +17,7 @@ from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from xlate.train.signals import StopFlag
 from xlate.train.state import TrainState
 
-STATE = TrainState(1, 2, 3, 400, 0.1 + 0.2, 1 / 3, 1, [{"phase": "flöße", "P": 1 / 7}])
+STATE = TrainState(1, 2, 3, 400, 0.1 + 0.2, 0.7, 1 / 3, 1, [{"phase": "flöße", "P": 1 / 7}])
 
 
 def test_a_state_comes_back_with_all_digits() -> None:
@@ -38,11 +38,14 @@ def weights(start: float) -> Weights:
 
 def test_a_checkpoint_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "run" / "latest.safetensors"
-    saved = Checkpoint({"linked": weights(1.0), "neutral": weights(2.0)}, {"linked": weights(3.0)}, STATE)
+    saved = Checkpoint(
+        {"linked": weights(1.0), "neutral": weights(2.0)}, {"linked": weights(3.0)}, STATE, {"clock": np.array([7])}
+    )
     save_checkpoint(path, saved, "this")
     held = load_checkpoint(path, "this")
     assert held is not None
     assert held.state == STATE
+    assert {name: array.tolist() for name, array in held.memory.items()} == {"clock": [7]}
     assert (set(held.weights), set(held.best)) == ({"linked", "neutral"}, {"linked"})
     for seen, expected in [(held.weights, saved.weights), (held.best, saved.best)]:
         for name, one in expected.items():

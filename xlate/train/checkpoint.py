@@ -1,25 +1,31 @@
-"""Checkpoints: weights, best weights and state in one file, replaced whole."""
+"""Checkpoints: weights, best weights, what the learner remembers, and state in one file, replaced whole."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from xlate.errors import InputError
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.train.state import TrainState
 
 BEST = "best."
+MEMORY = "memory."
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Weights by set, the best weights of the phase at hand by set, and the state."""
+    """Weights by set, the best weights of the phase at hand by set, the state, and the memory of its learner."""
 
     weights: dict[str, Weights]
     best: dict[str, Weights]
     state: TrainState
+    memory: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint, identity: str) -> None:
@@ -28,7 +34,8 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint, identity: str) -> None:
         **checkpoint.weights,
         **{BEST + name: weights for name, weights in checkpoint.best.items()},
     }
-    save_weights(path, sets, metadata={"state": checkpoint.state.to_json(), "identity": identity})
+    extra = {MEMORY + name: np.ascontiguousarray(array) for name, array in checkpoint.memory.items()}
+    save_weights(path, sets, extra=extra, metadata={"state": checkpoint.state.to_json(), "identity": identity})
 
 
 def load_checkpoint(path: Path, identity: str) -> Checkpoint | None:
@@ -52,4 +59,5 @@ def load_checkpoint(path: Path, identity: str) -> Checkpoint | None:
         weights={name: w for name, w in file.sets.items() if not name.startswith(BEST)},
         best={name.removeprefix(BEST): w for name, w in file.sets.items() if name.startswith(BEST)},
         state=TrainState.from_json(file.metadata["state"]),
+        memory={name.removeprefix(MEMORY): array.copy() for name, array in file.extra.items()},
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from xlate.candidates.sampler import epoch_order, spread
 from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
-from xlate.kernels.online import local_softmax_online
 from xlate.progress import track
 from xlate.scoring.weights import Weights
 from xlate.train import tags
+from xlate.train.bound import measure_bound
 from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from xlate.train.learner import Arrays, Learner, OnlineLearner
 from xlate.train.reporter import NullReporter, Reporter
 from xlate.train.signals import StopFlag
 from xlate.train.state import PhaseSettings, TrainState
@@ -39,6 +40,16 @@ class Phase:
 class Training:
     """One training from first phase to last, which may be interrupted and taken up again.
 
+    Args:
+        phases: in the order in which they are trained.
+        checkpoint: the file.
+        identity: what a checkpoint must carry to be taken up.
+        reporter: of figures.
+        checkpoint_seconds: the time between two checkpoints.
+        chunk: instances between two looks at the clock and the stop flag.
+        learner: what makes a learner of settings, store, weights and the memory of a checkpoint.
+        families: the ids of each family of sparse features, for histograms.
+
     Chunks hold a fixed number of instances and never depend on time, so a training that was interrupted anywhere ends
     with the same bits as one that was not.
     """
@@ -49,6 +60,8 @@ class Training:
     reporter: Reporter = field(default_factory=NullReporter)
     checkpoint_seconds: float = 20.0
     chunk: int = CHUNK
+    learner: Callable[[PhaseSettings, CandidateStore, Weights, Arrays], Learner] = OnlineLearner
+    families: Mapping[str, slice] = field(default_factory=lambda: {"sparse": slice(None)})
     _saved: float = field(default=0.0, init=False)
 
     def run(self, initial: Mapping[str, Weights], stop: StopFlag) -> Checkpoint:
@@ -73,43 +86,52 @@ class Training:
     def _phase(self, held: Checkpoint, phase: Phase, stop: StopFlag) -> Checkpoint:
         settings = phase.settings
         chosen = spread(len(phase.store), settings.subset)
+        learner = self.learner(settings, phase.store, held.weights[settings.weights], held.memory)
         epochs = range(held.state.epoch, settings.epochs)
         for epoch in track(epochs, settings.name, total=settings.epochs):
-            held = self._epoch(held, phase, chosen, stop)
+            held = self._epoch(held, phase, learner, chosen, stop)
             if stop and held.state.epoch == epoch:
                 return held
             if settings.patience and held.state.stale >= settings.patience:
                 break
-        if settings.weights in held.best:
-            held = replace(held, weights={**held.weights, settings.weights: held.best[settings.weights]})
-        return replace(held, best={}, state=held.state.next_phase())
+        if settings.epochs:
+            kept = held.best.get(settings.weights) or learner.end_epoch(_scale(settings, held.state.epoch - 1))
+            held = replace(held, weights={**held.weights, settings.weights: kept})
+        return replace(held, best={}, memory={}, state=held.state.next_phase())
 
-    def _epoch(self, held: Checkpoint, phase: Phase, chosen: NDArray[np.int64], stop: StopFlag) -> Checkpoint:
+    def _epoch(
+        self, held: Checkpoint, phase: Phase, learner: Learner, chosen: NDArray[np.int64], stop: StopFlag
+    ) -> Checkpoint:
         settings, state = phase.settings, held.state
         weights = held.weights[settings.weights]
         order = chosen[epoch_order(len(chosen), settings.seed, state.epoch, name=settings.name, block=settings.block)]
-        scale = 1.0 / (1.0 + settings.decay * state.epoch)
+        scale = _scale(settings, state.epoch)
+        if settings.check_bound and state.position == 0:
+            held.memory.update(begin_dense=weights.dense_D.copy(), begin_sparse=weights.sparse_F.copy())
         while state.position < len(order):
             start = time.perf_counter()
             part = order[state.position : state.position + self.chunk]
-            loss = _update(part, phase, weights, scale)
+            loss, curvature = learner.learn(part, scale)
             self._check(weights, loss, settings)
             state = replace(
                 state,
                 position=state.position + len(part),
                 seen=state.seen + len(part),
                 epoch_loss=state.epoch_loss + loss,
+                epoch_curvature=state.epoch_curvature + curvature,
             )
             self._report_chunk(settings, state, loss / len(part), len(part) / (time.perf_counter() - start), scale)
             held = replace(held, state=state)
             if stop:
                 return held
             self._save_when_due(held)
-        return self._end_of_epoch(held, phase)
+        return self._end_of_epoch(held, phase, learner, order, scale)
 
-    def _end_of_epoch(self, held: Checkpoint, phase: Phase) -> Checkpoint:
+    def _end_of_epoch(
+        self, held: Checkpoint, phase: Phase, learner: Learner, order: NDArray[np.int64], scale: float
+    ) -> Checkpoint:
         settings, state = phase.settings, held.state
-        weights = held.weights[settings.weights]
+        weights = learner.end_epoch(scale)
         measured = validate(phase.heldout, weights, use_sparse=settings.use_sparse, sink=settings.sink)
         # Without held-out instances P is nan: every epoch then counts as better, so that none is undone.
         better = state.best_error is None or not measured.error >= state.best_error
@@ -121,6 +143,7 @@ class Training:
             "P": measured.error,
             "valid_loss": measured.loss,
             "active": weights.active,
+            **self._bound(held, phase, order, scale),
         }
         self._report_epoch(settings, weights, measured, state.seen)
         if settings.patience and better:
@@ -130,11 +153,25 @@ class Training:
             epoch=state.epoch + 1,
             position=0,
             epoch_loss=0.0,
+            epoch_curvature=0.0,
             best_error=measured.error if better else state.best_error,
             stale=0 if better else state.stale + 1,
             history=[*state.history, entry],
         )
         return replace(held, state=state)
+
+    def _bound(self, held: Checkpoint, phase: Phase, order: NDArray[np.int64], scale: float) -> dict[str, float]:
+        """Both sides of Theorem A.1 over the epoch that just ended, when they are asked for."""
+        settings, state = phase.settings, held.state
+        if not settings.check_bound:
+            return {}
+        end = held.weights[settings.weights]
+        begin = replace(end, dense_D=held.memory["begin_dense"], sparse_F=held.memory["begin_sparse"])
+        sums = state.epoch_loss, state.epoch_curvature
+        bound = measure_bound(settings, phase.store, order, begin, end, *sums, scale)
+        self.reporter.scalar(f"{tags.BOUND_LEFT}/{settings.name}", bound.online_loss, state.seen)
+        self.reporter.scalar(f"{tags.BOUND_RIGHT}/{settings.name}", bound.right_side, state.seen)
+        return {"bound_left": bound.online_loss, "bound_right": bound.right_side}
 
     def _check(self, weights: Weights, loss: float, settings: PhaseSettings) -> None:
         if not (np.isfinite(loss) and weights.finite):
@@ -166,35 +203,10 @@ class Training:
         if settings.use_sparse:
             self.reporter.scalar(f"{tags.SPARSE_NORM}/{name}", float(np.linalg.norm(weights.sparse_F)), step)
             self.reporter.scalar(f"{tags.ACTIVE}/{name}", weights.active, step)
-            self.reporter.histogram(f"{tags.WEIGHTS}{settings.weights}/BB", weights.sparse_F, step)
+            for family, ids in self.families.items():
+                self.reporter.histogram(f"{tags.WEIGHTS}{settings.weights}/{family}", weights.sparse_F[ids], step)
 
 
-def _update(part: NDArray[np.int64], phase: Phase, weights: Weights, scale: float) -> float:
-    arrays, settings = phase.store.arrays, phase.settings
-    if not arrays.is_plain or arrays.part_values_N is not None or arrays.base_C is not None:
-        raise ValueError("the online update needs plain binary candidates without fixed scores")
-    # The kernel does not check its indices.
-    sizes = (len(weights.dense_D), len(settings.trained), len(weights.sparse_F))
-    if sizes[:2] != (len(phase.store.dense_names),) * 2 or sizes[2] < phase.store.sparse_size:
-        raise ValueError(
-            f"float weights, trained columns, sparse weights: {sizes}, expected "
-            f"{len(phase.store.dense_names)} of the first two and {phase.store.sparse_size} of the last"
-        )
-    eta_D = np.where(settings.trained, settings.eta * scale, 0.0)
-    return float(
-        local_softmax_online(
-            part,
-            arrays.candidate_offsets_I1,
-            arrays.dense_CD,
-            arrays.gain_CG,
-            arrays.part_id_offsets_P1,
-            arrays.part_ids_N,
-            weights.dense_D,
-            weights.sparse_F,
-            eta_D,
-            settings.eta_sparse * scale if settings.train_sparse else 0.0,
-            settings.use_sparse,
-            settings.sink,
-            settings.project,
-        )
-    )
+def _scale(settings: PhaseSettings, epoch: int) -> float:
+    """What the steps of an epoch are multiplied with."""
+    return 1.0 / (1.0 + settings.decay * epoch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -22,6 +22,11 @@ class PhaseSettings:
         project: floats are costs, so keep their weights at or below 0.
         patience: stop after so many epochs without a better P (0: never), and go back to the best weights.
         block: shuffle runs of so many instances together; None shuffles all.
+        margin: None for local softmax; a number for a step only where the best negative is less than that below a
+            positive: 0 is the perceptron, 1 hinge.
+        average: what is measured and kept is the average of the weights after every step of the phase.
+        l1, l2: before each step sparse weights lose eta_sparse · l1 of their size, or that share l2 of themselves.
+        check_bound: measure both sides of Theorem A.1 in every epoch.
     """
 
     name: str
@@ -39,6 +44,16 @@ class PhaseSettings:
     patience: int = 0
     seed: int = 1
     block: int | None = None
+    margin: float | None = None
+    average: bool = False
+    l1: float = 0.0
+    l2: float = 0.0
+    check_bound: bool = False
+
+    @property
+    def lazy(self) -> bool:
+        """Whether steps concern weights that they do not look at."""
+        return self.average or self.l1 > 0 or self.l2 > 0
 
 
 @dataclass(frozen=True)
@@ -48,7 +63,7 @@ class TrainState:
     Attributes:
         phase, epoch, position: the next instance to see, `position` counted within the epoch.
         seen: instances seen in all.
-        epoch_loss: loss summed over this epoch so far.
+        epoch_loss, epoch_curvature: summed over this epoch so far.
         best_error: lowest P of the phase; stale: epochs since.
         history: one entry a finished epoch.
     """
@@ -58,13 +73,14 @@ class TrainState:
     position: int = 0
     seen: int = 0
     epoch_loss: float = 0.0
+    epoch_curvature: float = 0.0
     best_error: float | None = None
     stale: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
 
     def next_phase(self) -> TrainState:
         """The beginning of the phase behind this one."""
-        return replace(self, phase=self.phase + 1, epoch=0, position=0, epoch_loss=0.0, best_error=None, stale=0)
+        return TrainState(phase=self.phase + 1, seen=self.seen, history=self.history)
 
     def to_json(self) -> str:
         """As JSON text; floats keep all their digits."""

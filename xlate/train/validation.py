@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from xlate.candidates.store import CandidateStore
-from xlate.kernels.online import prediction_errors
+from xlate.kernels.prediction import prediction_errors
 from xlate.scoring.weights import Weights
+from xlate.train.learner import instances_of
 
 
 @dataclass(frozen=True)
@@ -23,18 +26,9 @@ def validate(store: CandidateStore, weights: Weights, *, use_sparse: bool, sink:
     P is the share of instances in which an alternative has the largest score; a tie counts as an error, so weights of
     zero have P = 1 wherever there is an alternative.
     """
-    arrays = store.arrays
-    ids_N, id_offsets_C1, _ = arrays.flat_ids()
+    everything_I = np.arange(len(store), dtype=np.int64)
     errors, loss, positives = prediction_errors(
-        arrays.candidate_offsets_I1,
-        arrays.dense_CD,
-        arrays.gain_CG,
-        id_offsets_C1,
-        ids_N,
-        weights.dense_D,
-        weights.sparse_F,
-        use_sparse,
-        sink,
+        everything_I, instances_of(store), weights.dense_D, weights.sparse_F, use_sparse, sink
     )
     nan = float("nan")
     return Validation(errors / len(store) if len(store) else nan, loss / positives if positives else nan)
