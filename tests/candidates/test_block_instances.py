@@ -60,11 +60,11 @@ class Setting:
     instances: BlockInstances
 
 
-def setting(table, source, target, lm, *, threshold=0, every=0, top=9, **choices) -> Setting:
+def setting(table, source, target, lm, *, threshold=0, every=0, top=9, families=("BB",), **choices) -> Setting:
     matches = match_blocks(table, source, target)
     events = collect_events(matches)
     blocks = BlockSet.count(table, matches, events, ~heldout(sentences_of(matches), every))
-    index = FeatureIndex.frequent(blocks, ["BB"], threshold)
+    index = FeatureIndex.frequent(blocks, families, threshold)
     instances = BlockInstances(
         blocks=block_arrays(blocks, lm, TARGET, index.keys_F, SMOOTHING),
         features=len(index),
@@ -94,12 +94,16 @@ def written(directory, name):
     return [candidates[low:high] for low, high in pairwise(starts)]
 
 
+CHOICE_SETS = st.sets(st.sampled_from(["listed_only", "by_span", "by_target"]))
+FAMILY_SETS = st.sets(st.sampled_from(["BB", "TP", "WB"]))
+
+
 class PlainBuilder:
     """Instances straight from the words of A1, A2 and A3, with Python's own lists and sets."""
 
-    def __init__(self, s: Setting, top: int, *, listed_only=False, by_span=False) -> None:
+    def __init__(self, s: Setting, top: int, *, listed_only=False, by_span=False, by_target=False) -> None:
         self.blocks, self.index, self.lm, self.top = s.blocks, s.index, s.lm, top
-        self.listed_only, self.by_span = listed_only, by_span
+        self.listed_only, self.by_span, self.by_target = listed_only, by_span, by_target
         self.words = s.lm.map_vocabulary(TARGET.words)
 
     def floats(self, b, orientation, history):
@@ -118,20 +122,29 @@ class PlainBuilder:
         same = [k for k in range(len(table)) if phrase_of(table, k)[0] == phrase_of(table, b)[0]]
         return sorted(same, key=lambda k: (-self.blocks.count_B[k], k))[: self.top]
 
-    def candidates(self, positives, predecessor, history):
-        """(gain, floats, ids) of the positives, each a (block, orientation), and of their alternatives."""
+    def candidates(self, positives, predecessor, history, others=()):
+        """(gain, floats, ids) of the positives, each a (block, orientation), and of their alternatives.
+
+        `others` are further alternatives, each a (block, orientation).
+        """
         chosen = [(b, o, 1.0) for b, o in positives]
         for b, orientation in positives:
             for other in self.alternatives(b):
                 if not any((other, orientation) == (k, o) for k, o, _ in chosen):
                     chosen.append((other, orientation, -1.0))
-        return [
-            (gain, self.floats(b, o, history), [i for i in [self.feature(predecessor, b)] if i >= 0])
-            for b, o, gain in chosen
-        ]
+        for other, orientation in others:
+            if not any((other, orientation) == (k, o) for k, o, _ in chosen):
+                chosen.append((other, orientation, -1.0))
+        return [(gain, self.floats(b, o, history), self.ids(predecessor, b)) for b, o, gain in chosen]
 
-    def feature(self, predecessor, b):
-        return -1 if predecessor is None else self.index.id((predecessor << 31) | b)
+    def ids(self, predecessor, b):
+        if predecessor is None:
+            return []
+        before, after = (phrase_of(self.blocks.table, x)[1] for x in (predecessor, b))
+        rows = [int(self.blocks.table.target_B[x]) for x in (predecessor, b)]
+        shown = ((predecessor, b), rows, (before[-1], after[0]))
+        ids = [self.index.id(tag << 62 | left << 31 | right) for tag, (left, right) in enumerate(shown)]
+        return [i for i in ids if i >= 0]
 
     def sentence(self, source, target):
         """The linked and the neutral instances of a sentence pair."""
@@ -140,8 +153,14 @@ class PlainBuilder:
         grouped = defaultdict(list)
         for m, orientation, n in bigrams:
             if self.is_asked(rows[n][0]):
-                grouped[m, *(rows[n][1:3] if self.by_span else ())].append((rows[n][0], orientation))
-        linked = [self.candidates(grouped[key], rows[key[0]][0], target[: rows[key[0]][4]]) for key in sorted(grouped)]
+                grouped[m, *(rows[n][1:3] if self.by_span else ())].append((n, orientation))
+        linked = []
+        for key in sorted(grouped):
+            positives = [(rows[n][0], o) for n, o in grouped[key]]
+            others = [
+                (row[0], o) for n, o in grouped[key] for row in rows if self.by_target and row[3:5] == rows[n][3:5]
+            ]
+            linked.append(self.candidates(positives, rows[key[0]][0], target[: rows[key[0]][4]], others))
         alone = sorted(set(range(len(rows))) - {n for _, _, n in bigrams})
         neutral = [
             self.candidates([(rows[m][0], NEUTRAL)], None, target[: rows[m][3]])
@@ -164,13 +183,30 @@ def assert_alike(found, expected):
 
 
 @settings(max_examples=30, deadline=None)
-@given(tables, corpora, st.integers(0, 1), st.integers(0, 3), st.integers(1, 4), st.booleans(), st.booleans())
-def test_stores_equal_a_plain_builder(tmp_path_factory, table, corpus, threshold, every, top, listed_only, by_span):
+@given(
+    tables,
+    corpora,
+    st.integers(0, 1),
+    st.integers(0, 3),
+    st.integers(1, 4),
+    st.sets(st.sampled_from(CHOICES)),
+    FAMILY_SETS,
+)
+def test_stores_equal_a_plain_builder(tmp_path_factory, table, corpus, threshold, every, top, chosen, families):
     directory = tmp_path_factory.mktemp("stores")
-    choices = {"listed_only": listed_only, "by_span": by_span}
-    s = setting(table, *texts(corpus), trigrams(), threshold=threshold, every=every, top=top, **choices)
+    choices = dict.fromkeys(chosen, True) | {"families": sorted(families)}
+    s = setting(
+        table,
+        *texts(corpus),
+        trigrams(),
+        threshold=threshold,
+        every=every,
+        top=top,
+        families=sorted(families),
+        **choices,
+    )
     sizes = s.instances.write(directory)
-    plain = PlainBuilder(s, top, **choices)
+    plain = PlainBuilder(s, top, **dict.fromkeys(chosen, True))
     expected = {name: [] for name in STORES}
     for number, (source, target) in enumerate(corpus):
         linked, neutral = plain.sentence(source, target)

@@ -1,4 +1,4 @@
-"""Candidate stores of the block bigram model, from matches and orientation bigrams (A2, *source* alternatives)."""
+"""Candidate stores of the block bigram model, from matches and orientation bigrams (A2)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class BlockInstances:
 
     A *linked* instance is a predecessor match b': its true successors, each with its orientation, are positives; the
     `alternatives` most frequent blocks with the same source phrase as one of them, with the orientation of that one,
-    are negatives unless they are positives. A *neutral* instance is a match without predecessor, with the
+    are negatives unless they are positives; with `by_target` so are blocks that match its target words elsewhere in the
+    sentence (*source+target* alternatives). A *neutral* instance is a match without predecessor, with the
     alternatives of its source phrase and no orientation cost.
 
     `target` is the target side of the matched text in the language model's word numbers, which need not be those of
@@ -46,6 +47,7 @@ class BlockInstances:
     alternatives: int = 9
     listed_only: bool = False
     by_span: bool = False
+    by_target: bool = False
 
     def write(self, directory: Path, names: Sequence[str] = STORES) -> dict[str, int]:
         """Writes stores under a directory; returns their numbers of instances.
@@ -106,6 +108,8 @@ class BlockInstances:
             events.orientation_E,
             self.matches.rows_M5,
             sentence_M,
+            self.matches.offsets_S1,
+            self.by_target,
             self._lm_words,
             self.target.offsets_S1,
         )

@@ -80,6 +80,7 @@ class ModelConfig:
     alternatives: int = MISSING
     listed_only: bool = MISSING
     by_span: bool = MISSING
+    by_target: bool = MISSING
     orientation_smoothing: float = MISSING
 
 
@@ -112,6 +113,11 @@ class LossConfig:
     project_sign: bool = MISSING
     patience: int = MISSING
     block: int | None = None
+    average: bool = MISSING
+    l1: float = MISSING
+    l2: float = MISSING
+    batch: int = MISSING
+    check_bound: bool = MISSING
     floats: FloatPhaseConfig = field(default_factory=FloatPhaseConfig)
     binary: BinaryPhaseConfig = field(default_factory=BinaryPhaseConfig)
 

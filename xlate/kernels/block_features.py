@@ -143,6 +143,47 @@ def _add_alternatives(
     return c, taken
 
 
+@njit(cache=True)
+def target_matches(
+    rows_M5: NDArray[np.int32], offsets_S1: NDArray[np.int64], sentence: int, match: int
+) -> tuple[int, int]:
+    """From where to where the (sorted) matches of a sentence begin at the same target word as `match`."""
+    start = rows_M5[match, 3]
+    first, last = match, match + 1
+    while first > offsets_S1[sentence] and rows_M5[first - 1, 3] == start:
+        first -= 1
+    while last < offsets_S1[sentence + 1] and rows_M5[last, 3] == start:
+        last += 1
+    return first, last
+
+
+@njit(cache=True)
+def _add_target_alternatives(
+    filled: Filled,
+    c: int,
+    blocks: BlockArrays,
+    lm: NgramArrays,
+    predecessor: int,
+    orientation: int,
+    state: int,
+    rows_M5: NDArray[np.int32],
+    first: int,
+    last: int,
+    target_end: int,
+    taken_X: NDArray[np.int64],
+    taken: int,
+) -> tuple[int, int]:
+    """Adds the blocks of the matches from `first` to `last` with the same target words that are not taken yet."""
+    for m in range(first, last):
+        block = rows_M5[m, 0]
+        if rows_M5[m, 4] == target_end and _is_new(block, orientation, taken_X, taken):
+            taken_X[taken] = block * 3 + orientation
+            taken += 1
+            _put(filled, c, blocks, lm, predecessor, block, orientation, state, -1.0)
+            c += 1
+    return c, taken
+
+
 @njit(cache=True, nogil=True)
 def linked_instances(
     blocks: BlockArrays,
@@ -156,16 +197,31 @@ def linked_instances(
     orientation_E: NDArray[np.int8],
     rows_M5: NDArray[np.int32],
     sentence_M: NDArray[np.int32],
+    match_offsets_S1: NDArray[np.int64],
+    by_target: bool,
     target_T: NDArray[np.int32],
     target_offsets_S1: NDArray[np.int64],
 ) -> Filled:
-    """One instance for each of the `groups`: true successors of a match first, then their source alternatives."""
-    most = 0
+    """One instance for each of the `groups`: true successors of a match first, then their alternatives.
+
+    Those are the `top` most frequent blocks with the source phrase of a true successor, and with `by_target` also the
+    blocks that match its target words elsewhere in the sentence; an alternative has the orientation of the successor
+    that it is one to.
+    """
+    most, widest = 0, 0
     for g in groups:
-        most += (group_offsets_G1[g + 1] - group_offsets_G1[g]) * (1 + top)
+        size = (group_offsets_G1[g + 1] - group_offsets_G1[g]) * (1 + top)
+        if by_target:
+            for e in range(group_offsets_G1[g], group_offsets_G1[g + 1]):
+                match = successor_E[e]
+                first, last = target_matches(rows_M5, match_offsets_S1, sentence_M[match], match)
+                size += last - first
+        most += size
+        widest = max(widest, size)
     filled = _room(len(groups), most, len(blocks.bigrams.tag_A))
     c, sentence = 0, -1
     states = np.zeros(1, dtype=np.int32)
+    taken_X = np.empty(widest, dtype=np.int64)
     for i in range(len(groups)):
         g = groups[i]
         match = group_G[g]
@@ -175,7 +231,6 @@ def linked_instances(
             states = lm_states(lm, begin, words)
         predecessor, state = rows_M5[match, 0], states[rows_M5[match, 4]]
         low, high = group_offsets_G1[g], group_offsets_G1[g + 1]
-        taken_X = np.empty((high - low) * (1 + top), dtype=np.int64)
         taken = 0
         for e in range(low, high):
             block, orientation = rows_M5[successor_E[e], 0], int(orientation_E[e])
@@ -189,6 +244,14 @@ def linked_instances(
             c, taken = _add_alternatives(
                 filled, c, blocks, lm, predecessor, block, orientation, state, top, taken_X, taken
             )
+        if by_target:
+            for e in range(low, high):
+                first, last = target_matches(rows_M5, match_offsets_S1, sentence, successor_E[e])
+                end = rows_M5[successor_E[e], 4]
+                c, taken = _add_target_alternatives(
+                    filled, c, blocks, lm, predecessor, int(orientation_E[e]), state,
+                    rows_M5, first, last, end, taken_X, taken,
+                )  # fmt: skip
         filled.candidate_offsets_I1[i + 1] = c
     return filled
 

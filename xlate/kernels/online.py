@@ -197,9 +197,7 @@ def _curvature(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _fetch_ahead(
-    order_I: NDArray[np.int64], place: int, instances: Instances, learned: Learned, steps: Steps
-) -> None:
+def _fetch_ahead(order_I: NDArray[np.int64], place: int, instances: Instances, learned: Learned, steps: Steps) -> None:
     """Instances come in random order, so each would wait for memory several times; later ones are asked for early."""
     size = len(order_I)
     if place + 16 < size:

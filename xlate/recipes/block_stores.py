@@ -50,6 +50,7 @@ def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
         "alternatives": model.alternatives,
         "listed_only": model.listed_only,
         "by_span": model.by_span,
+        "by_target": model.by_target,
         "orientation_smoothing": model.orientation_smoothing,
         "on": [blocks.identity, read_stage(work.path, "lm").identity],
         "version": 2,
@@ -82,6 +83,7 @@ def _write(
             alternatives=model.alternatives,
             listed_only=model.listed_only,
             by_span=model.by_span,
+            by_target=model.by_target,
         )
         return instances.write(folder, names)
 

@@ -31,8 +31,10 @@ from xlate.train.signals import StopFlag
 from xlate.train.state import PhaseSettings
 
 log = logging.getLogger(__name__)
+FEATURES = "families 2"
 VOLATILE = ("run", "checkpoint_seconds", "debug")
-LOSSES = ("local_softmax", "uniform")
+MARGINS = {"local_softmax": None, "perceptron": 0.0, "hinge": 1.0}
+LOSSES = (*MARGINS, "uniform")
 
 
 @dataclass(frozen=True)
@@ -98,10 +100,28 @@ def check(config: TrainConfig) -> None:
     for name, value in (("loss.eta", config.loss.eta), ("loss.binary.eta", config.loss.binary.eta)):
         if not 0 < value < float("inf"):
             raise InputError(f"{name} is out of range", seen=value, expected="a positive number")
+    _check_steps(config)
     if not 0 < config.loss.floats.subset <= 1:
         raise InputError(
             "loss.floats.subset is out of range", seen=config.loss.floats.subset, expected="above 0, at most 1"
         )
+
+
+def _check_steps(config: TrainConfig) -> None:
+    loss = config.loss
+    for name, value in (("loss.l1", loss.l1), ("loss.l2", loss.l2)):
+        if not 0 <= value * loss.binary.eta < 1:
+            raise InputError(f"{name} is out of range", seen=value, expected=f"from 0 to below 1/{loss.binary.eta:g}")
+    if loss.l1 and loss.l2:
+        raise InputError("two penalties", seen=f"loss.l1={loss.l1} loss.l2={loss.l2}", expected="one of them")
+    if loss.check_bound and (loss.name != "local_softmax" or loss.l1 or loss.l2):
+        raise InputError(
+            "the bound of Theorem A.1 is not about this loss",
+            seen=f"loss.name={loss.name} loss.l1={loss.l1} loss.l2={loss.l2}",
+            expected="loss.name=local_softmax without penalties",
+        )
+    if loss.batch < 0:
+        raise InputError("loss.batch is out of range", seen=loss.batch, expected="0 (online) or a size of mini-batches")
 
 
 def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
@@ -127,6 +147,11 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
             patience=loss.patience if sparse else 0,
             seed=config.seed,
             block=loss.block,
+            margin=MARGINS[loss.name],
+            average=loss.average and sparse,
+            l1=loss.l1 if sparse else 0.0,
+            l2=loss.l2 if sparse else 0.0,
+            check_bound=loss.check_bound,
         )
 
     linked = tuple(name in floats for name in FLOATS)
@@ -169,6 +194,7 @@ def _learn(
         identity=identity_of({"phases": [asdict(p.settings) for p in todo], "stores": stores.identity}),
         reporter=reporter,
         checkpoint_seconds=config.checkpoint_seconds,
+        families=stores.features.ranges,
     )
     held = training.run(_initial(config, stores), stop)
     if not training.finished(held):
@@ -179,7 +205,7 @@ def _learn(
         held.weights,
         sparse_names={"linked": list(stores.features.names(names))},
         extra={"linked.keys": stores.features.keys_F},
-        metadata={"work": str(config.work), "work_identity": work.identity, "features": "block"},
+        metadata={"work": str(config.work), "work_identity": work.identity, "features": FEATURES},
     )
     return held
 
