@@ -189,7 +189,7 @@ def assert_alike(found, expected):
     st.integers(0, 1),
     st.integers(0, 3),
     st.integers(1, 4),
-    st.sets(st.sampled_from(CHOICES)),
+    CHOICE_SETS,
     FAMILY_SETS,
 )
 def test_stores_equal_a_plain_builder(tmp_path_factory, table, corpus, threshold, every, top, chosen, families):
@@ -202,7 +202,6 @@ def test_stores_equal_a_plain_builder(tmp_path_factory, table, corpus, threshold
         threshold=threshold,
         every=every,
         top=top,
-        families=sorted(families),
         **choices,
     )
     sizes = s.instances.write(directory)

@@ -1,0 +1,97 @@
+"""Jumps and their costs against loops over words."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xlate.align.links import Links
+from xlate.errors import InputError
+from xlate.phrases.distortion import Distortion, jumps
+from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import BEGIN_ID
+
+WORDS = 8
+PAIRS = st.lists(
+    st.tuples(
+        st.lists(st.integers(3, WORDS - 1), min_size=1, max_size=6),
+        st.sets(st.tuples(st.integers(0, 5), st.integers(0, 4)), max_size=8),
+        st.booleans(),
+    ),
+    max_size=5,
+)
+
+
+def plain_jumps(source, links):
+    """(word left, word landed on, jump) of one sentence."""
+    before, word, found = -1, BEGIN_ID, []
+    for t in sorted({t for _, t in links}):
+        linked = sorted(s for s, other in links if other == t)
+        if linked[0] != before:
+            found.append((word, source[linked[0]], linked[0] - before))
+        before, word = linked[-1], source[linked[-1]]
+    return found
+
+
+def arranged(pairs):
+    sentences = [s for s, _, _ in pairs]
+    links = [sorted((s, t) for s, t in links if s < len(source)) for source, links, _ in pairs]
+    counted = np.array([c for _, _, c in pairs], dtype=bool)
+    return EncodedText.from_ids([np.array(s, np.int32) for s in sentences]), Links.from_pairs(links), links, counted
+
+
+@given(PAIRS)
+def test_jumps_equal_a_walk_along_the_target(pairs):
+    source, links, plain, counted_S = arranged(pairs)
+    expected = [
+        jump
+        for (words, _, counted), ours in zip(pairs, plain, strict=True)
+        if counted
+        for jump in plain_jumps(words, ours)
+    ]
+    assert list(zip(*(array.tolist() for array in jumps(source, links, counted_S)), strict=True)) == expected
+
+
+@given(PAIRS, st.integers(1, 3))
+def test_costs_equal_the_formula(pairs, reach):
+    source, links, plain, counted_S = arranged(pairs)
+    model = Distortion.count(source, links, counted_S, WORDS, reach, 2.0)
+    found = [
+        jump
+        for (words, _, counted), ours in zip(pairs, plain, strict=True)
+        if counted
+        for jump in plain_jumps(words, ours)
+    ]
+    cut = [(left, landed, max(-reach, min(reach, d))) for left, landed, d in found]
+    overall = Counter(d for _, _, d in cut)
+    for costs_VK, side in ((model.outbound_VK, 0), (model.inbound_VK, 1)):
+        seen, words = Counter((row[side], row[2]) for row in cut), Counter(row[side] for row in cut)
+        for word in range(WORDS):
+            shares = []
+            for d in range(-reach, reach + 1):
+                share = (overall[d] + 1) / (len(cut) + 2 * reach + 1)
+                shares.append((seen[word, d] + 2 * share) / (words[word] + 2))
+                assert costs_VK[word, d + reach] == pytest.approx(-math.log(shares[-1]), rel=1e-5)
+            assert sum(shares) == pytest.approx(1)
+    assert model.reach == reach
+
+
+def test_costs_come_back_from_disk(tmp_path):
+    source, links, _, counted_S = arranged([([3, 4], {(0, 1), (1, 0)}, True)])
+    model = Distortion.count(source, links, counted_S, WORDS)
+    model.save(tmp_path)
+    assert Distortion.load(tmp_path).inbound_VK.tolist() == model.inbound_VK.tolist()
+    (tmp_path / "outbound_VK.npy").write_bytes(b"no")
+    with pytest.raises(InputError, match="cannot be read"):
+        Distortion.load(tmp_path)
+
+
+def test_links_of_another_text():
+    _, links, _, counted_S = arranged([([3], set(), True)])
+    with pytest.raises(InputError, match="unequal"):
+        Distortion.count(EncodedText.from_ids([]), links, counted_S, WORDS)

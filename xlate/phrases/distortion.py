@@ -1,0 +1,123 @@
+"""Distortion costs from word alignments: how far translation jumps on leaving a source word and on landing on one.
+
+The jump between two neighbouring target words is measured on the source side, from the last word linked to the first
+of them (the word left; `<s>` at -1 before the first target word) to the first word linked to the second (the word
+landed on): monotone translation jumps by 1. Target words without links are passed over, jumps of 0 (both words linked
+to one source word) too. Jumps beyond ±`reach` count as ±`reach`. (Al-Onaizan et al. 2004, inbound and outbound
+distortion; the paper gives no smoothing.) With d the jump, c counts and k the smoothing,
+
+    p(d | word) = (c(d, word) + k · p(d)) / (c(word) + k),    p(d) = (c(d) + 1) / (c + 2 · reach + 1)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.align.links import Links
+from xlate.errors import InputError
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import atomic_write
+from xlate.text.vocabulary import BEGIN_ID
+
+ARRAYS = ("inbound_VK", "outbound_VK")
+
+
+@dataclass(frozen=True)
+class Distortion:
+    """-ln p(jump | word) for V source words and K = 2 · reach + 1 jumps, column jump + reach; natural logs."""
+
+    inbound_VK: NDArray[np.float32]
+    outbound_VK: NDArray[np.float32]
+
+    @property
+    def reach(self) -> int:
+        """The longest jump told apart from longer ones."""
+        return int(self.inbound_VK.shape[1]) // 2
+
+    @classmethod
+    def count(
+        cls,
+        source: EncodedText,
+        links: Links,
+        counted_S: NDArray[np.bool_],
+        words: int,
+        reach: int = 7,
+        smoothing: float = 5.0,
+    ) -> Distortion:
+        """Counts the jumps of the sentences that `counted_S` marks.
+
+        Args:
+            source: the source text; links: of its sentence pairs.
+            counted_S: false for sentences held out.
+            words: V, the size of the source vocabulary.
+            reach, smoothing: see above.
+
+        Raises:
+            InputError: source and links differ in number of sentences.
+        """
+        if len(source) != len(links):
+            raise InputError("sides of unequal length", seen=f"{len(source)} sentences, {len(links)} lines of links")
+        left_J, landed_J, jump_J = jumps(source, links, counted_S)
+        column_J = np.clip(jump_J, -reach, reach) + reach
+        return cls(*(_costs(word_J, column_J, words, 2 * reach + 1, smoothing) for word_J in (landed_J, left_J)))
+
+    def save(self, directory: str | Path) -> None:
+        """Writes two .npy files into a directory."""
+        for name in ARRAYS:
+            with atomic_write(Path(directory) / f"{name}.npy") as stream:
+                np.save(stream, getattr(self, name), allow_pickle=False)
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Distortion:
+        """Reads what `save` wrote.
+
+        Raises:
+            InputError: a file is missing or damaged.
+        """
+        arrays = []
+        for name in ARRAYS:
+            path = Path(directory) / f"{name}.npy"
+            try:
+                arrays.append(np.load(path, allow_pickle=False))
+            except (OSError, ValueError, EOFError) as error:
+                raise InputError("cannot be read", file=path, seen=error, expected="distortion costs") from error
+        return cls(*arrays)
+
+
+def jumps(
+    source: EncodedText, links: Links, counted_S: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The words left, the words landed on, and the jumps between them, of all counted sentences; shape (J,) each."""
+    sentence_L = np.repeat(np.arange(len(links)), np.diff(links.offsets_S1))
+    kept_L = counted_S[sentence_L]
+    sentence_L, source_L, target_L = sentence_L[kept_L], links.source_L[kept_L], links.target_L[kept_L]
+    order = np.lexsort((source_L, target_L, sentence_L))
+    sentence_L, source_L, target_L = sentence_L[order], source_L[order], target_L[order]
+    # One row a linked target word: its first and its last source word.
+    new_L = (np.diff(sentence_L, prepend=-1) != 0) | (np.diff(target_L, prepend=-1) != 0)
+    first = np.flatnonzero(new_L)
+    last = np.append(first[1:], len(new_L)) - 1 if len(first) else first
+    sentence_T, lands_T, leaves_T = sentence_L[first], source_L[first], source_L[last]
+    begins_T = np.diff(sentence_T, prepend=-1) != 0
+    before_T = np.where(begins_T, -1, np.concatenate([[-1], leaves_T[:-1]]) if len(leaves_T) else leaves_T)
+    jump_T = lands_T.astype(np.int64) - before_T
+    start_T = source.offsets_S1[sentence_T]
+    ids_T = np.asarray(source.ids_T)
+    left_T = np.where(before_T < 0, BEGIN_ID, ids_T[np.maximum(start_T + before_T, 0)])
+    landed_T = ids_T[start_T + lands_T]
+    moves = jump_T != 0
+    return left_T[moves].astype(np.int64), landed_T[moves].astype(np.int64), jump_T[moves]
+
+
+def _costs(
+    word_J: NDArray[np.int64], column_J: NDArray[np.int64], words: int, columns: int, smoothing: float
+) -> NDArray[np.float32]:
+    count_VK = np.bincount(word_J * columns + column_J, minlength=words * columns).reshape(words, columns)
+    share_K = (count_VK.sum(axis=0) + 1.0) / (count_VK.sum() + columns)
+    probability_VK = (count_VK + smoothing * share_K) / (count_VK.sum(axis=1, keepdims=True) + smoothing)
+    costs: NDArray[np.float32] = -np.log(probability_VK).astype(np.float32)
+    return costs
