@@ -65,7 +65,7 @@ def costs(blocks, lm, block, orientation, state):
     index = FeatureIndex.frequent(blocks, ["BB"], 0)
     out_5 = np.full(5, np.nan, dtype=np.float32)
     arrays = block_arrays(blocks, lm, TARGET, index.keys_F, smoothing=0.5)
-    after = block_costs(arrays, lm.arrays, numbers[block], orientation, state, out_5)
+    after = block_costs(arrays, lm.arrays, -1, 0, numbers[block], 0, orientation, state, out_5)
     return dict(zip(FLOATS, out_5.tolist(), strict=True)), after
 
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from xlate.candidates.batch import RaggedBatch
 from xlate.candidates.store import StoreWriter
-from xlate.features.block import FLOATS
-from xlate.kernels.block_features import BlockArrays, Filled, linked_instances, neutral_instances
+from xlate.features.block import DISTORTION_FLOATS, FLOATS
+from xlate.kernels.block_features import BlockArrays
+from xlate.kernels.block_instances import Filled, linked_instances, neutral_instances
 from xlate.lm.model import NgramModel
 from xlate.phrases.events import Events
 from xlate.phrases.matching import Matches
@@ -77,7 +78,7 @@ class BlockInstances:
         for name, rows in zip(names, chosen, strict=True):
             is_linked = name.startswith("linked")
             fill = self._linked if is_linked else self._neutral
-            with StoreWriter(directory / name, FLOATS, self.features if is_linked else 0) as writer:
+            with StoreWriter(directory / name, self.float_names, self.features if is_linked else 0) as writer:
                 for batch in self._batches(rows, sentence_M, fill, name):
                     writer.append(batch)
             sizes[name] = len(rows)
@@ -128,6 +129,11 @@ class BlockInstances:
             self.target.offsets_S1,
         )
         return filled
+
+    @property
+    def float_names(self) -> tuple[str, ...]:
+        """The floats of the model that `blocks` was made for."""
+        return FLOATS if self.blocks.floats == len(FLOATS) else DISTORTION_FLOATS
 
     @property
     def _rank_B(self) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -107,13 +108,32 @@ class Beam(Generic[State]):
         )
 
 
-def prune(hypotheses: Iterable[Hypothesis[State]], beam: int | None, log_threshold: float) -> list[Hypothesis[State]]:
-    """The best `beam` hypotheses within the threshold of the best one, best first; ties in the order of creation."""
+def prune(
+    hypotheses: Iterable[Hypothesis[State]],
+    beam: int | None,
+    log_threshold: float,
+    group: Callable[[State], Hashable] | None = None,
+    group_beam: int | None = None,
+) -> list[Hypothesis[State]]:
+    """The best `beam` hypotheses within the threshold of the best one, best first; ties in the order of creation.
+
+    With `group` only the best `group_beam` of each group are among them.
+    """
     ordered = sorted(hypotheses, key=lambda hypothesis: -hypothesis.estimate)
     if not ordered:
         return []
     floor = ordered[0].estimate + log_threshold
-    return [hypothesis for hypothesis in ordered[:beam] if hypothesis.estimate >= floor]
+    kept = [hypothesis for hypothesis in ordered if hypothesis.estimate >= floor]
+    if group is not None and group_beam is not None:
+        seen: Counter[Hashable] = Counter()
+        chosen = []
+        for hypothesis in kept:
+            key = group(hypothesis.state)
+            seen[key] += 1
+            if seen[key] <= group_beam:
+                chosen.append(hypothesis)
+        kept = chosen
+    return kept[:beam]
 
 
 def search_graph(
@@ -123,6 +143,8 @@ def search_graph(
     future: Callable[[State], float],
     beam: int | None,
     log_threshold: float,
+    group: Callable[[State], Hashable] | None = None,
+    group_beam: int | None = None,
 ) -> SearchGraph:
     """Searches from `start`, which covers 0, to the one state of the last level.
 
@@ -133,11 +155,12 @@ def search_graph(
         future: estimate of the score still to come from a state; 0 everywhere switches it off.
         beam: the most hypotheses expanded for one coverage; None for all.
         log_threshold: natural log, at most 0; minus infinity for no threshold.
+        group: what a state belongs to; group_beam: the most hypotheses of one such group that are expanded.
     """
     search: Beam[State] = Beam([{} for _ in range(levels + 1)], future)
     search.recombine(None, Move(start, 0, 0.0, -1))
     for stack in search.stacks[:-1]:
-        for hypothesis in prune(stack.values(), beam, log_threshold):
+        for hypothesis in prune(stack.values(), beam, log_threshold, group, group_beam):
             for move in expand(hypothesis.state):
                 search.recombine(hypothesis, move)
     goals = list(search.stacks[-1].values())

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from xlate.decode.block_model import FLOAT_COUNT, LM_FIRST
 from xlate.decode.block_moves import END_LABEL, NO_BLOCK, BlockMoves, BlockState
+from xlate.features.block import FLOATS
 from xlate.phrases.orientation import NEUTRAL, RIGHT
 from xlate.text.vocabulary import END_ID
 
@@ -59,11 +60,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Derivation:
-    """A source sentence, the steps that translate it, target left to right, and their summed score."""
+    """A source sentence, the steps that translate it, target left to right, their summed score, names of its floats."""
 
     source: tuple[str, ...]
     steps: tuple[Step, ...]
     score: float
+    names: tuple[str, ...] = FLOATS
 
     @property
     def words(self) -> list[str]:
@@ -75,13 +77,29 @@ class Derivation:
         """The steps without the end of the sentence."""
         return tuple(step for step in self.steps if not step.is_end)
 
+    def features(self) -> list[tuple[str, float]]:
+        """Summed floats by name, then the binary features' summed weights and, if there is one, minus the partition.
+
+        The orientation model has two weight sets, so its floats stand once for L and R steps (`linked_NAME`, the end
+        among them) and once for N steps (`neutral_NAME`).
+        """
+        linked_D, neutral_D = self.float_totals()
+        if self.names == FLOATS:
+            values = [(f"linked_{name}", float(v)) for name, v in zip(self.names, linked_D, strict=True)]
+            values += [(f"neutral_{name}", float(v)) for name, v in zip(self.names, neutral_D, strict=True)]
+        else:
+            values = [(name, float(v)) for name, v in zip(self.names, linked_D + neutral_D, strict=True)]
+        values.append(("binary", sum(step.sparse_score for step in self.steps)))
+        normalizer = sum(step.normalizer for step in self.steps)
+        return [*values, ("partition", -normalizer)] if normalizer else values
+
     def float_totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The summed floats of L and R steps (the end among them) and of N steps, each of shape (5,)."""
-        linked_5, neutral_5 = np.zeros(FLOAT_COUNT), np.zeros(FLOAT_COUNT)
+        """The summed floats of L and R steps (the end among them) and of N steps, each of shape (D,)."""
+        linked_D, neutral_D = np.zeros(len(self.names)), np.zeros(len(self.names))
         for step in self.steps:
-            total_5 = neutral_5 if step.orientation == NEUTRAL else linked_5
-            total_5 += step.floats
-        return linked_5, neutral_5
+            total_D = neutral_D if step.orientation == NEUTRAL else linked_D
+            total_D += step.floats
+        return linked_D, neutral_D
 
 
 def read_derivation(moves: BlockMoves, labels: Iterable[int]) -> Derivation:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xlate.decode.block_model import BlockModel
+from xlate.decode.block_lexicon import BlockLexicon
 from xlate.decode.derivation import Derivation, Step
 from xlate.decode.options import COPIED
 from xlate.features.block import FLOATS
 from xlate.phrases.orientation import LETTERS
 
 
-def explain(model: BlockModel, source: Sequence[str], derivation: Derivation) -> str:
+def explain(model: BlockLexicon, source: Sequence[str], derivation: Derivation) -> str:
     """The trace of a derivation as text: one block a line, then the end of the sentence, then the sum.
 
     A line holds source span (from 0, end excluded), orientation, source words -> target words, how often the block was
@@ -26,29 +26,29 @@ def explain(model: BlockModel, source: Sequence[str], derivation: Derivation) ->
     Example:
         [0,2) N  das haus -> the house  (N=12)  -3.41 = unigram -0.5×4.2=-2.1, lexical -0.3×2.6=-0.78, …
     """
-    lines = [_line(model, source, step) for step in derivation.steps]
+    lines = [_line(model, source, step, derivation.names) for step in derivation.steps]
     lines.append(f"sum {derivation.score:.4f}  {' '.join(derivation.words)}")
     return "\n".join(lines)
 
 
-def contributions(step: Step) -> list[tuple[str, float]]:
+def contributions(step: Step, names: Sequence[str] = FLOATS) -> list[tuple[str, float]]:
     """What a step's score is the sum of, as (how it came about, value), strongest first, zeros left out."""
     parts = [
         (f"{name} {weight:.3g}×{cost:.4g}", weight * cost)
-        for name, weight, cost in zip(FLOATS, step.weights, step.floats, strict=True)
+        for name, weight, cost in zip(names, step.weights, step.floats, strict=True)
     ]
     parts.extend(step.sparse)
     parts.append(("partition", -step.normalizer))
     return sorted((part for part in parts if part[1]), key=lambda part: -abs(part[1]))
 
 
-def _line(model: BlockModel, source: Sequence[str], step: Step) -> str:
+def _line(model: BlockLexicon, source: Sequence[str], step: Step, names: Sequence[str]) -> str:
     what = "end of sentence" if step.is_end else "  ".join(_block(model, source, step))
-    reasons = ", ".join(f"{how}={value:.4g}" for how, value in contributions(step))
+    reasons = ", ".join(f"{how}={value:.4g}" for how, value in contributions(step, names))
     return f"{what}  {step.score:.4f}" + (f" = {reasons}" if reasons else "")
 
 
-def _block(model: BlockModel, source: Sequence[str], step: Step) -> Iterator[str]:
+def _block(model: BlockLexicon, source: Sequence[str], step: Step) -> Iterator[str]:
     start, end = step.source_span
     yield f"[{start},{end}) {LETTERS[step.orientation]}"
     yield f"{' '.join(source[start:end])} -> {' '.join(step.target_words)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from xlate.decode.beam import SearchGraph
 from xlate.decode.derivation import Derivation
-from xlate.features.block import FLOATS
 from xlate.formats.bars import escape_bars
 from xlate.kernels.search_graph import completion_scores
 
@@ -120,23 +119,16 @@ def _sorted_arcs(graph: SearchGraph) -> tuple[list[int], NDArray[np.int64], list
     return offsets.tolist(), order_A, (-through_A[order_A]).tolist()
 
 
-def format_nbest(sentence: int, derivation: Derivation, names: Sequence[str] = FLOATS) -> str:
+def format_nbest(sentence: int, derivation: Derivation) -> str:
     """One line of a Moses n-best list: `id ||| words ||| features ||| total ||| segmentation`.
 
-    Features are the summed floats of L and R steps (`linked_NAME= v`), of N steps (`neutral_NAME= v`), the summed
-    weights of binary features (`binary= v`) and, when there is one, minus the partition (`partition= v`). The total is
-    their sum weighted with the model's weights, the last two counting 1. The segmentation lists `source=target` spans,
-    inclusive, from 0, in target order. A `|` in a word is written `&#124;`.
+    Features are those of `Derivation.features`; the total is their sum weighted with the model's weights, `binary` and
+    `partition` counting 1. The segmentation lists `source=target` spans, inclusive, from 0, in target order. A `|` in a
+    word is written `&#124;`.
 
     Example: `0 ||| the house ||| linked_unigram= 0 … binary= 0.5 ||| -3.2 ||| 0-1=0-1`
     """
-    linked_5, neutral_5 = derivation.float_totals()
-    values = [(f"linked_{name}", value) for name, value in zip(names, linked_5, strict=True)]
-    values += [(f"neutral_{name}", value) for name, value in zip(names, neutral_5, strict=True)]
-    values.append(("binary", sum(step.sparse_score for step in derivation.steps)))
-    normalizer = sum(step.normalizer for step in derivation.steps)
-    if normalizer:
-        values.append(("partition", -normalizer))
+    values = derivation.features()
     fields = (
         str(sentence),
         " ".join(escape_bars(word) for word in derivation.words),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.decode.block_lexicon import BlockLexicon
 from xlate.decode.block_model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockModel
 from xlate.decode.block_settings import BlockSearch
 from xlate.kernels.ngram import step_all, walk_sentences
@@ -16,6 +18,18 @@ from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.phrases.table import offsets_of
 
 COPIED = -1
+
+
+class OptionLimits(Protocol):
+    """The search settings that say which options a span has; see `BlockSearch`."""
+
+    @property
+    def options(self) -> int:
+        """The most blocks of one span."""
+
+    @property
+    def option_order(self) -> str:
+        """By which those are chosen."""
 
 
 @dataclass(frozen=True)
@@ -64,16 +78,16 @@ def collect_options(model: BlockModel, search: BlockSearch, words: Sequence[str]
     word the source vocabulary lacks is in no block.
     """
     longest = max(1, min(search.max_phrase, len(words)))
-    cells, blocks = _blocks_of_spans(model, search, words, longest)
+    cells, blocks = blocks_of_spans(model, search, words, longest)
     options = _gather(model, search, words, longest, cells, blocks)
     if search.option_order == "score":
-        kept = _best_of_cells(options, search.options)
+        kept = best_of_cells(options.cell_offsets_C1, options.alone_O, search.options)
         options = _gather(model, search, words, longest, cells[kept], blocks[kept])
     return options
 
 
-def _blocks_of_spans(
-    model: BlockModel, search: BlockSearch, words: Sequence[str], longest: int
+def blocks_of_spans(
+    model: BlockLexicon, search: OptionLimits, words: Sequence[str], longest: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Cell and block of every option, cells ascending, blocks of a cell most frequent first."""
     row_C = span_rows(model.source_finder, model.source_vocabulary.ids(words), longest)
@@ -123,8 +137,8 @@ def _gather(
         ],
         axis=1,
     )
-    phrase_offsets_O1, phrase_words_W = _phrases(model, words, block_O, start_O)
-    first_O, rest_O = _costs_alone(model, phrase_offsets_O1, phrase_words_W)
+    phrase_offsets_O1, phrase_words_W = target_phrases(model, words, block_O, start_O)
+    first_O, rest_O = lm_costs_alone(model, phrase_offsets_O1, phrase_words_W)
     alone_O = linked[UNIGRAM] * unigram_O + linked[LEXICAL] * lexical_O + linked[LM_FIRST] * first_O
     return SentenceOptions(
         words=tuple(words),
@@ -152,8 +166,8 @@ def linked_weights(model: BlockModel, search: BlockSearch) -> NDArray[np.float64
     return weights
 
 
-def _phrases(
-    model: BlockModel, words: Sequence[str], block_O: NDArray[np.int32], start_O: NDArray[np.int32]
+def target_phrases(
+    model: BlockLexicon, words: Sequence[str], block_O: NDArray[np.int32], start_O: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The target words of all options in the language model's numbers, with offsets."""
     table, copied_O = model.blocks.table, block_O == COPIED
@@ -170,8 +184,8 @@ def _phrases(
     return offsets_O1, words_W
 
 
-def _costs_alone(
-    model: BlockModel, offsets_O1: NDArray[np.int64], words_W: NDArray[np.int32]
+def lm_costs_alone(
+    model: BlockLexicon, offsets_O1: NDArray[np.int64], words_W: NDArray[np.int32]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(c) and (d) of every option from an empty history."""
     empty = model.lm.empty_state
@@ -180,11 +194,11 @@ def _costs_alone(
     return first_O, -walk_sentences(model.lm.arrays, empty, -1, words_W, offsets_O1) - first_O
 
 
-def _best_of_cells(options: SentenceOptions, most: int) -> NDArray[np.int64]:
+def best_of_cells(offsets_C1: NDArray[np.int64], alone_O: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     """The numbers of the best options alone of every cell, at most `most` each, best first."""
-    cell_O = np.repeat(np.arange(len(options.cell_offsets_C1) - 1), np.diff(options.cell_offsets_C1))
-    order = np.lexsort((np.arange(len(options)), -options.alone_O, cell_O))
-    rank_O = np.arange(len(options)) - options.cell_offsets_C1[cell_O]
+    cell_O = np.repeat(np.arange(len(offsets_C1) - 1), np.diff(offsets_C1))
+    order = np.lexsort((np.arange(len(alone_O)), -alone_O, cell_O))
+    rank_O = np.arange(len(alone_O)) - offsets_C1[cell_O]
     return order[rank_O < most]
 
 

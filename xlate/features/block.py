@@ -1,12 +1,21 @@
-"""The features of a block given its predecessor: five float costs and binary bigram features (TZ07, Table III).
+"""The features of a block given its predecessor: float costs and binary bigram features (TZ07, Table III).
 
-Floats are costs, negative natural logs:
+Floats are costs, negative natural logs. The orientation model has
 
     unigram      (a)  -ln p(b)
     orientation  (b)  -ln p_o(b), 0 for a neutral block
     lm_first     (c)  -ln p(first target word | the target words before)
     lm_rest      (d)  -ln p(remaining target words | the words before each)
     lexical      (e)  -ln p(S|T)
+
+The phrase-distortion model (TZ07, Table V) has instead
+
+    direct       (a)  -ln N(b)/N(T)
+    model1       (b)  -ln p(S|T) by IBM Model 1
+    lm_first, lm_rest (c), (d)
+    inbound      (e)  -ln p(jump | source word landed on)
+    outbound     (f)  -ln p(jump | source word left)
+    length       (g)  minus the number of target words
 
 Example: b = (das haus, the house) with o = R behind a block that ends "in": unigram 9.2, orientation 0.1, lm_first 0.8
 (the | in), lm_rest 2.9 (house | in the), lexical 1.3, and, when seen often enough, the binary
@@ -19,12 +28,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.features.bigrams import bigram_families
-from xlate.kernels.block_features import BlockArrays
+from xlate.kernels.block_features import BlockArrays, DistortionArrays
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
+from xlate.phrases.distortion import Distortion
 from xlate.text.vocabulary import Vocabulary
 
 FLOATS = ("unigram", "orientation", "lm_first", "lm_rest", "lexical")
+DISTORTION_FLOATS = ("direct", "model1", "lm_first", "lm_rest", "inbound", "outbound", "length")
 
 
 def block_arrays(
@@ -42,11 +53,59 @@ def block_arrays(
         feature_keys_F: the keys of the sparse features, sorted; the id of one is its place.
         smoothing: k of the orientation cost.
     """
+    return _arrays(blocks, lm, target_vocabulary, feature_keys_F, blocks.orientation_cost_B2(smoothing), None)
+
+
+def distortion_arrays(
+    blocks: BlockSet,
+    lm: NgramModel,
+    target_vocabulary: Vocabulary,
+    feature_keys_F: NDArray[np.uint64],
+    distortion: Distortion,
+    model1_B: NDArray[np.float32],
+) -> BlockArrays:
+    """Everything the kernels need for the floats of the phrase-distortion model.
+
+    Args:
+        blocks: the block set; lm: the language model of its target side.
+        target_vocabulary: what the block set's target words are numbered by.
+        feature_keys_F: the keys of the sparse features, sorted; the id of one is its place.
+        distortion: jump costs; model1_B: -ln p(S|T) under Model 1 of every block.
+    """
+    nothing_B2 = np.zeros((0, 2), dtype=np.float32)
+    kept = block_distortion(blocks, distortion, model1_B)
+    return _arrays(blocks, lm, target_vocabulary, feature_keys_F, nothing_B2, kept)
+
+
+def block_distortion(blocks: BlockSet, distortion: Distortion, model1_B: NDArray[np.float32]) -> DistortionArrays:
+    """The part of the phrase-distortion model that training and decoding share."""
+    phrases, source_B = blocks.table.source_phrases, np.asarray(blocks.table.source_B)
+    words_T, offsets_P1 = np.asarray(phrases.ids_T), phrases.offsets_S1
+    return DistortionArrays(
+        direct_B=blocks.direct_cost_B,
+        model1_B=np.ascontiguousarray(model1_B),
+        first_B=words_T[offsets_P1[source_B]].astype(np.int32),
+        last_B=words_T[offsets_P1[source_B + 1] - 1].astype(np.int32),
+        inbound_VK=np.ascontiguousarray(distortion.inbound_VK),
+        outbound_VK=np.ascontiguousarray(distortion.outbound_VK),
+    )
+
+
+def _arrays(
+    blocks: BlockSet,
+    lm: NgramModel,
+    target_vocabulary: Vocabulary,
+    feature_keys_F: NDArray[np.uint64],
+    orientation_B2: NDArray[np.float32],
+    distortion: DistortionArrays | None,
+) -> BlockArrays:
     words_T = lm.map_vocabulary(target_vocabulary.words)[blocks.table.target_phrases.ids_T]
     options_P1, option_O = blocks.options
+    none_B, none_V = np.zeros(0, dtype=np.float32), np.zeros((0, 1), dtype=np.float32)
+    nobody_B = np.zeros(0, dtype=np.int32)
     return BlockArrays(
         unigram_B=blocks.unigram_cost_B,
-        orientation_B2=blocks.orientation_cost_B2(smoothing),
+        orientation_B2=orientation_B2,
         lexical_B=np.ascontiguousarray(blocks.lexical_B),
         source_B=np.ascontiguousarray(blocks.table.source_B),
         options_P1=options_P1,
@@ -55,4 +114,6 @@ def block_arrays(
         target_words_T=np.ascontiguousarray(words_T),
         target_offsets_Q1=np.ascontiguousarray(blocks.table.target_phrases.offsets_S1),
         bigrams=bigram_families(blocks, feature_keys_F),
+        distortion=distortion or DistortionArrays(none_B, none_B, nobody_B, nobody_B, none_V, none_V),
+        floats=len(FLOATS) if distortion is None else len(DISTORTION_FLOATS),
     )

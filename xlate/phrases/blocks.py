@@ -83,6 +83,15 @@ class BlockSet:
         costs: NDArray[np.float32] = -np.log(counts_B / max(1, int(self.count_B.sum()))).astype(np.float32)
         return costs
 
+    @cached_property
+    def direct_cost_B(self) -> NDArray[np.float32]:
+        """-ln N(b)/N(T), T the target phrase of b (TZ07 section 5.3); a block never matched counts half."""
+        counts_B = np.maximum(self.count_B, UNSEEN_COUNT)
+        target_B = np.asarray(self.table.target_B)
+        total_Q = np.bincount(target_B, weights=counts_B, minlength=len(self.table.target_phrases))
+        costs: NDArray[np.float32] = -np.log(counts_B / total_Q[target_B]).astype(np.float32)
+        return costs
+
     def orientation_cost_B2(self, smoothing: float = 0.5) -> NDArray[np.float32]:
         """(b): -ln (N_o(b) + k) / (N_L(b) + N_R(b) + 2k) for o = L, R; shape (B, 2), natural logs.
 
