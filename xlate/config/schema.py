@@ -74,6 +74,7 @@ class ModelConfig:
     """Features of the block bigram model and how its alternatives are made."""
 
     name: str = MISSING
+    kind: str = MISSING
     floats: list[str] = MISSING
     binary: list[str] = MISSING
     threshold: int = MISSING
@@ -82,6 +83,9 @@ class ModelConfig:
     by_span: bool = MISSING
     by_target: bool = MISSING
     orientation_smoothing: float = MISSING
+    jump_reach: int = MISSING
+    jump_smoothing: float = MISSING
+    model1_iterations: int = MISSING
 
 
 @dataclass
@@ -134,6 +138,10 @@ class DecoderConfig:
     partition: str = MISSING
     end_of_sentence: bool = MISSING
     future_cost: bool = MISSING
+    option_order: str = MISSING
+    max_skips: int = MISSING
+    window: int = MISSING
+    coverage_beam: int | None = None
 
 
 @dataclass
@@ -148,6 +156,10 @@ class DecoderOverrides:
     partition: str | None = None
     end_of_sentence: bool | None = None
     future_cost: bool | None = None
+    option_order: str | None = None
+    max_skips: int | None = None
+    window: int | None = None
+    coverage_beam: int | None = None
 
 
 @dataclass

@@ -11,10 +11,10 @@ from typing import Any
 from xlate.candidates.block_instances import STORES, BlockInstances
 from xlate.candidates.store import CandidateStore
 from xlate.config.schema import ModelConfig
-from xlate.features.block import block_arrays
 from xlate.features.index import FeatureIndex
 from xlate.phrases.events import collect_events
 from xlate.phrases.matching import Matches, match_blocks
+from xlate.recipes.models import feature_arrays, identity_settings
 from xlate.recipes.stages import Stage, identity_of, read_stage, run_stage
 from xlate.recipes.work import WorkDirectory
 from xlate.text.encoded import EncodedText
@@ -39,7 +39,7 @@ class BlockStores:
 def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
     """Opens the stores of a model's settings, making them first when they are not there.
 
-    They hold all five floats and, those of its binary families that stand above its threshold; which of
+    They hold all floats of the model's kind and, those of its binary families that stand above its threshold; which of
     the floats are trained does not matter to them.
     """
     blocks = read_stage(work.path, "blocks")
@@ -51,7 +51,8 @@ def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
         "listed_only": model.listed_only,
         "by_span": model.by_span,
         "by_target": model.by_target,
-        "orientation_smoothing": model.orientation_smoothing,
+        "kind": model.kind,
+        **identity_settings(work, model),
         "on": [blocks.identity, read_stage(work.path, "lm").identity],
         "version": 2,
     }
@@ -69,7 +70,7 @@ def _open(stage: Stage) -> dict[str, CandidateStore]:
 def _write(
     work: WorkDirectory, model: ModelConfig, features: FeatureIndex, heldout_every: int, folder: Path
 ) -> dict[str, Any]:
-    arrays = block_arrays(work.blocks, work.lm, work.target_vocabulary, features.keys_F, model.orientation_smoothing)
+    arrays = feature_arrays(work, model, features.keys_F)
 
     def write(matches: Matches, target: list[list[str]], every: int, names: Sequence[str]) -> dict[str, int]:
         instances = BlockInstances(

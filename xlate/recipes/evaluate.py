@@ -10,7 +10,8 @@ from typing import Any
 
 from xlate.config.schema import TrainConfig
 from xlate.metrics.score import Evaluation, evaluate
-from xlate.recipes.translate import Translation, Translator, block_model, block_search
+from xlate.recipes.models import decoder_model, make_decoder
+from xlate.recipes.translate import Translation, Translator
 from xlate.recipes.work import WorkDirectory
 from xlate.report.pictures import reordering_picture
 from xlate.scoring.weights import load_weights
@@ -40,8 +41,8 @@ def measure_dev(config: TrainConfig, work: WorkDirectory, run: Path, reporter: R
         return None
     lines = work.source_lines("dev")[: config.dev_sentences]
     references = [reference[: len(lines)] for reference in work.references("dev")]
-    model = block_model(work, load_weights(run / "weights.safetensors"), config.model)
-    translator = Translator(work, model, block_search(config.decoder))
+    model = decoder_model(work, load_weights(run / "weights.safetensors"), config.model)
+    translator = Translator(work, make_decoder(model, config.decoder))
     start = time.perf_counter()
     translations = list(translator.translate(lines))
     seconds = time.perf_counter() - start

@@ -15,10 +15,10 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.errors import InputError
 from xlate.features.bigrams import FAMILIES
-from xlate.features.block import FLOATS
 from xlate.features.index import BlockNames
 from xlate.recipes.block_stores import BlockStores, block_stores
 from xlate.recipes.evaluate import DevResult, measure_dev
+from xlate.recipes.models import FLOATS_OF, KINDS, SETS_OF
 from xlate.recipes.stages import identity_of, peak_megabytes
 from xlate.recipes.work import WorkDirectory
 from xlate.report.identity import flat
@@ -84,7 +84,8 @@ def check(config: TrainConfig) -> None:
         InputError: naming the setting, what it is and what it may be.
     """
     for name, values, allowed in (
-        ("model.floats", config.model.floats, FLOATS),
+        ("model.kind", [config.model.kind], KINDS),
+        ("model.floats", config.model.floats, FLOATS_OF.get(config.model.kind, ())),
         ("model.binary", config.model.binary, FAMILIES),
         ("loss.name", [config.loss.name], LOSSES),
         ("loss.floats.data", [config.loss.floats.data], ("train", "dev")),
@@ -94,9 +95,8 @@ def check(config: TrainConfig) -> None:
         if strange:
             raise InputError(f"unknown value of {name}", seen=strange[0], expected=", ".join(allowed))
     if not config.model.floats:
-        raise InputError(
-            "a model without floats", seen="model.floats=[]", expected="at least one of " + ", ".join(FLOATS)
-        )
+        some = ", ".join(FLOATS_OF[config.model.kind])
+        raise InputError("a model without floats", seen="model.floats=[]", expected=f"at least one of {some}")
     for name, value in (("loss.eta", config.loss.eta), ("loss.binary.eta", config.loss.binary.eta)):
         if not 0 < value < float("inf"):
             raise InputError(f"{name} is out of range", seen=value, expected="a positive number")
@@ -154,10 +154,13 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
             check_bound=loss.check_bound,
         )
 
-    linked = tuple(name in floats for name in FLOATS)
-    neutral = tuple(name in floats and name != "orientation" for name in FLOATS)
-    nothing = tuple(False for _ in FLOATS)
-    chosen = [settings("floats", "linked", linked, False), settings("neutral", "neutral", neutral, False)]
+    names = FLOATS_OF[config.model.kind]
+    linked = tuple(name in floats for name in names)
+    neutral = tuple(name in floats and name != "orientation" for name in names)
+    nothing = tuple(False for _ in names)
+    chosen = [settings("floats", "linked", linked, False)]
+    if "neutral" in SETS_OF[config.model.kind]:
+        chosen.append(settings("neutral", "neutral", neutral, False))
     if config.model.binary:
         chosen.append(settings("binary", "linked", linked if loss.binary.joint else nothing, True))
     return [Phase(s, _store(config, stores, s), stores.stores[f"{s.weights}.heldout"]) for s in chosen]
@@ -212,14 +215,16 @@ def _learn(
 
 def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:
     """Zero weights, as the paper starts; -1 on every chosen float when nothing is to be trained."""
-    linked = Weights.zeros(FLOATS, len(stores.features))
-    neutral = Weights.zeros(FLOATS, 0)
+    names = FLOATS_OF[config.model.kind]
+    sets = {name: Weights.zeros(names, len(stores.features)) for name in SETS_OF[config.model.kind]}
+    if "neutral" in sets:
+        sets["neutral"] = Weights.zeros(names, 0)
     if config.loss.name == "uniform":
-        for column, name in enumerate(FLOATS):
-            if name in config.model.floats:
-                linked.dense_D[column] = -1.0
-                neutral.dense_D[column] = -1.0 if name != "orientation" else 0.0
-    return {"linked": linked, "neutral": neutral}
+        for column, name in enumerate(names):
+            for key, weights in sets.items():
+                used = name in config.model.floats and not (key == "neutral" and name == "orientation")
+                weights.dense_D[column] = -1.0 if used else 0.0
+    return sets
 
 
 def _summary(
@@ -239,7 +244,7 @@ def _summary(
         "instances": len(stores.stores["linked"]),
         "seen": held.state.seen,
         "weights": {
-            name: dict(zip(FLOATS, np.round(w.dense_D, 6).tolist(), strict=True)) for name, w in weights.items()
+            name: dict(zip(w.dense_names, np.round(w.dense_D, 6).tolist(), strict=True)) for name, w in weights.items()
         },
         **({} if dev is None else dev.figures()),
         "seconds": round(seconds, 2),

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from xlate.config.schema import DecoderConfig, ModelConfig, TrainConfig, TranslateConfig
+from xlate.config.schema import TrainConfig, TranslateConfig
 from xlate.config.stored import read_config
 from xlate.decode.block import BlockDecoder
-from xlate.decode.block_model import BlockModel
-from xlate.decode.block_settings import BlockSearch
 from xlate.decode.derivation import Derivation
+from xlate.decode.distortion import DistortionDecoder
 from xlate.decode.explain import explain
 from xlate.decode.nbest import format_nbest
 from xlate.errors import InputError
 from xlate.progress import track
+from xlate.recipes.models import decoder_model, make_decoder
 from xlate.recipes.work import WorkDirectory
 from xlate.scoring.weights import WeightsFile, load_weights
 from xlate.text.lines import write_lines
@@ -38,16 +38,13 @@ class Translator:
     def __init__(
         self,
         work: WorkDirectory,
-        model: BlockModel,
-        search: BlockSearch,
+        decoder: BlockDecoder | DistortionDecoder,
         *,
         detokenize: bool = True,
         trace: bool = False,
-        fast: bool = True,
     ) -> None:
         self.work = work
-        self.model = model
-        self.decoder = BlockDecoder(model, search, fast=fast)
+        self.decoder = decoder
         self.detokenize = detokenize
         self.trace = trace
 
@@ -60,7 +57,7 @@ class Translator:
         """
         run = Path(config.run)
         trained = read_config(run / "config.yaml", TrainConfig)
-        weights = _weights_of(run)
+        weights = weights_of(run)
         work = WorkDirectory(Path(trained.work)).check()
         if weights.metadata.get("work_identity") != work.identity:
             raise InputError(
@@ -74,11 +71,15 @@ class Translator:
         decoder = replace(trained.decoder, **{k: v for k, v in changed.items() if v is not None})
         return cls(
             work,
-            block_model(work, weights, trained.model),
-            block_search(decoder, nbest=config.nbest, distinct=config.distinct),
+            make_decoder(
+                decoder_model(work, weights, trained.model),
+                decoder,
+                nbest=config.nbest,
+                distinct=config.distinct,
+                fast=config.fast,
+            ),
             detokenize=config.detokenize,
             trace=config.trace,
-            fast=config.fast,
         )
 
     def translate(self, lines: Sequence[str]) -> Iterator[Translation]:
@@ -92,29 +93,8 @@ class Translator:
         derivations = self.decoder.translate(source)
         best = derivations[0]
         text = self.work.target_text(list(best.words), self.detokenize)
-        words = explain(self.model, source, best) if self.trace else ""
+        words = explain(self.decoder.model, source, best) if self.trace else ""
         return Translation(number, source, text, derivations, words)
-
-
-def block_model(work: WorkDirectory, weights: WeightsFile, model: ModelConfig) -> BlockModel:
-    """The decoder's model of a run's weights."""
-    linked, neutral = weights.sets["linked"], weights.sets["neutral"]
-    return BlockModel(
-        blocks=work.blocks,
-        lm=work.lm,
-        source_vocabulary=work.source_vocabulary,
-        linked=linked.dense_D,
-        neutral=neutral.dense_D,
-        feature_keys=weights.extra["linked.keys"],
-        feature_weights=linked.sparse_F,
-        target_vocabulary=work.target_vocabulary,
-        orientation_smoothing=model.orientation_smoothing,
-    )
-
-
-def block_search(decoder: DecoderConfig, *, nbest: int = 1, distinct: bool = True) -> BlockSearch:
-    """The decoder's settings of a configuration."""
-    return BlockSearch(**vars(decoder), nbest=nbest, distinct=distinct)
 
 
 def write_nbest(path: str | Path, translations: Iterable[Translation]) -> None:
@@ -122,7 +102,7 @@ def write_nbest(path: str | Path, translations: Iterable[Translation]) -> None:
     write_lines(path, (format_nbest(t.number, d) for t in translations for d in t.derivations))
 
 
-def _weights_of(run: Path) -> WeightsFile:
+def weights_of(run: Path) -> WeightsFile:
     path = run / "weights.safetensors"
     if not path.exists():
         raise InputError(
