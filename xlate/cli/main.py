@@ -76,9 +76,10 @@ def _run(command: str, arguments: list[str]) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     from xlate.cli.compose import run_with_hydra
 
+    expand: Callable[[list[str]], list[str]] = getattr(module, "expand", list)
     positional: str | None = getattr(module, "POSITIONAL", None)
     body: Callable[[Any], None] = module.run
-    return run_with_hydra(command, module.CONFIG, body, _named(arguments, positional))
+    return run_with_hydra(command, module.CONFIG, body, expand(_named(arguments, positional)))
 
 
 def _named(arguments: list[str], positional: str | None) -> list[str]:

@@ -20,6 +20,9 @@ def run(config: TrainConfig) -> None:
     from xlate.recipes.prepare import prepare
     from xlate.recipes.train import train
 
+    sweep = HydraConfig.get().sweep.dir if HydraConfig.initialized() else "runs"
+    if config.base is not None:
+        config.base = config.base.replace("{sweep}", str(sweep))
     folder = Path(config.run) if config.run else Path("runs") / Path(config.work).name
     if HydraConfig.initialized() and HydraConfig.get().mode is RunMode.MULTIRUN:
         folder = Path(config.run or HydraConfig.get().sweep.dir) / HydraConfig.get().sweep.subdir
@@ -29,3 +32,21 @@ def run(config: TrainConfig) -> None:
     if outcome.interrupted is not None:
         raise Interrupted(f"stopped by a signal; the same command goes on from {folder}", 128 + outcome.interrupted)
     print(folder)
+
+
+def expand(arguments: list[str]) -> list[str]:
+    """In a sweep, `experiment=PAPER/TABLE` stands for all of the table's rows, `PAPER/TABLE-row1` and so on."""
+    if not {"-m", "--multirun"} & set(arguments):
+        return arguments
+    return [_rows(a) if a.startswith("experiment=") else a for a in arguments]
+
+
+def _rows(argument: str) -> str:
+    from xlate.config.location import conf_folder
+
+    folder = conf_folder() / "experiment"
+    names: list[str] = []
+    for name in argument.removeprefix("experiment=").split(","):
+        rows = [p.relative_to(folder).with_suffix("").as_posix() for p in folder.glob(f"{name}-row*.yaml")]
+        names += sorted(rows, key=lambda row: int(row.rpartition("row")[2])) or [name]
+    return "experiment=" + ",".join(names)

@@ -90,9 +90,11 @@ class ModelConfig:
 
 @dataclass
 class FloatPhaseConfig:
-    """Training of the float weights, on `data` = train or dev."""
+    """Training of the float weights, on `data` = train, dev, or nbest: lists of `split` decoded with the run `base`."""
 
     data: str = MISSING
+    split: str = MISSING
+    nbest: int = MISSING
     subset: float = MISSING
     epochs: int = MISSING
 
@@ -176,6 +178,20 @@ class PrepareConfig:
 
 
 @dataclass
+class RowConfig:
+    """Which row of a paper's table a run is, what the paper has there, and the row it is compared with."""
+
+    page: str = MISSING
+    table: str = MISSING
+    number: int = MISSING
+    label: str = MISSING
+    paper: str = MISSING
+    paper_P: str | None = None
+    against: int | None = None
+    cheating: bool = False
+
+
+@dataclass
 class TrainConfig:
     """xlate train."""
 
@@ -184,8 +200,11 @@ class TrainConfig:
     seed: int = MISSING
     device: str = MISSING
     checkpoint_seconds: float = MISSING
+    base: str | None = None
+    measure_test: bool = MISSING
     dev_sentences: int | None = None
     samples: int = MISSING
+    row: RowConfig | None = None
     model: ModelConfig = field(default_factory=ModelConfig)
     loss: LossConfig = field(default_factory=LossConfig)
     decoder: DecoderConfig = field(default_factory=DecoderConfig)

@@ -1,4 +1,4 @@
-"""A trained run measured on the dev set, with samples and a picture to look at."""
+"""A trained run measured on the dev or test set, with samples and a picture to look at."""
 
 from __future__ import annotations
 
@@ -22,38 +22,49 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class DevResult:
-    """Figures of the dev set, and how fast it was translated."""
+class Measured:
+    """Figures of a split, and how fast it was translated."""
 
+    split: str
     evaluation: Evaluation
     words_per_second: float
     sentences: int
 
     def figures(self) -> dict[str, Any]:
-        """What goes into a run's summary, each key beginning with `dev_`."""
-        figures = {f"dev_{key}": value for key, value in self.evaluation.to_json().items()}
-        return {**figures, "dev_sentences": self.sentences, "dev_words_per_s": round(self.words_per_second, 1)}
+        """What goes into a run's summary, each key beginning with the split's name."""
+        figures = {f"{self.split}_{key}": value for key, value in self.evaluation.to_json().items()}
+        return {
+            **figures,
+            f"{self.split}_sentences": self.sentences,
+            f"{self.split}_words_per_s": round(self.words_per_second, 1),
+        }
 
 
-def measure_dev(config: TrainConfig, work: WorkDirectory, run: Path, reporter: Reporter, step: int) -> DevResult | None:
-    """Translates the dev set with a run's weights and measures it; None when there is no dev set."""
-    if not work.has_split("dev"):
+def measure(
+    config: TrainConfig, work: WorkDirectory, run: Path, split: str, reporter: Reporter, step: int
+) -> Measured | None:
+    """Translates `dev` or `test` with a run's weights into SPLIT.out and measures it; None when there is no such set.
+
+    Samples and picture are shown of the dev set only.
+    """
+    if not work.has_split(split):
         return None
-    lines = work.source_lines("dev")[: config.dev_sentences]
-    references = [reference[: len(lines)] for reference in work.references("dev")]
+    lines = work.source_lines(split)[: config.dev_sentences if split == "dev" else None]
+    references = [reference[: len(lines)] for reference in work.references(split)]
     model = decoder_model(work, load_weights(run / "weights.safetensors"), config.model)
     translator = Translator(work, make_decoder(model, config.decoder))
     start = time.perf_counter()
     translations = list(translator.translate(lines))
     seconds = time.perf_counter() - start
-    write_lines(run / "dev.out", (t.text for t in translations))
-    _show(config, translations, lines, references, reporter, step)
+    write_lines(run / f"{split}.out", (t.text for t in translations))
+    if split == "dev":
+        _show(config, translations, lines, references, reporter, step)
     if not references:
         return None
     evaluation = evaluate([t.text for t in translations], references, bootstrap=1000)
     words = sum(len(t.source) for t in translations)
-    log.info("dev: %s", evaluation.summary())
-    return DevResult(evaluation, words / max(seconds, 1e-9), len(lines))
+    log.info("%s: %s", split, evaluation.summary())
+    return Measured(split, evaluation, words / max(seconds, 1e-9), len(lines))
 
 
 def _show(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ from xlate.errors import InputError
 from xlate.features.bigrams import FAMILIES
 from xlate.features.index import BlockNames
 from xlate.recipes.block_stores import BlockStores, block_stores
-from xlate.recipes.evaluate import DevResult, measure_dev
+from xlate.recipes.evaluate import Measured, measure
 from xlate.recipes.models import FLOATS_OF, KINDS, SETS_OF
+from xlate.recipes.nbest_events import nbest_stores
 from xlate.recipes.stages import identity_of, peak_megabytes
 from xlate.recipes.work import WorkDirectory
 from xlate.report.identity import flat
@@ -32,7 +33,7 @@ from xlate.train.state import PhaseSettings
 
 log = logging.getLogger(__name__)
 FEATURES = "families 2"
-VOLATILE = ("run", "checkpoint_seconds", "debug")
+VOLATILE = ("run", "base", "checkpoint_seconds", "debug")
 MARGINS = {"local_softmax": None, "perceptron": 0.0, "hinge": 1.0}
 LOSSES = (*MARGINS, "uniform")
 
@@ -60,21 +61,36 @@ def train(config: TrainConfig, folder: Path) -> Outcome:
         log.info("%s is finished", folder)
         return Outcome(run.summary)
     start = time.perf_counter()
-    stores = block_stores(work, config.model)
+    stores = _stores(config, work, folder)
     with StopFlag() as stop:
         reporter = TensorBoardReporter(run)
         try:
             held = _learn(config, work, stores, run, reporter, stop)
             if held is None:
                 return Outcome(None, stop.signal)
-            dev = measure_dev(config, work, folder, reporter, held.state.seen)
+            dev = measure(config, work, folder, "dev", reporter, held.state.seen)
             summary = _summary(config, stores, held, dev, run, time.perf_counter() - start)
+            if config.measure_test:
+                test = measure(config, work, folder, "test", reporter, held.state.seen)
+                summary |= {} if test is None else test.figures()
             figures = {k: v for k, v in summary.items() if isinstance(v, int | float) and not isinstance(v, bool)}
             reporter.hparams(flat(identity), figures)
         finally:
             reporter.close()
     run.write_summary(summary)
     return Outcome(summary)
+
+
+def _stores(config: TrainConfig, work: WorkDirectory, folder: Path) -> BlockStores:
+    """The candidate stores of the work directory, and those of n-best lists when floats are trained on them."""
+    stores = block_stores(work, config.model)
+    if config.loss.floats.data != "nbest":
+        return stores
+    if config.base is None:
+        raise InputError("no run to decode n-best lists with", seen="loss.floats.data=nbest", expected="base=RUN")
+    more, identity = nbest_stores(work, config, Path(config.base), folder, stores.features)
+    named = {f"{name}.nbest": store for name, store in more.items()}
+    return replace(stores, stores={**stores.stores, **named}, identity=identity_of({"on": [stores.identity, identity]}))
 
 
 def check(config: TrainConfig) -> None:
@@ -88,7 +104,7 @@ def check(config: TrainConfig) -> None:
         ("model.floats", config.model.floats, FLOATS_OF.get(config.model.kind, ())),
         ("model.binary", config.model.binary, FAMILIES),
         ("loss.name", [config.loss.name], LOSSES),
-        ("loss.floats.data", [config.loss.floats.data], ("train", "dev")),
+        ("loss.floats.data", [config.loss.floats.data], ("train", "dev", "nbest")),
         ("device", [config.device], ("cpu",)),
     ):
         strange = [value for value in values if value not in allowed]
@@ -174,6 +190,8 @@ def _store(config: TrainConfig, stores: BlockStores, settings: PhaseSettings) ->
     """
     if settings.train_sparse or config.loss.floats.data == "train":
         return stores.stores[settings.weights]
+    if config.loss.floats.data == "nbest":
+        return stores.stores[f"{settings.weights}.nbest"]
     if f"{settings.weights}.dev" not in stores.stores:
         raise InputError(
             "no dev set to train floats on", seen="loss.floats.data=dev", expected="a work directory with one"
@@ -228,7 +246,7 @@ def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:
 
 
 def _summary(
-    config: TrainConfig, stores: BlockStores, held: Checkpoint, dev: DevResult | None, run: RunDirectory, seconds: float
+    config: TrainConfig, stores: BlockStores, held: Checkpoint, dev: Measured | None, run: RunDirectory, seconds: float
 ) -> dict[str, Any]:
     last = {entry["phase"]: entry for entry in held.state.history}
     linked = last.get("binary") or last.get("floats") or {}
