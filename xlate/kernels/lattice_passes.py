@@ -26,7 +26,7 @@ def _log_add(a: float, b: float) -> float:
     high, low = max(a, b), min(a, b)
     if low == -np.inf:
         return high
-    return high + np.log1p(np.exp(low - high))
+    return float(high + np.log1p(np.exp(low - high)))
 
 
 @njit(cache=True, nogil=True)

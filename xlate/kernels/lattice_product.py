@@ -36,7 +36,7 @@ def product(
     Nodes without a way to the goal may remain.
     """
     offsets_N1 = np.searchsorted(graph.source_A, np.arange(graph.nodes + 1))
-    number_NS = _number_pairs(graph, offsets_N1, label_A, next_SL, accepting_S)
+    number_NS = _number_pairs(graph, offsets_N1, label_A, next_SL)
     size = 0
     for node in range(graph.nodes - 1):
         for state in range(len(next_SL)):
@@ -65,7 +65,6 @@ def _number_pairs(
     offsets_N1: NDArray[np.int64],
     label_A: NDArray[np.int32],
     next_SL: NDArray[np.int32],
-    accepting_S: NDArray[np.bool_],
 ) -> NDArray[np.int32]:
     """Numbers of the pairs that can be reached, node by node, so in topological order; -1 for the others."""
     number_NS = np.full((graph.nodes, len(next_SL)), -1, dtype=np.int32)
@@ -94,5 +93,5 @@ def _target(
     if behind == DEAD:
         return -1
     if target == graph.nodes - 1:
-        return number_NS[target, 0] if accepting_S[behind] else -1
-    return number_NS[target, behind]
+        return int(number_NS[target, 0]) if accepting_S[behind] else -1
+    return int(number_NS[target, behind])
