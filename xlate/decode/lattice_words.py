@@ -31,6 +31,6 @@ def word_lattice(lattice: Lattice) -> WordLattice:
         arcs += zip(stops, stops[1:], words, scores, strict=False)
         inside, last = inside + len(words) - 1, source
     arcs.sort(key=lambda row: row[0])
-    sources, targets, spelled, scores = zip(*arcs, strict=True)
+    sources, targets, spelled, values = zip(*arcs, strict=True)
     graph = ArcGraph(np.array(sources, dtype=np.int32), np.array(targets, dtype=np.int32), int(number_N[-1]) + 1)
-    return WordLattice(graph, tuple(spelled), np.array(scores))
+    return WordLattice(graph, tuple(spelled), np.array(values))
