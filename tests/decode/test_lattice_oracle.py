@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from tests.decode.small_models import model_and_arpa, random_words
+from tests.kernels.lattices import all_paths
 from xlate.decode.block import BlockDecoder, BlockSearch
 from xlate.decode.lattice import Lattice
 from xlate.decode.lattice_arcs import translation_lattice
-from xlate.decode.lattice_oracle import OracleSearch, bleu_tangent, lattice_oracle, nbest_oracle
+from xlate.decode.lattice_oracle import OracleSearch, bleu_tangent, lattice_oracle, nbest_oracle, oracle_example
 from xlate.errors import InputError
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.sentence_bleu import sentence_bleu
@@ -107,3 +108,14 @@ def test_references_with_no_word_of_the_lattice_and_none():
     assert lattice_oracle(lattice, [[]])[0].bleu == 0.0
     with pytest.raises(InputError, match="needs a reference"):
         lattice_oracle(lattice, [])
+
+
+def test_an_example_wants_all_derivations_of_its_oracles():
+    for lattice, references in cases(6, length=4):
+        example = oracle_example(lattice, references, count=3)
+        assert example is not None
+        words = {oracle.path.words for oracle in lattice_oracle(lattice, references, count=3) if oracle.bleu > 0}
+        expected = [path.arcs.tolist() for path in lattice.nbest(distinct=False) if path.words in words]
+        target = example.validate().target
+        assert sorted(target.arc_B[path].tolist() for path in all_paths(target.graph)) == sorted(expected)
+    assert oracle_example(lattice, [["q"]]) is None

@@ -18,6 +18,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.candidates.lattice import LatticeExample, joined
 from xlate.decode.lattice import Lattice, LatticePath, Words, paths_by_score
 from xlate.errors import InputError
 from xlate.kernels.lattice_passes import best_path
@@ -70,6 +71,22 @@ def lattice_oracle(
             found.setdefault(oracle.path.words, oracle)
     ordered = sorted(found.values(), key=lambda oracle: (-oracle.bleu, -oracle.path.score))[:count]
     return [OraclePath(_best_derivation(lattice, oracle.path.words), oracle.bleu) for oracle in ordered]
+
+
+def oracle_example(
+    lattice: Lattice, references: Sequence[Sequence[str]], *, count: int = 1, nbest: int = 100
+) -> LatticeExample | None:
+    """The lattice as an instance of the global model: wanted are all derivations of its `count` oracles.
+
+    None when no path has a word of the references, so that there is nothing to want.
+
+    Raises:
+        InputError: no reference, or scores that are not linear in the weights.
+    """
+    oracles = [oracle for oracle in lattice_oracle(lattice, references, count=count, nbest=nbest) if oracle.bleu > 0]
+    if not oracles:
+        return None
+    return lattice.example(joined([lattice.derivations_of(oracle.path.words) for oracle in oracles]))
 
 
 class OracleSearch:
