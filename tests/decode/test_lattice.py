@@ -143,6 +143,26 @@ def test_derivations_of_words():
     assert lattice.derivations_of([]).is_empty
 
 
+def test_pruning_keeps_the_paths_near_the_best_one():
+    model, _ = model_and_arpa(3)
+    lattice = translation_lattice(BlockDecoder(model, EXACT), list("abca"))
+    every = list(lattice.nbest(distinct=False))
+    sizes = [len(lattice)]
+    for margin in (8.0, 3.0, 1.0, 0.0):
+        pruned = lattice.pruned(margin)
+        found = [(path.words, path.score) for path in pruned.nbest(distinct=False)]
+        near = [(path.words, path.score) for path in every if path.score > every[0].score - margin + 1e-9]
+        assert set(near) <= set(found)
+        on_near = {arc for path in every if path.score > every[0].score - margin - 1e-9 for arc in path.arcs.tolist()}
+        assert len(pruned) == max(len(on_near), len(every[0].arcs))
+        sizes.append(len(pruned))
+        np.testing.assert_allclose(pruned.rescored(*weights_of(model)).score_A, pruned.score_A, atol=1e-12)
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) > 3
+    assert pruned.paths == 1
+    assert [path.words for path in lattice.pruned(0.0, keep=every[-1].arcs).nbest()][-1] == every[-1].words
+
+
 def test_the_example_of_a_lattice():
     model, _ = model_and_arpa(3)
     lattice = translation_lattice(BlockDecoder(model, EXACT), list("abc"))

@@ -118,4 +118,8 @@ def test_an_example_wants_all_derivations_of_its_oracles():
         expected = [path.arcs.tolist() for path in lattice.nbest(distinct=False) if path.words in words]
         target = example.validate().target
         assert sorted(target.arc_B[path].tolist() for path in all_paths(target.graph)) == sorted(expected)
+        small = oracle_example(lattice, references, count=3, margin=0.0)
+        assert small is not None
+        assert len(all_paths(small.validate().target.graph)) == len(expected)
+        assert small.arcs.candidates <= example.arcs.candidates
     assert oracle_example(lattice, [["q"]]) is None

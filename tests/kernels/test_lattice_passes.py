@@ -15,6 +15,7 @@ from xlate.kernels.lattice_passes import (
     arc_posteriors,
     backward_log_sums,
     best_path,
+    best_through,
     forward_log_sums,
     trimmed,
 )
@@ -51,6 +52,16 @@ def test_the_best_path_is_the_best_of_all(graph, seed):
     paths = all_paths(graph)
     found = best_path(graph, score_A).tolist()
     assert found == (max(paths, key=lambda path: score_A[path].sum()) if paths else [])
+
+
+@settings(deadline=None)
+@given(arc_graphs(), SEEDS)
+def test_the_best_path_through_each_arc(graph, seed):
+    score_A = scores_of(graph, seed)
+    expected_A = np.full(len(score_A), -np.inf)
+    for path in all_paths(graph):
+        expected_A[path] = np.maximum(expected_A[path], score_A[path].sum())
+    np.testing.assert_allclose(best_through(graph, score_A), expected_A, atol=1e-12)
 
 
 @settings(deadline=None)

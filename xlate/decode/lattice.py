@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +14,7 @@ from xlate.candidates.lattice import LatticeExample, SubLattice
 from xlate.decode.beam import SearchGraph
 from xlate.decode.nbest import best_paths
 from xlate.errors import InputError
-from xlate.kernels.lattice_passes import ArcGraph, arc_posteriors, best_path, trimmed
+from xlate.kernels.lattice_passes import ArcGraph, arc_posteriors, best_path, best_through, trimmed
 from xlate.kernels.lattice_product import DEAD, product
 
 Words = tuple[str, ...]
@@ -120,6 +120,25 @@ class Lattice:
         linked = self.bigram_A >= 0
         score_A[linked] += bigrams_F[self.bigram_A[linked]]
         return replace(self, score_A=score_A)
+
+    def pruned(self, margin: float, keep: NDArray[np.integer] | None = None) -> Lattice:
+        """Only arcs on a path whose score is at most `margin` below the best one's (Sixtus & Ortmanns 1999).
+
+        Args:
+            margin: natural log, 0 or more.
+            keep: arcs that stay in any case, such as those of the wanted paths.
+        """
+        through_A = best_through(self.graph, self.score_A)
+        # The best path itself stays, however its scores are rounded when they are added up the other way.
+        kept_A = through_A >= through_A.max(initial=-np.inf) - margin
+        kept_A[self.best().arcs] = True
+        if keep is not None:
+            kept_A[keep] = True
+        rows = np.flatnonzero(kept_A)
+        source_A, target_A = self.graph.source_A[rows], self.graph.target_A[rows]
+        graph, kept = trimmed(ArcGraph(source_A, target_A, self.graph.nodes))
+        per_arc = {f.name: getattr(self, f.name)[rows[kept]] for f in fields(self) if "_A" in f.name}
+        return replace(self, graph=graph, **per_arc)
 
     def derivations_of(self, words: Sequence[str]) -> SubLattice:
         """All paths with the given target words; empty when there is none."""

@@ -11,6 +11,7 @@ statistics needs no ratios to be tuned; and as the n best by model score are whe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -74,11 +75,20 @@ def lattice_oracle(
 
 
 def oracle_example(
-    lattice: Lattice, references: Sequence[Sequence[str]], *, count: int = 1, nbest: int = 100
+    lattice: Lattice,
+    references: Sequence[Sequence[str]],
+    *,
+    count: int = 1,
+    nbest: int = 100,
+    margin: float = math.inf,
 ) -> LatticeExample | None:
-    """The lattice as an instance of the global model: wanted are all derivations of its `count` oracles.
+    """The lattice as an instance of the global model: wanted are the derivations of its `count` oracles.
 
     None when no path has a word of the references, so that there is nothing to want.
+
+    Args:
+        count, nbest: as in `lattice_oracle`.
+        margin: drop arcs that are on no path within it of the best one, nor on one that is wanted: `Lattice.pruned`.
 
     Raises:
         InputError: no reference, or scores that are not linear in the weights.
@@ -86,7 +96,11 @@ def oracle_example(
     oracles = [oracle for oracle in lattice_oracle(lattice, references, count=count, nbest=nbest) if oracle.bleu > 0]
     if not oracles:
         return None
-    return lattice.example(joined([lattice.derivations_of(oracle.path.words) for oracle in oracles]))
+    target = joined([lattice.derivations_of(oracle.path.words) for oracle in oracles])
+    if margin < math.inf:
+        lattice = lattice.pruned(margin, keep=target.arc_B)
+        target = joined([lattice.derivations_of(oracle.path.words) for oracle in oracles])
+    return lattice.example(target)
 
 
 class OracleSearch:

@@ -1,4 +1,4 @@
-"""Passes over a lattice: log-sums forward and backward, arc posteriors, the best path, what is useful."""
+"""Passes over a lattice: log-sums forward and backward, arc posteriors, best paths, what is useful."""
 
 from __future__ import annotations
 
@@ -87,6 +87,21 @@ def best_path(graph: ArcGraph, score_A: NDArray[np.float64]) -> NDArray[np.int64
         arcs[at] = arc_N[node]
         node = graph.source_A[arc_N[node]]
     return arcs[at:] if node == 0 else arcs[:0]
+
+
+@njit(cache=True, nogil=True)
+def best_through(graph: ArcGraph, score_A: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The score of the best path through each arc, minus infinity where there is none; shape (A,)."""
+    ahead_N, behind_N = np.full(graph.nodes, -np.inf), np.full(graph.nodes, -np.inf)
+    ahead_N[0] = behind_N[graph.nodes - 1] = 0.0
+    for arc in range(len(score_A)):
+        source, target = graph.source_A[arc], graph.target_A[arc]
+        ahead_N[target] = max(ahead_N[target], ahead_N[source] + score_A[arc])
+    for arc in range(len(score_A) - 1, -1, -1):
+        source, target = graph.source_A[arc], graph.target_A[arc]
+        behind_N[source] = max(behind_N[source], score_A[arc] + behind_N[target])
+    through_A: NDArray[np.float64] = ahead_N[graph.source_A] + score_A + behind_N[graph.target_A]
+    return through_A
 
 
 @njit(cache=True, nogil=True)
