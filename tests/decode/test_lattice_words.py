@@ -1,0 +1,34 @@
+"""The lattice of words has the paths of the lattice of phrases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.decode.small_models import model_and_arpa, random_words
+from tests.kernels.lattices import all_paths
+from xlate.decode.block import BlockDecoder, BlockSearch
+from xlate.decode.lattice_arcs import translation_lattice
+from xlate.decode.lattice_words import word_lattice
+from xlate.formats.lattice_fst import read_fst, write_fst
+
+
+def test_paths_and_scores_are_the_same(tmp_path):
+    for seed in range(5):
+        model, _ = model_and_arpa(seed)
+        words = random_words(np.random.default_rng(seed), 4)
+        lattice = translation_lattice(BlockDecoder(model, BlockSearch()), words)
+        made = word_lattice(lattice)
+        assert (made.graph.source_A < made.graph.target_A).all()
+        assert (np.diff(made.graph.source_A) >= 0).all()
+        found = sorted(
+            (tuple(made.words[arc] for arc in path if made.words[arc]), float(made.score_A[path].sum()))
+            for path in all_paths(made.graph)
+        )
+        expected = sorted((path.words, path.score) for path in lattice.nbest(distinct=False))
+        assert [words for words, _ in found] == [words for words, _ in expected]
+        assert [score for _, score in found] == pytest.approx([score for _, score in expected])
+        write_fst(tmp_path / "fst", made)
+        again = read_fst(tmp_path / "fst")
+        assert again.words == made.words
+        np.testing.assert_array_equal(again.score_A, made.score_A)

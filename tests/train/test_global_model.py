@@ -1,0 +1,174 @@
+"""The global model: its gradient by enumeration, and training on small models from disturbed weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from tests.decode.small_models import model_and_arpa, random_words
+from tests.kernels.lattices import all_paths
+from xlate.candidates.lattice import LatticeExample
+from xlate.decode.block import BlockDecoder, BlockModel, BlockSearch
+from xlate.decode.lattice import Lattice
+from xlate.decode.lattice_arcs import DENSE_NAMES, translation_lattice
+from xlate.decode.lattice_oracle import oracle_example
+from xlate.errors import InputError
+from xlate.features.block import FLOATS
+from xlate.scoring.weights import Weights
+from xlate.train.global_model import GlobalSettings, GlobalTraining, joint_weights, separate_weights
+
+SEARCH = BlockSearch(beam=30, threshold=0.0)
+
+
+@dataclass
+class Task:
+    """Sentences whose references are what the model says of them; `decode` is under any weights."""
+
+    model: BlockModel
+    sentences: list[list[str]]
+    references: list[list[str]]
+
+    def lattices(self, weights: Weights) -> Iterator[Lattice]:
+        changed = replace(
+            self.model, linked=weights.dense_D[:5], neutral=weights.dense_D[5:], bigram_weights=weights.sparse_F
+        )
+        for words in self.sentences:
+            yield translation_lattice(BlockDecoder(changed, SEARCH), words)
+
+    def decode(self, weights: Weights) -> Iterator[LatticeExample]:
+        for lattice, reference in zip(self.lattices(weights), self.references, strict=True):
+            example = oracle_example(lattice, [reference], count=2, nbest=10)
+            if example is not None:
+                yield example
+
+    def matches(self, weights: Weights) -> int:
+        """How many references come out as they are."""
+        best = [list(lattice.best().words) for lattice in self.lattices(weights)]
+        return sum(map(list.__eq__, best, self.references))
+
+
+def task(sentences: int = 20) -> tuple[Task, Task, Weights, Weights]:
+    """Training and held-out task, the weights that made the references, and disturbed ones."""
+    model, _ = model_and_arpa(11)
+    rng = np.random.default_rng(5)
+    words = [random_words(rng, 5) for _ in range(2 * sentences)]
+    best = [BlockDecoder(model, SEARCH).translate(w)[0].words for w in words]
+    true = Weights(np.concatenate([model.linked, model.neutral]), model.bigram_weights.copy(), DENSE_NAMES)
+    disturbed = Weights(true.dense_D + rng.normal(0, 0.3, size=10), 0 * true.sparse_F, DENSE_NAMES)
+    parts = (slice(0, sentences), slice(sentences, None))
+    first, second = (Task(model, words[part], best[part]) for part in parts)
+    return first, second, true, disturbed
+
+
+def test_one_step_is_the_difference_of_expectations():
+    """Gradient descent with eta 1 moves the weights by wanted less expected features, here by enumeration."""
+    train, _, _, start = task(1)
+    lattice = next(train.lattices(start))
+    example = next(train.decode(start))
+    paths = list(lattice.nbest(distinct=False))
+    features = []
+    for path in paths:
+        ids = lattice.bigram_A[path.arcs]
+        sparse_F = np.bincount(ids[ids >= 0], minlength=len(start.sparse_F))
+        features.append(np.concatenate([lattice.dense_AD[path.arcs].sum(axis=0), sparse_F]))
+    wanted = {lattice.path(example.target.arc_B[arcs]).words for arcs in all_paths(example.target.graph)}
+    scores = np.array([path.score for path in paths])
+    good = np.array([path.words in wanted for path in paths])
+    share, share_good = (np.exp(s - np.logaddexp.reduce(s)) for s in (scores, np.where(good, scores, -np.inf)))
+    settings = GlobalSettings(rounds=1, epochs=1, rule="sgd", eta=1.0, eta_sparse=1.0)
+    after, figures = GlobalTraining(lambda _: [example], None, settings).run(start)
+    moved = np.concatenate([after.dense_D - start.dense_D, after.sparse_F - start.sparse_F])
+    np.testing.assert_allclose(moved, (share_good - share) @ np.array(features), atol=1e-4)
+    assert figures[1].loss == pytest.approx(-math.log(share[good].sum()), abs=1e-4)
+    assert np.abs(moved[:10]).max() > 0.01
+
+
+@pytest.mark.parametrize("rule", ["sgd", "adagrad"])
+def test_training_finds_back(rule):
+    """From disturbed weights towards those that made the references; measured on held-out sentences, too."""
+    train, heldout, true, start = task()
+    eta = {"sgd": 0.01, "adagrad": 0.1}[rule]
+    settings = GlobalSettings(rounds=3, epochs=5, rule=rule, eta=eta, eta_sparse=eta)
+    after, figures = GlobalTraining(train.decode, heldout.decode, settings).run(start)
+    assert train.matches(true) == heldout.matches(true) == 20
+    assert train.matches(after) >= train.matches(start) + 5
+    assert heldout.matches(after) >= heldout.matches(start) + 2
+    assert figures[5].loss < figures[1].loss
+    assert after.active > 20
+    for number in range(3):
+        losses = [f.heldout for f in figures if f.round == number]
+        assert len(losses) == 6
+        assert min(losses) < losses[0]
+
+
+def test_the_round_ends_with_the_lowest_heldout_loss():
+    """Steps far too long: nothing is better than the start, which therefore stays."""
+    train, heldout, _, start = task(4)
+    settings = GlobalSettings(rounds=1, epochs=3, rule="sgd", eta=30.0, eta_sparse=30.0)
+    after, figures = GlobalTraining(train.decode, heldout.decode, settings).run(start)
+    assert min(f.heldout for f in figures) == figures[0].heldout
+    np.testing.assert_array_equal(after.dense_D, start.dense_D)
+    np.testing.assert_array_equal(after.sparse_F, start.sparse_F)
+
+
+def test_equal_seeds_give_equal_bits_and_others_do_not():
+    train, _, _, start = task(4)
+    runs = [GlobalTraining(train.decode, None, GlobalSettings(seed=seed)).run(start)[0] for seed in (1, 1, 2)]
+    np.testing.assert_array_equal(runs[0].dense_D, runs[1].dense_D)
+    np.testing.assert_array_equal(runs[0].sparse_F, runs[1].sparse_F)
+    assert (runs[0].dense_D != runs[2].dense_D).any()
+
+
+def test_the_pull_holds_weights_near_their_start():
+    train, _, _, start = task(6)
+    away = []
+    for pull in (0.0, 1.0, 100.0):
+        settings = GlobalSettings(rounds=1, epochs=5, rule="sgd", eta=0.005, eta_sparse=0.005, pull=pull)
+        after, _ = GlobalTraining(train.decode, None, settings).run(start)
+        away.append(np.linalg.norm(after.dense_D - start.dense_D) + np.linalg.norm(after.sparse_F - start.sparse_F))
+    assert away[0] > away[1] > 2 * away[2] > 0
+
+
+def test_projection_and_steps_of_zero():
+    train, _, _, start = task(4)
+    start = replace(start, dense_D=np.full(10, -0.001))
+    settings = GlobalSettings(rounds=1, rule="sgd", eta=0.1, eta_sparse=0.0, project=True)
+    after, _ = GlobalTraining(train.decode, None, settings).run(start)
+    assert (after.dense_D <= 0).all()
+    assert (after.dense_D == 0).any()
+    assert not after.sparse_F.any()
+
+
+def test_weights_that_explode_are_refused():
+    train, _, _, start = task(2)
+    with pytest.raises(InputError, match="no longer finite"):
+        GlobalTraining(train.decode, None, GlobalSettings(rule="sgd", eta=1e308)).run(start)
+
+
+def test_no_sentences_change_nothing():
+    _, _, _, start = task(1)
+    after, figures = GlobalTraining(lambda _: [], lambda _: [], GlobalSettings(rounds=1, epochs=1)).run(start)
+    np.testing.assert_array_equal(after.dense_D, start.dense_D)
+    assert [f.loss for f in figures][1] == 0.0
+
+
+@pytest.mark.parametrize("wrong", [{"rule": "adam"}, {"eta": -1.0}, {"rounds": -1}, {"pull": float("nan")}])
+def test_settings_out_of_range(wrong):
+    with pytest.raises(InputError):
+        GlobalSettings(**wrong)
+
+
+def test_weights_of_the_local_model_there_and_back():
+    linked = Weights(np.arange(5.0), np.array([1.0, 0.0]), FLOATS)
+    neutral = Weights(-np.arange(5.0), np.zeros(0), FLOATS)
+    joint = joint_weights(linked, neutral)
+    assert joint.dense_names == DENSE_NAMES
+    again = separate_weights(joint, linked, neutral)
+    for found, expected in zip(again, (linked, neutral), strict=True):
+        np.testing.assert_array_equal(found.dense_D, expected.dense_D)
+        np.testing.assert_array_equal(found.sparse_F, expected.sparse_F)
+        assert found.dense_names == FLOATS

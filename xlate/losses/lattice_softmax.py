@@ -1,0 +1,73 @@
+"""The global model's loss: -ln of the share of the wanted paths among all paths of a lattice.
+
+With score s(π) = Σ s_a over the arcs a of a path π, all paths Π and the wanted ones Π+ (Tillmann & Zhang 2007, Eq. 4,
+its sequences those of a translation graph; derivations of one translation summed as by Blunsom, Cohn & Osborne 2008):
+
+    L = ln Σ_{π in Π} exp s(π) - ln Σ_{π in Π+} exp s(π)
+
+Its gradient by s_a is the posterior of arc a among all paths less that among the wanted ones, by forward-backward.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from xlate.candidates.lattice import SubLattice
+from xlate.kernels.lattice_passes import ArcGraph, arc_posteriors
+
+
+class LatticeSoftmax(nn.Module):
+    """The loss as an autograd module; infinite when there is no wanted path."""
+
+    def forward(self, scores_A: Tensor, graph: ArcGraph, target: SubLattice) -> Tensor:
+        """-ln p(wanted paths) in nats; scalar.
+
+        Args:
+            scores_A: finite scores of the A arcs.
+            graph: the lattice, with a path at least.
+            target: the wanted paths.
+        """
+        arc_B = torch.as_tensor(target.arc_B, device=scores_A.device).to(torch.int64)
+        return lattice_log_sum(scores_A, graph) - lattice_log_sum(scores_A[arc_B], target.graph)
+
+
+def lattice_log_sum(scores_A: Tensor, graph: ArcGraph) -> Tensor:
+    """ln Σ exp score over all paths, differentiable once; scalar, minus infinity when there is none."""
+    total: Tensor = _LogSum.apply(scores_A, graph)  # type: ignore[no-untyped-call]
+    return total
+
+
+class _LogSum(torch.autograd.Function):
+    """Forward-backward in the kernel, in float64 on the CPU wherever the scores are."""
+
+    @staticmethod
+    def forward(ctx: Any, scores_A: Tensor, graph: ArcGraph) -> Tensor:
+        total, posterior_A = arc_posteriors(graph, scores_A.detach().cpu().to(torch.float64).contiguous().numpy())
+        ctx.save_for_backward(torch.as_tensor(posterior_A).to(scores_A))
+        return scores_A.new_tensor(total)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (posterior_A,) = ctx.saved_tensors
+        return gradient * posterior_A, None
+
+
+def plain_log_sum(scores_A: Tensor, graph: ArcGraph) -> Tensor:
+    """`lattice_log_sum` in plain PyTorch, node by node: the reference, differentiable any number of times."""
+    nothing = scores_A.new_full((), float("-inf"))
+    sums = [scores_A.new_zeros(())] + [nothing] * (graph.nodes - 1)
+    for node in range(1, graph.nodes):
+        into = [
+            sums[graph.source_A[arc]] + scores_A[arc]
+            for arc in np.flatnonzero(graph.target_A == node).tolist()
+            if sums[graph.source_A[arc]] is not nothing
+        ]
+        if into:
+            sums[node] = torch.logsumexp(torch.stack(into), dim=0)
+    return sums[-1]

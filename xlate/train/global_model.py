@@ -1,0 +1,215 @@
+"""Training of the global model: log-linear over whole block sequences (Tillmann & Zhang 2007, section 3.2, Eq. 4).
+
+The paper leaves it to another study because Z(s) sums over all block sequences of a sentence. Here the sequences are
+those of the translation graph, over which forward-backward sums exactly. Training begins with the local model's weights
+and goes in rounds: decode every sentence under the current weights, then take steps along the gradient of -ln p of the
+wanted derivations. What the decoder pruned is not in Z, so weights must stay where its graphs stand for the rest: keep
+rounds short and steps small, or pull the weights towards where they began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xlate.candidates.lattice import LatticeExample
+from xlate.candidates.sampler import epoch_order
+from xlate.errors import InputError
+from xlate.losses.lattice_softmax import LatticeSoftmax
+from xlate.progress import track
+from xlate.scoring.linear import LinearScorer
+from xlate.scoring.weights import Weights
+from xlate.train import tags
+from xlate.train.reporter import NullReporter, Reporter
+
+NAME = "global"
+RULES: dict[str, type[torch.optim.Optimizer]] = {"sgd": torch.optim.SGD, "adagrad": torch.optim.Adagrad}
+Decode = Callable[[Weights], Iterable[LatticeExample]]
+
+
+@dataclass(frozen=True)
+class GlobalSettings:
+    """How the global model is trained.
+
+    Attributes:
+        rounds: how often the sentences are decoded.
+        epochs: how often the lattices of a round are gone through, one sentence a step.
+        rule: `sgd` or `adagrad`.
+        eta, eta_sparse: step sizes of the float and of the block bigram weights; 0 keeps them.
+        pull: λ of λ/2 · |w - w0|² in the objective of each sentence, over the features of its lattice; w0 are the
+            weights at the start.
+        project: floats are costs, so keep their weights at or below 0.
+        seed: of the random order.
+
+    Raises:
+        InputError: a value outside its range.
+    """
+
+    rounds: int = 3
+    epochs: int = 3
+    rule: str = "adagrad"
+    eta: float = 0.01
+    eta_sparse: float = 0.1
+    pull: float = 0.0
+    project: bool = False
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Checks every value."""
+        if self.rule not in RULES:
+            raise InputError("unknown update rule", seen=self.rule, expected="one of " + ", ".join(RULES))
+        for name in ("rounds", "epochs", "eta", "eta_sparse", "pull"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise InputError(f"setting {name} of the global model", seen=getattr(self, name), expected="0 or more")
+
+
+@dataclass(frozen=True)
+class EpochFigures:
+    """Mean losses (nats a sentence): of the steps of an epoch, and of the held-out lattices behind it (nan without).
+
+    Epoch 0 is before the first step of a round, when only the held-out loss is there.
+    """
+
+    round: int
+    epoch: int
+    loss: float
+    heldout: float
+
+
+def joint_weights(linked: Weights, neutral: Weights) -> Weights:
+    """The local model's two weight sets as one: all floats, linked ones first, and the linked block bigrams."""
+    names = [f"linked_{name}" for name in linked.dense_names] + [f"neutral_{name}" for name in neutral.dense_names]
+    return Weights(np.concatenate([linked.dense_D, neutral.dense_D]), linked.sparse_F.copy(), tuple(names))
+
+
+def separate_weights(joint: Weights, linked: Weights, neutral: Weights) -> tuple[Weights, Weights]:
+    """What `joint_weights` put together, linked and neutral, other values in the form of the sets given."""
+    middle = len(linked.dense_D)
+    dense = joint.dense_D.copy()
+    return (
+        replace(linked, dense_D=dense[:middle], sparse_F=joint.sparse_F.copy()),
+        replace(neutral, dense_D=dense[middle:]),
+    )
+
+
+@dataclass
+class GlobalTraining:
+    """Rounds of decoding and training.
+
+    Attributes:
+        decode: the training sentences as lattices under given weights, each with its wanted paths; a round's lattices
+            are held in memory.
+        heldout: the same for other sentences, or None. A round then ends with the weights of the epoch whose held-out
+            loss is lowest, epoch 0 among them: on the lattices it began with it never becomes worse.
+    """
+
+    decode: Decode
+    heldout: Decode | None
+    settings: GlobalSettings = field(default_factory=GlobalSettings)
+    reporter: Reporter = field(default_factory=NullReporter)
+
+    def run(self, initial: Weights) -> tuple[Weights, list[EpochFigures]]:
+        """Trains from the given weights.
+
+        Raises:
+            InputError: weights became infinite.
+        """
+        model = _Model(initial, self.settings)
+        figures: list[EpochFigures] = []
+        for number in range(self.settings.rounds):
+            figures += self._round(model, number)
+        return model.weights(), figures
+
+    def _round(self, model: _Model, number: int) -> list[EpochFigures]:
+        current = model.weights()
+        examples = list(self.decode(current))
+        heldout = list(self.heldout(current)) if self.heldout is not None else []
+        figures = [EpochFigures(number, 0, float("nan"), model.mean_loss(heldout))]
+        best, lowest = current, figures[0].heldout
+        for epoch in track(range(1, self.settings.epochs + 1), f"{NAME} round {number + 1}"):
+            order = epoch_order(len(examples), self.settings.seed, epoch, name=f"{NAME}.{number}")
+            total = sum(model.step(examples[i]) for i in order.tolist())
+            figures.append(EpochFigures(number, epoch, total / max(1, len(examples)), model.mean_loss(heldout)))
+            self._report(figures[-1], model)
+            # Without held-out lattices the loss is nan, and every epoch is better.
+            if not figures[-1].heldout >= lowest:
+                best, lowest = model.weights(), figures[-1].heldout
+        model.load(best)
+        return figures
+
+    def _report(self, figures: EpochFigures, model: _Model) -> None:
+        step = figures.round * self.settings.epochs + figures.epoch
+        weights = model.weights()
+        if not (weights.finite and np.isfinite(figures.loss)):
+            raise InputError(
+                "weights of the global model are no longer finite",
+                seen=f"loss {figures.loss} with eta {self.settings.eta:g} and {self.settings.eta_sparse:g}",
+                expected="finite weights",
+                remedy="lower eta and eta_sparse, or raise pull",
+            )
+        self.reporter.scalar(f"{tags.LOSS}/{NAME}", figures.loss, step)
+        self.reporter.scalar(f"{tags.VALID_LOSS}/{NAME}", figures.heldout, step)
+        self.reporter.scalar(f"{tags.DENSE_NORM}/{NAME}", float(np.linalg.norm(weights.dense_D)), step)
+        self.reporter.scalar(f"{tags.ACTIVE}/{NAME}", weights.active, step)
+
+
+class _Model:
+    """The scorer, its loss, and the rule that changes its weights."""
+
+    def __init__(self, initial: Weights, settings: GlobalSettings) -> None:
+        self.names = initial.dense_names
+        self.settings = settings
+        self.sparse = len(initial.sparse_F)
+        self.scorer = LinearScorer(len(initial.dense_D), self.sparse, sparse_gradient=True)
+        self.load(initial)
+        self.start_D, self.start_F1 = self.scorer.dense.detach().clone(), self.scorer.bag.weight.detach().clone()
+        self.loss = LatticeSoftmax()
+        groups = [
+            {"params": [self.scorer.dense], "lr": settings.eta},
+            {"params": [self.scorer.bag.weight], "lr": settings.eta_sparse},
+        ]
+        self.rule = RULES[settings.rule](groups)  # type: ignore[call-arg]
+
+    def load(self, weights: Weights) -> None:
+        with torch.no_grad():
+            self.scorer.dense.copy_(torch.as_tensor(weights.dense_D))
+            self.scorer.bag.weight[: self.sparse, 0] = torch.as_tensor(weights.sparse_F)
+
+    def weights(self) -> Weights:
+        dense_D = self.scorer.dense.detach().numpy().copy()
+        return Weights(dense_D, self.scorer.bag.weight.detach().numpy()[: self.sparse, 0].copy(), self.names)
+
+    def step(self, example: LatticeExample) -> float:
+        """One step; returns the loss before it, without the pull."""
+        self.rule.zero_grad()
+        loss = self._loss(example)
+        (loss + self._pull(example)).backward()  # type: ignore[no-untyped-call]
+        # Adagrad builds sparse tensors, of which PyTorch warns unless told whether to check them.
+        with torch.sparse.check_sparse_tensor_invariants(True):  # type: ignore[no-untyped-call]
+            self.rule.step()
+        if self.settings.project:
+            with torch.no_grad():
+                self.scorer.dense.clamp_(max=0.0)
+        return float(loss.detach())
+
+    def mean_loss(self, examples: Sequence[LatticeExample]) -> float:
+        """The mean loss of examples, nan of none."""
+        with torch.no_grad():
+            losses = [float(self._loss(example)) for example in examples]
+        return float(np.mean(losses)) if losses else float("nan")
+
+    def _loss(self, example: LatticeExample) -> Tensor:
+        loss: Tensor = self.loss(self.scorer(example.arcs), example.graph, example.target)
+        return loss
+
+    def _pull(self, example: LatticeExample) -> Tensor:
+        if self.settings.pull == 0.0:
+            return self.scorer.dense.new_zeros(())
+        ids = torch.as_tensor(np.unique(example.arcs.part_ids_N)).to(torch.int64)
+        moved_K1 = torch.nn.functional.embedding(ids, self.scorer.bag.weight, sparse=True) - self.start_F1[ids]
+        away = (self.scorer.dense - self.start_D).square().sum() + moved_K1.square().sum()
+        return 0.5 * self.settings.pull * away
