@@ -72,7 +72,13 @@ def random_arpa(rng: np.random.Generator, order: int = 3) -> ArpaModel:
 
 
 def random_model(
-    rng: np.random.Generator, arpa: ArpaModel, *, longest: int = 3, most: int = 3, bigrams: bool = True
+    rng: np.random.Generator,
+    arpa: ArpaModel,
+    *,
+    longest: int = 3,
+    most: int = 3,
+    bigrams: bool = True,
+    others: bool = True,
 ) -> BlockModel:
     """Random blocks (word d has none of its own) and weights, some of them 0, some blocks without binary features."""
     pairs: dict[tuple[str, str], tuple[int, int, int, float]] = {}
@@ -89,7 +95,7 @@ def random_model(
     dense = np.where(rng.random(size) < 0.7, 0.6, 0.0) if bigrams else np.zeros(size)
     keys = np.flatnonzero(rng.random((size, size)).ravel() < np.repeat(dense, size))
     keys_F = feature_keys("BB", keys // size, keys % size)
-    if bigrams:
+    if bigrams and others:
         keys_F = np.concatenate([keys_F, *(random_keys(rng, blocks, family, 0.3) for family in ("TP", "WB"))])
     return BlockModel(
         blocks,
@@ -255,8 +261,10 @@ class _Scorer:
         return total, tuple(target)
 
 
-def model_and_arpa(seed: int, *, most: int = 3, bigrams: bool = True) -> tuple[BlockModel, ArpaModel]:
+def model_and_arpa(
+    seed: int, *, most: int = 3, bigrams: bool = True, others: bool = True
+) -> tuple[BlockModel, ArpaModel]:
     """A random model, and its language model as tables for the oracle."""
     rng = np.random.default_rng(seed)
     arpa = random_arpa(rng)
-    return random_model(rng, arpa, most=most, bigrams=bigrams), arpa
+    return random_model(rng, arpa, most=most, bigrams=bigrams, others=others), arpa

@@ -21,13 +21,13 @@ MODES = ("mon", "swap", "swap_or")
 
 
 def weights_of(model: BlockModel) -> tuple[np.ndarray, np.ndarray]:
-    return np.concatenate([model.linked, model.neutral]), model.bigram_weights
+    return np.concatenate([model.linked, model.neutral]), model.feature_weights
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_paths_are_all_derivations(mode):
     for seed in range(4):
-        model, arpa = model_and_arpa(seed, most=2)
+        model, arpa = model_and_arpa(seed, most=2, others=False)
         words, search = random_words(np.random.default_rng(seed), 4), replace(EXACT, mode=mode)
         lattice = translation_lattice(BlockDecoder(model, search), words)
         expected = enumerate_all(model, search, words, arpa)
@@ -48,7 +48,7 @@ def test_paths_are_all_derivations(mode):
 def test_features_times_weights_are_scores(mode):
     bigrams = 0
     for seed in range(6):
-        model, _ = model_and_arpa(seed)
+        model, _ = model_and_arpa(seed, others=False)
         search = replace(EXACT, mode=mode, beam=20, end_of_sentence=seed % 2 == 0)
         lattice = translation_lattice(BlockDecoder(model, search), random_words(np.random.default_rng(seed), 5))
         again = lattice.rescored(*weights_of(model))
@@ -59,7 +59,7 @@ def test_features_times_weights_are_scores(mode):
 
 
 def test_fixed_scores_are_minus_the_normalizers():
-    model, _ = model_and_arpa(5)
+    model, _ = model_and_arpa(5, others=False)
     decoder, words = BlockDecoder(model, replace(EXACT, partition="local", beam=20)), list("abcab")
     lattice, moves = translation_lattice(decoder, words), decoder.moves(words)
     for path in itertools.islice(lattice.nbest(distinct=False), 100):
@@ -73,13 +73,13 @@ def test_a_path_has_the_features_of_its_derivation(mode):
     """Also bigrams of weight 0, for which the decoder keeps no hypotheses apart."""
     silent = 0
     for seed in range(6):
-        model, _ = model_and_arpa(seed)
-        weights_U = model.bigram_weights * (np.random.default_rng(seed).random(len(model.bigram_weights)) < 0.3)
-        model = replace(model, bigram_weights=weights_U)
+        model, _ = model_and_arpa(seed, others=False)
+        weights_U = model.feature_weights * (np.random.default_rng(seed).random(len(model.feature_weights)) < 0.3)
+        model = replace(model, feature_weights=weights_U)
         decoder = BlockDecoder(model, replace(EXACT, mode=mode, beam=30))
         words = random_words(np.random.default_rng(seed), 5)
         lattice, moves = translation_lattice(decoder, words), decoder.moves(words)
-        ids = {key: number for number, key in enumerate(model.bigram_keys.tolist())}
+        ids = {key: number for number, key in enumerate(model.feature_keys.tolist())}
         for path in itertools.islice(lattice.nbest(distinct=False), 300):
             derivation = read_derivation(moves, lattice.label_A[path.arcs].tolist())
             assert tuple(derivation.words) == path.words
@@ -89,7 +89,7 @@ def test_a_path_has_the_features_of_its_derivation(mode):
                 floats_D[1] = 0.0
             np.testing.assert_allclose(lattice.dense_AD[path.arcs].sum(axis=0), floats_D, atol=1e-9)
             steps = [step for step in derivation.steps if step.predecessor >= 0 and step.orientation != 2]
-            seen = [ids.get((step.predecessor << 32) | step.block, -1) for step in steps if step.block >= 0]
+            seen = [ids.get((step.predecessor << 31) | step.block, -1) for step in steps if step.block >= 0]
             found = lattice.bigram_A[path.arcs]
             assert found[found >= 0].tolist() == [number for number in seen if number >= 0]
             silent += int((weights_U[found[found >= 0]] == 0).sum())
@@ -100,7 +100,7 @@ def test_a_path_has_the_features_of_its_derivation(mode):
 
 def test_nbest_is_the_decoders():
     for seed in range(4):
-        model, _ = model_and_arpa(seed)
+        model, _ = model_and_arpa(seed, others=False)
         words = random_words(np.random.default_rng(seed), 5)
         decoder = BlockDecoder(model, BlockSearch(nbest=30))
         expected = decoder.translate(words)
@@ -110,7 +110,7 @@ def test_nbest_is_the_decoders():
 
 
 def test_posteriors_leave_and_enter_whole():
-    model, _ = model_and_arpa(1)
+    model, _ = model_and_arpa(1, others=False)
     lattice = translation_lattice(BlockDecoder(model, EXACT), list("abca"))
     posterior_A = lattice.posterior_A(0.7)
     graph = lattice.graph
@@ -130,7 +130,7 @@ def test_posteriors_leave_and_enter_whole():
 
 
 def test_derivations_of_words():
-    model, _ = model_and_arpa(2)
+    model, _ = model_and_arpa(2, others=False)
     lattice = translation_lattice(BlockDecoder(model, EXACT), list("abab"))
     by_words: dict[tuple[str, ...], list[list[int]]] = {}
     for path in lattice.nbest(distinct=False):
@@ -144,7 +144,7 @@ def test_derivations_of_words():
 
 
 def test_pruning_keeps_the_paths_near_the_best_one():
-    model, _ = model_and_arpa(3)
+    model, _ = model_and_arpa(3, others=False)
     lattice = translation_lattice(BlockDecoder(model, EXACT), list("abca"))
     every = list(lattice.nbest(distinct=False))
     sizes = [len(lattice)]
@@ -164,7 +164,7 @@ def test_pruning_keeps_the_paths_near_the_best_one():
 
 
 def test_the_example_of_a_lattice():
-    model, _ = model_and_arpa(3)
+    model, _ = model_and_arpa(3, others=False)
     lattice = translation_lattice(BlockDecoder(model, EXACT), list("abc"))
     example = lattice.example(lattice.derivations_of(lattice.best().words)).validate()
     ids, offsets_C1, _ = example.arcs.flat_ids()
@@ -176,7 +176,7 @@ def test_the_example_of_a_lattice():
 
 
 def test_a_word_that_is_copied_and_no_words():
-    model, _ = model_and_arpa(0)
+    model, _ = model_and_arpa(0, others=False)
     lattice = translation_lattice(BlockDecoder(model, EXACT), ["zz"])
     assert lattice.paths == 1
     assert lattice.best().words == ("zz",)

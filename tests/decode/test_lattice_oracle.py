@@ -24,7 +24,7 @@ def cases(count: int, length: int = 5) -> list[tuple[Lattice, list[list[str]]]]:
     found = []
     for seed in range(count):
         rng = np.random.default_rng(seed)
-        model, _ = model_and_arpa(seed)
+        model, _ = model_and_arpa(seed, others=False)
         search = BlockSearch(beam=10, threshold=0.0)
         lattice = translation_lattice(BlockDecoder(model, search), random_words(rng, length))
         paths = list(itertools.islice(lattice.nbest(), 500))

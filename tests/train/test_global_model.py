@@ -34,7 +34,7 @@ class Task:
 
     def lattices(self, weights: Weights) -> Iterator[Lattice]:
         changed = replace(
-            self.model, linked=weights.dense_D[:5], neutral=weights.dense_D[5:], bigram_weights=weights.sparse_F
+            self.model, linked=weights.dense_D[:5], neutral=weights.dense_D[5:], feature_weights=weights.sparse_F
         )
         for words in self.sentences:
             yield translation_lattice(BlockDecoder(changed, SEARCH), words)
@@ -53,11 +53,11 @@ class Task:
 
 def task(sentences: int = 20) -> tuple[Task, Task, Weights, Weights]:
     """Training and held-out task, the weights that made the references, and disturbed ones."""
-    model, _ = model_and_arpa(11)
+    model, _ = model_and_arpa(11, others=False)
     rng = np.random.default_rng(5)
     words = [random_words(rng, 5) for _ in range(2 * sentences)]
     best = [BlockDecoder(model, SEARCH).translate(w)[0].words for w in words]
-    true = Weights(np.concatenate([model.linked, model.neutral]), model.bigram_weights.copy(), DENSE_NAMES)
+    true = Weights(np.concatenate([model.linked, model.neutral]), model.feature_weights.copy(), DENSE_NAMES)
     disturbed = Weights(true.dense_D + rng.normal(0, 0.3, size=10), 0 * true.sparse_F, DENSE_NAMES)
     parts = (slice(0, sentences), slice(sentences, None))
     first, second = (Task(model, words[part], best[part]) for part in parts)

@@ -16,6 +16,7 @@ from xlate.decode.block_moves import NO_BLOCK, BlockMoves
 from xlate.decode.derivation import END_BLOCK
 from xlate.decode.lattice import Lattice, Words
 from xlate.errors import InputError
+from xlate.features.bigrams import families_of
 from xlate.features.block import FLOATS
 from xlate.kernels.lattice_arcs import arc_language_costs, bigram_ids, live_contexts
 from xlate.kernels.lattice_passes import ArcGraph, trimmed
@@ -33,10 +34,11 @@ def translation_lattice(decoder: BlockDecoder, words: Sequence[str]) -> Lattice:
     weight of a block bigram is 0 are taken apart again, so that such weights can be trained.
 
     Raises:
-        InputError: a sentence without words, or too long for the decoder.
+        InputError: a sentence without words, or too long for the decoder; binary features other than block bigrams.
     """
     if not words:
         raise InputError("a lattice of a sentence without words", expected="one word or more")
+    _check_families(decoder.model)
     moves = decoder.moves(words)
     graph, label_A, score_A = _useful(decoder.graph(words))
     option_A, orientation_A = label_A // 3, np.where(label_A < 0, RIGHT, label_A % 3)
@@ -65,9 +67,16 @@ def translation_lattice(decoder: BlockDecoder, words: Sequence[str]) -> Lattice:
     return lattice if decoder.search.partition == "off" else _with_normalizers(lattice, decoder.model)
 
 
+def _check_families(model: BlockModel) -> None:
+    """An arc of a lattice has at most one binary feature, its block bigram."""
+    others = [family for family in families_of(np.asarray(model.feature_keys)) if family != "BB"]
+    if others:
+        raise InputError("lattices have block bigrams only", seen=", ".join(others), expected="model.binary=[BB] or []")
+
+
 def _with_normalizers(lattice: Lattice, model: BlockModel) -> Lattice:
     """With what the weights do not explain as fixed scores: the normalisers, which w·f was subtracted by."""
-    linear = lattice.rescored(np.concatenate([model.linked, model.neutral]), np.asarray(model.bigram_weights))
+    linear = lattice.rescored(np.concatenate([model.linked, model.neutral]), np.asarray(model.feature_weights))
     return replace(lattice, base_A=lattice.score_A - linear.score_A)
 
 
@@ -133,7 +142,7 @@ def _by_context(
     model: BlockModel, graph: ArcGraph, block_A: NDArray[np.int32], orientation_A: NDArray[np.int32]
 ) -> _Split:
     """Takes nodes apart by the last block where an arc from there is a block bigram with it."""
-    keys_U = np.asarray(model.bigram_keys)
+    keys_U = np.asarray(model.feature_keys)
     successor_A = np.where(orientation_A == NEUTRAL, NO_BLOCK, block_A).astype(np.int32)
     # Behind a block generated to the left the next one is neutral, and needs no predecessor.
     context_A = np.where(orientation_A == LEFT, NO_BLOCK, np.maximum(block_A, NO_BLOCK))

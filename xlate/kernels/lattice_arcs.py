@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from xlate.kernels.bigram_features import feature_key
 from xlate.kernels.lattice_passes import ArcGraph
 from xlate.kernels.ngram import NgramArrays, step
 from xlate.kernels.spans import phrase_costs
@@ -44,7 +45,7 @@ def arc_language_costs(
 def bigram_ids(
     keys_U: NDArray[np.uint64], predecessor_A: NDArray[np.int32], block_A: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """The place of (b', b) among the sorted keys b' · 2^32 + b, -1 where it is none or either is negative."""
+    """The place of block bigram (b', b) among sorted keys, -1 where it is none or either is negative."""
     id_A = np.full(len(block_A), -1, dtype=np.int32)
     for arc in range(len(block_A)):
         if predecessor_A[arc] >= 0 and block_A[arc] >= 0:
@@ -78,7 +79,7 @@ def live_contexts(
 
 @njit(cache=True, nogil=True)
 def _place(keys_U: NDArray[np.uint64], predecessor: int, block: int) -> int:
-    key = (np.uint64(predecessor) << np.uint64(32)) | np.uint64(block)
+    key = feature_key(0, predecessor, block)
     low, high = 0, len(keys_U)
     while low < high:
         middle = (low + high) // 2
