@@ -229,6 +229,17 @@ class TranslateConfig:
 
 
 @dataclass
+class InspectConfig:
+    """xlate inspect."""
+
+    run: str = MISSING
+    top: int = MISSING
+    find: str | None = None
+    sentence: str | None = None
+    debug: bool = False
+
+
+@dataclass
 class ScoreConfig:
     """xlate score."""
 

@@ -164,7 +164,7 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
             seed=config.seed,
             block=loss.block,
             margin=MARGINS[loss.name],
-            average=loss.average and sparse,
+            average=loss.average,
             l1=loss.l1 if sparse else 0.0,
             l2=loss.l2 if sparse else 0.0,
             check_bound=loss.check_bound,
