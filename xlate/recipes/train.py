@@ -26,7 +26,9 @@ from xlate.report.identity import flat
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import Weights, load_weights, save_weights
+from xlate.train.batch_learner import DEVICES, BatchLearner, device_of
 from xlate.train.checkpoint import Checkpoint
+from xlate.train.learner import LearnerOf, OnlineLearner
 from xlate.train.loop import Phase, Training
 from xlate.train.signals import StopFlag
 from xlate.train.state import PhaseSettings
@@ -105,7 +107,7 @@ def check(config: TrainConfig) -> None:
         ("model.binary", config.model.binary, FAMILIES),
         ("loss.name", [config.loss.name], LOSSES),
         ("loss.floats.data", [config.loss.floats.data], ("train", "dev", "nbest")),
-        ("device", [config.device], ("cpu",)),
+        ("device", [config.device], DEVICES),
     ):
         strange = [value for value in values if value not in allowed]
         if strange:
@@ -216,6 +218,7 @@ def _learn(
         reporter=reporter,
         checkpoint_seconds=config.checkpoint_seconds,
         families=stores.features.ranges,
+        learner=_learner(config),
     )
     held = training.run(_initial(config, stores), stop)
     if not training.finished(held):
@@ -229,6 +232,18 @@ def _learn(
         metadata={"work": str(config.work), "work_identity": work.identity, "features": FEATURES},
     )
     return held
+
+
+def _learner(config: TrainConfig) -> LearnerOf:
+    """The online kernel, or mini-batches on the device."""
+    if not config.loss.batch:
+        if config.device == "cuda":
+            log.info("loss.batch=0 is the online kernel, which runs on the CPU; loss.batch=4096 runs on the device")
+        return OnlineLearner
+    device = device_of(config.device)
+    if config.device == "cuda" and device.type == "cpu":
+        log.info("no CUDA device here: mini-batches run on the CPU")
+    return lambda s, store, weights, memory: BatchLearner(s, store, weights, memory, device, config.loss.batch)
 
 
 def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -29,6 +30,9 @@ class Learner(Protocol):
 
     def end_epoch(self, scale: float) -> Weights:
         """Settles what was put off; returns the weights to measure and keep, averaged if so set."""
+
+
+LearnerOf = Callable[[PhaseSettings, CandidateStore, Weights, Arrays], Learner]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from xlate.scoring.weights import Weights
 from xlate.train import tags
 from xlate.train.bound import measure_bound
 from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from xlate.train.learner import Arrays, Learner, OnlineLearner
+from xlate.train.learner import Learner, LearnerOf, OnlineLearner
 from xlate.train.reporter import NullReporter, Reporter
 from xlate.train.signals import StopFlag
 from xlate.train.state import PhaseSettings, TrainState
@@ -60,7 +60,7 @@ class Training:
     reporter: Reporter = field(default_factory=NullReporter)
     checkpoint_seconds: float = 20.0
     chunk: int = CHUNK
-    learner: Callable[[PhaseSettings, CandidateStore, Weights, Arrays], Learner] = OnlineLearner
+    learner: LearnerOf = OnlineLearner
     families: Mapping[str, slice] = field(default_factory=lambda: {"sparse": slice(None)})
     _saved: float = field(default=0.0, init=False)
 

@@ -1,0 +1,91 @@
+"""Mini-batches on a device against autograd, and the same bits again; on CUDA too where there is some."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.train.small_training import initial, settings, training
+from xlate.candidates.sampler import epoch_order
+from xlate.candidates.store import CandidateStore
+from xlate.errors import InputError
+from xlate.losses.local_softmax import LocalSoftmax
+from xlate.scoring.linear import LinearScorer
+from xlate.train.batch_learner import BatchLearner, device_of
+from xlate.train.signals import StopFlag
+
+CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+DEVICES = ["cpu", pytest.param("cuda", marks=[pytest.mark.cuda, CUDA])]
+
+
+def learned(folder: Path, device: str, batch: int, **changes) -> tuple[np.ndarray, np.ndarray, float]:
+    store, weights = CandidateStore.open(folder / "train"), initial()["linked"]
+    learner = BatchLearner(settings(**changes), store, weights, {}, torch.device(device), batch)
+    loss, _ = learner.learn(epoch_order(len(store), 1, 0), 0.5)
+    return weights.dense_D, weights.sparse_F, loss
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("batch", [1, 7, 500])
+@pytest.mark.parametrize("use_sparse", [True, False])
+def test_steps_equal_plain_sgd_of_autograd(folder: Path, device: str, batch: int, use_sparse: bool) -> None:
+    changes = {"train_sparse": use_sparse, "use_sparse": use_sparse, "trained": (True, False, True)}
+    dense_D, sparse_F, loss = learned(folder, device, batch, **changes)
+    store, total = CandidateStore.open(folder / "train"), 0.0
+    scorer, module = LinearScorer(3, 50), LocalSoftmax(-4.0)
+    order = epoch_order(len(store), 1, 0)
+    for start in range(0, len(order), batch):
+        part = store.batch(order[start : start + batch])
+        gain, offsets = torch.as_tensor(part.gain_CG[:, 0]), torch.as_tensor(part.candidate_offsets_I1)
+        value = module(scorer(part), gain, offsets)
+        by_dense, by_sparse = torch.autograd.grad(value, [scorer.dense, scorer.bag.weight])
+        with torch.no_grad():
+            scorer.dense -= 0.5 * 0.02 * by_dense * torch.tensor([1.0, 0.0, 1.0])
+            scorer.bag.weight -= 0.5 * 0.05 * by_sparse * use_sparse
+        total += float(value.detach())
+    np.testing.assert_allclose(dense_D, scorer.dense.detach().numpy(), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(sparse_F, scorer.bag.weight.detach().numpy()[:, 0], rtol=1e-9, atol=1e-12)
+    assert loss == pytest.approx(total, rel=1e-9)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_same_bits_again(folder: Path, device: str) -> None:
+    runs = {(d.tobytes(), f.tobytes()) for d, f, _ in (learned(folder, device, 32) for _ in range(5))}
+    assert len(runs) == 1
+
+
+@pytest.mark.cuda
+@CUDA
+def test_cuda_and_cpu_agree(folder: Path) -> None:
+    ours, theirs = (learned(folder, device, 16) for device in ("cuda", "cpu"))
+    np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-9, atol=1e-12)
+
+
+def test_projection_keeps_trained_floats_at_or_below_zero(folder: Path) -> None:
+    free, _, _ = learned(folder, "cpu", 16)
+    kept, _, _ = learned(folder, "cpu", 16, project=True)
+    assert free[0] > 0
+    assert kept[0] <= 0
+
+
+def test_a_training_goes_through_the_loop(folder: Path) -> None:
+    run = training(folder, (settings(epochs=3),))
+    run.learner = lambda s, store, w, memory: BatchLearner(s, store, w, memory, torch.device("cpu"), 8)
+    held = run.run(initial(), StopFlag())
+    losses = [entry["loss"] for entry in held.state.history]
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_what_mini_batches_do_not_have_is_refused(folder: Path) -> None:
+    with pytest.raises(InputError, match="without averages"):
+        learned(folder, "cpu", 8, average=True)
+
+
+def test_devices_by_name() -> None:
+    assert device_of("cpu").type == "cpu"
+    assert device_of("cuda").type == device_of("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
+    with pytest.raises(InputError, match="unknown device"):
+        device_of("tpu")
