@@ -109,6 +109,21 @@ class BinaryPhaseConfig:
 
 
 @dataclass
+class GlobalConfig:
+    """Training of the global model."""
+
+    split: str = MISSING
+    sentences: int | None = None
+    heldout_every: int = MISSING
+    rounds: int = MISSING
+    epochs: int = MISSING
+    rule: str = MISSING
+    pull: float = MISSING
+    oracles: int = MISSING
+    margin: float = MISSING
+
+
+@dataclass
 class LossConfig:
     """The loss and the steps taken on it."""
 
@@ -126,6 +141,7 @@ class LossConfig:
     check_bound: bool = MISSING
     floats: FloatPhaseConfig = field(default_factory=FloatPhaseConfig)
     binary: BinaryPhaseConfig = field(default_factory=BinaryPhaseConfig)
+    globally: GlobalConfig = field(default_factory=GlobalConfig)
 
 
 @dataclass

@@ -61,9 +61,17 @@ class BlockDecoder:
             return [Derivation((), (), 0.0)]
         if self.search.nbest == 1:
             return [read_derivation(moves, self._graph(moves, every_arc=False).best_labels())]
+        return [self.derivation(moves, labels) for labels in self.nbest_labels(moves)]
+
+    def nbest_labels(self, moves: BlockMoves) -> list[list[int]]:
+        """The labels of the `nbest` best paths through a search space, best first."""
         texts = moves.texts if self.search.distinct else None
         paths = best_paths(self._graph(moves, every_arc=True), texts)
-        return [read_derivation(moves, labels) for _, labels in islice(paths, self.search.nbest)]
+        return [list(labels) for _, labels in islice(paths, self.search.nbest)]
+
+    def derivation(self, moves: BlockMoves, labels: Sequence[int]) -> Derivation:
+        """The derivation of a path's labels."""
+        return read_derivation(moves, labels)
 
     def moves(self, words: Sequence[str]) -> BlockMoves:
         """The search space over a sentence."""

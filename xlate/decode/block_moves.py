@@ -106,6 +106,10 @@ class BlockMoves:
                 for end in range(begin + 1, min(n, begin + longest) + 1):
                     yield from self._place(state, begin, end, NEUTRAL)
 
+    def option(self, label: int) -> int:
+        """The option of a label, -1 for the end."""
+        return -1 if label == END_LABEL else label // 3
+
     def texts(self, label: int) -> tuple[str, ...]:
         """The target words of a label."""
         return () if label == END_LABEL else self.option_words(label // 3)

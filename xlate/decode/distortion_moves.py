@@ -136,6 +136,10 @@ class JumpMoves:
         context = int(self.model.context_B[block]) if block >= 0 else NO_BLOCK
         return JumpState(state.covered | set(range(begin, end)), end, context, lm_state)
 
+    def option(self, label: int) -> int:
+        """The option of a label, -1 for the end."""
+        return label
+
     def texts(self, label: int) -> tuple[str, ...]:
         """The target words of a label."""
         if label == END_LABEL:

@@ -23,11 +23,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Measured:
-    """Figures of a split, and how fast it was translated."""
+    """Figures of a split, how fast it was translated, and source words a block."""
 
     split: str
     evaluation: Evaluation
     words_per_second: float
+    words_per_block: float
     sentences: int
 
     def figures(self) -> dict[str, Any]:
@@ -37,6 +38,7 @@ class Measured:
             **figures,
             f"{self.split}_sentences": self.sentences,
             f"{self.split}_words_per_s": round(self.words_per_second, 1),
+            f"{self.split}_words_per_block": round(self.words_per_block, 3),
         }
 
 
@@ -64,7 +66,8 @@ def measure(
     evaluation = evaluate([t.text for t in translations], references, bootstrap=1000)
     words = sum(len(t.source) for t in translations)
     log.info("%s: %s", split, evaluation.summary())
-    return Measured(split, evaluation, words / max(seconds, 1e-9), len(lines))
+    blocks = sum(len(t.derivations[0].blocks) for t in translations)
+    return Measured(split, evaluation, words / max(seconds, 1e-9), words / max(blocks, 1), len(lines))
 
 
 def _show(

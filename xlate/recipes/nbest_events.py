@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,9 @@ from xlate.candidates.nbest_events import OracleStep, write_events
 from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
+from xlate.decode.block import BlockDecoder
 from xlate.decode.derivation import Derivation
+from xlate.decode.distortion import DistortionDecoder
 from xlate.features.index import FeatureIndex
 from xlate.metrics.sentence_bleu import ReferenceNgrams, sentence_bleu
 from xlate.progress import track
@@ -61,10 +63,22 @@ def _steps(work: WorkDirectory, trained: TrainConfig, base: Path, split: str, si
     lines = [work.source_tokens(line) for line in work.source_lines(split)]
     references = [[work.target_tokens(line) for line in stream] for stream in work.references(split)]
     for number, words in enumerate(track(lines, f"{size}-best lists")):
-        derivations = decoder.translate(words)
-        ours = [stream[number] for stream in references]
-        oracle = derivations[oracle_of([d.words for d in derivations], ours)]
-        yield from steps_of(oracle, derivations, work)
+        if words:
+            yield from _oracle_steps(decoder, words, [stream[number] for stream in references], work)
+
+
+def _oracle_steps(
+    decoder: BlockDecoder | DistortionDecoder, words: list[str], references: list[list[str]], work: WorkDirectory
+) -> Iterator[OracleStep]:
+    """The oracle's steps, each with the blocks that the list's translations use for the same source span."""
+    moves = decoder.moves(words)
+    listed = decoder.nbest_labels(moves)  # type: ignore[arg-type]  # the decoder's own moves
+    oracle = listed[oracle_of([[w for label in labels for w in moves.texts(label)] for labels in listed], references)]
+    options = moves.options
+    used: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for option in {moves.option(label) for labels in listed for label in labels} - {-1}:
+        used[int(options.start_O[option]), int(options.end_O[option])].add(int(options.block_O[option]))
+    yield from steps_of(decoder.derivation(moves, oracle), used, work)  # type: ignore[arg-type]
 
 
 def oracle_of(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> int:
@@ -79,18 +93,15 @@ def oracle_of(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence
     return int(np.argmax(sentence_bleu(stats)))
 
 
-def steps_of(oracle: Derivation, derivations: Sequence[Derivation], work: WorkDirectory) -> Iterator[OracleStep]:
-    """The steps of an oracle, each with the blocks that the list's translations use for the same source span."""
-    used: dict[tuple[int, int], set[int]] = defaultdict(set)
-    for derivation in derivations:
-        for step in derivation.blocks:
-            used[step.source_span].add(step.block)
+def steps_of(oracle: Derivation, used: Mapping[tuple[int, int], Set[int]], work: WorkDirectory) -> Iterator[OracleStep]:
+    """The steps of an oracle over known words; `used` are the blocks of the list by source span."""
     lm_words: list[int] = []
     before_end = 0
     for step in oracle.blocks:
+        start, end = step.source_span
         if step.block >= 0:
-            others = sorted(b for b in used[step.source_span] if b >= 0 and b != step.block)
-            start = step.source_span[0]
-            yield OracleStep(step.predecessor, before_end, step.block, start, step.orientation, others, tuple(lm_words))
+            others = sorted(b for b in used[start, end] if b >= 0 and b != step.block)
+            place = (step.block, start, step.orientation)
+            yield OracleStep(step.predecessor, before_end, *place, others, tuple(lm_words))
         lm_words.extend(work.lm.vocabulary.id(word) for word in step.target_words)
-        before_end = step.source_span[1]
+        before_end = end

@@ -18,6 +18,7 @@ from xlate.features.bigrams import FAMILIES
 from xlate.features.index import BlockNames
 from xlate.recipes.block_stores import BlockStores, block_stores
 from xlate.recipes.evaluate import Measured, measure
+from xlate.recipes.global_training import learn_globally
 from xlate.recipes.models import FLOATS_OF, KINDS, SETS_OF
 from xlate.recipes.nbest_events import nbest_stores
 from xlate.recipes.stages import identity_of, peak_megabytes
@@ -37,7 +38,7 @@ log = logging.getLogger(__name__)
 FEATURES = "families 2"
 VOLATILE = ("run", "base", "checkpoint_seconds", "debug")
 MARGINS = {"local_softmax": None, "perceptron": 0.0, "hinge": 1.0}
-LOSSES = (*MARGINS, "uniform")
+LOSSES = (*MARGINS, "uniform", "global")
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,10 @@ def train(config: TrainConfig, folder: Path) -> Outcome:
     with StopFlag() as stop:
         reporter = TensorBoardReporter(run)
         try:
-            held = _learn(config, work, stores, run, reporter, stop)
+            if config.loss.name == "global":
+                held: Checkpoint | None = learn_globally(config, work, run, reporter)
+            else:
+                held = _learn(config, work, stores, run, reporter, stop)
             if held is None:
                 return Outcome(None, stop.signal)
             dev = measure(config, work, folder, "dev", reporter, held.state.seen)
@@ -137,6 +141,10 @@ def _check_steps(config: TrainConfig) -> None:
             "the bound of Theorem A.1 is not about this loss",
             seen=f"loss.name={loss.name} loss.l1={loss.l1} loss.l2={loss.l2}",
             expected="loss.name=local_softmax without penalties",
+        )
+    if loss.globally.heldout_every < 2:
+        raise InputError(
+            "loss.globally.heldout_every is too small", seen=loss.globally.heldout_every, expected="2 or more"
         )
     if loss.batch < 0:
         raise InputError("loss.batch is out of range", seen=loss.batch, expected="0 (online) or a size of mini-batches")
@@ -264,7 +272,7 @@ def _summary(
     config: TrainConfig, stores: BlockStores, held: Checkpoint, dev: Measured | None, run: RunDirectory, seconds: float
 ) -> dict[str, Any]:
     last = {entry["phase"]: entry for entry in held.state.history}
-    linked = last.get("binary") or last.get("floats") or {}
+    linked = last.get("global") or last.get("binary") or last.get("floats") or {}
     weights = load_weights(run.path / "weights.safetensors").sets
     return {
         "finished": True,
