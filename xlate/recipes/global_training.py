@@ -62,10 +62,7 @@ def learn_globally(config: TrainConfig, work: WorkDirectory, run: RunDirectory, 
     )
     linked, neutral = file.sets["linked"], file.sets["neutral"]
     training = GlobalTraining(
-        decode=lambda w: lattices.of(kept, w),
-        heldout=lambda w: lattices.of(held, w),
-        settings=settings,
-        reporter=reporter,
+        lambda weights: lattices.of(kept, weights), lambda weights: lattices.of(held, weights), settings, reporter
     )
     joint, figures = training.run(joint_weights(linked, neutral))
     linked, neutral = separate_weights(joint, linked, neutral)
@@ -78,7 +75,8 @@ def learn_globally(config: TrainConfig, work: WorkDirectory, run: RunDirectory, 
         metadata=file.metadata,
     )
     history = [
-        {"phase": "global", "loss": f.loss, "valid_loss": f.heldout, **_place(f.round, f.epoch)} for f in figures
+        {"phase": "global", "round": f.round, "epoch": f.epoch, "loss": f.loss, "valid_loss": f.heldout}
+        for f in figures
     ]
     return Checkpoint(sets, {}, TrainState(phase=1, seen=len(kept) * g.rounds * g.epochs, history=history))
 

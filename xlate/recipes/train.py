@@ -143,9 +143,7 @@ def _check_steps(config: TrainConfig) -> None:
             expected="loss.name=local_softmax without penalties",
         )
     if loss.globally.heldout_every < 2:
-        raise InputError(
-            "loss.globally.heldout_every is too small", seen=loss.globally.heldout_every, expected="2 or more"
-        )
+        raise InputError("too few are held out", seen=loss.globally.heldout_every, expected="2 or more")
     if loss.batch < 0:
         raise InputError("loss.batch is out of range", seen=loss.batch, expected="0 (online) or a size of mini-batches")
 

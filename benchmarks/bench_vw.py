@@ -1,0 +1,142 @@
+"""How many instances a second does the online kernel train, against Vowpal Wabbit's `--csoaa_ldf mc`?
+
+The instances are made as the paper's are (Tillmann & Zhang 2007, section 5.3): 1.98 positives and 7.45 negatives a
+datapoint on average, 7 floats, binary features on nine tenths of the positives and a third of the negatives. With
+`--store=FOLDER` they come from a real candidate store instead. Vowpal Wabbit reads a binary cache of the same instances
+that one pass before has written, so no text is parsed while the clock runs; its passes are in the order of the file,
+ours in random order. One thread each, alternately; CPU seconds, medians.
+
+Run: python benchmarks/bench_vw.py [--quick] [--store=FOLDER]     (the package vowpalwabbit is in the extra `bench`)
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from xlate.candidates.sampler import epoch_order
+from xlate.candidates.store import CandidateStore
+from xlate.kernels.online import SOFTMAX, Instances, Steps, online_pass
+from xlate.kernels.upkeep import Learned, Shrinkage
+from xlate.train.learner import instances_of
+
+POSITIVES, NEGATIVES, FLOATS = 1.98, 7.45, 7
+COUNT, FEATURES, ROUNDS = 100_000, 1_000_000, 5
+QUICK = (20_000, 3)
+ETA = 0.01
+
+
+def synthetic(count: int, features: int, seed: int = 1) -> Instances:
+    """Datapoints of the paper's shape; ids are spread as words are."""
+    random = np.random.default_rng(seed)
+    positive_I, negative_I = 1 + random.poisson(POSITIVES - 1, count), random.poisson(NEGATIVES, count)
+    size_I = positive_I + negative_I
+    offsets_I1 = np.concatenate([[0], np.cumsum(size_I)]).astype(np.int64)
+    total = int(offsets_I1[-1])
+    true_C = np.arange(total) - np.repeat(offsets_I1[:-1], size_I) < np.repeat(positive_I, size_I)
+    dense_CD = random.exponential(size=(total, FLOATS)).astype(np.float32)
+    dense_CD[true_C, 0] *= 0.5
+    has_C = random.random(total) < np.where(true_C, 0.9, 0.35)
+    id_offsets_C1 = np.concatenate([[0], np.cumsum(has_C)]).astype(np.int64)
+    ids_N = (features * random.random(int(id_offsets_C1[-1])) ** 2).astype(np.int32)
+    gain_C1 = np.where(true_C, 1, -1).astype(np.float32)[:, None]
+    return Instances(offsets_I1, dense_CD, gain_C1, id_offsets_C1, ids_N)
+
+
+def write_vw(instances: Instances, path: Path) -> None:
+    """The datapoints as cost-sensitive multi-line examples: cost 0 for true candidates, 1 for alternatives."""
+    with path.open("w") as stream:
+        for i in range(len(instances.candidate_offsets_I1) - 1):
+            first, last = instances.candidate_offsets_I1[i : i + 2].tolist()
+            for c in range(first, last):
+                cost = 0 if instances.gain_CG[c, 0] > 0 else 1
+                floats = " ".join(f"f{d}:{v:.6g}" for d, v in enumerate(instances.dense_CD[c]))
+                ids = instances.ids_N[instances.id_offsets_C1[c] : instances.id_offsets_C1[c + 1]]
+                sparse = "".join(f" b{n}" for n in ids.tolist())
+                stream.write(f"{c - first + 1}:{cost} | {floats}{sparse}\n")
+            stream.write("\n")
+
+
+def kernel_rate(instances: Instances, features: int, epoch: int) -> float:
+    """Instances a CPU second of one pass of the kernel."""
+    count = len(instances.candidate_offsets_I1) - 1
+    never = np.zeros(0, dtype=np.int64)
+    learned = Learned(
+        np.zeros(floats_of(instances)), np.zeros(features), np.zeros(0), np.zeros(0), never, np.zeros(1, np.int64)
+    )
+    eta_D = np.full(floats_of(instances), ETA)
+    steps = Steps(SOFTMAX, -4.0, 0.0, eta_D, ETA, True, False, Shrinkage(0.0, 1.0), False, False)
+    order = epoch_order(count, 1, epoch)
+    start = time.process_time()
+    online_pass(order, instances, learned, steps)
+    return count / (time.process_time() - start)
+
+
+def floats_of(instances: Instances) -> int:
+    """The number of float features."""
+    return int(instances.dense_CD.shape[1])
+
+
+def vw_seconds(path: Path, passes: int) -> float:
+    """CPU seconds of so many passes over the cache, reading the cache included."""
+    from vowpalwabbit import Workspace
+
+    arguments = f"--csoaa_ldf mc --quiet -b 24 -d {path} --cache_file {path}.cache --passes {passes} --holdout_off"
+    start = time.process_time()
+    workspace = Workspace(arguments)
+    workspace.finish()
+    return time.process_time() - start
+
+
+def vw_rate(path: Path, count: int) -> float:
+    """Instances a CPU second: what two more passes take."""
+    return 2 * count / (vw_seconds(path, 3) - vw_seconds(path, 1))
+
+
+def main() -> None:
+    """Prints a table, and a JSON line last."""
+    count, rounds = QUICK if "--quick" in sys.argv else (COUNT, ROUNDS)
+    named = [a.removeprefix("--store=") for a in sys.argv if a.startswith("--store=")]
+    if named:
+        store = CandidateStore.open(named[0])
+        part = store.batch(np.arange(min(count, len(store))))
+        instances = Instances(
+            part.candidate_offsets_I1, part.dense_CD, part.gain_CG, part.part_id_offsets_P1, part.part_ids_N
+        )
+        count, features = len(part), store.sparse_size
+        assert instances_of(store)
+    else:
+        instances, features = synthetic(count, FEATURES), FEATURES
+    kernel_rate(synthetic(100, 1000), 1000, 0)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "data.vw"
+        write_vw(instances, path)
+        vw_seconds(path, 1)  # writes the cache
+        ours, peer = [], []
+        for one in range(rounds):
+            ours.append(kernel_rate(instances, features, one))
+            peer.append(vw_rate(path, count))
+    print(
+        f"python {platform.python_version()}; {count:,} instances, {features:,} features; {rounds} rounds; CPU seconds"
+    )
+    print(f"{'':24}{'median /s':>12}{'lowest':>12}{'highest':>12}")
+    for name, rates in (("online kernel", ours), ("vw --csoaa_ldf mc", peer)):
+        print(f"{name:24}{statistics.median(rates):12,.0f}{min(rates):12,.0f}{max(rates):12,.0f}")
+    ratio = statistics.median(ours) / statistics.median(peer)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+    figures: dict[str, float] = {"ours": round(statistics.median(ours)), "peer": round(statistics.median(peer))}
+    print(
+        json.dumps({"name": "vw", **figures, "unit": "instances/s", "ratio": round(ratio, 2), "peak_mb": round(peak)})
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""System A's further models on a small built-in corpus: distortion, n-best events, global model, devices, rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.test_end_to_end import QUICK, run, work  # noqa: F401
+from xlate.cli.main import main
+from xlate.cli.train import expand
+from xlate.recipes.paper_page import write_pages
+from xlate.scoring.weights import load_weights
+
+
+def summary(folder: Path) -> dict:
+    return json.loads((folder / "summary.json").read_text())
+
+
+def trained(work: Path, folder: Path, *overrides: str) -> dict:  # noqa: F811
+    assert main(["train", f"work={work}", f"run={folder}", *overrides]) == 0
+    return summary(folder)
+
+
+@pytest.mark.parametrize("families", ["[]", "[TP,WB]"])
+def test_the_phrase_distortion_model_trains_and_translates(work: Path, tmp_path: Path, families: str) -> None:  # noqa: F811
+    figures = trained(
+        work, tmp_path / "run", "model=distortion", "decoder=distortion", f"model.binary={families}",
+        "measure_test=true", *QUICK,
+    )  # fmt: skip
+    assert set(figures["weights"]) == {"linked"}
+    assert {"direct", "model1", "inbound", "outbound", "length"} <= set(figures["weights"]["linked"])
+    assert figures["dev_bleu"] > 15
+    assert figures["test_bleu"] > 15
+    assert (figures["features"] > 0) == (families != "[]")
+    (tmp_path / "in.txt").write_text("Nirka no holdo va bolko ast.\n")
+    arguments = ["translate", f"run={tmp_path / 'run'}", f"input={tmp_path / 'in.txt'}", "nbest=5"]
+    assert main([*arguments, f"nbest_out={tmp_path / 'n.txt'}", f"output={tmp_path / 'out.txt'}"]) == 0
+    assert "inbound=" in (tmp_path / "n.txt").read_text()
+
+
+def test_floats_train_on_the_oracles_of_nbest_lists(work: Path, run: Path, tmp_path: Path) -> None:  # noqa: F811
+    options = ["loss.floats.data=nbest", "loss.floats.nbest=50", f"base={run}", *QUICK]
+    figures = trained(work, tmp_path / "run", *options)
+    assert figures["weights"]["linked"] != summary(run)["weights"]["linked"]
+    assert (tmp_path / "run" / "events" / "linked" / "header.json").exists()
+    assert main(["train", f"work={work}", f"run={tmp_path / 'none'}", "loss.floats.data=nbest"]) == 2
+
+
+def test_the_global_model_goes_on_from_a_run(work: Path, run: Path, tmp_path: Path) -> None:  # noqa: F811
+    options = ["loss=global", f"base={run}", "model.threshold=1", "loss.globally.rounds=1"]
+    figures = trained(work, tmp_path / "run", *options)
+    losses = [entry["valid_loss"] for entry in figures["history"]]
+    assert min(losses[1:]) < losses[0], "held-out sentences become more probable"
+    before, after = (load_weights(folder / "weights.safetensors").sets for folder in (run, tmp_path / "run"))
+    assert before["linked"].dense_D.tolist() != after["linked"].dense_D.tolist()
+    assert main(["train", f"work={work}", f"run={tmp_path / 'none'}", "loss=global"]) == 2
+    assert main(["train", f"work={work}", f"run={tmp_path / 'x'}", "loss=global", f"base={run}", "model=floats"]) == 2
+
+
+@pytest.mark.parametrize("loss", ["perceptron", "hinge"])
+def test_margin_losses_train(work: Path, tmp_path: Path, loss: str) -> None:  # noqa: F811
+    assert trained(work, tmp_path / "run", f"loss={loss}", *QUICK)["active_features"] > 0
+
+
+def test_mini_batches_and_penalties_by_configuration(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    batched = trained(work, tmp_path / "batched", "loss.batch=64", "device=auto", *QUICK)
+    assert batched["active_features"] > 0
+    sparse = trained(work, tmp_path / "sparse", "loss.l1=0.05", "loss.average=true", *QUICK)
+    assert 0 < sparse["active_features"] < batched["active_features"]
+    bound = trained(work, tmp_path / "bound", "loss.check_bound=true", "model=floats", *QUICK)
+    assert all(e["bound_left"] <= e["bound_right"] for e in bound["history"] if e["phase"] == "floats")
+
+
+@pytest.mark.parametrize(
+    "override", ["device=tpu", "loss.l1=1e9", "loss.batch=-1", "model.kind=odd", "model.binary=[XX]", "loss.l2=-1"]
+)
+def test_settings_out_of_range_are_refused(work: Path, tmp_path: Path, override: str) -> None:  # noqa: F811
+    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", override]) == 2
+    assert not (tmp_path / "run" / "weights.safetensors").exists()
+
+
+def test_inspect_lists_and_explains(run: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    assert main(["inspect", f"run={run}", "top=3", "sentence='Nirka no holdo va bolko ast.'"]) == 0
+    shown = capsys.readouterr().out
+    assert "BB:" in shown
+    assert "lm_first" in shown
+    assert "sum " in shown
+    assert main(["inspect", f"run={run}", "find=nothing-has-this"]) == 2
+
+
+def test_a_table_is_its_rows_in_order() -> None:
+    rows = expand(["-m", "experiment=tillmann2007/table4", "seed=2"])[1]
+    assert rows == "experiment=" + ",".join(f"tillmann2007/table4-row{n}" for n in range(1, 10))
+    assert expand(["experiment=tillmann2007/table4"]) == ["experiment=tillmann2007/table4"]
+    assert expand(["-m", "experiment=mine"]) == ["-m", "experiment=mine"]
+
+
+def test_a_page_holds_each_table_once(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    page = tmp_path / "page.md"
+    page.write_text("# Mine\n\nwords of ours\n")
+    for number, against in ((1, "null"), (2, "1")):
+        row = {"page": page, "table": "Table IV", "number": number, "label": f"row {number}", "paper": "1.0 ± 0.1"}
+        given = [
+            f"+row.{key}={json.dumps(str(value), ensure_ascii=False)}" for key, value in row.items() if key != "number"
+        ]
+        more = [f"+row.number={number}", f"+row.against={against}", "+row.paper_P=null", "+row.cheating=false"]
+        trained(work, tmp_path / "sweep" / str(number), *given, *more, "measure_test=true", "model=floats", *QUICK)
+    for _ in range(2):
+        assert write_pages(tmp_path / "sweep") == [page]
+    text = page.read_text()
+    assert text.startswith("# Mine\n\nwords of ours\n")
+    assert text.count("### Table IV, small") == 1
+    assert "row 1: +0.00 (p = 1.0000)" in text
+    assert text.count("1.0 ± 0.1") == 2
