@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.candidates.readahead import will_need
 from xlate.candidates.store import CandidateStore
 from xlate.kernels.online import MARGIN, SOFTMAX, Instances, Steps, online_pass
 from xlate.kernels.upkeep import Learned, Shrinkage, settle_all
@@ -16,6 +17,7 @@ from xlate.scoring.weights import Weights
 from xlate.train.state import PhaseSettings
 
 Arrays = dict[str, NDArray[Any]]
+RUNS_AHEAD = 2
 
 
 class Learner(Protocol):
@@ -61,9 +63,29 @@ class OnlineLearner:
             )
 
     def learn(self, part: NDArray[np.int64], scale: float) -> tuple[float, float]:
-        """One step for each positive of the instances, in order."""
-        loss, curvature = online_pass(part, instances_of(self.store), self._learned, self._steps(scale))
-        return float(loss), float(curvature)
+        """One step for each positive of the instances, in order.
+
+        Instances shuffled in runs of neighbours are copied out of the store run by run: a store larger than memory is
+        then read from disk in order, not page by page wherever the next instance happens to lie.
+        """
+        loss, curvature = 0.0, 0.0
+        for instances, order_I in self._runs(part):
+            more, curved = online_pass(order_I, instances, self._learned, self._steps(scale))
+            loss, curvature = loss + more, curvature + curved
+        return loss, curvature
+
+    def _runs(self, part: NDArray[np.int64]) -> Iterator[tuple[Instances, NDArray[np.int64]]]:
+        """Instances in memory or mapped, and which of them in which order."""
+        instances, block = instances_of(self.store), self.settings.block
+        if block is None or self.settings.subset < 1 or not len(part):
+            yield instances, part
+            return
+        runs = np.split(part, np.flatnonzero(np.diff(part // block)) + 1)
+        spans = [(int(run.min()), int(run.max()) + 1) for run in runs]
+        for number, (run, span) in enumerate(zip(runs, spans, strict=True)):
+            for following in spans[number + 1 : number + 1 + RUNS_AHEAD]:
+                ask_for(instances, *following)
+            yield copied(instances, *span), run - span[0]
 
     def end_epoch(self, scale: float) -> Weights:
         """The weights as they are, or the average of all they have been since the phase began, the start included."""
@@ -114,6 +136,29 @@ def instances_of(store: CandidateStore) -> Instances:
         raise ValueError("the online update needs plain binary candidates without fixed scores")
     return Instances(
         arrays.candidate_offsets_I1, arrays.dense_CD, arrays.gain_CG, arrays.part_id_offsets_P1, arrays.part_ids_N
+    )
+
+
+def ask_for(instances: Instances, first: int, last: int) -> None:
+    """Has the rows of instances `first` to `last` read from disk while others are trained on."""
+    begin, end = int(instances.candidate_offsets_I1[first]), int(instances.candidate_offsets_I1[last])
+    will_need(instances.dense_CD, begin, end)
+    will_need(instances.gain_CG, begin, end)
+    will_need(instances.id_offsets_C1, begin, end + 1)
+    low, high = int(instances.id_offsets_C1[begin]), int(instances.id_offsets_C1[end])
+    will_need(instances.ids_N, low, high)
+
+
+def copied(instances: Instances, first: int, last: int) -> Instances:
+    """Instances `first` to `last`, the end excluded, in arrays of their own."""
+    begin, end = instances.candidate_offsets_I1[first], instances.candidate_offsets_I1[last]
+    low, high = instances.id_offsets_C1[begin], instances.id_offsets_C1[end]
+    return Instances(
+        instances.candidate_offsets_I1[first : last + 1] - begin,
+        np.array(instances.dense_CD[begin:end]),
+        np.array(instances.gain_CG[begin:end]),
+        instances.id_offsets_C1[begin : end + 1] - low,
+        np.array(instances.ids_N[low:high]),
     )
 
 
