@@ -10,6 +10,8 @@ import pytest
 from tests.test_end_to_end import QUICK, run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.cli.train import expand
+from xlate.formats.lattice_fst import read_fst
+from xlate.formats.lattice_slf import read_slf
 from xlate.recipes.paper_page import write_pages
 from xlate.scoring.weights import load_weights
 
@@ -114,3 +116,16 @@ def test_a_page_holds_each_table_once(work: Path, tmp_path: Path) -> None:  # no
     assert text.count("### Table IV, small") == 1
     assert "row 1: +0.00 (p = 1.0000)" in text
     assert text.count("1.0 ± 0.1") == 2
+
+
+@pytest.mark.parametrize("kind", ["fst", "slf"])
+def test_translation_graphs_become_files(run: Path, tmp_path: Path, kind: str) -> None:  # noqa: F811
+    (tmp_path / "in.txt").write_text("Nirka no holdo va bolko ast.\n\nNirka va.\n")
+    arguments = ["translate", f"run={run}", f"input={tmp_path / 'in.txt'}", f"output={tmp_path / 'out.txt'}"]
+    assert main([*arguments, f"lattice_out={tmp_path / 'l'}", f"lattice_format={kind}"]) == 0
+    read = read_fst if kind == "fst" else read_slf
+    lattices = [read(tmp_path / "l" / f"{number}.{kind}") for number in (0, 2)]
+    assert all(len(lattice.words) > 5 for lattice in lattices)
+    assert not (tmp_path / "l" / f"1.{kind}").exists()
+    assert (tmp_path / "l" / "words.txt").exists() == (kind == "fst")
+    assert main([*arguments, f"lattice_out={tmp_path / 'l'}", "lattice_format=dot"]) == 2

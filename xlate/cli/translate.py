@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from xlate.config.schema import TranslateConfig
 from xlate.errors import InputError
+
+if TYPE_CHECKING:
+    from xlate.recipes.lattice_files import LatticeFiles
+    from xlate.recipes.translate import Translation
 
 CONFIG = TranslateConfig
 
 
 def run(config: TranslateConfig) -> None:
     """Translates standard input (or `input=`) line by line to standard output (or `output=`)."""
+    from xlate.recipes.lattice_files import LatticeFiles
     from xlate.recipes.translate import Translator, write_nbest
     from xlate.text.lines import read_lines, write_lines
 
@@ -20,7 +26,10 @@ def run(config: TranslateConfig) -> None:
         raise InputError("nowhere to write the n-best list", seen=f"nbest={config.nbest}", expected="nbest_out=FILE")
     translator = Translator.open(config)
     lines = read_lines(config.input) if config.input else list(_standard_input())
-    results = translator.translate(lines)
+    lattices = (
+        LatticeFiles(config.lattice_out, config.lattice_format, translator.decoder) if config.lattice_out else None
+    )
+    results = _with_lattices(translator.translate(lines), lattices)
     if config.output:
         kept = list(results)
         write_lines(config.output, (r.text for r in kept))
@@ -34,6 +43,16 @@ def run(config: TranslateConfig) -> None:
                 kept.append(result)
     if config.nbest_out:
         write_nbest(config.nbest_out, kept)
+
+
+def _with_lattices(results: Iterator[Translation], lattices: LatticeFiles | None) -> Iterator[Translation]:
+    """The same translations; the lattice of each is written when it comes by."""
+    for result in results:
+        if lattices is not None:
+            lattices.write(result.number, result.source)
+        yield result
+    if lattices is not None:
+        lattices.close()
 
 
 def _standard_input() -> Iterator[str]:

@@ -236,6 +236,8 @@ class TranslateConfig:
     output: str | None = None
     nbest: int = MISSING
     nbest_out: str | None = None
+    lattice_out: str | None = None
+    lattice_format: str = MISSING
     distinct: bool = MISSING
     trace: bool = MISSING
     detokenize: bool = MISSING

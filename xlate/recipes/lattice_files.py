@@ -1,0 +1,48 @@
+"""Translation graphs of lines as files that other programs read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from xlate.decode.block import BlockDecoder
+from xlate.decode.distortion import DistortionDecoder
+from xlate.decode.lattice_arcs import translation_lattice
+from xlate.decode.lattice_words import word_lattice
+from xlate.errors import InputError
+from xlate.formats.lattice_fst import write_fst, write_symbols
+from xlate.formats.lattice_slf import write_slf
+
+KINDS = ("fst", "slf")
+
+
+class LatticeFiles:
+    """Writes one file a line, N.fst or N.slf counted from 0; with OpenFst also the symbols `words.txt`, at the end.
+
+    Raises:
+        InputError: no such format, or a decoder whose graphs do not become lattices.
+    """
+
+    def __init__(self, folder: str | Path, kind: str, decoder: BlockDecoder | DistortionDecoder) -> None:
+        if kind not in KINDS:
+            raise InputError("no such lattice format", seen=kind, expected=", ".join(KINDS))
+        if not isinstance(decoder, BlockDecoder):
+            raise InputError("lattices are written of the orientation model", seen="model.kind=distortion")
+        self.folder, self.kind, self.decoder = Path(folder), kind, decoder
+        self.words: set[str] = set()
+
+    def write(self, number: int, source: list[str]) -> None:
+        """The lattice of one tokenised line; a line without words has none."""
+        if not source:
+            return
+        lattice = word_lattice(translation_lattice(self.decoder, source))
+        path = self.folder / f"{number}.{self.kind}"
+        if self.kind == "slf":
+            write_slf(path, lattice, str(number))
+            return
+        write_fst(path, lattice)
+        self.words.update(lattice.words)
+
+    def close(self) -> None:
+        """Writes the symbols of all lines, which fstcompile needs."""
+        if self.kind == "fst":
+            write_symbols(self.folder / "words.txt", self.words)
