@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -83,6 +83,13 @@ class NbestArrays:
     values_V: NDArray[np.float64]
     value_offsets_C1: Ints
     total_C: NDArray[np.float64]
+
+    def scores(self, weights: Mapping[str, float]) -> NDArray[np.float64]:
+        """w · f of every hypothesis, (C,), with weights by column name; a column without one counts 0."""
+        weight_M = np.array([weights.get(name, 0.0) for name in self.names])
+        candidate_V = np.repeat(np.arange(len(self.total_C)), np.diff(self.value_offsets_C1))
+        part_V = weight_M[self.columns_V] * self.values_V
+        return np.asarray(np.bincount(candidate_V, part_V, minlength=len(self.total_C)), dtype=np.float64)
 
 
 def nbest_arrays(lists: Iterable[Sequence[Scored]], file: str | Path | None = None) -> NbestArrays:

@@ -55,7 +55,7 @@ class Hypothesis(NamedTuple):
     def spans(self) -> list[Span] | None:
         """The phrase segmentation in target order, None when the line has none."""
         extra = (field_spans(field) for field in self.fields[self.features + 2 :])
-        return marked_spans(self.fields[1]) or next((found for found in extra if found is not None), None)
+        return marked_spans("".join(self.fields[1:2])) or next((found for found in extra if found is not None), None)
 
     def links(self) -> list[tuple[int, int]] | None:
         """The word links, source first, None when the line has none."""
