@@ -52,6 +52,13 @@ def test_all_errors_are_collected_and_the_rest_is_used(tmp_path: Path) -> None:
     assert report.to_json()["hypotheses"] == 3
 
 
+def test_an_empty_list(tmp_path: Path) -> None:
+    assert [error.message for error in checked(tmp_path, []).errors] == ["no hypotheses"]
+    report = checked(tmp_path, ["x"])
+    assert [error.message for error in report.errors] == ["too few fields"]
+    assert report.to_json() == {"lines": 1, "errors": 1, "oddities": {}}
+
+
 @pytest.mark.parametrize("references", [(1,), (2, 3), (0,)])
 def test_references_that_do_not_fit(references: tuple[int, ...], tmp_path: Path) -> None:
     (error,) = checked(tmp_path, GOOD, references).errors

@@ -96,8 +96,8 @@ def nbest_arrays(lists: Iterable[Sequence[Scored]], file: str | Path | None = No
     """Collects lists, one sentence each; `file` is where they come from, for the messages.
 
     Raises:
-        InputError: with the line, when a feature changes its number of values, or the columns of two features have one
-            name, such as `LM_0` beside `LM` with two values.
+        InputError: there is no list; with the line, when a feature changes its number of values, or the columns of two
+            features have one name, such as `LM_0` beside `LM` with two values.
     """
     columns, numbers = _Columns(), WordNumbers()
     words, lengths, used, counts = array("i"), array("q"), array("i"), array("q")
@@ -114,6 +114,8 @@ def nbest_arrays(lists: Iterable[Sequence[Scored]], file: str | Path | None = No
             values.extend(hypothesis.values)
             counts.append(len(hypothesis.values))
             totals.append(float("nan") if hypothesis.total is None else hypothesis.total)
+    if not sentences:
+        raise InputError("no hypotheses", file=file, seen="an empty list", expected="one hypothesis or more")
     return NbestArrays(
         np.array(sentences, dtype=np.int64),
         offsets_of(np.array(sizes, dtype=np.int64)),

@@ -48,7 +48,7 @@ class NbestReport:
         if self.arrays is not None:
             sizes_I = np.diff(self.arrays.candidate_offsets_I1)
             plain["lists"], plain["hypotheses"] = len(sizes_I), int(sizes_I.sum())
-            plain["shortest"], plain["longest"] = (int(sizes_I.min()), int(sizes_I.max())) if len(sizes_I) else (0, 0)
+            plain["shortest"], plain["longest"] = int(sizes_I.min()), int(sizes_I.max())
             plain["features"] = len(self.arrays.names)
         return plain
 
@@ -90,7 +90,9 @@ def check_nbest(
         if references:
             reference_rows(report.arrays.sentence_I, references, first_sentence)
     except InputError as error:
-        report.errors.append(error)
+        # A list none of whose lines can be read is not called empty on top.
+        if checker.usable or not report.errors:
+            report.errors.append(error)
     if report.arrays is not None and report.arrays.names:
         _check_columns(report, checker.usable)
         _check_totals(report, report.arrays, checker.usable, weights)
