@@ -24,6 +24,7 @@ COMMANDS = {
     "align": "word alignment of two plain files",
     "lm": "n-gram language model of a plain file",
     "phrases": "phrase table of two plain files and their links",
+    "nbest": "n-best lists of any system: check, import, oracle, rescore",
     "aer": "alignment error rate against gold links",
 }
 
@@ -78,21 +79,32 @@ def _run(command: str, arguments: list[str]) -> int:
     from xlate.cli.compose import run_with_hydra
 
     expand: Callable[[list[str]], list[str]] = getattr(module, "expand", list)
-    positional: str | None = getattr(module, "POSITIONAL", None)
+    positional: str | tuple[str, ...] | None = getattr(module, "POSITIONAL", None)
     body: Callable[[Any], None] = module.run
     return run_with_hydra(command, module.CONFIG, body, expand(_named(arguments, positional)))
 
 
-def _named(arguments: list[str], positional: str | None) -> list[str]:
-    """Turns bare words into an override of the command's one positional key: `report a b` → `runs=[a,b]`."""
+def _named(arguments: list[str], positional: str | tuple[str, ...] | None) -> list[str]:
+    """Turns bare words into overrides of the command's positional keys.
+
+    One key takes them all, `report a b` → `runs=[a,b]`; of several each takes one, `nbest check F` → `action=check
+    nbest=F`.
+
+    Raises:
+        InputError: more words than keys.
+    """
     if positional is None:
         return arguments
     bare = [a for a in arguments if "=" not in a and not a.startswith("-")]
     rest = [a for a in arguments if a not in bare]
     if not bare:
         return rest
-    words = ",".join("'" + word.replace("'", "\\'") + "'" for word in bare)
-    return [*rest, f"{positional}=[{words}]"]
+    words = ["'" + word.replace("'", "\\'") + "'" for word in bare]
+    if isinstance(positional, str):
+        return [*rest, f"{positional}=[{','.join(words)}]"]
+    if len(words) > len(positional):
+        raise InputError("a word too many", seen=bare[len(positional)], expected="key=value")
+    return [*rest, *(f"{key}={word}" for key, word in zip(positional, words, strict=False))]
 
 
 def _fail(message: str, status: int, error: BaseException, debug: bool) -> int:

@@ -1,0 +1,124 @@
+"""N-best lists become candidates whose scores and gains are those of the lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xlate.candidates.nbest_columns import nbest_arrays
+from xlate.candidates.nbest_store import (
+    NAMES_FILE,
+    NbestCandidates,
+    nbest_candidates,
+    read_sparse_names,
+    reference_rows,
+    statistic_names,
+    store_sentences,
+    write_nbest_store,
+)
+from xlate.candidates.store import CandidateStore
+from xlate.errors import InputError
+
+
+class Line(NamedTuple):
+    line: int
+    sentence: int
+    text: str
+    layout: tuple[tuple[str, int], ...]
+    values: list[float]
+    total: float | None
+
+
+def line(sentence: int, text: str, **features: list[float]) -> Line:
+    layout = tuple((name, len(values)) for name, values in features.items())
+    return Line(7, sentence, text, layout, [v for values in features.values() for v in values], None)
+
+
+LISTS = [
+    [line(0, "a b", lm=[-1.0], tm=[1, 2], x=[1]), line(0, "a  c", lm=[-2.0], tm=[3, 4], y=[2.5], x=[0])],
+    [line(2, "", lm=[0.5])],
+]
+REFERENCES = [["a b", "never", "a c"]]
+
+
+def named_scores(candidates: NbestCandidates, weights: dict[str, float]) -> list[float]:
+    batch = candidates.batch
+    ids, offsets, values = batch.flat_ids()
+    assert values is not None
+    dense = batch.dense_CD @ np.array([weights.get(name, 0) for name in candidates.dense_names])
+    sparse = np.array([weights.get(name, 0) for name in candidates.sparse_names])
+    return [
+        float(dense[c] + sparse[ids[offsets[c] : offsets[c + 1]]] @ values[offsets[c] : offsets[c + 1]])
+        for c in range(batch.candidates)
+    ]
+
+
+def test_kinds_of_features_and_gains() -> None:
+    candidates = nbest_candidates(nbest_arrays(LISTS), REFERENCES)
+    candidates.batch.validate()
+    assert candidates.dense_names == ("lm", "tm_0", "tm_1")
+    assert candidates.sparse_names == ("x", "y")
+    assert candidates.batch.dense_CD.tolist() == [[-1, 1, 2], [-2, 3, 4], [0.5, 0, 0]]
+    # The value of x that has cancelled is no id.
+    assert candidates.batch.part_ids_N.tolist() == [0, 1]
+    assert candidates.batch.candidate_offsets_I1.tolist() == [0, 2, 3]
+    assert candidates.batch.gain_CG[:, :4].tolist() == [[2, 2, 2, 1], [2, 2, 1, 0], [0, 2, 0, 0]]
+    assert candidates.batch.gain_CG.shape[1] == len(statistic_names())
+
+
+WEIGHTS = st.fixed_dictionaries({name: st.integers(-9, 9) for name in ("lm", "tm_0", "tm_1", "x", "y")})
+
+
+@given(WEIGHTS)
+def test_scores_are_those_of_the_lines(weights: dict[str, float]) -> None:
+    expected = []
+    for hypothesis in (h for hypotheses in LISTS for h in hypotheses):
+        names = [
+            name if count == 1 else f"{name}_{place}" for name, count in hypothesis.layout for place in range(count)
+        ]
+        expected.append(sum(weights[n] * v for n, v in zip(names, hypothesis.values, strict=True)))
+    assert named_scores(nbest_candidates(nbest_arrays(LISTS), REFERENCES), weights) == pytest.approx(expected)
+
+
+def test_through_the_store(tmp_path: Path) -> None:
+    candidates = nbest_candidates(nbest_arrays(LISTS), REFERENCES)
+    write_nbest_store(tmp_path / "store", candidates, {"list": "some.nbest"})
+    store = CandidateStore.open(tmp_path / "store")
+    assert read_sparse_names(store) == candidates.sparse_names
+    assert store.dense_names == list(candidates.dense_names)
+    assert store.gain_names == list(statistic_names())
+    assert store_sentences(store).tolist() == [0, 2]
+    assert np.array_equal(store.batch([1]).gain_CG, candidates.batch.gain_CG[2:])
+    (tmp_path / "store" / NAMES_FILE).unlink()
+    with pytest.raises(InputError):
+        read_sparse_names(store)
+
+
+def test_a_missing_reference_is_left_out() -> None:
+    lists = [[line(0, "a b", lm=[1])], [line(1, "a b", lm=[1])]]
+    gains = nbest_candidates(nbest_arrays(lists), [["a b", ""], ["", None]]).batch.gain_CG
+    assert gains[:, :3].tolist() == [[2, 2, 2], [2, 0, 0]]
+
+
+def test_which_reference_belongs_to_a_list() -> None:
+    assert reference_rows(np.array([0, 2]), [3]) == [0, 2]
+    assert reference_rows(np.array([50, 51, 52]), [3]) == [0, 1, 2]
+    assert reference_rows(np.array([50, 52]), [3], first_sentence=50) == [0, 2]
+    assert reference_rows(np.array([1, 3]), [3], first_sentence=1) == [0, 2]
+    for sentences, lengths, first in (([1, 3], [3], None), ([0], [], None), ([0], [1, 2], None), ([0], [1], 1)):
+        with pytest.raises(InputError):
+            reference_rows(np.array(sentences), lengths, first)
+
+
+@pytest.mark.parametrize(
+    "other", [line(1, "a", lm=[1, 2]), line(1, "a", lm=[1], tm=[1]), line(1, "a", tm_0=[1]), line(1, "a", tm=[1] * 3)]
+)
+def test_features_that_change_their_shape(other: Line) -> None:
+    with pytest.raises(InputError) as caught:
+        nbest_arrays([LISTS[0], [other]], "some.nbest")
+    assert (caught.value.line, caught.value.file) == (7, "some.nbest")

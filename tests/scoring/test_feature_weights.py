@@ -1,0 +1,95 @@
+"""Weights by name from Moses's files and ours, and lists rescored with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from xlate.candidates.nbest_columns import nbest_arrays
+from xlate.errors import InputError
+from xlate.formats.nbest_fields import FeatureParser
+from xlate.formats.nbest_list import by_sentence, format_hypothesis, iterate_hypotheses, parse_hypothesis
+from xlate.scoring.feature_weights import load_feature_weights, unweighted
+from xlate.scoring.nbest_rescore import rescored
+from xlate.scoring.weights import Weights, save_weights
+
+LINES = [
+    "0 ||| a ||| lm: -1 tm: 1 2 s=1: 1 ||| 9 ||| 0=0",
+    "0 ||| b ||| lm: -3 tm: 1 2 ||| 5",
+    "0 ||| c ||| lm: -1 tm: 2 2",
+    "4 ||| d ||| lm: 2 tm: 0 0 ||| 1",
+]
+READ = [parse_hypothesis(line, number, FeatureParser()) for number, line in enumerate(LINES, start=1)]
+
+
+def test_a_configuration_with_a_sparse_file(tmp_path: Path) -> None:
+    (tmp_path / "sparse").write_text("WT_a~b 0.5\nTB_=: -2e-3\n")
+    ini = tmp_path / "moses.ini"
+    ini.write_text("[feature]\nLM path=x order=5\n# no\n[weight-file]\nsparse\n[weight]\nLM0= 0.5\nTM0= 1 -2 3\n")
+    expected = {"WT_a~b": 0.5, "TB_=:": -0.002, "LM0": 0.5, "TM0_0": 1, "TM0_1": -2, "TM0_2": 3}
+    assert load_feature_weights(ini) == expected
+
+
+def test_our_weights(tmp_path: Path) -> None:
+    one = Weights(np.array([1.0, 2.0]), np.array([3.0]), ("lm", "tm_0"))
+    save_weights(tmp_path / "weights.safetensors", {"model": one}, sparse_names={"model": ["s"]})
+    assert load_feature_weights(tmp_path) == {"lm": 1, "tm_0": 2, "s": 3}
+    save_weights(tmp_path / "two.safetensors", {"linked": one, "neutral": one})
+    two = load_feature_weights(tmp_path / "two.safetensors")
+    assert (two["linked_lm"], two["neutral_tm_0"], two["bigrams"], two["partition"]) == (1, 2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("", None), ("lm= 1\nlm= 2\n", 2), ("lm= much\n", 1), ("lm\n", 1), ("[weight]\nlm=\n", 2)]
+)
+def test_weights_that_cannot_be_used(text: str, line: int | None, tmp_path: Path) -> None:
+    path = tmp_path / "weights"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        load_feature_weights(path)
+    assert caught.value.line == line
+
+
+def test_rescored_lists_are_best_first_and_else_the_same() -> None:
+    arrays = nbest_arrays(by_sentence(READ, "list"))
+    score_C = arrays.scores({"lm": 2, "tm_0": 1, "tm_1": 0.5, "s=1": -7})
+    assert score_C.tolist() == [-7, -4, 1, 4]
+    lines = [format_hypothesis(hypothesis) for hypothesis in rescored(by_sentence(READ, "list"), score_C)]
+    assert lines == [
+        "0 ||| c ||| lm: -1 tm: 2 2 ||| 1",
+        "0 ||| b ||| lm: -3 tm: 1 2 ||| -4",
+        "0 ||| a ||| lm: -1 tm: 1 2 s=1: 1 ||| -7 ||| 0=0",
+        "4 ||| d ||| lm: 2 tm: 0 0 ||| 4",
+    ]
+
+
+def test_equal_scores_keep_their_order() -> None:
+    again = list(rescored(by_sentence(READ, "list"), np.zeros(4)))
+    assert [hypothesis.text for hypothesis in again] == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_scores_of_another_list(count: int) -> None:
+    with pytest.raises(ValueError, match="scores for"):
+        list(rescored(by_sentence(READ, "list"), np.zeros(count)))
+
+
+def test_columns_without_a_weight() -> None:
+    arrays = nbest_arrays(by_sentence(READ, "list"))
+    assert unweighted(arrays, {"lm": 1.0}) == ["tm_0", "tm_1", "s=1"]
+    for weights in ({"other": 1.0}, {"lm": 1.0, "tm_0": 1.0}, {"lm": 1.0, "tm_0": 1.0, "tm_1": 1.0, "tm_2": 1.0}):
+        with pytest.raises(InputError):
+            unweighted(arrays, weights)
+
+
+def test_totals_of_moses(shared_data: Path) -> None:
+    moses = shared_data / "moses"
+    path = moses / "nbest" / "val.100best.gz"
+    arrays = nbest_arrays(by_sentence(iterate_hypotheses(path), path))
+    weights = load_feature_weights(moses / "moses.ini")
+    assert unweighted(arrays, weights) == []
+    # What is left is -100 for each unknown word.
+    left_C = (arrays.total_C - arrays.scores(weights)) / 100
+    assert np.abs(left_C - np.round(left_C)).max() < 1e-5

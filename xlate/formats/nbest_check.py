@@ -1,0 +1,208 @@
+"""What is wrong or odd with an n-best list, before anything is learnt from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
+from xlate.candidates.nbest_store import reference_rows
+from xlate.errors import InputError
+from xlate.formats.nbest_fields import FeatureParser, Layout
+from xlate.formats.nbest_list import UNNUMBERED, Hypothesis, check_order, parse_hypothesis, refused
+from xlate.formats.nbest_totals import check_totals
+from xlate.text.lines import iterate_lines
+from xlate.text.tokens import split_tokens
+
+
+@dataclass
+class NbestReport:
+    """What was found.
+
+    Attributes:
+        lines: of the file; arrays: the lists without the lines that cannot be used, None when they do not fit together.
+        errors: for which the list cannot be used, in the order of the file.
+        oddities: how often each was met; examples: the first of each in words, with its line.
+    """
+
+    lines: int = 0
+    arrays: NbestArrays | None = None
+    errors: list[InputError] = field(default_factory=list)
+    oddities: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+
+    def note(self, oddity: str, line: int | None, seen: object, times: int = 1) -> None:
+        """Counts an oddity; the first is kept as its example."""
+        if times:
+            self.oddities[oddity] += times
+            self.examples.setdefault(oddity, f"{seen}" if line is None else f"line {line}: {seen}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values: counts of lines, lists, hypotheses and features, errors and oddities."""
+        plain: dict[str, Any] = {"lines": self.lines, "errors": len(self.errors), "oddities": dict(self.oddities)}
+        if self.arrays is not None:
+            sizes_I = np.diff(self.arrays.candidate_offsets_I1)
+            plain["lists"], plain["hypotheses"] = len(sizes_I), int(sizes_I.sum())
+            plain["shortest"], plain["longest"] = int(sizes_I.min()), int(sizes_I.max())
+            plain["features"] = len(self.arrays.names)
+        return plain
+
+    def summary(self, most: int = 10) -> str:
+        """The errors, at most so many, and a line an oddity."""
+        lines = [str(error) for error in self.errors[:most]]
+        if len(self.errors) > most:
+            lines.append(f"… and {len(self.errors) - most} more errors")
+        lines += [f"{oddity}: {count}, first {self.examples[oddity]}" for oddity, count in self.oddities.items()]
+        return "\n".join(lines) or "nothing odd"
+
+
+def check_nbest(
+    path: str | Path,
+    *,
+    references: Sequence[int] = (),
+    first_sentence: int | None = None,
+    weights: Mapping[str, float] | None = None,
+) -> NbestReport:
+    """Reads a list to its end and collects what is wrong with it.
+
+    Errors are lines that cannot be read (`|||` inside the text, values that are no numbers), sentences torn apart,
+    features that change their number of values, and references that do not fit. Odd, but usable, are empty
+    hypotheses, duplicates, gaps in the numbers, features that are not on every line, totals that are missing or not
+    w · f, segmentations that do not tile their words, links outside them, and no sentence numbers at all.
+
+    Args:
+        references: the number of lines of each reference stream, none when there are none.
+        first_sentence: see `candidates.nbest_store.reference_rows`.
+        weights: by column name, see `check_totals`.
+
+    Raises:
+        InputError: the file cannot be read as text at all.
+    """
+    checker = _Checker(path)
+    report = checker.report
+    try:
+        report.arrays = nbest_arrays(checker.lists(), path)
+        if references:
+            reference_rows(report.arrays.sentence_I, references, first_sentence)
+    except InputError as error:
+        # A list none of whose lines can be read is not called empty on top.
+        if checker.usable or not report.errors:
+            report.errors.append(error)
+    if report.arrays is not None and report.arrays.names:
+        _check_columns(report, checker.usable)
+        _check_totals(report, report.arrays, checker.usable, weights)
+    return report
+
+
+class _Checker:
+    """Goes through the lines and notes what each shows; `usable` are the numbers of the lines that can be used."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = path
+        self.report = NbestReport()
+        self.usable: list[int] = []
+        self._layout: Layout | None = None
+
+    def lists(self) -> Iterator[list[Hypothesis]]:
+        """Yields the hypotheses of one sentence after the other, those that cannot be used left out."""
+        done: set[int] = set()
+        group: list[Hypothesis] = []
+        texts: dict[str, int] = {}
+        for hypothesis in self._readable():
+            before = group[-1] if group else None
+            if not self._in_order(hypothesis, done, before):
+                continue
+            if before is not None and before.sentence != hypothesis.sentence:
+                yield group
+                group, texts = [], {}
+            if before is None or before.sentence != hypothesis.sentence:
+                self._check_number(hypothesis, before)
+            done.add(hypothesis.sentence)
+            group.append(hypothesis)
+            self._check_text(hypothesis, texts)
+            self._check_phrases(hypothesis)
+            self.usable.append(hypothesis.line)
+        if group:
+            yield group
+
+    def _readable(self) -> Iterator[Hypothesis]:
+        parser = FeatureParser()
+        for number, line in enumerate(iterate_lines(self.path), start=1):
+            self.report.lines = number
+            try:
+                yield parse_hypothesis(line, number, parser)
+            except ValueError as error:
+                self.report.errors.append(refused(self.path, number, line, error))
+
+    def _in_order(self, hypothesis: Hypothesis, done: set[int], before: Hypothesis | None) -> bool:
+        if hypothesis.sentence == UNNUMBERED:
+            self.report.note("no sentence number: cannot be imported", hypothesis.line, hypothesis.fields[0])
+            return before is None or before.sentence == UNNUMBERED
+        try:
+            check_order(self.path, hypothesis, done, before)
+        except InputError as error:
+            self.report.errors.append(error)
+            return False
+        return True
+
+    def _check_number(self, hypothesis: Hypothesis, before: Hypothesis | None) -> None:
+        number = hypothesis.sentence
+        if before is None and number > 0:
+            self.report.note("numbers do not begin with 0", hypothesis.line, number)
+        elif before is not None and number != before.sentence + 1:
+            self.report.note("gaps in the numbers", hypothesis.line, f"{number} behind {before.sentence}")
+
+    def _check_text(self, hypothesis: Hypothesis, texts: dict[str, int]) -> None:
+        if not hypothesis.text:
+            self.report.note("empty hypotheses", hypothesis.line, f"sentence {hypothesis.sentence}")
+        first = texts.setdefault(hypothesis.text, hypothesis.line)
+        if first != hypothesis.line:
+            self.report.note("duplicates", hypothesis.line, f"as line {first}")
+        if hypothesis.total is None:
+            self.report.note("no total", hypothesis.line, hypothesis.text)
+
+    def _check_phrases(self, hypothesis: Hypothesis) -> None:
+        if "|" not in "".join(hypothesis.fields[1:2]) and len(hypothesis.fields) < hypothesis.features + 3:
+            return
+        words = len(split_tokens(hypothesis.text))
+        spans, links = hypothesis.spans(), hypothesis.links()
+        if spans is not None:
+            ends = [0, *(span.target[1] for span in spans)]
+            if [span.target[0] for span in spans] != ends[:-1] or ends[-1] != words:
+                self.report.note("segmentations that do not tile the words", hypothesis.line, f"{words} words")
+        outside = next((link for link in links or [] if link[1] >= words), None)
+        if outside is not None:
+            self.report.note("links outside the words", hypothesis.line, f"{outside[0]}-{outside[1]}, {words} words")
+
+
+def _check_columns(report: NbestReport, lines: list[int]) -> None:
+    """Notes lines that lack a float feature: one on most lines is taken for such."""
+    assert report.arrays is not None
+    arrays, hypotheses = report.arrays, len(report.arrays.total_C)
+    count_M = np.bincount(arrays.columns_V, minlength=len(arrays.names))
+    candidate_V = np.repeat(np.arange(hypotheses), np.diff(arrays.value_offsets_C1))
+    for column in np.flatnonzero((count_M < hypotheses) & (count_M > 0.9 * hypotheses)):
+        present = candidate_V[arrays.columns_V == column]
+        line = lines[int(np.setdiff1d(np.arange(hypotheses), present)[0])]
+        report.note("features missing on few lines", line, arrays.names[column])
+
+
+def _check_totals(
+    report: NbestReport, arrays: NbestArrays, lines: list[int], weights: Mapping[str, float] | None
+) -> None:
+    checked = check_totals(arrays, weights)
+    if checked is None:
+        return
+    words = "totals that are no sum of weighted features" if checked.fitted else "totals that are not w · f"
+    if len(checked.off):
+        first = int(checked.off[0])
+        seen = f"{arrays.total_C[first]:.6g}, off by {checked.difference_C[first]:.3g}"
+        report.note(words, lines[first], seen, len(checked.off))
+    if not checked.fitted and checked.constant > 0.01:
+        seen = f"up to {checked.constant:.6g}, the same for all of a sentence"
+        report.note("a part of the totals that no feature shows", None, seen)

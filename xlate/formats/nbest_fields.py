@@ -1,0 +1,171 @@
+"""The feature field of an n-best line, in every toolkit's spelling."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from math import isfinite
+from operator import itemgetter
+from typing import Any
+
+Layout = tuple[tuple[str, int], ...]
+UNLABELLED = "F"
+_COUNT = itemgetter(1)
+_SOFT = re.compile(r"[0-9eE.,+ -]+")
+
+
+class FeatureParser:
+    """Takes feature fields apart, lines spelled like the one before by that one's pattern.
+
+    Read are `Name= v v` (Moses, Marian), `name: v v` (old Moses, Phrasal), `name=v` (Joshua, cdec) and bare numbers,
+    which become values of the feature `F`.
+
+    Example:
+        >>> FeatureParser().parse("d: 0 -7.6 w: -9")
+        ((('d', 2), ('w', 1)), [0.0, -7.6, -9.0])
+        >>> FeatureParser().parse("lm_0=-28.045 Glue=1")
+        ((('lm_0', 1), ('Glue', 1)), [-28.045, 1.0])
+    """
+
+    def __init__(self) -> None:
+        self._length = -1
+        self._labels: Any = None
+        self._label_places: Any = None
+        self._value_places: Any = None
+        self._layout: Layout = ()
+        self._before: Layout = ()
+        self._singles = _Singles()
+
+    def parse(self, field: str) -> tuple[Layout, list[float]]:
+        """The names with how many values each has, and all values one behind the other.
+
+        Raises:
+            ValueError: a value that is no finite number, a name without values, a name that stands twice.
+        """
+        tokens = field.split(" ")
+        if "" in tokens:
+            tokens = [token for token in tokens if token]
+        if len(tokens) == self._length and self._label_places(tokens) == self._labels:
+            values = _finite(self._value_places(tokens))
+            if values is not None:
+                return self._layout, values
+        return self._parse(tokens)
+
+    def _parse(self, tokens: list[str]) -> tuple[Layout, list[float]]:
+        places = [place for place, token in enumerate(tokens) if token[-1] in "=:"]
+        numbers = [token for token in tokens if token[-1] not in "=:"]
+        if not places or places[0] > 0 or "=" in "".join(numbers):
+            layout, numbers = _glued(tokens)
+        else:
+            layout = self._spaced(tokens, places)
+        values = _finite(numbers)
+        if values is None or len(dict(layout)) < len(layout) or not all(map(_COUNT, layout)):
+            raise _fault(layout, numbers)
+        if len(places) > 1 and layout == self._before:
+            self._remember(tokens, layout, places)
+        self._before = layout
+        return layout, values
+
+    def _spaced(self, tokens: list[str], places: list[int]) -> Layout:
+        singles = self._singles
+        return tuple(
+            [
+                singles[tokens[place]] if after - place == 2 else (tokens[place][:-1], after - place - 1)
+                for place, after in pairwise([*places, len(tokens)])
+            ]
+        )
+
+    def _remember(self, tokens: list[str], layout: Layout, places: list[int]) -> None:
+        known = set(places)
+        self._length, self._layout = len(tokens), layout
+        self._label_places = itemgetter(*places)
+        self._value_places = itemgetter(*(place for place in range(len(tokens)) if place not in known))
+        self._labels = self._label_places(tokens)
+
+
+class _Singles(dict[str, tuple[str, int]]):
+    """`name=` to (name, 1), made once: a sparse list has millions of them, and new tuples wake the collector."""
+
+    def __missing__(self, token: str) -> tuple[str, int]:
+        pair = self[token] = (token[:-1], 1)
+        return pair
+
+
+def _glued(tokens: list[str]) -> tuple[Layout, list[str]]:
+    """Names and numbers of tokens `name=v`, mixed with spaced ones or not, or of bare numbers."""
+    layout: list[tuple[str, int]] = []
+    numbers: list[str] = []
+    opened = False
+    for token in tokens:
+        label, equals, number = token.rpartition("=")
+        if token[-1] in "=:":
+            layout.append((token[:-1], 0))
+            opened = True
+            continue
+        numbers.append(number)
+        if equals:
+            layout.append((label, 1))
+            opened = False
+        elif opened or not layout:
+            name, count = layout.pop() if layout else (UNLABELLED, 0)
+            layout.append((name, count + 1))
+            opened = True
+        else:
+            raise ValueError(f"a value without a name: {token}")
+    return tuple(layout), numbers
+
+
+def _finite(numbers: Sequence[str]) -> list[float] | None:
+    """The values of numbers that are all finite, else None."""
+    try:
+        values = list(map(float, numbers))
+    except ValueError:
+        return None
+    # Python reads 1_0 as ten.
+    if "_" in "".join(numbers) or not (isfinite(sum(values)) or all(map(isfinite, values))):
+        return None
+    return values
+
+
+def _fault(layout: Layout, numbers: list[str]) -> ValueError:
+    """What is wrong with a feature field that cannot be read."""
+    for number in numbers:
+        try:
+            _number(number)
+        except ValueError as error:
+            return error
+    names = [name for name, _ in layout]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        return ValueError(f"a feature stands twice: {twice}")
+    return ValueError(f"a feature without a value: {next(name for name, count in layout if not count)}")
+
+
+def _number(text: str) -> float:
+    """A finite number.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"not a number: {text}") from None
+    if "_" in text or not isfinite(value):
+        raise ValueError(f"not a finite number: {text}")
+    return value
+
+
+def parse_total(field: str) -> float | None:
+    """The total score of a hypothesis, None for an empty field.
+
+    Raises:
+        ValueError: it is no finite number.
+    """
+    return _number(field) if field else None
+
+
+def is_soft_alignment(field: str) -> bool:
+    """Whether a field holds nothing but digits and their signs: Marian's alignments stand before the features."""
+    return _SOFT.fullmatch(field) is not None

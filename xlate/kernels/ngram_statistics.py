@@ -1,0 +1,153 @@
+"""BLEU statistics of n-best lists: the n-grams of a sentence's references in one table, each hypothesis run over it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Words = NDArray[np.int32]
+
+_ROOT = 0
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+
+@njit(cache=True, nogil=True)
+def list_statistics(
+    ids_T: Words,
+    offsets_C1: Ints,
+    candidate_offsets_I1: Ints,
+    reference_ids_U: Words,
+    reference_offsets_R1: Ints,
+    reference_rows_I1: Ints,
+    order: int,
+) -> Ints:
+    """BLEU statistics of C hypotheses, (C, 2 + 2·order), as sacrebleu lays them out.
+
+    An n-gram is a node of a trie kept in a hash table; a hypothesis' n-gram is correct while it has been met less
+    often there than in the reference that has it most often (Papineni et al. 2002, 2.1).
+
+    Args:
+        ids_T, offsets_C1: words of the hypotheses.
+        candidate_offsets_I1: hypotheses of instance i.
+        reference_ids_U, reference_offsets_R1: words of the references.
+        reference_rows_I1: references of instance i, at least one.
+    """
+    stats_CK = np.zeros((len(offsets_C1) - 1, 2 + 2 * order), dtype=np.int64)
+    bits = _table_bits(reference_offsets_R1, reference_rows_I1, order)
+    keys_M = np.empty(1 << bits, dtype=np.int64)
+    node_M = np.empty(1 << bits, dtype=np.int64)
+    most_N = np.zeros(1 << bits, dtype=np.int64)
+    count_N = np.zeros(1 << bits, dtype=np.int64)
+    owner_N = np.zeros(1 << bits, dtype=np.int64)
+    for i in range(len(candidate_offsets_I1) - 1):
+        keys_M[:] = -1
+        nodes = 1
+        first, last = reference_rows_I1[i], reference_rows_I1[i + 1]
+        owner_N[:] = -1
+        for row in range(first, last):
+            words_L = reference_ids_U[reference_offsets_R1[row] : reference_offsets_R1[row + 1]]
+            nodes = _add_reference(words_L, order, bits, keys_M, node_M, most_N, count_N, owner_N, row, nodes)
+        owner_N[:nodes] = -1
+        for c in range(candidate_offsets_I1[i], candidate_offsets_I1[i + 1]):
+            words_L = ids_T[offsets_C1[c] : offsets_C1[c + 1]]
+            stats_CK[c, 0] = len(words_L)
+            stats_CK[c, 1] = _closest(len(words_L), reference_offsets_R1, first, last)
+            _match(words_L, order, bits, keys_M, node_M, most_N, count_N, owner_N, c, stats_CK[c])
+    return stats_CK
+
+
+@njit(cache=True, nogil=True)
+def _table_bits(offsets_R1: Ints, rows_I1: Ints, order: int) -> int:
+    """The size of a table at most half full of any sentence's n-grams, as a power of two."""
+    largest = 1
+    for i in range(len(rows_I1) - 1):
+        largest = max(largest, (offsets_R1[rows_I1[i + 1]] - offsets_R1[rows_I1[i]]) * order)
+    bits = 2
+    while (1 << bits) < 2 * (largest + 1):
+        bits += 1
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def _slot(node: int, word: int, bits: int, keys_M: Ints) -> int:
+    """Where the n-gram `node word` stands in the table, or the free slot it would take."""
+    key = np.int64(node) << np.int64(32) | np.int64(word)
+    slot = np.int64((np.uint64(key) * _MULTIPLIER) >> np.uint64(64 - bits))
+    while keys_M[slot] != key and keys_M[slot] != -1:
+        slot = (slot + 1) & ((1 << bits) - 1)
+    return int(slot)
+
+
+@njit(cache=True, nogil=True)
+def _add_reference(
+    words_L: Words,
+    order: int,
+    bits: int,
+    keys_M: Ints,
+    node_M: Ints,
+    most_N: Ints,
+    count_N: Ints,
+    owner_N: Ints,
+    row: int,
+    nodes: int,
+) -> int:
+    """Adds a reference's n-grams, each with its count in the reference that has most; returns the number of nodes."""
+    for start in range(len(words_L)):
+        node = _ROOT
+        for place in range(start, min(start + order, len(words_L))):
+            slot = _slot(node, words_L[place], bits, keys_M)
+            if keys_M[slot] == -1:
+                keys_M[slot] = np.int64(node) << np.int64(32) | np.int64(words_L[place])
+                node_M[slot] = nodes
+                most_N[nodes] = 0
+                nodes += 1
+            node = node_M[slot]
+            if owner_N[node] != row:
+                owner_N[node] = row
+                count_N[node] = 0
+            count_N[node] += 1
+            most_N[node] = max(most_N[node], count_N[node])
+    return nodes
+
+
+@njit(cache=True, nogil=True)
+def _match(
+    words_L: Words,
+    order: int,
+    bits: int,
+    keys_M: Ints,
+    node_M: Ints,
+    most_N: Ints,
+    count_N: Ints,
+    owner_N: Ints,
+    candidate: int,
+    stats_K: Ints,
+) -> None:
+    for n in range(1, order + 1):
+        stats_K[1 + order + n] = max(0, len(words_L) - n + 1)
+    for start in range(len(words_L)):
+        node = _ROOT
+        for place in range(start, min(start + order, len(words_L))):
+            slot = _slot(node, words_L[place], bits, keys_M)
+            if keys_M[slot] == -1:
+                break
+            node = node_M[slot]
+            if owner_N[node] != candidate:
+                owner_N[node] = candidate
+                count_N[node] = 0
+            count_N[node] += 1
+            if count_N[node] <= most_N[node]:
+                stats_K[2 + place - start] += 1
+
+
+@njit(cache=True, nogil=True)
+def _closest(length: int, offsets_R1: Ints, first: int, last: int) -> int:
+    """The reference length nearest to a hypothesis', the shorter of two equally near."""
+    nearest = offsets_R1[first + 1] - offsets_R1[first]
+    for row in range(first + 1, last):
+        size = offsets_R1[row + 1] - offsets_R1[row]
+        if (abs(size - length), size) < (abs(nearest - length), nearest):
+            nearest = size
+    return int(nearest)

@@ -1,0 +1,121 @@
+"""Weights by feature name, from Moses or from a run, for n-best lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from xlate.candidates.nbest_columns import NbestArrays
+from xlate.errors import InputError
+from xlate.scoring.weights import load_weights
+from xlate.text.lines import iterate_lines
+
+WEIGHTS_FILE = "weights.safetensors"
+# What our own lists hold already weighted.
+SUMMED = {"bigrams": 1.0, "partition": 1.0}
+_LINE = re.compile(r"(\S*[^=\s])=?((?: +\S+)+) *")
+
+
+def load_feature_weights(path: str | Path) -> dict[str, float]:
+    """The weights of a file by column name: that of the feature, and `_0`, `_1` … behind it when it has several values.
+
+    Read are a Moses configuration (its `[weight]` section and the sparse file its `[weight-file]` names, looked for
+    beside it), lines `name= w w` or `name w` as Moses's tuners write them, a weights file in safetensors, and a run's
+    folder with one. Where safetensors hold several sets, as those of the block model do, their names come before the
+    features', and `bigrams` and `partition`, which our lists hold already weighted, count 1.
+
+    Raises:
+        InputError: the file cannot be read, holds no weight, or with the line, one that is ill-formed or stands twice.
+    """
+    path = Path(path)
+    if path.is_dir():
+        path = path / WEIGHTS_FILE
+    weights = _from_safetensors(path) if path.suffix == ".safetensors" else _from_text(path)
+    if not weights:
+        raise InputError(
+            "no weights", file=path, expected="a Moses configuration, lines of name and weight, or a safetensors file"
+        )
+    return weights
+
+
+def unweighted(arrays: NbestArrays, weights: Mapping[str, float]) -> list[str]:
+    """The columns of lists that have no weight.
+
+    Raises:
+        InputError: none has one, or of a feature's several values some have a weight and others have none.
+    """
+    missing = [name for name in arrays.names if name not in weights]
+    if len(missing) == len(arrays.names):
+        raise InputError(
+            "no feature of the list has a weight",
+            seen=", ".join(arrays.names[:10]),
+            expected="one of " + ", ".join(list(weights)[:10]),
+            remedy="give the weights of the model that made the list",
+        )
+    features = {arrays.names[column].rpartition("_")[0] for column in arrays.several}
+    for feature in sorted(features):
+        listed = {name for name in arrays.names if _part_of(name, feature)}
+        known = {name for name in weights if _part_of(name, feature)}
+        if known and known != listed:
+            raise InputError(
+                f"weights of {feature} do not fit the list",
+                seen=f"{len(known)} weights",
+                expected=f"{len(listed)}, one for each of its values",
+            )
+    return missing
+
+
+def _part_of(name: str, feature: str) -> bool:
+    start, _, place = name.rpartition("_")
+    return start == feature and place.isdigit()
+
+
+def _from_safetensors(path: Path) -> dict[str, float]:
+    file = load_weights(path)
+    several = len(file.sets) > 1
+    weights = dict(SUMMED) if several else {}
+    for name, values in file.sets.items():
+        start = f"{name}_" if several else ""
+        weights.update(zip((start + dense for dense in values.dense_names), values.dense_D.tolist(), strict=True))
+        sparse = file.sparse_names(name)
+        weights.update(zip((start + x for x in sparse), values.sparse_F[: len(sparse)].tolist(), strict=True))
+    return weights
+
+
+def _from_text(path: Path) -> dict[str, float]:
+    weights: dict[str, float] = {}
+    for number, line in _weight_lines(path):
+        found = _LINE.fullmatch(line)
+        try:
+            values = [float(value) for value in found[2].split()] if found else []
+        except ValueError:
+            values = []
+        if found is None or not values:
+            raise _ill_formed(path, number, line, "not a weight")
+        names = [found[1]] if len(values) == 1 else [f"{found[1]}_{place}" for place in range(len(values))]
+        if not weights.keys().isdisjoint(names):
+            raise _ill_formed(path, number, line, "a weight that came before")
+        weights.update(zip(names, values, strict=True))
+    return weights
+
+
+def _weight_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines that hold weights: all of a plain file, those of `[weight]` of a configuration and of its weight file."""
+    section = None
+    for number, raw in enumerate(iterate_lines(path), start=1):
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("[") and line.endswith("]"):
+            section = line[1:-1]
+        elif section in (None, "weight"):
+            yield number, line
+        elif section == "weight-file":
+            yield from _weight_lines(path.parent / line)
+
+
+def _ill_formed(path: Path, number: int, line: str, message: str) -> InputError:
+    return InputError(
+        message, file=path, line=number, seen=line, expected="name= w w … or name w", remedy="mend or remove the line"
+    )
