@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -42,7 +44,7 @@ def check_description(described, covered, words, future_nn):
     pairs = list(zip(gaps[::2], gaps[1::2], strict=True))
     assert described["level"] == covered.bit_count()
     assert described["gap"] == pairs[0][0]
-    assert described["between"] == sum(b[0] - a[1] for a, b in zip(pairs, pairs[1:]))
+    assert described["between"] == sum(b[0] - a[1] for a, b in pairwise(pairs))
     assert described["future"] == pytest.approx(sum(future_nn[a, b] for a, b in pairs))
 
 

@@ -25,6 +25,7 @@ from xlate.kernels.phrase_decoder import (
     ask,
     empty_search,
     finish,
+    fixed_score,
     orient,
     reaches,
     survivors,
@@ -34,31 +35,30 @@ from xlate.kernels.phrase_decoder import (
 from xlate.kernels.trie import Trie, new_trie, room
 
 NONE = -1
+# Steps between two looks at whether arrays must grow; handing over so many arrays takes time.
+STEPS = 256
 # Rows of one cube (places in `rows_R`), its edge, and the next cube that leads to the same number of covered words.
-CUBE = np.dtype([("begin", np.int32), ("end", np.int32), ("edge", np.int32), ("next", np.int32)])
-# A cell of a cube that waits; `score` is that of the move, NaN until the language model was asked.
+CUBE = np.dtype([("begin", np.int64), ("end", np.int64), ("edge", np.int64), ("next", np.int64)])
+# A cell: its cube, row and option; the score and the history behind the move once the language model was asked.
 CELL = np.dtype(
-    [("estimate", np.float64), ("score", np.float64), ("cube", np.int32), ("row", np.int32), ("option", np.int32)]
+    [("score", np.float64), ("cube", np.int32), ("row", np.int32), ("option", np.int32), ("lm_state", np.int32)]
 )
+UNASKED = -1
 
 
 class Cubes(NamedTuple):
-    """The first `sizes[0]` rows, `sizes[1]` cubes and `sizes[2]` waiting cells are in use; the cells are a heap."""
+    """The first `sizes[0]` rows, `sizes[1]` cubes, `sizes[2]` cells and `sizes[3]` places of the heap are in use.
+
+    The heap holds numbers of cells, the one with the best estimate first; cells are those of one level.
+    """
 
     rows_R: NDArray[np.int64]
     cubes: NDArray[Any]
-    heads_L: NDArray[np.int32]
+    heads_L: NDArray[np.int64]
     cells: NDArray[Any]
+    heap: NDArray[np.int64]
+    estimates: NDArray[np.float64]
     sizes: NDArray[np.int64]
-
-
-class Space(NamedTuple):
-    """All that grows while a sentence is searched."""
-
-    search: Search
-    coverages: Coverages
-    stacks: Trie
-    cubes: Cubes
 
 
 @njit(cache=True, nogil=True)
@@ -67,60 +67,80 @@ def search_cubes(
 ) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Searches one sentence; returns what `search_phrases` returns."""
     n = sentence.words
-    cubes = Cubes(
-        np.empty(1024, dtype=np.int64),
-        np.empty(1024, dtype=CUBE),
-        np.full(n + 1, NONE, dtype=np.int32),
-        np.empty(1024, dtype=CELL),
-        np.zeros(3, dtype=np.int64),
-    )
-    space = Space(empty_search(n), new_coverages(n, sentence.future_nn), new_trie(64), cubes)
-    add_root(space.search, space.coverages, numbers)
+    coverages, search, stacks, cubes = new_coverages(n, sentence.future_nn), empty_search(n), new_trie(64), _no_cubes(n)
+    add_root(search, coverages, numbers)
     for level in range(n):
-        if level > 0:
-            space = _take_best(lm, sentence, numbers, space, level)
-        space = _open_cubes(sentence, numbers, space, level)
-    space = _take_best(lm, sentence, numbers, space, n)
-    goal = finish(lm, space.search, numbers, n)
-    search = space.search
+        alive, offsets_G1 = _groups(search, survivors(search, level, numbers.beam))
+        for g in range(len(offsets_G1) - 1):
+            group = alive[offsets_G1[g] : offsets_G1[g + 1]]
+            cover = search.nodes[group[0]].cover
+            coverages = expand_cover(
+                coverages,
+                cover,
+                n,
+                sentence.longest,
+                numbers.distortion_limit,
+                sentence.cell_offsets_C1,
+                sentence.future_nn,
+            )
+            edges = coverages.covers[cover].edges_end - coverages.covers[cover].edges_begin
+            cubes = _with_room(cubes, len(group), edges, 0)
+            _open_cubes(search, numbers, coverages, cubes, group)
+        corners = _count_cubes(cubes, level + 1)
+        cubes, stacks = _with_room(cubes, 0, 0, corners), room(stacks, corners)
+        _fill_heap(sentence, numbers, search, coverages, stacks, cubes, level + 1)
+        taken = 0
+        while taken >= 0:
+            search, stacks, cubes = (
+                with_room(search, STEPS),
+                room(stacks, 2 * STEPS),
+                _with_room(cubes, 0, 0, 2 * STEPS),
+            )
+            taken = _take_best(lm, sentence, numbers, search, coverages, stacks, cubes, level + 1, taken)
+    goal = finish(lm, search, numbers, n)
     return search.nodes[: search.counts[0]], search.arcs[: search.counts[1]], goal
 
 
 @njit(cache=True, nogil=True)
-def _open_cubes(sentence: PhraseSentence, numbers: PhraseNumbers, space: Space, level: int) -> Space:
-    """Groups the surviving hypotheses of a level, and lists the cubes they begin."""
-    nodes = space.search.nodes
-    alive = survivors(space.search, level, numbers.beam)
-    keys = (nodes["cover"][alive].astype(np.int64) << 32) | nodes["end"][alive]
-    order = np.argsort(keys, kind="mergesort")
-    at = 0
-    while at < len(alive):
-        last = at
-        while last < len(alive) and keys[order[last]] == keys[order[at]]:
-            last += 1
-        space = _open_group(sentence, numbers, space, alive[order[at:last]])
-        at = last
-    return space
+def _no_cubes(words: int) -> Cubes:
+    return Cubes(
+        np.empty(1024, dtype=np.int64),
+        np.empty(1024, dtype=CUBE),
+        np.full(words + 1, NONE, dtype=np.int64),
+        np.empty(1024, dtype=CELL),
+        np.empty(1024, dtype=np.int64),
+        np.empty(1024, dtype=np.float64),
+        np.zeros(4, dtype=np.int64),
+    )
 
 
 @njit(cache=True, nogil=True)
-def _open_group(sentence: PhraseSentence, numbers: PhraseNumbers, space: Space, group: NDArray[np.int64]) -> Space:
-    search, stacks = space.search, space.stacks
-    cover = search.nodes[group[0]].cover
-    coverages = expand_cover(
-        space.coverages,
-        cover,
-        sentence.words,
-        sentence.longest,
-        numbers.distortion_limit,
-        sentence.cell_offsets_C1,
-        sentence.future_nn,
-    )
-    described = coverages.covers[cover]
-    cubes = _with_room(space.cubes, len(group), described.edges_end - described.edges_begin, 0)
+def _groups(search: Search, alive: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Hypotheses, best first, put together where coverage and end are equal; and where each of G groups begins."""
+    nodes = search.nodes
+    keys = np.empty(len(alive), dtype=np.int64)
+    for at in range(len(alive)):
+        keys[at] = (np.int64(nodes[alive[at]].cover) << 32) | nodes[alive[at]].end
+    order = np.argsort(keys, kind="mergesort")
+    offsets_G1 = np.empty(len(alive) + 1, dtype=np.int64)
+    groups = 0
+    for at in range(len(alive)):
+        if at == 0 or keys[order[at]] != keys[order[at - 1]]:
+            offsets_G1[groups] = at
+            groups += 1
+    offsets_G1[groups] = len(alive)
+    return alive[order], offsets_G1[: groups + 1]
+
+
+@njit(cache=True, nogil=True)
+def _open_cubes(
+    search: Search, numbers: PhraseNumbers, coverages: Coverages, cubes: Cubes, group: NDArray[np.int64]
+) -> None:
+    """Lists the cubes that a group of hypotheses begins; there must be room."""
     begin = cubes.sizes[0]
     cubes.rows_R[begin : begin + len(group)] = group
     cubes.sizes[0] += len(group)
+    described = coverages.covers[search.nodes[group[0]].cover]
     for e in range(described.edges_begin, described.edges_end):
         if reaches(search, numbers, group[0], coverages.edges[e].begin):
             level = coverages.covers[coverages.edges[e].cover].level
@@ -128,146 +148,173 @@ def _open_group(sentence: PhraseSentence, numbers: PhraseNumbers, space: Space, 
             cube.begin, cube.end, cube.edge, cube.next = begin, begin + len(group), e, cubes.heads_L[level]
             cubes.heads_L[level] = cubes.sizes[1]
             cubes.sizes[1] += 1
-    return Space(search, coverages, stacks, cubes)
 
 
 @njit(cache=True, nogil=True)
-def _take_best(lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers, space: Space, level: int) -> Space:
-    """Takes the best moves to a level, at most `pop_limit`."""
-    cubes = space.cubes
-    cubes.sizes[2] = 0
+def _count_cubes(cubes: Cubes, level: int) -> int:
+    count, cube = 0, cubes.heads_L[level]
+    while cube >= 0:
+        count, cube = count + 1, cubes.cubes[cube].next
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _fill_heap(
+    sentence: PhraseSentence,
+    numbers: PhraseNumbers,
+    search: Search,
+    coverages: Coverages,
+    stacks: Trie,
+    cubes: Cubes,
+    level: int,
+) -> None:
+    """Puts the corners of all cubes that lead to a level into the heap."""
+    cubes.sizes[2], cubes.sizes[3] = 0, 0
     cube = cubes.heads_L[level]
     while cube >= 0:
-        space = _push(sentence, numbers, space, cube, cubes.cubes[cube].begin, 0)
+        _push(sentence, numbers, search, coverages, stacks, cubes, cube, cubes.cubes[cube].begin, 0)
         cube = cubes.cubes[cube].next
-    taken = 0
-    while taken < numbers.pop_limit and space.cubes.sizes[2] > 0:
-        top = space.cubes.cells[0]
-        if np.isnan(top.score):
-            row, option, cube = top.row, top.option, top.cube
-            space = _score_top(lm, sentence, numbers, space, level)
-            if option == 0 and row + 1 < space.cubes.cubes[cube].end:
-                space = _push(sentence, numbers, space, cube, row + 1, 0)
-            if option + 1 < _options(sentence, space, cube):
-                space = _push(sentence, numbers, space, cube, row, option + 1)
-        else:
-            if top.estimate < space.search.bars_L[level]:
-                break
-            space = _take_top(lm, sentence, numbers, space)
-            taken += 1
-    return space
-
-
-@njit(cache=True, inline="always")
-def _options(sentence: PhraseSentence, space: Space, cube: int) -> int:
-    cell = space.coverages.edges[space.cubes.cubes[cube].edge].cell
-    return int(sentence.cell_offsets_C1[cell + 1] - sentence.cell_offsets_C1[cell])
 
 
 @njit(cache=True, nogil=True)
-def _push(sentence: PhraseSentence, numbers: PhraseNumbers, space: Space, cube: int, row: int, option: int) -> Space:
-    """Puts one more cell of a cube into the heap, under its estimate without a history."""
-    cubes = _with_room(space.cubes, 0, 0, 1)
-    edge = space.coverages.edges[cubes.cubes[cube].edge]
-    stacks = room(space.stacks, 1)
-    place = sentence.cell_offsets_C1[edge.cell] + option
-    before = space.search.nodes[cubes.rows_R[row]]
-    backward, forward, stack = orient(
-        space.search, numbers, space.coverages, stacks, cubes.rows_R[row], edge.begin, edge.end
-    )
-    target = target_of(numbers, space.coverages, sentence.words, edge, stack)
-    fixed = numbers.forward_F3[before.forward, forward] - numbers.distortion_weight * abs(edge.begin - before.end)
-    estimate = before.score + fixed + target.future + sentence.alone_O[place] + sentence.backward_O3[place, backward]
-    at = cubes.sizes[2]
+def _push(
+    sentence: PhraseSentence,
+    numbers: PhraseNumbers,
+    search: Search,
+    coverages: Coverages,
+    stacks: Trie,
+    cubes: Cubes,
+    cube: int,
+    row: int,
+    rank: int,
+) -> None:
+    """Puts one more cell of a cube into the heap, under its estimate without a history; there must be room."""
+    edge, node = coverages.edges[cubes.cubes[cube].edge], cubes.rows_R[row]
+    option = sentence.cell_offsets_C1[edge.cell] + rank
+    backward, forward, _ = orient(search, numbers, coverages, stacks, node, edge.begin, edge.end)
+    target = target_of(numbers, coverages, sentence.words, edge, 0)
+    estimate = search.nodes[node].score + fixed_score(search, numbers, node, edge.begin, forward) + target.future
+    estimate += sentence.alone_O[option] + sentence.backward_O3[option, backward]
+    cell = cubes.cells[cubes.sizes[2]]
+    cell.cube, cell.row, cell.option, cell.lm_state = cube, row, option, UNASKED
+    cubes.sizes[3] += 1
+    _sift_up(cubes, cubes.sizes[3] - 1, cubes.sizes[2], estimate)
     cubes.sizes[2] += 1
-    cell = cubes.cells[at]
-    cell.estimate, cell.score, cell.cube, cell.row, cell.option = estimate, np.nan, cube, row, option
-    _sift_up(cubes.cells, at)
-    return Space(space.search, space.coverages, stacks, cubes)
 
 
 @njit(cache=True, nogil=True)
-def _sift_up(cells: NDArray[Any], at: int) -> None:
-    estimate, score = cells[at].estimate, cells[at].score
-    cube, row, option = cells[at].cube, cells[at].row, cells[at].option
-    while at > 0:
+def _sift_up(cubes: Cubes, at: int, cell: int, estimate: float) -> None:
+    """Puts a cell into the free place `at`, the last one, or above it."""
+    heap, estimates = cubes.heap, cubes.estimates
+    while at > 0 and estimates[(at - 1) >> 1] < estimate:
         parent = (at - 1) >> 1
-        if cells[parent].estimate >= estimate:
-            break
-        cells[at] = cells[parent]
+        heap[at], estimates[at] = heap[parent], estimates[parent]
         at = parent
-    _write(cells, at, estimate, score, cube, row, option)
+    heap[at], estimates[at] = cell, estimate
 
 
 @njit(cache=True, nogil=True)
-def _sift_down(cells: NDArray[Any], size: int) -> None:
-    estimate, score = cells[0].estimate, cells[0].score
-    cube, row, option = cells[0].cube, cells[0].row, cells[0].option
+def _sift_down(cubes: Cubes, cell: int, estimate: float) -> None:
+    """Puts a cell into the free place on top, or below it."""
+    heap, estimates, size = cubes.heap, cubes.estimates, cubes.sizes[3]
     at = 0
     while 2 * at + 1 < size:
         best = 2 * at + 1
-        if best + 1 < size and cells[best + 1].estimate > cells[best].estimate:
+        if best + 1 < size and estimates[best + 1] > estimates[best]:
             best += 1
-        if cells[best].estimate <= estimate:
+        if estimates[best] <= estimate:
             break
-        cells[at] = cells[best]
+        heap[at], estimates[at] = heap[best], estimates[best]
         at = best
-    _write(cells, at, estimate, score, cube, row, option)
-
-
-@njit(cache=True, inline="always")
-def _write(cells: NDArray[Any], at: int, estimate: float, score: float, cube: int, row: int, option: int) -> None:
-    cell = cells[at]
-    cell.estimate, cell.score, cell.cube, cell.row, cell.option = estimate, score, cube, row, option
+    heap[at], estimates[at] = cell, estimate
 
 
 @njit(cache=True, nogil=True)
-def _score_top(lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers, space: Space, level: int) -> Space:
-    """Asks the language model about the cell on top, which then goes where its score belongs."""
-    cubes, top = space.cubes, space.cubes.cells[0]
-    node = cubes.rows_R[top.row]
-    edge = space.coverages.edges[cubes.cubes[top.cube].edge]
-    option = sentence.cell_offsets_C1[edge.cell] + top.option
-    logprob, _ = ask(lm, sentence, space.search.memo, space.search.nodes[node].lm_state, option)
-    score = sentence.static_O[option] + numbers.lm_weight * logprob
-    top.estimate += score - sentence.alone_O[option]
-    top.score = score
-    if top.estimate < space.search.bars_L[level]:
-        cubes.sizes[2] -= 1
-        last = cubes.cells[cubes.sizes[2]]
-        _write(cubes.cells, 0, last.estimate, last.score, last.cube, last.row, last.option)
-    _sift_down(cubes.cells, cubes.sizes[2])
-    return space
+def _drop_top(cubes: Cubes) -> None:
+    cubes.sizes[3] -= 1
+    last = cubes.sizes[3]
+    if last > 0:
+        _sift_down(cubes, cubes.heap[last], cubes.estimates[last])
 
 
 @njit(cache=True, nogil=True)
-def _take_top(lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers, space: Space) -> Space:
-    """Makes the move of the cell on top."""
-    cubes, top = space.cubes, space.cubes.cells[0]
-    node, local, option = cubes.rows_R[top.row], top.score, top.option
-    edge = space.coverages.edges[cubes.cubes[top.cube].edge]
-    cubes.sizes[2] -= 1
-    last = cubes.cells[cubes.sizes[2]]
-    _write(cubes.cells, 0, last.estimate, last.score, last.cube, last.row, last.option)
-    _sift_down(cubes.cells, cubes.sizes[2])
-    search, stacks = with_room(space.search, 1), room(space.stacks, 1)
-    place = sentence.cell_offsets_C1[edge.cell] + option
-    before = search.nodes[node]
-    backward, forward, stack = orient(search, numbers, space.coverages, stacks, node, edge.begin, edge.end)
-    target = target_of(numbers, space.coverages, sentence.words, edge, stack)
-    _, lm_state = ask(lm, sentence, search.memo, before.lm_state, place)
-    fixed = numbers.forward_F3[before.forward, forward] - numbers.distortion_weight * abs(edge.begin - before.end)
-    score = local + sentence.backward_O3[place, backward] + fixed
-    add_move(search, numbers, target, node, sentence.forward_O[place], lm_state, score, place)
-    return Space(search, space.coverages, stacks, cubes)
+def _take_best(
+    lm: NgramArrays,
+    sentence: PhraseSentence,
+    numbers: PhraseNumbers,
+    search: Search,
+    coverages: Coverages,
+    stacks: Trie,
+    cubes: Cubes,
+    level: int,
+    taken: int,
+) -> int:
+    """Takes the best moves to a level in at most `STEPS` steps; returns how many were taken, -1 when that was all."""
+    for _ in range(STEPS):
+        if taken == numbers.pop_limit or cubes.sizes[3] == 0:
+            return NONE
+        top = cubes.cells[cubes.heap[0]]
+        if top.lm_state != UNASKED:
+            _make_move(sentence, numbers, search, coverages, stacks, cubes, top)
+            _drop_top(cubes)
+            taken += 1
+            continue
+        cube, row, option = top.cube, top.row, top.option
+        estimate = cubes.estimates[0]
+        top.score, top.lm_state = _ask(lm, sentence, numbers, search, cubes, row, option)
+        estimate += top.score - sentence.alone_O[option]
+        if estimate < search.bars_L[level]:
+            _drop_top(cubes)
+        else:
+            _sift_down(cubes, cubes.heap[0], estimate)
+        # Each cell has one way to it: along the first column to its row, then along the row.
+        cell = coverages.edges[cubes.cubes[cube].edge].cell
+        if option == sentence.cell_offsets_C1[cell] and row + 1 < cubes.cubes[cube].end:
+            _push(sentence, numbers, search, coverages, stacks, cubes, cube, row + 1, 0)
+        if option + 1 < sentence.cell_offsets_C1[cell + 1]:
+            rank = option + 1 - sentence.cell_offsets_C1[cell]
+            _push(sentence, numbers, search, coverages, stacks, cubes, cube, row, rank)
+    return taken
+
+
+@njit(cache=True, nogil=True)
+def _ask(
+    lm: NgramArrays,
+    sentence: PhraseSentence,
+    numbers: PhraseNumbers,
+    search: Search,
+    cubes: Cubes,
+    row: int,
+    option: int,
+) -> tuple[float, int]:
+    """What an option scores after the history of a row, and the history behind it."""
+    logprob, after = ask(lm, sentence, search.memo, search.nodes[cubes.rows_R[row]].lm_state, option)
+    return sentence.static_O[option] + numbers.lm_weight * logprob, after
+
+
+@njit(cache=True, nogil=True)
+def _make_move(
+    sentence: PhraseSentence,
+    numbers: PhraseNumbers,
+    search: Search,
+    coverages: Coverages,
+    stacks: Trie,
+    cubes: Cubes,
+    cell: Any,
+) -> None:
+    """Makes the move of a cell whose score is known; there must be room."""
+    node, edge, option = cubes.rows_R[cell.row], coverages.edges[cubes.cubes[cell.cube].edge], cell.option
+    backward, forward, stack = orient(search, numbers, coverages, stacks, node, edge.begin, edge.end)
+    target = target_of(numbers, coverages, sentence.words, edge, stack)
+    fixed = fixed_score(search, numbers, node, edge.begin, forward)
+    score = cell.score + sentence.backward_O3[option, backward] + fixed
+    add_move(search, numbers, target, node, sentence.forward_O[option], cell.lm_state, score, option)
 
 
 @njit(cache=True, nogil=True)
 def _with_room(cubes: Cubes, rows: int, more: int, cells: int) -> Cubes:
-    """The same cubes in arrays that can take more rows, cubes and waiting cells."""
-    sizes, rows_R, records, waiting = cubes.sizes, cubes.rows_R, cubes.cubes, cubes.cells
-    if sizes[0] + rows <= len(rows_R) and sizes[1] + more <= len(records) and sizes[2] + cells <= len(waiting):
-        return cubes
+    """The same cubes in arrays that can take more rows, cubes and cells."""
+    rows_R, records, heads_L, waiting, heap, estimates, sizes = cubes
     if sizes[0] + rows > len(rows_R):
         rows_R = np.empty(2 * len(rows_R) + rows, dtype=np.int64)
         rows_R[: sizes[0]] = cubes.rows_R[: sizes[0]]
@@ -275,6 +322,9 @@ def _with_room(cubes: Cubes, rows: int, more: int, cells: int) -> Cubes:
         records = np.empty(2 * len(records) + more, dtype=CUBE)
         records[: sizes[1]] = cubes.cubes[: sizes[1]]
     if sizes[2] + cells > len(waiting):
-        waiting = np.empty(2 * len(waiting) + cells, dtype=CELL)
+        size = 2 * len(waiting) + cells
+        waiting, heap, estimates = np.empty(size, dtype=CELL), np.empty(size, dtype=np.int64), np.empty(size)
         waiting[: sizes[2]] = cubes.cells[: sizes[2]]
-    return Cubes(rows_R, records, cubes.heads_L, waiting, sizes)
+        heap[: sizes[3]] = cubes.heap[: sizes[3]]
+        estimates[: sizes[3]] = cubes.estimates[: sizes[3]]
+    return Cubes(rows_R, records, heads_L, waiting, heap, estimates, sizes)

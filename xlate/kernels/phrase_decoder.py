@@ -117,7 +117,7 @@ def search_phrases(
 
     Without `every_arc` only arcs that improved a hypothesis are kept, which is all the best path needs.
     """
-    n = sentence.words
+    n, options = sentence.words, len(sentence.static_O)
     coverages, search, stacks = new_coverages(n, sentence.future_nn), empty_search(n), new_trie(64)
     add_root(search, coverages, numbers)
     for level in range(n):
@@ -132,12 +132,10 @@ def search_phrases(
                 sentence.cell_offsets_C1,
                 sentence.future_nn,
             )
-            for e in range(coverages.covers[cover].edges_begin, coverages.covers[cover].edges_end):
-                edge = coverages.edges[e]
-                if reaches(search, numbers, node, edge.begin):
-                    first, last = sentence.cell_offsets_C1[edge.cell], sentence.cell_offsets_C1[edge.cell + 1]
-                    search, stacks = with_room(search, last - first), room(stacks, 1)
-                    extend(lm, sentence, numbers, search, coverages, stacks, node, edge, first, last)
+            described = coverages.covers[cover]
+            # Growing seldom: handing over so many arrays takes time.
+            search, stacks = with_room(search, options), room(stacks, described.edges_end - described.edges_begin)
+            _extend(lm, sentence, numbers, search, coverages, stacks, node)
     goal = finish(lm, search, numbers, n)
     return search.nodes[: search.counts[0]], search.arcs[: search.counts[1]], goal
 
@@ -251,7 +249,7 @@ def target_of(numbers: PhraseNumbers, coverages: Coverages, words: int, edge: An
 
 
 @njit(cache=True, nogil=True)
-def extend(
+def _extend(
     lm: NgramArrays,
     sentence: PhraseSentence,
     numbers: PhraseNumbers,
@@ -259,25 +257,33 @@ def extend(
     coverages: Coverages,
     stacks: Trie,
     node: int,
-    edge: Any,
-    first: int,
-    last: int,
 ) -> None:
-    """Adds the moves of one hypothesis over the options of one span that its beam may have a place for."""
-    before = search.nodes[node]
-    backward, forward, stack = orient(search, numbers, coverages, stacks, node, edge.begin, edge.end)
-    target = target_of(numbers, coverages, sentence.words, edge, stack)
-    fixed = numbers.forward_F3[before.forward, forward] - numbers.distortion_weight * abs(edge.begin - before.end)
-    rest = before.score + fixed + target.future
-    for option in range(first, last):
-        local = sentence.backward_O3[option, backward]
-        bar = search.bars_L[target.level]
-        if rest + sentence.alone_O[option] + local < bar + numbers.log_early_threshold:
+    """Adds the moves of one hypothesis that the beam may have a place for."""
+    before_score, lm_state = search.nodes[node].score, search.nodes[node].lm_state
+    described = coverages.covers[search.nodes[node].cover]
+    for e in range(described.edges_begin, described.edges_end):
+        edge = coverages.edges[e]
+        if not reaches(search, numbers, node, edge.begin):
             continue
-        logprob, lm_state = ask(lm, sentence, search.memo, before.lm_state, option)
-        score = sentence.static_O[option] + local + (fixed + numbers.lm_weight * logprob)
-        if before.score + score + target.future >= bar:
-            add_move(search, numbers, target, node, sentence.forward_O[option], lm_state, score, option)
+        backward, forward, stack = orient(search, numbers, coverages, stacks, node, edge.begin, edge.end)
+        target = target_of(numbers, coverages, sentence.words, edge, stack)
+        fixed = fixed_score(search, numbers, node, edge.begin, forward)
+        rest, bars_L = before_score + fixed + target.future, search.bars_L
+        for option in range(sentence.cell_offsets_C1[edge.cell], sentence.cell_offsets_C1[edge.cell + 1]):
+            local = sentence.backward_O3[option, backward]
+            if rest + sentence.alone_O[option] + local < bars_L[target.level] + numbers.log_early_threshold:
+                continue
+            logprob, after = ask(lm, sentence, search.memo, lm_state, option)
+            score = sentence.static_O[option] + local + (fixed + numbers.lm_weight * logprob)
+            if before_score + score + target.future >= bars_L[target.level]:
+                add_move(search, numbers, target, node, sentence.forward_O[option], after, score, option)
+
+
+@njit(cache=True, inline="always")
+def fixed_score(search: Search, numbers: PhraseNumbers, node: int, begin: int, forward: int) -> float:
+    """What a move scores whatever the option: the jump, and the orientation of the phrase before."""
+    before = search.nodes[node]
+    return float(numbers.forward_F3[before.forward, forward] - numbers.distortion_weight * abs(begin - before.end))
 
 
 @njit(cache=True, inline="always")
