@@ -1,0 +1,106 @@
+"""Moses configurations: by hand, refusals with the line, and the real ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from xlate.errors import InputError
+from xlate.formats.moses_ini import read_moses_ini
+
+GOOD = """# comment
+[input-factors]
+0
+
+[distortion-limit]
+6
+[feature]
+WordPenalty
+KENLM name=LM0 order=5 path=lm.gz
+Distortion
+Distortion
+[weight]
+# comment
+WordPenalty0= -0.5
+LM0= 1e-1
+Distortion0= 1 2
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "moses.ini"
+    path.write_text(text)
+    return path
+
+
+def test_read_by_hand(tmp_path):
+    ini = read_moses_ini(write(tmp_path, GOOD))
+    assert [(f.kind, f.name, f.line) for f in ini.features] == [
+        ("WordPenalty", "WordPenalty0", 8),
+        ("KENLM", "LM0", 9),
+        ("Distortion", "Distortion0", 10),
+        ("Distortion", "Distortion1", 11),
+    ]
+    assert ini.weights == {"WordPenalty0": (-0.5,), "LM0": (0.1,), "Distortion0": (1.0, 2.0)}
+    assert ini.settings == {"input-factors": ("0",), "distortion-limit": ("6",)}
+    assert ini.number("distortion-limit", 3) == 6
+    assert ini.number("stack", 100) == 100
+    assert ini.find("SRILM", "KENLM") == ini.features[1]
+    assert ini.find("SRILM") is None
+    assert ini.weight("Distortion0", 2) == (1.0, 2.0)
+
+
+def test_files_stand_beside_the_configuration_and_gz_may_be_left_out(tmp_path):
+    ini = read_moses_ini(write(tmp_path, "[feature]\nA path=m/t\nB path=/abs/t.gz\nC\n"))
+    a, b, c = ini.features
+    assert ini.file(a) == tmp_path / "m/t"
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m/t.gz").touch()
+    assert ini.file(a) == tmp_path / "m/t.gz"
+    (tmp_path / "m/t").touch()
+    assert ini.file(a) == tmp_path / "m/t"
+    assert ini.file(b) == Path("/abs/t.gz")
+    with pytest.raises(InputError, match="without path"):
+        ini.file(c)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("0\n", 1, "before the first section"),
+        ("[feature]\nKENLM order\n", 2, "malformed feature"),
+        ("[feature]\nA name=x\nB name=x\n", 3, "two features of one name"),
+        ("[weight]\nLM0 0.1\n", 2, "malformed weights"),
+        ("[weight]\nLM0= \n", 2, "malformed weights"),
+        ("[weight]\nLM0= nan\n", 2, "malformed weights"),
+        ("[weight]\nLM0= 1\nLM0= 1\n", 3, "given twice"),
+    ],
+)
+def test_refusals_say_the_line(tmp_path, text, line, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read_moses_ini(write(tmp_path, text))
+    assert caught.value.line == line
+
+
+def test_questions_without_an_answer(tmp_path):
+    ini = read_moses_ini(write(tmp_path, GOOD + "[stack]\nmany\n"))
+    for ask in (
+        lambda: ini.find("Distortion"),
+        lambda: ini.weight("LM1", 1),
+        lambda: ini.weight("LM0", 2),
+        lambda: ini.number("stack", 1),
+    ):
+        with pytest.raises(InputError):
+            ask()
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("name", ["moses", "moses.mert.wbe", "moses.pro.wbe", "moses.mira.hier", "moses.smira.wbe"])
+def test_real_configurations(shared_data, name):
+    ini = read_moses_ini(shared_data / "moses" / f"{name}.ini")
+    assert len(ini.weight("LexicalReordering0", 6)) == 6
+    assert ini.number("distortion-limit", 0) == 6
+    table = ini.find("PhraseDictionaryMemory")
+    assert table is not None
+    assert ini.file(table).exists()

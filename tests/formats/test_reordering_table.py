@@ -1,0 +1,69 @@
+"""Reordering tables: rows by phrase pair in any order, refusals with the line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from xlate.errors import InputError
+from xlate.formats.moses_table import read_phrase_table
+from xlate.formats.reordering_table import read_reordering_table
+
+PAIRS = ["a b ||| x", "a ||| x y", "a ||| y", "c ||| &#124;"]
+LINES = [
+    "c ||| &#124; ||| 0.1 0.2 0.7 0.3 0.3 0.4",
+    "a ||| y ||| 1 0 0 0.5 0.25 0.25",
+    "zz ||| x ||| 0.2 0.2 0.6 0.2 0.2 0.6",
+    "a b ||| x ||| 0.6 0.2 0.2 0.2 0.2 0.6 ",
+]
+
+
+def read(folder: Path, lines: list[str], **how):
+    (folder / "pairs").write_text("".join(f"{pair} ||| 1 1 1 1 ||| 0-0 ||| 1 1 1\n" for pair in PAIRS))
+    (folder / "orientations").write_text("".join(line + "\n" for line in lines))
+    table, source, target = read_phrase_table(folder / "pairs", **how)
+    rows = read_reordering_table(folder / "orientations", table, source, target, **how)
+    spelled = {}
+    for b in range(len(table)):
+        words = map(source.word, table.source_phrases[table.source_B[b]])
+        outs = map(target.word, table.target_phrases[table.target_B[b]])
+        spelled[f"{' '.join(words)} ||| {' '.join(outs)}"] = rows[b]
+    return spelled
+
+
+def test_rows_are_found_by_their_phrases(tmp_path):
+    found = read(tmp_path, LINES)
+    np.testing.assert_array_equal(found["a ||| y"], [1, 0, 0, 0.5, 0.25, 0.25])
+    np.testing.assert_array_equal(found["a b ||| x"], [0.6, 0.2, 0.2, 0.2, 0.2, 0.6])
+    np.testing.assert_array_equal(found["c ||| |"], [0.1, 0.2, 0.7, 0.3, 0.3, 0.4])
+    assert np.isnan(found["a ||| x y"]).all()
+    assert len(found) == 4
+
+
+def test_escaped_text_stays_as_it_is(tmp_path):
+    found = read(tmp_path, LINES, unescape=False)
+    np.testing.assert_array_equal(found["c ||| &#124;"], [0.1, 0.2, 0.7, 0.3, 0.3, 0.4])
+
+
+def test_nothing_in_common(tmp_path):
+    assert np.isnan(list(read(tmp_path, LINES[2:3]).values())).all()
+    assert np.isnan(list(read(tmp_path, []).values())).all()
+
+
+@pytest.mark.parametrize(
+    ("bad", "line", "message"),
+    [
+        ("a ||| y", 5, "number of fields"),
+        ("a ||| y ||| 1 0 0", 5, "six probabilities"),
+        ("a ||| y ||| 1 0 0 0 0 x", 5, "six probabilities"),
+        ("a ||| y ||| 1 0 0 0 0 1.5", 5, "six probabilities"),
+        ("a ||| y ||| 1 0 0 0 0 nan", 5, "six probabilities"),
+        ("a ||| y ||| 1 0 0 0.5 0.25 0.25", 5, "second time"),
+    ],
+)
+def test_refusals_say_the_line(tmp_path, bad, line, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read(tmp_path, [*LINES, bad])
+    assert caught.value.line == line

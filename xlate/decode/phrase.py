@@ -1,0 +1,168 @@
+"""The phrase-based decoder: stack search and cube pruning with Moses's features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.decode.beam import SearchGraph, search_graph
+from xlate.decode.nbest import best_paths
+from xlate.decode.phrase_forced import PhraseDerivation, PhraseStep, score_steps
+from xlate.decode.phrase_model import DISTORTION, LM, SIZE, PhraseModel
+from xlate.decode.phrase_moves import END_LABEL, PhraseMoves
+from xlate.decode.phrase_options import RankedPhrases, collect_phrase_options, rank_phrases
+from xlate.decode.phrase_settings import PhraseSearch
+from xlate.errors import InputError
+from xlate.kernels.phrase_cube import search_cubes
+from xlate.kernels.phrase_decoder import (
+    HIERARCHICAL,
+    LONGEST_SENTENCE,
+    NO_REORDERING,
+    WORD_BASED,
+    PhraseNumbers,
+    PhraseSentence,
+    search_phrases,
+)
+from xlate.text.vocabulary import END_ID
+
+__all__ = ["PhraseDecoder", "PhraseDerivation", "PhraseModel", "PhraseSearch", "PhraseStep"]
+
+
+class PhraseDecoder:
+    """Translates sentences into the phrase sequences of the highest score w·h (C1).
+
+    Args:
+        model: phrases, language model, reordering.
+        weights_D: in the order of `phrase_model.PHRASE_FEATURES`, shape (15,); see `phrase_model.weight_vector`.
+        search: settings.
+        fast: the compiled search; the readable one, for stack search only, gives the same derivations and scores.
+
+    Raises:
+        InputError: weights of another shape or not finite, or cube pruning without `fast`.
+
+    Example:
+        >>> model, weights_D, _ = load_moses_model("moses.ini")                # doctest: +SKIP
+        >>> decoder = PhraseDecoder(model, weights_D, PhraseSearch(beam=100))  # doctest: +SKIP
+        >>> decoder.translate("das haus ist klein".split())[0].words           # doctest: +SKIP
+        ['the', 'house', 'is', 'small']
+    """
+
+    def __init__(
+        self,
+        model: PhraseModel,
+        weights_D: NDArray[np.float64],
+        search: PhraseSearch | None = None,
+        fast: bool = True,
+    ) -> None:
+        self.model = model
+        self.weights_D = np.asarray(weights_D, dtype=np.float64)
+        self.search = search or PhraseSearch()
+        self.fast = fast
+        if self.weights_D.shape != (SIZE,) or not np.isfinite(self.weights_D).all():
+            raise InputError("the weights cannot be used", seen=weights_D, expected=f"{SIZE} finite numbers")
+        if self.search.algorithm == "cube" and not fast:
+            raise InputError("cube pruning has no readable form", expected="the compiled search, or algorithm stack")
+
+    @cached_property
+    def ranked(self) -> RankedPhrases:
+        """The best translations of each source phrase under the weights."""
+        return rank_phrases(self.model, self.weights_D, self.search.options)
+
+    def translate(self, words: Sequence[str]) -> list[PhraseDerivation]:
+        """The best derivation of a sentence, or the `nbest` best ones, best first; an empty one of no words.
+
+        Raises:
+            InputError: a sentence of more words than the search can number.
+        """
+        moves = self.moves(words)
+        if not words:
+            return [PhraseDerivation((), (), np.zeros(SIZE), 0.0)]
+        if self.search.nbest == 1:
+            return [self.derivation(moves, self._graph(moves, every_arc=False).best_labels())]
+        texts = moves.words_of if self.search.distinct else None
+        paths = best_paths(self._graph(moves, every_arc=True), texts)
+        return [self.derivation(moves, labels) for _, labels in islice(paths, self.search.nbest)]
+
+    def moves(self, words: Sequence[str]) -> PhraseMoves:
+        """The search space over a sentence."""
+        if len(words) > LONGEST_SENTENCE:
+            raise InputError("the sentence is too long", seen=f"{len(words)} words", expected=f"≤ {LONGEST_SENTENCE}")
+        options = collect_phrase_options(self.model, self.weights_D, self.ranked, self.search.max_phrase, words)
+        return PhraseMoves(self.model, self.weights_D, self.search, options, self.ranked.forward_F3)
+
+    def graph(self, words: Sequence[str]) -> SearchGraph:
+        """The search graph of a sentence: every move the beam took; a label is a number of `moves(words).options`,
+        -1 the end of the sentence.
+        """
+        return self._graph(self.moves(words), every_arc=True)
+
+    def derivation(self, moves: PhraseMoves, labels: Sequence[int]) -> PhraseDerivation:
+        """The derivation along the labels of a path, its features from their definitions."""
+        steps = [moves.step(label) for label in labels if label != END_LABEL]
+        return score_steps(self.model, self.weights_D, moves.options.words, steps)
+
+    def with_weights(self, weights_D: NDArray[np.float64]) -> PhraseDecoder:
+        """The same decoder under other weights."""
+        return PhraseDecoder(self.model, weights_D, self.search, self.fast)
+
+    def with_search(self, **settings: object) -> PhraseDecoder:
+        """The same decoder with some settings changed."""
+        return PhraseDecoder(self.model, self.weights_D, replace(self.search, **settings), self.fast)  # type: ignore[arg-type]
+
+    def _graph(self, moves: PhraseMoves, *, every_arc: bool) -> SearchGraph:
+        search = self.search
+        if not self.fast:
+            return search_graph(
+                moves.start, moves.levels, moves.expand, moves.future, search.beam, search.log_threshold
+            )
+        kernel = search_cubes if search.algorithm == "cube" else search_phrases
+        nodes, arcs, goal = kernel(self.model.lm.arrays, _sentence_arrays(moves), self._numbers(every_arc))
+        return SearchGraph(
+            source_A=arcs["source"],
+            target_A=arcs["target"],
+            label_A=arcs["label"],
+            score_A=arcs["score"],
+            score_N=nodes["score"],
+            best_arc_N=nodes["arc"],
+            goal=int(goal),
+        )
+
+    def _numbers(self, every_arc: bool) -> PhraseNumbers:
+        search, reordering = self.search, self.model.reordering
+        kinds = {"wbe": WORD_BASED, "hier": HIERARCHICAL}
+        return PhraseNumbers(
+            lm_weight=float(self.weights_D[LM]),
+            distortion_weight=float(self.weights_D[DISTORTION]),
+            forward_F3=self.ranked.forward_F3,
+            reordering=NO_REORDERING if reordering is None else kinds[reordering.kind],
+            begin_state=int(self.model.lm.begin_state),
+            end_word=END_ID,
+            beam=search.beam or 0,
+            log_threshold=search.log_threshold,
+            log_early_threshold=search.log_early_threshold,
+            distortion_limit=-1 if search.distortion_limit is None else search.distortion_limit,
+            distortion_future=search.distortion_future,
+            every_arc=every_arc,
+            pop_limit=search.pop_limit,
+        )
+
+
+def _sentence_arrays(moves: PhraseMoves) -> PhraseSentence:
+    options = moves.options
+    return PhraseSentence(
+        words=len(options.words),
+        longest=options.longest,
+        cell_offsets_C1=options.cell_offsets_C1,
+        static_O=options.static_O,
+        alone_O=options.alone_O,
+        backward_O3=options.backward_O3,
+        forward_O=options.forward_O,
+        phrase_offsets_O1=options.phrase_offsets_O1,
+        phrase_words_W=options.phrase_words_W,
+        future_nn=moves.future_nn,
+    )

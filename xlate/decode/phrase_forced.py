@@ -1,0 +1,190 @@
+"""Phrase derivations with Moses's features: scoring a given segmentation, and reading it from an n-best list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.decode.phrase_model import (
+    BACKWARD,
+    DISTORTION,
+    FORWARD,
+    LM,
+    PHRASE_PENALTY,
+    SIZE,
+    TABLE,
+    UNKNOWN,
+    UNKNOWN_PENALTY,
+    WORD_PENALTY,
+    PhraseModel,
+)
+from xlate.decode.phrase_orientation import Span, Stack, adjacent_orientation, forward_orientation, shift_reduce
+from xlate.errors import InputError
+from xlate.text.vocabulary import END_ID
+
+COPIED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseStep:
+    """One phrase of a derivation: its pair (`COPIED` for a source word that stands for itself), the half-open source
+    span, and the target words.
+    """
+
+    pair: int
+    source_span: Span
+    target_words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PhraseDerivation:
+    """A source sentence, the phrases that translate it in target order, their features and weighted score.
+
+    `features_D` is in the order of `phrase_model.PHRASE_FEATURES`, shape (15,), natural logs;
+    score = weights · features.
+    """
+
+    source: tuple[str, ...]
+    steps: tuple[PhraseStep, ...]
+    features_D: NDArray[np.float64]
+    score: float
+
+    @property
+    def words(self) -> list[str]:
+        """The target words."""
+        return [word for step in self.steps for word in step.target_words]
+
+    @property
+    def target_spans(self) -> list[Span]:
+        """The half-open target span of each step."""
+        spans, at = [], 0
+        for step in self.steps:
+            spans.append((at, at + len(step.target_words)))
+            at += len(step.target_words)
+        return spans
+
+
+def score_steps(
+    model: PhraseModel, weights_D: NDArray[np.float64], source: Sequence[str], steps: Iterable[PhraseStep]
+) -> PhraseDerivation:
+    """Adds up the features of a derivation from their definitions.
+
+    Distortion is -Σ |start of a span - end of the one before|, the language model counts `</s>`, the word penalty
+    -(target words), the phrase penalty +(phrases); orientation is scored backward for every phrase and forward for
+    every one but the last (Moses's feature functions; docs/decisions/0006-phrase-decoder.md).
+    """
+    steps = tuple(steps)
+    features_D = np.zeros(SIZE)
+    lm_state, at = model.lm.begin_state, 0
+    for step in steps:
+        logprob, lm_state = model.lm.score_words(lm_state, model.lm.vocabulary.ids(step.target_words))
+        features_D[LM] += logprob
+        features_D[DISTORTION] -= abs(step.source_span[0] - at)
+        features_D[WORD_PENALTY] -= len(step.target_words)
+        features_D[PHRASE_PENALTY] += 1
+        at = step.source_span[1]
+        if step.pair == COPIED:
+            features_D[UNKNOWN] += UNKNOWN_PENALTY
+        else:
+            features_D[TABLE] += model.log_scores_B4[step.pair]
+    features_D[LM] += model.lm.score(lm_state, END_ID)[0]
+    if model.reordering is not None:
+        _add_reordering(model, steps, features_D)
+    return PhraseDerivation(tuple(source), steps, features_D, float(weights_D @ features_D))
+
+
+def _add_reordering(model: PhraseModel, steps: tuple[PhraseStep, ...], features_D: NDArray[np.float64]) -> None:
+    hierarchical = model.reordering is not None and model.reordering.kind == "hier"
+    stack: Stack = ()
+    covered: set[int] = set()
+    before: PhraseStep | None = None
+    for step in steps:
+        span = step.source_span
+        backward = adjacent_orientation(before.source_span if before else None, span)
+        forward = backward
+        if hierarchical:
+            backward, stack = shift_reduce(stack, span)
+            if before:
+                forward = forward_orientation(before.source_span, span, covered.__contains__)
+        if step.pair != COPIED:
+            features_D[BACKWARD][backward] += model.log_reordering_B6[step.pair, BACKWARD][backward]
+        if before and before.pair != COPIED:
+            features_D[FORWARD][forward] += model.log_reordering_B6[before.pair, FORWARD][forward]
+        covered.update(range(*span))
+        before = step
+
+
+def force(
+    model: PhraseModel,
+    weights_D: NDArray[np.float64],
+    source: Sequence[str],
+    target: Sequence[str],
+    segmentation: Iterable[tuple[Span, Span]],
+) -> PhraseDerivation:
+    """Scores the derivation that cuts a sentence pair in a given way, whatever its search would have kept.
+
+    Args:
+        model: phrases, language model, reordering.
+        weights_D: in the order of `PHRASE_FEATURES`, shape (15,).
+        source, target: the words.
+        segmentation: (source span, target span) of each phrase in target order, half-open.
+
+    Raises:
+        InputError: spans that do not cover both sides once, or a phrase pair the model lacks (a source word may stand
+            for itself where no pair translates it alone).
+    """
+    source, target, cuts = tuple(source), tuple(target), list(segmentation)
+    _check_cover([span for span, _ in cuts], len(source), "source", ordered=False)
+    _check_cover([span for _, span in cuts], len(target), "target", ordered=True)
+    steps = [_find_step(model, source, span, target[a:b]) for span, (a, b) in cuts]
+    return score_steps(model, weights_D, source, steps)
+
+
+def _check_cover(spans: list[Span], size: int, side: str, *, ordered: bool) -> None:
+    covered = [position for span in spans for position in range(*span)]
+    if (covered if ordered else sorted(covered)) != list(range(size)) or any(a >= b for a, b in spans):
+        expected = f"every one of {size} words once" + (", in order" if ordered else "")
+        raise InputError(f"a segmentation that does not cover the {side}", seen=spans, expected=expected)
+
+
+def _find_step(model: PhraseModel, source: tuple[str, ...], span: Span, target_words: tuple[str, ...]) -> PhraseStep:
+    pair = model.pair_number(source[span[0] : span[1]], target_words)
+    if pair is None and target_words == source[span[0] : span[1]] and not model.translates(target_words):
+        pair = COPIED
+    if pair is None:
+        raise InputError(
+            "a phrase pair the model lacks",
+            seen=f"{' '.join(source[span[0] : span[1]])} ||| {' '.join(target_words)}",
+            expected="a pair of the phrase table, or an unknown word standing for itself",
+            remedy="give the phrase table that the derivation was made with",
+        )
+    return PhraseStep(pair, span, target_words)
+
+
+def read_segmentation(text: str) -> list[tuple[Span, Span]]:
+    """Reads the segmentation field of a Moses n-best list, `source=target` spans, inclusive, from 0, in target order.
+
+    Raises:
+        InputError: anything else.
+
+    Example: `0-1=0 2=1-2` gives [((0, 2), (0, 1)), ((2, 3), (1, 3))]
+    """
+    cuts = []
+    for part in text.split():
+        source, equals, target = part.partition("=")
+        spans = [_read_span(side) for side in (source, target)]
+        if not equals or spans[0] is None or spans[1] is None:
+            raise InputError("malformed segmentation", seen=part, expected="spans like 0-1=0-2, from 0, inclusive")
+        cuts.append((spans[0], spans[1]))
+    return cuts
+
+
+def _read_span(text: str) -> Span | None:
+    first, dash, last = text.partition("-")
+    last = last if dash else first
+    if not all(side.isascii() and side.isdigit() for side in (first, last)):
+        return None
+    return int(first), int(last) + 1

@@ -1,0 +1,196 @@
+"""The translations of a source sentence's spans, best first, with what they score wherever they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.decode.phrase_forced import COPIED
+from xlate.decode.phrase_model import (
+    BACKWARD,
+    FORWARD,
+    LM,
+    PHRASE_PENALTY,
+    UNKNOWN,
+    UNKNOWN_PENALTY,
+    WORD_PENALTY,
+    PhraseModel,
+)
+from xlate.kernels.ngram import step_all
+from xlate.kernels.spans import span_futures, span_rows
+from xlate.phrases.table import offsets_of, ragged_rows
+
+NO_FORWARD = 0
+
+
+@dataclass(frozen=True)
+class RankedPhrases:
+    """The R pairs that one weight vector leaves to choose from: the best of each source phrase, best first.
+
+    Attributes:
+        offsets_P1: the pairs of source phrase p are rows `offsets_P1[p]` to `offsets_P1[p + 1]`.
+        pair_R: their numbers in the phrase table.
+        static_R: weighted table scores and penalties.
+        alone_R: that and the weighted language model score without a history, by which they are ranked.
+        backward_R3: weighted scores of the three orientations with respect to the phrase before.
+        forward_R, forward_F3: the same of the phrase after: which of F distinct triples; the first is all 0.
+        phrase_offsets_R1, phrase_words_W: target words in the language model's numbers.
+    """
+
+    offsets_P1: NDArray[np.int64]
+    pair_R: NDArray[np.int64]
+    static_R: NDArray[np.float64]
+    alone_R: NDArray[np.float64]
+    backward_R3: NDArray[np.float64]
+    forward_R: NDArray[np.int32]
+    forward_F3: NDArray[np.float64]
+    phrase_offsets_R1: NDArray[np.int64]
+    phrase_words_W: NDArray[np.int32]
+
+
+def rank_phrases(model: PhraseModel, weights_D: NDArray[np.float64], options: int) -> RankedPhrases:
+    """The best `options` pairs of each source phrase under some weights (Moses's table limit)."""
+    table = model.table
+    static_B = model.static_scores(weights_D)
+    alone_B = static_B + weights_D[LM] * model.lm_alone_Q[table.target_B]
+    order = np.lexsort((-alone_B, table.source_B))
+    rank_B = np.arange(len(order)) - model.pair_offsets_P1[table.source_B]
+    pair_R = order[rank_B < options]
+    kept_P = np.minimum(np.diff(model.pair_offsets_P1), options)
+    forward_F3, forward_R = _distinct(weights_D[FORWARD] * model.log_reordering_B6[pair_R, FORWARD])
+    row_R, phrases = table.target_B[pair_R], table.target_phrases
+    return RankedPhrases(
+        offsets_P1=offsets_of(kept_P),
+        pair_R=pair_R,
+        static_R=static_B[pair_R],
+        alone_R=alone_B[pair_R],
+        backward_R3=weights_D[BACKWARD] * model.log_reordering_B6[pair_R, BACKWARD],
+        forward_R=forward_R,
+        forward_F3=forward_F3,
+        phrase_offsets_R1=offsets_of(np.diff(phrases.offsets_S1)[row_R]),
+        phrase_words_W=model.lm_ids_T[ragged_rows(phrases.offsets_S1, row_R)],
+    )
+
+
+def _distinct(triples_R3: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """The distinct rows, a row of zeros in front, and which of them each row is."""
+    with_zero = np.concatenate([np.zeros((1, 3)), triples_R3 + 0.0])
+    order = np.lexsort(with_zero.T)
+    ordered = with_zero[order]
+    new = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
+    number = np.empty(len(order), dtype=np.int32)
+    number[order] = np.cumsum(new) - 1
+    distinct = ordered[new]
+    # Zeros change places with whatever came first.
+    zero = int(number[0])
+    distinct[[0, zero]] = distinct[[zero, 0]]
+    swapped = np.where(number == zero, 0, np.where(number == 0, zero, number)).astype(np.int32)
+    return distinct, swapped[1:]
+
+
+@dataclass(frozen=True)
+class PhraseOptions:
+    """O options of a sentence of n words, grouped by source span; see `RankedPhrases` for the numbers of each.
+
+    A span from `start` of `length` words (1 to J) is cell c = start · J + length - 1; its options are numbers
+    `cell_offsets_C1[c]` to `cell_offsets_C1[c + 1]`, best first. `pair_O` is `COPIED` where a word stands for itself.
+    """
+
+    words: tuple[str, ...]
+    longest: int
+    cell_offsets_C1: NDArray[np.int64]
+    pair_O: NDArray[np.int64]
+    start_O: NDArray[np.int32]
+    end_O: NDArray[np.int32]
+    static_O: NDArray[np.float64]
+    alone_O: NDArray[np.float64]
+    backward_O3: NDArray[np.float64]
+    forward_O: NDArray[np.int32]
+    phrase_offsets_O1: NDArray[np.int64]
+    phrase_words_W: NDArray[np.int32]
+
+    def cell(self, start: int, end: int) -> range:
+        """The numbers of the options of one source span of at most J words."""
+        c = start * self.longest + end - start - 1
+        return range(int(self.cell_offsets_C1[c]), int(self.cell_offsets_C1[c + 1]))
+
+    def phrase(self, option: int) -> NDArray[np.int32]:
+        """The target words of an option."""
+        return self.phrase_words_W[self.phrase_offsets_O1[option] : self.phrase_offsets_O1[option + 1]]
+
+    def future_nn(self) -> NDArray[np.float64]:
+        """The best sum of options without history over each span, shape (n + 1, n + 1), 0 for empty spans."""
+        scores: NDArray[np.float64] = span_futures(
+            len(self.words), self.longest, self.cell_offsets_C1, self.alone_O, False
+        )
+        return scores
+
+    def __len__(self) -> int:
+        """The number of options O."""
+        return len(self.pair_O)
+
+
+def collect_phrase_options(
+    model: PhraseModel, weights_D: NDArray[np.float64], ranked: RankedPhrases, longest: int, words: Sequence[str]
+) -> PhraseOptions:
+    """The options of every span of at most `longest` words.
+
+    A word that no pair translates by itself may stand for itself, at the penalty of unknown words (Moses's rule, which
+    asks nothing about longer phrases that hold the word).
+    """
+    longest = max(1, min(longest, len(words)))
+    row_C = span_rows(model.source_finder, model.source_vocabulary.ids(words), longest)
+    copied_C = (row_C < 0) & (np.arange(len(row_C)) % longest == 0)
+    size_C = np.where(row_C < 0, copied_C, ranked.offsets_P1[row_C + 1] - ranked.offsets_P1[row_C])
+    offsets_C1 = offsets_of(size_C)
+    cell_O = np.repeat(np.arange(len(row_C)), size_C)
+    copied_O = copied_C[cell_O]
+    rows_O = ranked.offsets_P1[row_C[cell_O]] + np.arange(len(cell_O)) - offsets_C1[cell_O]
+    # Copied words have no row: they come behind the others, and are put in their places by `order_O`.
+    known_O, unknown_O = np.flatnonzero(~copied_O), np.flatnonzero(copied_O)
+    order_O = np.argsort(np.concatenate([known_O, unknown_O]), kind="stable")
+    rows = rows_O[known_O]
+    starts = cell_O[unknown_O] // longest
+    copies = _copies(model, weights_D, [words[start] for start in starts.tolist()])
+    lengths_O = np.concatenate([np.diff(ranked.phrase_offsets_R1)[rows], np.ones(len(starts), dtype=np.int64)])
+    places = ragged_rows(ranked.phrase_offsets_R1, rows)
+    flat = np.concatenate([ranked.phrase_words_W[places], copies.words])
+    words_W = flat[ragged_rows(offsets_of(lengths_O), order_O)] if len(starts) else flat
+
+    def joined(known: NDArray[np.float64], copied: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.concatenate([known[rows], copied])[order_O]
+
+    return PhraseOptions(
+        words=tuple(words),
+        longest=longest,
+        cell_offsets_C1=offsets_C1,
+        pair_O=np.concatenate([ranked.pair_R[rows], np.full(len(starts), COPIED)])[order_O],
+        start_O=(cell_O // longest).astype(np.int32),
+        end_O=(cell_O // longest + cell_O % longest + 1).astype(np.int32),
+        static_O=joined(ranked.static_R, copies.static),
+        alone_O=joined(ranked.alone_R, copies.alone),
+        backward_O3=joined(ranked.backward_R3, np.zeros((len(starts), 3))),
+        forward_O=np.concatenate([ranked.forward_R[rows], np.zeros(len(starts), dtype=np.int32)])[order_O],
+        phrase_offsets_O1=offsets_of(lengths_O[order_O]),
+        phrase_words_W=words_W,
+    )
+
+
+@dataclass(frozen=True)
+class _Copies:
+    """Language model numbers and scores of words that stand for themselves."""
+
+    words: NDArray[np.int32]
+    static: NDArray[np.float64]
+    alone: NDArray[np.float64]
+
+
+def _copies(model: PhraseModel, weights_D: NDArray[np.float64], words: list[str]) -> _Copies:
+    ids = model.lm.vocabulary.ids(words)
+    penalty = weights_D[UNKNOWN] * UNKNOWN_PENALTY - weights_D[WORD_PENALTY] + weights_D[PHRASE_PENALTY]
+    static = np.full(len(words), penalty)
+    states = np.full(len(words), model.lm.empty_state, dtype=np.int32)
+    return _Copies(ids, static, static + weights_D[LM] * step_all(model.lm.arrays, states, ids)[0])

@@ -1,0 +1,149 @@
+"""The configuration file of a Moses system: feature lines, their weights, and settings.
+
+A file is a list of sections `[name]`, each with the lines below it; `#` begins a comment line. `[feature]` holds one
+feature function a line, `Kind key=value …`; `[weight]` holds `Name= w_1 w_2 …`, where Name is the line's `name=`, or
+the kind and a number counted from 0 for each kind; every other section is kept as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from xlate.errors import InputError
+from xlate.text.lines import iterate_lines
+
+FEATURE, WEIGHT = "feature", "weight"
+
+
+@dataclass(frozen=True)
+class FeatureLine:
+    """One feature function: its kind (`KENLM`), name (`LM0`), the `key=value` words, and the line it stands on."""
+
+    kind: str
+    name: str
+    arguments: Mapping[str, str]
+    line: int
+
+
+@dataclass(frozen=True)
+class MosesIni:
+    """What a moses.ini says; `weights` by feature name, `settings` the lines of every other section."""
+
+    path: Path
+    features: tuple[FeatureLine, ...]
+    weights: Mapping[str, tuple[float, ...]]
+    settings: Mapping[str, tuple[str, ...]]
+
+    def find(self, *kinds: str) -> FeatureLine | None:
+        """The one feature line of any of some kinds; None when there is none.
+
+        Raises:
+            InputError: there are two.
+        """
+        found = [feature for feature in self.features if feature.kind in kinds]
+        if len(found) > 1:
+            seen = ", ".join(feature.name for feature in found)
+            raise InputError("two features of one kind", file=self.path, line=found[1].line, seen=seen, expected="one")
+        return found[0] if found else None
+
+    def file(self, feature: FeatureLine) -> Path:
+        """The file a feature line names, relative to the configuration's folder; `.gz` may be left out as in Moses.
+
+        Raises:
+            InputError: the line names no file.
+        """
+        if "path" not in feature.arguments:
+            raise InputError("a feature without path=", file=self.path, line=feature.line, seen=feature.name)
+        named = self.path.parent / feature.arguments["path"]
+        packed = named.with_name(named.name + ".gz")
+        return packed if packed.exists() and not named.exists() else named
+
+    def weight(self, name: str, size: int) -> tuple[float, ...]:
+        """The weights of a feature by name.
+
+        Raises:
+            InputError: there are none, or not `size`.
+        """
+        seen = self.weights.get(name)
+        if seen is None or len(seen) != size:
+            numbers = "none" if seen is None else f"{len(seen)} numbers"
+            raise InputError(f"weights of {name}", file=self.path, seen=numbers, expected=f"{size} numbers")
+        return seen
+
+    def number(self, section: str, default: float) -> float:
+        """The one number of a section such as `distortion-limit`.
+
+        Raises:
+            InputError: the section holds anything else.
+        """
+        lines = self.settings.get(section)
+        if lines is None:
+            return default
+        numbers = _numbers(" ".join(lines))
+        if numbers is None or len(numbers) != 1:
+            raise InputError(f"section [{section}]", file=self.path, seen=" ".join(lines), expected="one number")
+        return numbers[0]
+
+
+def read_moses_ini(path: str | Path) -> MosesIni:
+    """Reads a moses.ini.
+
+    Raises:
+        InputError: with the line, for text outside any section, a feature argument that is not `key=value`, a weight
+            line that is not `Name= numbers`, or a name that stands twice.
+    """
+    path = Path(path)
+    features: list[FeatureLine] = []
+    weights: dict[str, tuple[float, ...]] = {}
+    settings: dict[str, list[str]] = {}
+    section = ""
+    for number, raw in enumerate(iterate_lines(path), start=1):
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("[") and line.endswith("]"):
+            section = line[1:-1]
+        elif not section:
+            raise InputError("text before the first section", file=path, line=number, seen=line, expected="[section]")
+        elif section == FEATURE:
+            features.append(_feature(path, number, line, features))
+        elif section == WEIGHT:
+            _add_weights(path, number, line, weights)
+        else:
+            settings.setdefault(section, []).append(line)
+    return MosesIni(path, tuple(features), weights, {name: tuple(lines) for name, lines in settings.items()})
+
+
+def _feature(path: Path, number: int, line: str, before: list[FeatureLine]) -> FeatureLine:
+    kind, *words = line.split()
+    arguments: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not (key and equals and value):
+            raise InputError("malformed feature", file=path, line=number, seen=word, expected="key=value")
+        arguments[key] = value
+    name = arguments.get("name", f"{kind}{sum(feature.kind == kind for feature in before)}")
+    if any(feature.name == name for feature in before):
+        raise InputError("two features of one name", file=path, line=number, seen=name, expected="different names")
+    return FeatureLine(kind, name, arguments, number)
+
+
+def _add_weights(path: Path, number: int, line: str, weights: dict[str, tuple[float, ...]]) -> None:
+    name, equals, text = line.partition("=")
+    values = _numbers(text)
+    if not equals or values is None:
+        raise InputError("malformed weights", file=path, line=number, seen=line, expected="Name= numbers")
+    if weights.setdefault(name.strip(), values) is not values:
+        raise InputError("weights given twice", file=path, line=number, seen=name, expected="each name once")
+
+
+def _numbers(text: str) -> tuple[float, ...] | None:
+    """Finite numbers, at least one, else None."""
+    try:
+        values = tuple(map(float, text.split()))
+    except ValueError:
+        return None
+    return values if values and all(map(math.isfinite, values)) else None

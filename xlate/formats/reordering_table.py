@@ -1,0 +1,126 @@
+"""Lexicalised reordering tables in the text format of Moses.
+
+One phrase pair a line, `source ||| target ||| mono_b swap_b disc_b mono_f swap_f disc_f`: the probabilities of being
+placed monotone, swapped or discontinuous with respect to the phrase before it (b) and of the phrase after it (f).
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.formats.bars import unescape_bars
+from xlate.phrases.table import PhraseTable
+from xlate.progress import track
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import iterate_lines
+from xlate.text.vocabulary import Vocabulary
+
+BAR = " ||| "
+SCORES = 6
+FORM = "source ||| target ||| mono_b swap_b disc_b mono_f swap_f disc_f"
+
+
+def read_reordering_table(
+    path: str | Path,
+    table: PhraseTable,
+    source_vocabulary: Vocabulary,
+    target_vocabulary: Vocabulary,
+    *,
+    unescape: bool = True,
+) -> NDArray[np.float64]:
+    """The six probabilities of each of B phrase pairs, shape (B, 6), NaN where the file has none.
+
+    Lines of pairs that the phrase table lacks are passed over, so a filtered table can be read beside a whole one.
+
+    Args:
+        table: the phrase pairs, in any order in the file.
+        source_vocabulary: the words behind its source phrases' numbers.
+        target_vocabulary: the same for the target.
+        unescape: whether `&#124;` is read as `|`, as it was when the phrase table was read.
+
+    Raises:
+        InputError: with the line, for an ill-formed line, six numbers that are not probabilities, or a phrase
+            pair that came before.
+    """
+    path = Path(path)
+    source_rows = _rows(table.source_phrases, source_vocabulary)
+    target_rows = _rows(table.target_phrases, target_vocabulary)
+    known: dict[str, tuple[float, ...]] = {}
+    keys: list[int] = []
+    values: list[tuple[float, ...]] = []
+    lines: list[int] = []
+    for number, line in enumerate(track(iterate_lines(path), "reading reordering table"), start=1):
+        source, target, text = _fields(path, number, line, unescape)
+        scores = known.get(text)
+        if scores is None:
+            scores = known[text] = _scores(path, number, text)
+        p, q = source_rows.get(source), target_rows.get(target)
+        if p is not None and q is not None:
+            keys.append(p << 32 | q)
+            values.append(scores)
+            lines.append(number)
+    return _place(path, table, np.array(keys, dtype=np.int64), np.array(values).reshape(-1, SCORES), lines)
+
+
+def _place(
+    path: Path, table: PhraseTable, key_K: NDArray[np.int64], score_K6: NDArray[np.float64], lines: list[int]
+) -> NDArray[np.float64]:
+    """Puts the scores of K pairs into the rows of the table, which is sorted by its keys."""
+    key_B = table.source_B.astype(np.int64) << 32 | table.target_B
+    score_B6 = np.full((len(key_B), SCORES), np.nan)
+    if not len(key_B) or not len(key_K):
+        return score_B6
+    row_K = np.minimum(np.searchsorted(key_B, key_K), len(key_B) - 1)
+    listed = np.flatnonzero(key_B[row_K] == key_K)
+    first = np.full(len(key_B), -1, dtype=np.int64)
+    first[row_K[listed[::-1]]] = listed[::-1]
+    twice = listed[first[row_K[listed]] != listed]
+    if len(twice):
+        earlier = lines[int(first[row_K[twice[0]]])]
+        raise InputError(
+            "a phrase pair for the second time",
+            file=path,
+            line=lines[int(twice[0])],
+            seen=f"the pair of line {earlier}",
+            expected="each phrase pair once",
+        )
+    score_B6[row_K[listed]] = score_K6[listed]
+    return score_B6
+
+
+def _rows(phrases: EncodedText, vocabulary: Vocabulary) -> dict[str, int]:
+    """The rows of phrases by their words with blanks between."""
+    words = [vocabulary.word(number) for number in phrases.ids_T.tolist()]
+    return {" ".join(words[a:b]): row for row, (a, b) in enumerate(pairwise(phrases.offsets_S1.tolist()))}
+
+
+def _fields(path: Path, number: int, line: str, unescape: bool) -> tuple[str, str, str]:
+    parts = line.rstrip(" ").split(BAR)
+    if len(parts) != 3:
+        raise InputError("wrong number of fields", file=path, line=number, seen=line, expected=FORM)
+    source, target, text = parts
+    if unescape and "#124;" in line:
+        source, target = (" ".join(map(unescape_bars, side.split(" "))) for side in (source, target))
+    return source, target, text
+
+
+def _scores(path: Path, number: int, text: str) -> tuple[float, ...]:
+    try:
+        scores = tuple(map(float, text.split()))
+    except ValueError:
+        scores = ()
+    if len(scores) != SCORES or not all(0 <= score <= 1 for score in scores):
+        raise InputError(
+            "not six probabilities",
+            file=path,
+            line=number,
+            seen=text,
+            expected=FORM,
+            remedy="give a table of model msd-bidirectional-fe",
+        )
+    return scores
