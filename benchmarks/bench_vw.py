@@ -9,7 +9,7 @@ ours in random order. One thread each, alternately; CPU seconds, medians.
 Table II takes a step for each positive; Vowpal Wabbit takes one an example. With `--steps` each positive is exported as
 an example of its own, beside all negatives, so both take the same steps, and steps are counted instead of instances.
 
-Run: python benchmarks/bench_vw.py [--quick] [--steps] [--store=FOLDER]   (the package vowpalwabbit is in the extra `bench`)
+Run: python benchmarks/bench_vw.py [--quick] [--steps] [--store=FOLDER]   (vowpalwabbit is in the extra `bench`)
 """
 
 from __future__ import annotations
@@ -149,9 +149,7 @@ def main() -> None:
     ratio = statistics.median(ours) / statistics.median(peer)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
     figures: dict[str, float] = {"ours": round(statistics.median(ours)), "peer": round(statistics.median(peer))}
-    print(
-        json.dumps({"name": "vw", **figures, "unit": "examples/s", "ratio": round(ratio, 2), "peak_mb": round(peak)})
-    )
+    print(json.dumps({"name": "vw", **figures, "unit": "examples/s", "ratio": round(ratio, 2), "peak_mb": round(peak)}))
 
 
 if __name__ == "__main__":
