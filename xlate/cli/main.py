@@ -18,6 +18,7 @@ COMMANDS = {
     "train": "work directory → run: weights, metrics, TensorBoard, checkpoints",
     "translate": "translates standard input with a run",
     "score": "BLEU with interval and signature, chrF, TER, NIST, LexAcc; two outputs: paired tests",
+    "import": "a Moses system → run that translates and can be tuned",
     "inspect": "what a run learned: the strongest features in words, one translation explained",
     "report": "the table and plots of one or many runs",
     "demo": "the whole path on the built-in corpus",

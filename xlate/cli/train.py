@@ -23,15 +23,20 @@ def run(config: TrainConfig) -> None:
     sweep = HydraConfig.get().sweep.dir if HydraConfig.initialized() else "runs"
     if config.base is not None:
         config.base = config.base.replace("{sweep}", str(sweep))
-    folder = Path(config.run) if config.run else Path("runs") / Path(config.work).name
+    folder = Path(config.run) if config.run else Path("runs") / _name(config)
     if HydraConfig.initialized() and HydraConfig.get().mode is RunMode.MULTIRUN:
         folder = Path(config.run or HydraConfig.get().sweep.dir) / HydraConfig.get().sweep.subdir
-    if config.work == "work/demo" and not Path(config.work).exists():
+    if config.work == "work/demo" and not Path(config.work).exists() and config.base is None:
         prepare(load(PrepareConfig, "prepare", ["work=work/demo"]))
     outcome = train(config, folder)
     if outcome.interrupted is not None:
         raise Interrupted(f"stopped by a signal; the same command goes on from {folder}", 128 + outcome.interrupted)
     print(folder)
+
+
+def _name(config: TrainConfig) -> str:
+    """Of the folder of a run that was given none."""
+    return Path(config.work).name if config.base is None else f"{Path(config.base).name}-{config.loss.name}"
 
 
 def expand(arguments: list[str]) -> list[str]:

@@ -19,7 +19,7 @@ CONFIG = TranslateConfig
 def run(config: TranslateConfig) -> None:
     """Translates standard input (or `input=`) line by line to standard output (or `output=`)."""
     from xlate.recipes.lattice_files import LatticeFiles
-    from xlate.recipes.translate import Translator, write_nbest
+    from xlate.recipes.translate import Translator
     from xlate.text.lines import read_lines, write_lines
 
     if config.nbest > 1 and config.nbest_out is None:
@@ -42,7 +42,7 @@ def run(config: TranslateConfig) -> None:
             if config.nbest_out:
                 kept.append(result)
     if config.nbest_out:
-        write_nbest(config.nbest_out, kept)
+        write_lines(config.nbest_out, (line for r in kept for line in translator.nbest_lines(r)))
 
 
 def _with_lattices(results: Iterator[Translation], lattices: LatticeFiles | None) -> Iterator[Translation]:

@@ -86,6 +86,7 @@ class ModelConfig:
     jump_reach: int = MISSING
     jump_smoothing: float = MISSING
     model1_iterations: int = MISSING
+    reordering: str | None = None
 
 
 @dataclass
@@ -124,6 +125,28 @@ class GlobalConfig:
 
 
 @dataclass
+class TuneConfig:
+    """Tuning of float weights on n-best lists that are decoded anew each round."""
+
+    split: str = MISSING
+    source: str | None = None
+    references: list[str] = field(default_factory=list)
+    start: str = MISSING
+    rounds: int = MISSING
+    nbest: int = MISSING
+    select: str = MISSING
+    heldout_every: int = MISSING
+    length_band: float = MISSING
+    processes: int = MISSING
+    restarts: int = MISSING
+    epochs: int = MISSING
+    C: float = MISSING
+    decay: float = MISSING
+    gamma: float = MISSING
+    l2: float = MISSING
+
+
+@dataclass
 class LossConfig:
     """The loss and the steps taken on it."""
 
@@ -142,11 +165,12 @@ class LossConfig:
     floats: FloatPhaseConfig = field(default_factory=FloatPhaseConfig)
     binary: BinaryPhaseConfig = field(default_factory=BinaryPhaseConfig)
     globally: GlobalConfig = field(default_factory=GlobalConfig)
+    tune: TuneConfig | None = None
 
 
 @dataclass
 class DecoderConfig:
-    """Search of the block decoder."""
+    """Search of the block decoders and, from `algorithm` on, of the phrase decoder."""
 
     mode: str = MISSING
     beam: int = MISSING
@@ -160,6 +184,13 @@ class DecoderConfig:
     max_skips: int = MISSING
     window: int = MISSING
     coverage_beam: int | None = None
+    algorithm: str | None = None
+    stack: int | None = None
+    pop_limit: int | None = None
+    max_phrase: int | None = None
+    distortion_limit: int | None = None
+    early_threshold: float | None = None
+    distortion_future: bool | None = None
 
 
 @dataclass
@@ -178,6 +209,13 @@ class DecoderOverrides:
     max_skips: int | None = None
     window: int | None = None
     coverage_beam: int | None = None
+    algorithm: str | None = None
+    stack: int | None = None
+    pop_limit: int | None = None
+    max_phrase: int | None = None
+    distortion_limit: int | None = None
+    early_threshold: float | None = None
+    distortion_future: bool | None = None
 
 
 @dataclass
@@ -243,6 +281,25 @@ class TranslateConfig:
     detokenize: bool = MISSING
     fast: bool = MISSING
     decoder: DecoderOverrides = field(default_factory=DecoderOverrides)
+    debug: bool = False
+
+
+@dataclass
+class ImportConfig:
+    """xlate import."""
+
+    moses: str = MISSING
+    out: str = MISSING
+    decoder: DecoderConfig = field(default_factory=DecoderConfig)
+    debug: bool = False
+
+
+@dataclass
+class ExportConfig:
+    """xlate export."""
+
+    run: str = MISSING
+    out: str = MISSING
     debug: bool = False
 
 

@@ -73,6 +73,11 @@ class PhraseDecoder:
         """The best translations of each source phrase under the weights."""
         return rank_phrases(self.model, self.weights_D, self.search.options)
 
+    def prepare(self) -> None:
+        """Makes everything that is made once for all sentences, so that forked processes share it."""
+        for part in (self.ranked, self.model.source_finder, self.model.lm_ids_T):
+            assert part is not None
+
     def translate(self, words: Sequence[str]) -> list[PhraseDerivation]:
         """The best derivation of a sentence, or the `nbest` best ones, best first; an empty one of no words.
 

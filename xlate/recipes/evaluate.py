@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from xlate.config.schema import TrainConfig
+from xlate.decode.phrase import PhraseDerivation, PhraseStep
+from xlate.decode.phrase_orientation import adjacent_orientation
 from xlate.metrics.score import Evaluation, evaluate
-from xlate.recipes.models import decoder_model, make_decoder
-from xlate.recipes.translate import Translation, Translator
+from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
+from xlate.recipes.translate import AnyDerivation, Translation, Translator
 from xlate.recipes.work import WorkDirectory
 from xlate.report.pictures import reordering_picture
-from xlate.scoring.weights import load_weights
 from xlate.text.lines import write_lines
 from xlate.train.reporter import Reporter
 
@@ -53,8 +54,7 @@ def measure(
         return None
     lines = work.source_lines(split)[: config.dev_sentences if split == "dev" else None]
     references = [reference[: len(lines)] for reference in work.references(split)]
-    model = decoder_model(work, load_weights(run / "weights.safetensors"), config.model)
-    translator = Translator(work, make_decoder(model, config.decoder))
+    translator = Translator.of_run(config, run)
     start = time.perf_counter()
     translations = list(translator.translate(lines))
     seconds = time.perf_counter() - start
@@ -66,7 +66,7 @@ def measure(
     evaluation = evaluate([t.text for t in translations], references, bootstrap=1000)
     words = sum(len(t.source) for t in translations)
     log.info("%s: %s", split, evaluation.summary())
-    blocks = sum(len(t.derivations[0].blocks) for t in translations)
+    blocks = sum(len(_phrases(t.derivations[0])) for t in translations)
     return Measured(split, evaluation, words / max(seconds, 1e-9), words / max(blocks, 1), len(lines))
 
 
@@ -87,15 +87,21 @@ def _show(
     reporter.text("samples/dev", "\n".join(rows), step)
     shown = [t for t in translations if 0 < len(t.source) <= 20] or translations[:1]
     if shown:
-        most = max(shown, key=lambda t: (sum(s.orientation == 0 for s in t.derivations[0].blocks), len(t.source)))
-        reporter.image("samples/reordering", _picture(most), step)
+        most = max(shown, key=lambda t: (sum(p[4] == LEFT for p in _phrases(t.derivations[0])), len(t.source)))
+        picture = reordering_picture(most.source, list(most.derivations[0].words), _phrases(most.derivations[0]))
+        reporter.image("samples/reordering", picture, step)
 
 
-def _picture(translation: Translation) -> Any:
-    blocks = []
-    place = 0
-    for step in translation.derivations[0].blocks:
-        end = place + len(step.target_words)
-        blocks.append((*step.source_span, place, end, step.orientation))
-        place = end
-    return reordering_picture(translation.source, list(translation.derivations[0].words), blocks)
+def _phrases(derivation: AnyDerivation) -> list[tuple[int, int, int, int, int]]:
+    """Source start and end, target start and end, and orientation of each phrase, in target order."""
+    steps = derivation.steps if isinstance(derivation, PhraseDerivation) else derivation.blocks
+    phrases, place, before = [], 0, None
+    for step in steps:
+        end, span = place + len(step.target_words), step.source_span
+        if isinstance(step, PhraseStep):
+            orientation = (RIGHT, LEFT, NEUTRAL)[adjacent_orientation(before, span)]
+        else:
+            orientation = step.orientation
+        phrases.append((*span, place, end, orientation))
+        place, before = end, span
+    return phrases

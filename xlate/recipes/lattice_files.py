@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from xlate.decode.block import BlockDecoder
-from xlate.decode.distortion import DistortionDecoder
 from xlate.decode.lattice_arcs import translation_lattice
 from xlate.decode.lattice_words import word_lattice
 from xlate.errors import InputError
 from xlate.formats.lattice_fst import write_fst, write_symbols
 from xlate.formats.lattice_slf import write_slf
+from xlate.recipes.translate import AnyDecoder
 
 KINDS = ("fst", "slf")
 
@@ -22,11 +22,11 @@ class LatticeFiles:
         InputError: no such format, or a decoder whose graphs do not become lattices.
     """
 
-    def __init__(self, folder: str | Path, kind: str, decoder: BlockDecoder | DistortionDecoder) -> None:
+    def __init__(self, folder: str | Path, kind: str, decoder: AnyDecoder) -> None:
         if kind not in KINDS:
             raise InputError("no such lattice format", seen=kind, expected=", ".join(KINDS))
         if not isinstance(decoder, BlockDecoder):
-            raise InputError("lattices are written of the orientation model", seen="model.kind=distortion")
+            raise InputError("lattices are written of the orientation model", seen=type(decoder).__name__)
         self.folder, self.kind, self.decoder = Path(folder), kind, decoder
         self.words: set[str] = set()
 

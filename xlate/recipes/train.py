@@ -21,7 +21,9 @@ from xlate.recipes.evaluate import Measured, measure
 from xlate.recipes.global_training import learn_globally
 from xlate.recipes.models import FLOATS_OF, KINDS, SETS_OF
 from xlate.recipes.nbest_events import nbest_stores
+from xlate.recipes.phrase_models import KIND as PHRASE
 from xlate.recipes.stages import identity_of, peak_megabytes
+from xlate.recipes.tuned_runs import train_tuned
 from xlate.recipes.work import WorkDirectory
 from xlate.report.identity import flat
 from xlate.report.run_directory import RunDirectory
@@ -55,6 +57,8 @@ def train(config: TrainConfig, folder: Path) -> Outcome:
     Raises:
         InputError: no prepared work directory, another run in the folder, settings that do not fit each other.
     """
+    if config.loss.tune is not None or config.model.kind == PHRASE:
+        return Outcome(*train_tuned(config, folder, VOLATILE))
     check(config)
     work = WorkDirectory(Path(config.work)).check()
     settings = asdict(config)

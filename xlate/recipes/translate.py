@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any, Protocol
 
 from xlate.config.schema import TrainConfig, TranslateConfig
 from xlate.config.stored import read_config
@@ -13,12 +14,18 @@ from xlate.decode.derivation import Derivation
 from xlate.decode.distortion import DistortionDecoder
 from xlate.decode.explain import explain
 from xlate.decode.nbest import format_nbest
+from xlate.decode.phrase import PhraseDecoder, PhraseDerivation
+from xlate.decode.phrase_text import explain_phrases, phrase_nbest_line
 from xlate.errors import InputError
 from xlate.progress import track
+from xlate.recipes import phrase_models
 from xlate.recipes.models import decoder_model, make_decoder
 from xlate.recipes.work import WorkDirectory
 from xlate.scoring.weights import WeightsFile, load_weights
-from xlate.text.lines import write_lines
+from xlate.text.tokens import split_tokens
+
+AnyDecoder = BlockDecoder | DistortionDecoder | PhraseDecoder
+AnyDerivation = Derivation | PhraseDerivation
 
 
 @dataclass(frozen=True)
@@ -28,22 +35,37 @@ class Translation:
     number: int
     source: list[str]
     text: str
-    derivations: list[Derivation]
+    derivations: Sequence[AnyDerivation]
     explanation: str = ""
+
+
+class TextSides(Protocol):
+    """How lines become tokens and tokens lines."""
+
+    def source_tokens(self, line: str) -> list[str]:
+        """The tokens of a source line."""
+
+    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
+        """The output line of target tokens."""
+
+
+class TokenizedText:
+    """Lines that are tokens between blanks on both sides, as an imported system has them."""
+
+    def source_tokens(self, line: str) -> list[str]:
+        """The tokens between blanks."""
+        return split_tokens(line)
+
+    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:  # noqa: ARG002
+        """The tokens with blanks between them."""
+        return " ".join(tokens)
 
 
 class Translator:
     """A run's model and a decoder for it."""
 
-    def __init__(
-        self,
-        work: WorkDirectory,
-        decoder: BlockDecoder | DistortionDecoder,
-        *,
-        detokenize: bool = True,
-        trace: bool = False,
-    ) -> None:
-        self.work = work
+    def __init__(self, text: TextSides, decoder: AnyDecoder, *, detokenize: bool = True, trace: bool = False) -> None:
+        self.text = text
         self.decoder = decoder
         self.detokenize = detokenize
         self.trace = trace
@@ -57,30 +79,33 @@ class Translator:
         """
         run = Path(config.run)
         trained = read_config(run / "config.yaml", TrainConfig)
-        weights = weights_of(run)
-        work = WorkDirectory(Path(trained.work)).check()
-        if weights.metadata.get("work_identity") != work.identity:
-            raise InputError(
-                "the work directory is not the one this run was trained on",
-                file=work.path,
-                seen="other data or settings",
-                expected=f"what {run} was trained on",
-                remedy=f"prepare it as before, or train {run} anew under another name",
-            )
         changed = {f.name: getattr(config.decoder, f.name) for f in fields(config.decoder)}
-        decoder = replace(trained.decoder, **{k: v for k, v in changed.items() if v is not None})
-        return cls(
-            work,
-            make_decoder(
-                decoder_model(work, weights, trained.model),
-                decoder,
-                nbest=config.nbest,
-                distinct=config.distinct,
-                fast=config.fast,
-            ),
-            detokenize=config.detokenize,
-            trace=config.trace,
-        )
+        trained.decoder = replace(trained.decoder, **{k: v for k, v in changed.items() if v is not None})
+        made = cls.of_run(trained, run, nbest=config.nbest, distinct=config.distinct, fast=config.fast)
+        return made.with_output(config.detokenize, config.trace)
+
+    @classmethod
+    def of_run(
+        cls, trained: TrainConfig, run: Path, *, nbest: int = 1, distinct: bool = True, fast: bool = True
+    ) -> Translator:
+        """The translator of a run's weights under the settings it was trained with.
+
+        Raises:
+            InputError: as `open` does.
+        """
+        weights = weights_of(run)
+        search: dict[str, Any] = {"nbest": nbest, "distinct": distinct, "fast": fast}
+        work = _checked_work(trained, run, weights) if trained.work else None
+        if trained.model.kind == phrase_models.KIND:
+            model = phrase_models.open_phrase_model(run, trained)
+            phrase = phrase_models.phrase_decoder(model, weights.sets[phrase_models.SET], trained.decoder, **search)
+            return cls(work or TokenizedText(), phrase)
+        assert work is not None
+        return cls(work, make_decoder(decoder_model(work, weights, trained.model), trained.decoder, **search))
+
+    def with_output(self, detokenize: bool, trace: bool) -> Translator:
+        """The same translator, its lines detokenised or not, explained or not."""
+        return Translator(self.text, self.decoder, detokenize=detokenize, trace=trace)
 
     def translate(self, lines: Sequence[str]) -> Iterator[Translation]:
         """Translates lines one by one, in order; an empty line gives an empty line."""
@@ -89,17 +114,41 @@ class Translator:
 
     def translate_line(self, line: str, number: int = 0) -> Translation:
         """Translates one line."""
-        source = self.work.source_tokens(line)
+        source = self.text.source_tokens(line)
         derivations = self.decoder.translate(source)
-        best = derivations[0]
-        text = self.work.target_text(list(best.words), self.detokenize)
-        words = explain(self.decoder.model, source, best) if self.trace else ""
-        return Translation(number, source, text, derivations, words)
+        text = self.text.target_text(list(derivations[0].words), self.detokenize)
+        return Translation(
+            number, source, text, derivations, self._explained(source, derivations[0]) if self.trace else ""
+        )
+
+    def nbest_lines(self, translation: Translation) -> Iterator[str]:
+        """The derivations of a translation as lines of a Moses n-best list."""
+        for derivation in translation.derivations:
+            if isinstance(derivation, Derivation):
+                yield format_nbest(translation.number, derivation)
+            else:
+                assert isinstance(self.decoder, PhraseDecoder)
+                yield phrase_nbest_line(translation.number, derivation, self.decoder.model)
+
+    def _explained(self, source: list[str], best: AnyDerivation) -> str:
+        if isinstance(self.decoder, PhraseDecoder):
+            assert isinstance(best, PhraseDerivation)
+            return explain_phrases(self.decoder.model, self.decoder.weights_D, source, best)
+        assert isinstance(best, Derivation)
+        return explain(self.decoder.model, source, best)
 
 
-def write_nbest(path: str | Path, translations: Iterable[Translation]) -> None:
-    """Writes the derivations of all translations as a Moses n-best list."""
-    write_lines(path, (format_nbest(t.number, d) for t in translations for d in t.derivations))
+def _checked_work(trained: TrainConfig, run: Path, weights: WeightsFile) -> WorkDirectory:
+    work = WorkDirectory(Path(trained.work)).check()
+    if weights.metadata.get("work_identity") != work.identity:
+        raise InputError(
+            "the work directory is not the one this run was trained on",
+            file=work.path,
+            seen="other data or settings",
+            expected=f"what {run} was trained on",
+            remedy=f"prepare it as before, or train {run} anew under another name",
+        )
+    return work
 
 
 def weights_of(run: Path) -> WeightsFile:

@@ -1,0 +1,130 @@
+"""The tuning loop: rounds on disk, resumption, choice among rounds, early end."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from xlate.candidates.batch import RaggedBatch
+from xlate.errors import InputError
+from xlate.scoring.weights import Weights
+from xlate.train.tuning import Tuning, TuningSettings
+from xlate.train.tuning_rounds import load_round, round_path
+
+SENTENCES, HYPOTHESES, SIZE, FLOATS = 12, 30, 4, 3
+
+
+class Toy:
+    """A decoder over fixed hypotheses whose first float tells how good they are."""
+
+    def __init__(self) -> None:
+        random = np.random.default_rng(0)
+        self.dense = random.normal(size=(SENTENCES, HYPOTHESES, FLOATS)).astype(np.float32)
+        good = np.clip(np.round(5 + 2 * self.dense[..., 0]), 0, 10)
+        self.gain = np.stack(
+            [np.full_like(good, 10), np.full_like(good, 10), *[good] * 4, *[np.full_like(good, 10)] * 4], -1
+        )
+        self.decoded = 0
+
+    def decode(self, weights: Weights) -> RaggedBatch:
+        self.decoded += 1
+        order = np.argsort(-(self.dense @ weights.dense_D), axis=1, kind="stable")[:, :SIZE]
+        rows = np.arange(SENTENCES)[:, None]
+        return RaggedBatch(
+            np.arange(SENTENCES + 1) * SIZE,
+            self.dense[rows, order].reshape(-1, FLOATS),
+            self.gain[rows, order].reshape(SENTENCES * SIZE, -1),
+            np.zeros(SENTENCES * SIZE + 1, dtype=np.int64),
+            np.zeros(0, dtype=np.int32),
+        )
+
+
+def regression(lists: RaggedBatch, weights: Weights, seed: int) -> Weights:
+    """A step towards what predicts the number of matches; the seed jitters it, so every round differs."""
+    dense = lists.dense_CD.astype(np.float64)
+    found = np.linalg.lstsq(dense, lists.gain_CG[:, 2] - 5.0, rcond=None)[0]
+    jitter = np.random.default_rng(seed).normal(size=FLOATS) * 0.01
+    return Weights(0.5 * weights.dense_D + 0.5 * found + jitter, weights.sparse_F, weights.dense_names)
+
+
+START = Weights(np.array([-1.0, 1.0, 0.5]), np.zeros(0), ("good", "b", "c"))
+
+
+def test_tuning_finds_what_is_good(tmp_path: Path) -> None:
+    found = Tuning(Toy().decode, regression, TuningSettings(rounds=6), tmp_path).run(START)
+    assert found is not None
+    weights, rounds = found
+    assert [figures.round for figures in rounds] == list(range(len(rounds)))
+    assert weights.dense_D[0] > 5 * abs(weights.dense_D[1:]).max()
+    assert rounds[0].new == SENTENCES * SIZE
+    assert all(later.pool == earlier.pool + later.new for earlier, later in pairwise(rounds))
+    assert rounds[-1].bleu > rounds[0].bleu + 10
+
+
+@pytest.mark.parametrize("killed_after", [1, 2, 3])
+def test_a_stopped_tuning_goes_on_to_the_same_weights(tmp_path: Path, killed_after: int) -> None:
+    settings = TuningSettings(rounds=4, tolerance=0.0)
+    whole_toy = Toy()
+    whole = Tuning(whole_toy.decode, regression, settings, tmp_path / "whole").run(START)
+    toy = Toy()
+    first = Tuning(toy.decode, regression, settings, tmp_path / "cut").run(START, lambda: toy.decoded >= killed_after)
+    assert first is None
+    again = Toy()
+    second = Tuning(again.decode, regression, settings, tmp_path / "cut").run(START)
+    assert whole is not None
+    assert second is not None
+    assert np.array_equal(whole[0].dense_D, second[0].dense_D)
+    assert whole[1] == second[1]
+    assert again.decoded == whole_toy.decoded - killed_after
+
+
+def test_rounds_of_other_weights_are_decoded_again(tmp_path: Path) -> None:
+    settings = TuningSettings(rounds=2)
+    Tuning(Toy().decode, regression, settings, tmp_path).run(START)
+    toy = Toy()
+    other = Weights(START.dense_D * np.array([1.0, -1.0, 1.0]), START.sparse_F, START.dense_names)
+    Tuning(toy.decode, regression, settings, tmp_path).run(other)
+    assert toy.decoded == 3
+    assert np.array_equal(load_round(round_path(tmp_path, 0)).dense_D, other.dense_D)
+
+
+def test_best_is_the_best_and_last_the_last(tmp_path: Path) -> None:
+    def worse(lists: RaggedBatch, weights: Weights, seed: int) -> Weights:
+        return Weights(-np.abs(weights.dense_D) - 1.0, weights.sparse_F, weights.dense_names)
+
+    good = Weights(np.array([1.0, 0.0, 0.0]), np.zeros(0), ("good", "b", "c"))
+    best = Tuning(Toy().decode, worse, TuningSettings(rounds=2, length_band=9.0), tmp_path / "best").run(good)
+    last = Tuning(Toy().decode, worse, TuningSettings(rounds=2, select="last"), tmp_path / "last").run(good)
+    assert best is not None
+    assert last is not None
+    assert np.array_equal(best[0].dense_D, good.dense_D)
+    assert last[0].dense_D[0] < 0
+
+
+def test_heldout_sentences_are_not_in_the_pool(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def count(lists: RaggedBatch, weights: Weights, seed: int) -> Weights:
+        seen.append(len(lists))
+        return regression(lists, weights, seed)
+
+    found = Tuning(Toy().decode, count, TuningSettings(rounds=2, heldout_every=4), tmp_path).run(START)
+    assert found is not None
+    assert seen == [9, 9]
+    assert all(figures.heldout_bleu is not None for figures in found[1])
+
+
+def test_a_damaged_round_is_named(tmp_path: Path) -> None:
+    round_path(tmp_path, 0).write_bytes(b"nonsense")
+    with pytest.raises(InputError, match="damaged round") as error:
+        Tuning(Toy().decode, regression, TuningSettings(rounds=1), tmp_path).run(START)
+    assert "round-000" in str(error.value)
+
+
+def test_settings_are_checked() -> None:
+    for wrong in ({"rounds": 0}, {"select": "worst"}, {"heldout_every": 1}):
+        with pytest.raises(InputError):
+            TuningSettings(**wrong)  # type: ignore[arg-type]

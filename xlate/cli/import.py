@@ -1,0 +1,16 @@
+"""xlate import moses=MOSES.INI out=RUN."""
+
+from __future__ import annotations
+
+import json
+
+from xlate.config.schema import ImportConfig
+
+CONFIG = ImportConfig
+
+
+def run(config: ImportConfig) -> None:
+    """Makes a run of a Moses system; its figures are printed as JSON."""
+    from xlate.recipes.moses_import import import_moses
+
+    print(json.dumps(import_moses(config), indent=2, ensure_ascii=False))

@@ -1,0 +1,92 @@
+"""xlate import moses=INI out=RUN: a Moses system as a run that translates."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.config.load import load
+from xlate.config.schema import DecoderConfig, ImportConfig, TrainConfig
+from xlate.config.stored import to_yaml
+from xlate.decode.phrase_model import load_moses_model
+from xlate.decode.phrase_store import save_phrase_model
+from xlate.decode.phrase_text import feature_columns
+from xlate.formats.moses_ini import MosesIni
+from xlate.recipes.phrase_models import MODEL, SET
+from xlate.recipes.stages import file_hash
+from xlate.report.run_directory import RunDirectory
+from xlate.scoring.weights import Weights, save_weights
+from xlate.text.lines import atomic_write
+
+LM_FILE = "lm.arpa.gz"
+# Moses's numbers of search algorithms.
+ALGORITHMS = {0: "stack", 1: "cube"}
+
+
+def import_moses(config: ImportConfig) -> dict[str, Any]:
+    """Makes a run directory of a Moses system: tables, language model, weights, search settings.
+
+    Raises:
+        InputError: whatever reading the system's files raises; `out` holds something else.
+    """
+    model, weights_D, ini = load_moses_model(config.moses)
+    trained = load(TrainConfig, "train", ["model=phrase", "decoder=phrase", "work=''"])
+    reordering = "none" if model.reordering is None else model.reordering.kind
+    trained = replace(
+        trained,
+        model=replace(trained.model, reordering=reordering),
+        decoder=_search(ini, config.decoder),
+    )
+    identity = {"imported": str(config.moses), "ini": file_hash(config.moses)}
+    run = RunDirectory.create(config.out, to_yaml(trained), identity)
+    save_phrase_model(run.path / MODEL, model)
+    _copy_packed(ini.file(_lm_line(ini)), run.path / LM_FILE)
+    weights = Weights(weights_D, np.zeros(0), feature_columns())
+    save_weights(run.path / "weights.safetensors", {SET: weights}, metadata={"imported": str(config.moses)})
+    figures = {
+        "run": str(run.path),
+        "pairs": len(model.table),
+        "source_phrases": len(model.table.source_phrases),
+        "lm_order": model.lm.order,
+        "reordering": reordering,
+    }
+    run.write_summary({"finished": True, **figures})
+    return figures
+
+
+def _lm_line(ini: MosesIni) -> Any:
+    return ini.find("KENLM", "SRILM", "IRSTLM")
+
+
+def _search(ini: MosesIni, given: DecoderConfig) -> DecoderConfig:
+    """The settings of the file over those given."""
+    table = ini.find("PhraseDictionaryMemory", "PhraseDictionaryCompact", "PhraseDictionaryOnDisk")
+    limit = int(table.arguments.get("table-limit", given.options)) if table else given.options
+    algorithm = int(ini.number("search-algorithm", -1))
+    return replace(
+        given,
+        options=limit,
+        algorithm=ALGORITHMS.get(algorithm, given.algorithm),
+        stack=int(ini.number("stack", given.stack or 200)),
+        pop_limit=int(ini.number("cube-pruning-pop-limit", given.pop_limit or 1000)),
+        distortion_limit=int(
+            ini.number("distortion-limit", -1 if given.distortion_limit is None else given.distortion_limit)
+        ),
+    )
+
+
+def _copy_packed(source: Path, target: Path) -> None:
+    """Copies a file, compressed if it is not."""
+    with atomic_write(target) as stream, source.open("rb") as given:
+        if given.read(2) == b"\x1f\x8b":
+            given.seek(0)
+            shutil.copyfileobj(given, stream)
+            return
+        given.seek(0)
+        with gzip.GzipFile(fileobj=stream, mode="wb", mtime=0, filename="") as packed:
+            shutil.copyfileobj(given, packed)

@@ -1,0 +1,123 @@
+"""The phrase-based model of a work directory or of an imported system, and its decoder."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.align.links import read_links
+from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.stored import read_config
+from xlate.decode.phrase import PhraseDecoder
+from xlate.decode.phrase_model import PhraseModel, Reordering
+from xlate.decode.phrase_settings import PhraseSearch
+from xlate.decode.phrase_store import load_phrase_model, save_phrase_model
+from xlate.decode.phrase_text import feature_columns
+from xlate.errors import InputError
+from xlate.phrases.table import PhraseTable
+from xlate.recipes.stages import Stage, read_stage, run_stage
+from xlate.recipes.work import WorkDirectory
+from xlate.scoring.weights import Weights
+
+log = logging.getLogger(__name__)
+
+KIND = "phrase"
+SET = "phrase"
+MODEL = "model"
+REORDERINGS = ("none", "wbe", "phrase", "hier")
+
+
+def phrase_stage(work: WorkDirectory, reordering: str) -> Stage:
+    """The phrase model of a work directory in its binary form, made when it is not there.
+
+    Raises:
+        InputError: an unknown reordering model.
+    """
+    if reordering not in REORDERINGS:
+        raise InputError("unknown value of model.reordering", seen=reordering, expected=", ".join(REORDERINGS))
+    settings: dict[str, Any] = {
+        "reordering": reordering,
+        "on": [read_stage(work.path, name).identity for name in ("phrases", "lm")],
+        "version": 1,
+    }
+    return run_stage(work.path, f"phrase/{reordering}", settings, lambda folder: _build(work, reordering, folder))
+
+
+def _build(work: WorkDirectory, reordering: str, folder: Path) -> dict[str, Any]:
+    table = PhraseTable.load(work.path / "phrases" / "table")
+    model = PhraseModel(
+        table, work.source_vocabulary, work.target_vocabulary, work.lm, _reordering(work, table, reordering)
+    )
+    save_phrase_model(folder / MODEL, model)
+    return {"pairs": len(table)}
+
+
+def _reordering(work: WorkDirectory, table: PhraseTable, kind: str) -> Reordering | None:
+    if kind == "none":
+        return None
+    source, target = work.training_text("source"), work.training_text("target")
+    lengths = [np.diff(text.offsets_S1).tolist() for text in (source, target)]
+    links = read_links(work.path / "align" / "links.gz", *lengths)
+    counts_B6 = reordering_counts(table, source, target, links, kind)
+    return Reordering("hier" if kind == "hier" else "wbe", reordering_probabilities(counts_B6))
+
+
+def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
+    """The model of a run: its own, that of the run it is based on, or the one of its work directory.
+
+    Raises:
+        InputError: none of them is there.
+    """
+    if (run / MODEL).exists():
+        return load_phrase_model(run / MODEL)
+    if config.base is not None:
+        base = Path(config.base)
+        return open_phrase_model(base, read_config(base / "config.yaml", TrainConfig))
+    work = WorkDirectory(Path(config.work)).check()
+    return load_phrase_model(phrase_stage(work, config.model.reordering or "none").folder / MODEL)
+
+
+def phrase_search(settings: DecoderConfig, *, nbest: int = 1, distinct: bool = True) -> PhraseSearch:
+    """The search settings of a configuration; what it leaves open is as in Moses."""
+    limit = settings.distortion_limit
+    given: dict[str, Any] = {
+        "algorithm": settings.algorithm,
+        "beam": settings.stack,
+        "pop_limit": settings.pop_limit,
+        "max_phrase": settings.max_phrase,
+        "early_threshold": settings.early_threshold,
+        "distortion_future": settings.distortion_future,
+    }
+    return PhraseSearch(
+        threshold=settings.threshold,
+        options=settings.options,
+        future_cost=settings.future_cost,
+        distortion_limit=6 if limit is None else (None if limit < 0 else limit),
+        nbest=nbest,
+        distinct=distinct,
+        **{key: value for key, value in given.items() if value is not None},
+    )
+
+
+def phrase_decoder(
+    model: PhraseModel,
+    weights: Weights,
+    settings: DecoderConfig,
+    *,
+    nbest: int = 1,
+    distinct: bool = True,
+    fast: bool = True,
+) -> PhraseDecoder:
+    """The decoder of a model under weights.
+
+    Raises:
+        InputError: the weights are not those of a phrase model.
+    """
+    if weights.dense_names != feature_columns():
+        expected = " ".join(feature_columns())
+        raise InputError("not the weights of a phrase model", seen=" ".join(weights.dense_names), expected=expected)
+    search = phrase_search(settings, nbest=nbest, distinct=distinct)
+    return PhraseDecoder(model, np.asarray(weights.dense_D, dtype=np.float64), search, fast)

@@ -1,0 +1,179 @@
+"""Runs whose float weights are tuned: of the phrase model, of an imported system, or of a block model's run."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.config.schema import TrainConfig
+from xlate.config.stored import read_config, to_yaml
+from xlate.decode.block_model import BlockModel
+from xlate.decode.distortion_model import DistortionModel
+from xlate.errors import InputError
+from xlate.recipes import phrase_models
+from xlate.recipes.evaluate import measure
+from xlate.recipes.models import decoder_model
+from xlate.recipes.stages import identity_of, peak_megabytes
+from xlate.recipes.translate import weights_of
+from xlate.recipes.tuned_systems import BlockSystem, PhraseSystem, TunedSystem
+from xlate.recipes.tuning import TuningText, tune, tuning_text
+from xlate.recipes.work import WorkDirectory
+from xlate.report.identity import flat
+from xlate.report.run_directory import RunDirectory
+from xlate.report.tensorboard import TensorBoardReporter
+from xlate.scoring.weights import Weights, save_weights
+from xlate.train.signals import StopFlag
+from xlate.train.tuning import RoundFigures
+
+STARTS = ("uniform", "base")
+
+
+def train_tuned(
+    config: TrainConfig, folder: Path, volatile: tuple[str, ...]
+) -> tuple[dict[str, Any] | None, int | None]:
+    """Tunes a run in `folder`: its summary, or None and the signal that stopped it.
+
+    Raises:
+        InputError: no text to tune on, no base run where one is needed, settings that do not fit.
+    """
+    config = _without_work_of_base(config)
+    work = WorkDirectory(Path(config.work)).check() if config.work else None
+    text = tuning_text(_tune(config), work)
+    identity = {key: value for key, value in asdict(config).items() if key not in volatile}
+    identity |= {"text": identity_of(asdict(text)), "work_identity": work.identity if work else None}
+    run = RunDirectory.create(folder, to_yaml(config), {**identity, "base": config.base})
+    if run.finished:
+        return run.summary, None
+    start = time.perf_counter()
+    tuned = _phrase_run(config, work) if config.model.kind == phrase_models.KIND else _block_run(config, work)
+    with StopFlag() as stop:
+        reporter = TensorBoardReporter(run)
+        try:
+            found = tune(config, tuned.system, tuned.start, text, run, reporter, stop)
+            if found is None:
+                return None, stop.signal
+            weights, rounds = found
+            tuned.save(run, weights)
+            summary = _summary(config, weights, rounds, text)
+            for split in ("dev", "test") if config.measure_test else ("dev",):
+                measured = measure(config, work, folder, split, reporter, len(rounds)) if work else None
+                summary |= {} if measured is None else measured.figures()
+            summary |= {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak_megabytes(), 1)}
+            figures = {k: v for k, v in summary.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+            reporter.hparams(flat(identity), figures)
+        finally:
+            reporter.close()
+    run.write_summary(summary)
+    return summary, None
+
+
+def _tune(config: TrainConfig) -> Any:
+    if config.loss.tune is None:
+        raise InputError(
+            "the phrase model is trained by tuning",
+            seen=f"loss.name={config.loss.name}",
+            expected="loss=mira, mert, pro, expected_bleu, softmax_margin or ramp",
+        )
+    if config.loss.tune.start not in STARTS:
+        raise InputError("unknown value of loss.tune.start", seen=config.loss.tune.start, expected=", ".join(STARTS))
+    return config.loss.tune
+
+
+def _without_work_of_base(config: TrainConfig) -> TrainConfig:
+    """An imported system has no work directory, so runs based on it have none."""
+    if config.base is None or config.model.kind != phrase_models.KIND:
+        return config
+    base = read_config(Path(config.base) / "config.yaml", TrainConfig)
+    model = replace(config.model, reordering=base.model.reordering)
+    return replace(config, work=base.work, model=model)
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """What is tuned, where it starts, and how its weights are written."""
+
+    system: TunedSystem
+    start: Weights
+    metadata: dict[str, Any]
+
+    def save(self, run: RunDirectory, weights: Weights) -> None:
+        save_weights(run.path / "weights.safetensors", {phrase_models.SET: weights}, metadata=self.metadata)
+
+
+@dataclass(frozen=True)
+class _TunedBlocks(_Tuned):
+    """A block model: its weights are written as those of a run of the local model."""
+
+    base: Path
+
+    def save(self, run: RunDirectory, weights: Weights) -> None:
+        file = weights_of(self.base)
+        assert isinstance(self.system, BlockSystem)
+        model = self.system.weighted(weights)
+        linked, features = file.sets["linked"], model.feature_weights
+        if isinstance(model, BlockModel):
+            sets = {
+                "linked": replace(linked, dense_D=model.linked, sparse_F=features),
+                "neutral": replace(file.sets["neutral"], dense_D=model.neutral),
+            }
+        else:
+            sets = {"linked": replace(linked, dense_D=np.asarray(model.weights), sparse_F=features)}
+        names = {"linked": file.sparse_names("linked")}
+        save_weights(
+            run.path / "weights.safetensors", sets, sparse_names=names, extra=file.extra, metadata=file.metadata
+        )
+
+
+def _phrase_run(config: TrainConfig, work: WorkDirectory | None) -> _Tuned:
+    assert config.loss.tune is not None
+    if config.base is not None:
+        model = phrase_models.open_phrase_model(Path(config.base), read_config(_stored(config.base), TrainConfig))
+    else:
+        model = phrase_models.open_phrase_model(Path("."), config)
+    system = PhraseSystem(model, config.decoder, config.loss.tune.processes)
+    start = system.uniform
+    if config.loss.tune.start == "base":
+        start = weights_of(_base(config)).sets[phrase_models.SET]
+    return _Tuned(system, start, {"work": config.work, "work_identity": work.identity if work else None})
+
+
+def _block_run(config: TrainConfig, work: WorkDirectory | None) -> _Tuned:
+    assert work is not None
+    assert config.loss.tune is not None
+    base = _base(config)
+    trained = read_config(_stored(str(base)), TrainConfig)
+    if asdict(trained.model) != asdict(config.model):
+        raise InputError("the base run has another model", file=base, remedy="give both the same model settings")
+    model = decoder_model(work, weights_of(base), config.model)
+    assert isinstance(model, BlockModel | DistortionModel)
+    system = BlockSystem(model, config.decoder)
+    start = system.trained if config.loss.tune.start == "base" else system.uniform
+    return _TunedBlocks(system, start, {}, base)
+
+
+def _stored(base: str) -> Path:
+    return Path(base) / "config.yaml"
+
+
+def _base(config: TrainConfig) -> Path:
+    if config.base is None:
+        raise InputError("no run to start from", seen="base is not set", expected="base=RUN")
+    return Path(config.base)
+
+
+def _summary(config: TrainConfig, weights: Weights, rounds: list[RoundFigures], text: TuningText) -> dict[str, Any]:
+    best = max(rounds, key=lambda figures: figures.bleu)
+    return {
+        "finished": True,
+        "work": config.work,
+        "rounds": len(rounds),
+        "tune_BLEU": round(best.bleu, 4),
+        "tune_sentences": len(text),
+        "pool": rounds[-1].pool,
+        "weights": {"dense": dict(zip(weights.dense_names, np.round(weights.dense_D, 6).tolist(), strict=True))},
+        "history": [figures.to_json() for figures in rounds],
+    }

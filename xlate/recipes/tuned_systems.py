@@ -1,0 +1,139 @@
+"""Systems whose float weights are tuned: what they are called, where they start, and their n-best lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.config.schema import DecoderConfig
+from xlate.decode.block import BlockDecoder
+from xlate.decode.block_model import BlockModel
+from xlate.decode.distortion import DistortionDecoder
+from xlate.decode.distortion_model import DistortionModel
+from xlate.decode.phrase_model import UNKNOWN, WORD_PENALTY, PhraseModel
+from xlate.decode.phrase_parallel import translate_many
+from xlate.decode.phrase_text import feature_columns
+from xlate.features.block import FLOATS
+from xlate.recipes.models import make_decoder
+from xlate.recipes.phrase_models import phrase_decoder
+from xlate.scoring.weights import Weights
+
+NbestRow = tuple[list[str], NDArray[np.float64]]
+BINARY = "binary"
+
+
+class TunedSystem(Protocol):
+    """A decoder with D float weights."""
+
+    @property
+    def uniform(self) -> Weights:
+        """Equal weights for everything that is tuned."""
+
+    @property
+    def trained_D(self) -> NDArray[np.bool_]:
+        """Which weights are tuned; the others keep their values."""
+
+    def nbest(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[list[NbestRow]]:
+        """Target words and D features of at most `size` translations of each sentence, best first."""
+
+
+@dataclass(frozen=True)
+class PhraseSystem:
+    """The phrase decoder; its penalty of unknown words is not tuned, nor is a reordering model it does not have."""
+
+    model: PhraseModel
+    decoder: DecoderConfig
+    processes: int = 1
+
+    @property
+    def trained_D(self) -> NDArray[np.bool_]:
+        """All but the penalty of unknown words and what is always 0."""
+        names = feature_columns()
+        trained_D = np.ones(len(names), dtype=np.bool_)
+        trained_D[UNKNOWN] = False
+        if self.model.reordering is None:
+            trained_D[[name.startswith("LexicalReordering") for name in names]] = False
+        return trained_D
+
+    @property
+    def uniform(self) -> Weights:
+        """The same for every feature; negative for the word penalty, which counts words below 0."""
+        trained_D = self.trained_D
+        dense_D = np.where(trained_D, 1.0 / trained_D.sum(), 0.0)
+        dense_D[WORD_PENALTY] *= -1.0
+        dense_D[UNKNOWN] = 1.0
+        return Weights(dense_D, np.zeros(0), feature_columns())
+
+    def nbest(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[list[NbestRow]]:
+        """Lists without two hypotheses of the same words."""
+        decoder = phrase_decoder(self.model, weights, self.decoder, nbest=size)
+        for derivations in translate_many(decoder, sentences, self.processes):
+            yield [(d.words, d.features_D) for d in derivations]
+
+
+@dataclass(frozen=True)
+class BlockSystem:
+    """A block decoder: its floats are costs, so weights start below 0; all binary features together are one float."""
+
+    model: BlockModel | DistortionModel
+    decoder: DecoderConfig
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the weights."""
+        if isinstance(self.model, BlockModel):
+            floats = tuple(f"{kind}_{name}" for kind in ("linked", "neutral") for name in FLOATS)
+        else:
+            floats = tuple(f"linked_{k}" for k in range(len(self.model.weights)))
+        return (*floats, BINARY)
+
+    @property
+    def trained_D(self) -> NDArray[np.bool_]:
+        """What the model has a weight for."""
+        return np.append(self._floats != 0, bool(len(self.model.feature_weights)))
+
+    @property
+    def uniform(self) -> Weights:
+        """Minus the same for every float that the model uses, and 1 for the binary features as they are."""
+        used_D = self.trained_D
+        dense_D = np.where(used_D, -1.0 / max(int(used_D[:-1].sum()), 1), 0.0)
+        dense_D[-1] = 1.0
+        return Weights(dense_D, np.zeros(0), self.names)
+
+    @property
+    def trained(self) -> Weights:
+        """The weights the model has."""
+        return Weights(np.append(self._floats, 1.0), np.zeros(0), self.names)
+
+    @property
+    def _floats(self) -> NDArray[np.float64]:
+        if isinstance(self.model, BlockModel):
+            return np.concatenate([self.model.linked, self.model.neutral])
+        return np.asarray(self.model.weights, dtype=np.float64)
+
+    def weighted(self, weights: Weights) -> BlockModel | DistortionModel:
+        """The model with other weights."""
+        floats_D, scale = weights.dense_D[:-1], float(weights.dense_D[-1])
+        features = self.model.feature_weights * scale
+        if isinstance(self.model, BlockModel):
+            linked_D, neutral_D = np.split(floats_D, 2)
+            return replace(self.model, linked=linked_D, neutral=neutral_D, feature_weights=features)
+        return replace(self.model, weights=floats_D, feature_weights=features)
+
+    def nbest(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[list[NbestRow]]:
+        """Lists without two hypotheses of the same words; the binary feature is what it is at weight 1."""
+        decoder: BlockDecoder | DistortionDecoder = make_decoder(self.weighted(weights), self.decoder, nbest=size)
+        scale = float(weights.dense_D[-1]) or 1.0
+        for sentence in sentences:
+            yield list(_rows(decoder, sentence, scale))
+
+
+def _rows(decoder: BlockDecoder | DistortionDecoder, sentence: list[str], scale: float) -> Iterable[NbestRow]:
+    for derivation in decoder.translate(sentence):
+        values_D = np.array([value for name, value in derivation.features() if name != "partition"])
+        values_D[-1] /= scale
+        yield derivation.words, values_D

@@ -1,0 +1,44 @@
+"""The tuners by name, built from a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.candidates.batch import RaggedBatch
+from xlate.config.schema import TuneConfig
+from xlate.errors import InputError
+from xlate.scoring.weights import Weights
+from xlate.train.tuning import Optimise
+from xlate.updates.mira import MiraSettings, mira
+from xlate.updates.tuned import Tuned
+
+Tuner = Callable[[RaggedBatch, Weights, int], Tuned]
+
+
+def optimiser(name: str, settings: TuneConfig, trained_D: NDArray[np.bool_]) -> Optimise:
+    """New weights from pooled lists, by the tuner of this name.
+
+    Raises:
+        InputError: there is none of this name, or its settings cannot be.
+    """
+    if name not in TUNERS:
+        raise InputError("no such tuner", seen=name, expected=", ".join(TUNERS))
+    tuner = TUNERS[name](settings, trained_D)
+    return lambda lists, weights, seed: tuner(lists, weights, seed).weights
+
+
+def _mira(settings: TuneConfig, trained_D: NDArray[np.bool_]) -> Tuner:
+    chosen = MiraSettings(
+        epochs=settings.epochs,
+        C=settings.C,
+        decay=settings.decay,
+        length_band=settings.length_band,
+        trained_D=trained_D,
+    )
+    return lambda lists, weights, seed: mira(lists, weights, chosen, seed)
+
+
+TUNERS: dict[str, Callable[[TuneConfig, NDArray[np.bool_]], Tuner]] = {"mira": _mira}

@@ -1,0 +1,158 @@
+"""xlate train loss=mira and the like: float weights for BLEU, by decoding, merging and optimising in turns."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xlate.candidates.batch import RaggedBatch, offsets_of
+from xlate.candidates.nbest_columns import WordNumbers
+from xlate.config.schema import TrainConfig, TuneConfig
+from xlate.errors import InputError
+from xlate.kernels.ngram_statistics import list_statistics
+from xlate.metrics.bleu import ORDER
+from xlate.progress import track
+from xlate.recipes.tuned_systems import NbestRow, TunedSystem
+from xlate.recipes.tuners import optimiser
+from xlate.recipes.work import WorkDirectory
+from xlate.report.run_directory import RunDirectory
+from xlate.scoring.weights import Weights
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import read_lines
+from xlate.text.tokens import split_tokens
+from xlate.train.reporter import Reporter
+from xlate.train.signals import StopFlag
+from xlate.train.tuning import RoundFigures, Tuning, TuningSettings
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TuningText:
+    """Tokenised sentences, and the references of each."""
+
+    sources: list[list[str]]
+    references: list[list[list[str]]]
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+
+def tuning_text(tune: TuneConfig, work: WorkDirectory | None) -> TuningText:
+    """The text to tune on: tokenised files, or a split of the work directory; without lines that are empty.
+
+    Raises:
+        InputError: there is none, or its files have different numbers of lines.
+    """
+    if tune.source is not None:
+        sources = [split_tokens(line) for line in read_lines(tune.source)]
+        streams = [[split_tokens(line) for line in read_lines(path)] for path in tune.references]
+        seen, remedy = tune.source, "loss.tune.references=[FILE,…]"
+    elif work is not None and work.has_split(tune.split):
+        sources = [work.source_tokens(line) for line in work.source_lines(tune.split)]
+        streams = [[work.target_tokens(line) for line in stream] for stream in work.references(tune.split)]
+        seen, remedy = tune.split, "prepare the work directory with references of this split"
+    else:
+        raise InputError(
+            "nothing to tune on", seen=f"no {tune.split} set", expected="loss.tune.source=FILE, or a split of work="
+        )
+    if not streams:
+        raise InputError("no references to tune on", seen=seen, remedy=remedy)
+    lengths = [len(sources), *map(len, streams)]
+    if len(set(lengths)) != 1:
+        raise InputError("source and references do not fit", seen=lengths, expected="the same number of lines each")
+    kept = [n for n, source in enumerate(sources) if source]
+    return TuningText([sources[n] for n in kept], [[stream[n] for stream in streams] for n in kept])
+
+
+def tune(
+    config: TrainConfig,
+    system: TunedSystem,
+    start: Weights,
+    text: TuningText,
+    run: RunDirectory,
+    reporter: Reporter,
+    stop: StopFlag,
+) -> tuple[Weights, list[RoundFigures]] | None:
+    """The tuned weights and the figures of every round; None when stopped by a signal.
+
+    Raises:
+        InputError: settings that cannot be.
+    """
+    settings = config.loss.tune
+    assert settings is not None
+    lists = NbestLists(system, text, settings.nbest, stop.__bool__)
+    loop = Tuning(
+        lists.decode,
+        optimiser(config.loss.name, settings, system.trained_D),
+        TuningSettings(
+            rounds=settings.rounds,
+            seed=config.seed,
+            select=settings.select,
+            heldout_every=settings.heldout_every,
+            length_band=settings.length_band,
+        ),
+        run.checkpoint,
+        reporter,
+    )
+    try:
+        return loop.run(start, stop.__bool__)
+    except StoppedDecodingError:
+        return None
+
+
+class StoppedDecodingError(Exception):
+    """A signal came while a text was decoded."""
+
+
+class NbestLists:
+    """The n-best lists of a text under any weights, with BLEU statistics as gains."""
+
+    def __init__(self, system: TunedSystem, text: TuningText, size: int, stop: Callable[[], bool]) -> None:
+        self.system = system
+        self.text = text
+        self.size = size
+        self.stop = stop
+        self.numbers = WordNumbers()
+        self.references = self.numbers.encode(" ".join(r) for rows in text.references for r in rows)
+        self.reference_offsets_I1 = offsets_of([len(rows) for rows in text.references])
+
+    def decode(self, weights: Weights) -> RaggedBatch:
+        """The lists, best hypothesis first.
+
+        Raises:
+            StoppedDecodingError: `stop` said so.
+        """
+        rows: list[NbestRow] = []
+        sizes = []
+        translated = self.system.nbest(weights, self.text.sources, self.size)
+        for found in track(translated, "decoding", total=len(self.text)):
+            if self.stop():
+                raise StoppedDecodingError
+            rows += found
+            sizes.append(len(found))
+        candidate_offsets_I1 = offsets_of(sizes)
+        return RaggedBatch(
+            candidate_offsets_I1,
+            np.array([features_D for _, features_D in rows], dtype=np.float32),
+            self._statistics([words for words, _ in rows], candidate_offsets_I1),
+            np.zeros(len(rows) + 1, dtype=np.int64),
+            np.zeros(0, dtype=np.int32),
+        )
+
+    def _statistics(self, hypotheses: list[list[str]], candidate_offsets_I1: Any) -> Any:
+        text: EncodedText = self.numbers.encode(" ".join(words) for words in hypotheses)
+        statistics = list_statistics(
+            text.ids_T,
+            text.offsets_S1,
+            candidate_offsets_I1,
+            self.references.ids_T,
+            self.references.offsets_S1,
+            self.reference_offsets_I1,
+            ORDER,
+        )
+        return np.asarray(statistics, dtype=np.float32)
