@@ -75,7 +75,7 @@ class PhraseDecoder:
 
     def prepare(self) -> None:
         """Makes everything that is made once for all sentences, so that forked processes share it."""
-        for part in (self.ranked, self.model.source_finder, self.model.lm_ids_T):
+        for part in (self.ranked, self.model.source_finder, self.model.packed_lm):
             assert part is not None
 
     def translate(self, words: Sequence[str]) -> list[PhraseDerivation]:
@@ -126,7 +126,7 @@ class PhraseDecoder:
                 moves.start, moves.levels, moves.expand, moves.future, search.beam, search.log_threshold
             )
         kernel = search_cubes if search.algorithm == "cube" else search_phrases
-        nodes, arcs, goal = kernel(self.model.lm.arrays, _sentence_arrays(moves), self._numbers(every_arc))
+        nodes, arcs, goal = kernel(self.model.packed_lm, _sentence_arrays(moves), self._numbers(every_arc))
         return SearchGraph(
             source_A=arcs["source"],
             target_A=arcs["target"],
@@ -167,7 +167,6 @@ def _sentence_arrays(moves: PhraseMoves) -> PhraseSentence:
         alone_O=options.alone_O,
         backward_O3=options.backward_O3,
         forward_O=options.forward_O,
-        phrase_offsets_O1=options.phrase_offsets_O1,
-        phrase_words_W=options.phrase_words_W,
+        phrases=options.phrases,
         future_nn=moves.future_nn,
     )

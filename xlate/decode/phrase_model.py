@@ -17,6 +17,7 @@ from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.kernels.matching import PhraseFinder
 from xlate.kernels.ngram import walk_sentences
+from xlate.kernels.phrase_lm import PackedNgrams, pack_ngrams
 from xlate.kernels.spans import span_rows
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
@@ -116,6 +117,11 @@ class PhraseModel:
         """The language model's numbers of the words of the target phrases, shape (T,)."""
         ids_T: NDArray[np.int32] = self.lm.map_vocabulary(self.target_vocabulary.words)[self.table.target_phrases.ids_T]
         return ids_T
+
+    @cached_property
+    def packed_lm(self) -> PackedNgrams:
+        """The language model as the compiled search reads it."""
+        return pack_ngrams(self.lm.arrays)
 
     @cached_property
     def lm_alone_Q(self) -> NDArray[np.float64]:

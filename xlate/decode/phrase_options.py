@@ -20,7 +20,9 @@ from xlate.decode.phrase_model import (
     PhraseModel,
 )
 from xlate.kernels.ngram import step_all
+from xlate.kernels.phrase_lm import PhrasesAlone, walk_alone
 from xlate.kernels.spans import span_futures, span_rows
+from xlate.lm.model import NgramModel
 from xlate.phrases.table import offsets_of, ragged_rows
 
 NO_FORWARD = 0
@@ -37,7 +39,7 @@ class RankedPhrases:
         alone_R: that and the weighted language model score without a history, by which they are ranked.
         backward_R3: weighted scores of the three orientations with respect to the phrase before.
         forward_R, forward_F3: the same of the phrase after: which of F distinct triples; the first is all 0.
-        phrase_offsets_R1, phrase_words_W: target words in the language model's numbers.
+        phrases: target words in the language model's numbers.
     """
 
     offsets_P1: NDArray[np.int64]
@@ -47,8 +49,7 @@ class RankedPhrases:
     backward_R3: NDArray[np.float64]
     forward_R: NDArray[np.int32]
     forward_F3: NDArray[np.float64]
-    phrase_offsets_R1: NDArray[np.int64]
-    phrase_words_W: NDArray[np.int32]
+    phrases: PhrasesAlone
 
 
 def rank_phrases(model: PhraseModel, weights_D: NDArray[np.float64], options: int) -> RankedPhrases:
@@ -70,9 +71,16 @@ def rank_phrases(model: PhraseModel, weights_D: NDArray[np.float64], options: in
         backward_R3=weights_D[BACKWARD] * model.log_reordering_B6[pair_R, BACKWARD],
         forward_R=forward_R,
         forward_F3=forward_F3,
-        phrase_offsets_R1=offsets_of(np.diff(phrases.offsets_S1)[row_R]),
-        phrase_words_W=model.lm_ids_T[ragged_rows(phrases.offsets_S1, row_R)],
+        phrases=_alone(
+            model.lm,
+            offsets_of(np.diff(phrases.offsets_S1)[row_R]),
+            model.lm_ids_T[ragged_rows(phrases.offsets_S1, row_R)],
+        ),
     )
+
+
+def _alone(lm: NgramModel, offsets_O1: NDArray[np.int64], words_W: NDArray[np.int32]) -> PhrasesAlone:
+    return PhrasesAlone(offsets_O1, words_W, *walk_alone(lm.arrays, lm.empty_state, offsets_O1, words_W))
 
 
 def _distinct(triples_R3: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
@@ -109,8 +117,7 @@ class PhraseOptions:
     alone_O: NDArray[np.float64]
     backward_O3: NDArray[np.float64]
     forward_O: NDArray[np.int32]
-    phrase_offsets_O1: NDArray[np.int64]
-    phrase_words_W: NDArray[np.int32]
+    phrases: PhrasesAlone
 
     def cell(self, start: int, end: int) -> range:
         """The numbers of the options of one source span of at most J words."""
@@ -119,7 +126,8 @@ class PhraseOptions:
 
     def phrase(self, option: int) -> NDArray[np.int32]:
         """The target words of an option."""
-        return self.phrase_words_W[self.phrase_offsets_O1[option] : self.phrase_offsets_O1[option + 1]]
+        offsets_O1 = self.phrases.offsets_O1
+        return self.phrases.words_W[offsets_O1[option] : offsets_O1[option + 1]]
 
     def future_nn(self) -> NDArray[np.float64]:
         """The best sum of options without history over each span, shape (n + 1, n + 1), 0 for empty spans."""
@@ -155,10 +163,6 @@ def collect_phrase_options(
     rows = rows_O[known_O]
     starts = cell_O[unknown_O] // longest
     copies = _copies(model, weights_D, [words[start] for start in starts.tolist()])
-    lengths_O = np.concatenate([np.diff(ranked.phrase_offsets_R1)[rows], np.ones(len(starts), dtype=np.int64)])
-    places = ragged_rows(ranked.phrase_offsets_R1, rows)
-    flat = np.concatenate([ranked.phrase_words_W[places], copies.words])
-    words_W = flat[ragged_rows(offsets_of(lengths_O), order_O)] if len(starts) else flat
 
     def joined(known: NDArray[np.float64], copied: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.concatenate([known[rows], copied])[order_O]
@@ -174,16 +178,15 @@ def collect_phrase_options(
         alone_O=joined(ranked.alone_R, copies.alone),
         backward_O3=joined(ranked.backward_R3, np.zeros((len(starts), 3))),
         forward_O=np.concatenate([ranked.forward_R[rows], np.zeros(len(starts), dtype=np.int32)])[order_O],
-        phrase_offsets_O1=offsets_of(lengths_O[order_O]),
-        phrase_words_W=words_W,
+        phrases=_joined_phrases(ranked.phrases, rows, copies.phrases, order_O),
     )
 
 
 @dataclass(frozen=True)
 class _Copies:
-    """Language model numbers and scores of words that stand for themselves."""
+    """Words that stand for themselves."""
 
-    words: NDArray[np.int32]
+    phrases: PhrasesAlone
     static: NDArray[np.float64]
     alone: NDArray[np.float64]
 
@@ -192,5 +195,21 @@ def _copies(model: PhraseModel, weights_D: NDArray[np.float64], words: list[str]
     ids = model.lm.vocabulary.ids(words)
     penalty = weights_D[UNKNOWN] * UNKNOWN_PENALTY - weights_D[WORD_PENALTY] + weights_D[PHRASE_PENALTY]
     static = np.full(len(words), penalty)
-    states = np.full(len(words), model.lm.empty_state, dtype=np.int32)
-    return _Copies(ids, static, static + weights_D[LM] * step_all(model.lm.arrays, states, ids)[0])
+    phrases = _alone(model.lm, np.arange(len(words) + 1), ids)
+    empty = np.full(len(words), model.lm.empty_state, dtype=np.int32)
+    return _Copies(phrases, static, static + weights_D[LM] * step_all(model.lm.arrays, empty, ids)[0])
+
+
+def _joined_phrases(
+    ranked: PhrasesAlone, rows: NDArray[np.int64], copies: PhrasesAlone, order_O: NDArray[np.int64]
+) -> PhrasesAlone:
+    """The phrases of some rows and the copied words, in the order of the options."""
+    places = ragged_rows(ranked.offsets_O1, rows)
+    lengths_O = np.concatenate([np.diff(ranked.offsets_O1)[rows], np.diff(copies.offsets_O1)])
+    words_W = np.concatenate([ranked.words_W[places], copies.words_W])
+    states_W = np.concatenate([ranked.states_W[places], copies.states_W])
+    rest_W = np.concatenate([ranked.rest_W[places], copies.rest_W])
+    if len(copies.words_W):
+        places = ragged_rows(offsets_of(lengths_O), order_O)
+        words_W, states_W, rest_W = words_W[places], states_W[places], rest_W[places]
+    return PhrasesAlone(offsets_of(lengths_O[order_O]), words_W, states_W, rest_W)

@@ -92,7 +92,7 @@ def expand_cover(
     return coverages
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _with_span(
     coverages: Coverages, cover: int, begin: int, end: int, words: int, future_nn: NDArray[np.float64]
 ) -> int:
@@ -106,14 +106,14 @@ def _with_span(
     return _number(coverages, words, future_nn)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _number(coverages: Coverages, words: int, future_nn: NDArray[np.float64]) -> int:
     """The number of the coverage whose bits were written behind the last one; kept when it is new."""
     bits_CW, new = coverages.bits_CW, coverages.sizes[0]
     slot = _slot(bits_CW, new, coverages.slots_H)
     while coverages.slots_H[slot] >= 0:
         known = coverages.slots_H[slot]
-        if (bits_CW[known] == bits_CW[new]).all():
+        if _equal_rows(bits_CW, known, new):
             return int(known)
         slot = (slot + np.uint64(1)) & np.uint64(len(coverages.slots_H) - 1)
     coverages.slots_H[slot] = new
@@ -122,7 +122,16 @@ def _number(coverages: Coverages, words: int, future_nn: NDArray[np.float64]) ->
     return int(new)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, inline="always")
+def _equal_rows(bits_CW: NDArray[np.uint64], one: int, other: int) -> bool:
+    # A comparison of arrays would make a new array every time.
+    equal = True
+    for w in range(bits_CW.shape[1]):
+        equal = equal and bits_CW[one, w] == bits_CW[other, w]
+    return equal
+
+
+@njit(cache=True, nogil=True, forceinline=True)
 def _describe(coverages: Coverages, number: int, words: int, future_nn: NDArray[np.float64]) -> None:
     cover = coverages.covers[number]
     cover.level, cover.gap, cover.between, cover.future = 0, words, 0, 0.0

@@ -14,7 +14,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from xlate.kernels.ngram import NgramArrays
 from xlate.kernels.phrase_coverage import Coverages, expand_cover, new_coverages
 from xlate.kernels.phrase_decoder import (
     PhraseNumbers,
@@ -32,6 +31,7 @@ from xlate.kernels.phrase_decoder import (
     target_of,
     with_room,
 )
+from xlate.kernels.phrase_lm import PackedNgrams
 from xlate.kernels.trie import Trie, new_trie, room
 
 NONE = -1
@@ -63,7 +63,7 @@ class Cubes(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def search_cubes(
-    lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers
+    lm: PackedNgrams, sentence: PhraseSentence, numbers: PhraseNumbers
 ) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Searches one sentence; returns what `search_phrases` returns."""
     n = sentence.words
@@ -88,7 +88,7 @@ def search_cubes(
             _open_cubes(search, numbers, coverages, cubes, group)
         corners = _count_cubes(cubes, level + 1)
         cubes, stacks = _with_room(cubes, 0, 0, corners), room(stacks, corners)
-        _fill_heap(sentence, numbers, search, coverages, stacks, cubes, level + 1)
+        _fill_heap(lm, sentence, numbers, search, coverages, stacks, cubes, level + 1)
         taken = 0
         while taken >= 0:
             search, stacks, cubes = (
@@ -101,7 +101,7 @@ def search_cubes(
     return search.nodes[: search.counts[0]], search.arcs[: search.counts[1]], goal
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _no_cubes(words: int) -> Cubes:
     return Cubes(
         np.empty(1024, dtype=np.int64),
@@ -114,7 +114,7 @@ def _no_cubes(words: int) -> Cubes:
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _groups(search: Search, alive: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Hypotheses, best first, put together where coverage and end are equal; and where each of G groups begins."""
     nodes = search.nodes
@@ -132,7 +132,7 @@ def _groups(search: Search, alive: NDArray[np.int64]) -> tuple[NDArray[np.int64]
     return alive[order], offsets_G1[: groups + 1]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _open_cubes(
     search: Search, numbers: PhraseNumbers, coverages: Coverages, cubes: Cubes, group: NDArray[np.int64]
 ) -> None:
@@ -150,7 +150,7 @@ def _open_cubes(
             cubes.sizes[1] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _count_cubes(cubes: Cubes, level: int) -> int:
     count, cube = 0, cubes.heads_L[level]
     while cube >= 0:
@@ -158,8 +158,9 @@ def _count_cubes(cubes: Cubes, level: int) -> int:
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _fill_heap(
+    lm: PackedNgrams,
     sentence: PhraseSentence,
     numbers: PhraseNumbers,
     search: Search,
@@ -172,12 +173,13 @@ def _fill_heap(
     cubes.sizes[2], cubes.sizes[3] = 0, 0
     cube = cubes.heads_L[level]
     while cube >= 0:
-        _push(sentence, numbers, search, coverages, stacks, cubes, cube, cubes.cubes[cube].begin, 0)
+        _push(lm, sentence, numbers, search, coverages, stacks, cubes, cube, cubes.cubes[cube].begin, 0)
         cube = cubes.cubes[cube].next
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _push(
+    lm: PackedNgrams,
     sentence: PhraseSentence,
     numbers: PhraseNumbers,
     search: Search,
@@ -194,15 +196,20 @@ def _push(
     backward, forward, _ = orient(search, numbers, coverages, stacks, node, edge.begin, edge.end)
     target = target_of(numbers, coverages, sentence.words, edge, 0)
     estimate = search.nodes[node].score + fixed_score(search, numbers, node, edge.begin, forward) + target.future
-    estimate += sentence.alone_O[option] + sentence.backward_O3[option, backward]
     cell = cubes.cells[cubes.sizes[2]]
-    cell.cube, cell.row, cell.option, cell.lm_state = cube, row, option, UNASKED
+    cell.cube, cell.row, cell.option = cube, row, option
+    if row == cubes.cubes[cube].begin and rank == 0:
+        # Most corners never come to the top: the language model is asked when one does.
+        cell.score, cell.lm_state = sentence.alone_O[option], UNASKED
+    else:
+        cell.score, cell.lm_state = _ask(lm, sentence, numbers, search, cubes, row, option)
+    estimate += cell.score + sentence.backward_O3[option, backward]
     cubes.sizes[3] += 1
     _sift_up(cubes, cubes.sizes[3] - 1, cubes.sizes[2], estimate)
     cubes.sizes[2] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _sift_up(cubes: Cubes, at: int, cell: int, estimate: float) -> None:
     """Puts a cell into the free place `at`, the last one, or above it."""
     heap, estimates = cubes.heap, cubes.estimates
@@ -213,7 +220,7 @@ def _sift_up(cubes: Cubes, at: int, cell: int, estimate: float) -> None:
     heap[at], estimates[at] = cell, estimate
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _sift_down(cubes: Cubes, cell: int, estimate: float) -> None:
     """Puts a cell into the free place on top, or below it."""
     heap, estimates, size = cubes.heap, cubes.estimates, cubes.sizes[3]
@@ -229,7 +236,7 @@ def _sift_down(cubes: Cubes, cell: int, estimate: float) -> None:
     heap[at], estimates[at] = cell, estimate
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _drop_top(cubes: Cubes) -> None:
     cubes.sizes[3] -= 1
     last = cubes.sizes[3]
@@ -239,7 +246,7 @@ def _drop_top(cubes: Cubes) -> None:
 
 @njit(cache=True, nogil=True)
 def _take_best(
-    lm: NgramArrays,
+    lm: PackedNgrams,
     sentence: PhraseSentence,
     numbers: PhraseNumbers,
     search: Search,
@@ -254,32 +261,31 @@ def _take_best(
         if taken == numbers.pop_limit or cubes.sizes[3] == 0:
             return NONE
         top = cubes.cells[cubes.heap[0]]
-        if top.lm_state != UNASKED:
-            _make_move(sentence, numbers, search, coverages, stacks, cubes, top)
-            _drop_top(cubes)
-            taken += 1
-            continue
-        cube, row, option = top.cube, top.row, top.option
         estimate = cubes.estimates[0]
-        top.score, top.lm_state = _ask(lm, sentence, numbers, search, cubes, row, option)
-        estimate += top.score - sentence.alone_O[option]
         if estimate < search.bars_L[level]:
-            _drop_top(cubes)
-        else:
-            _sift_down(cubes, cubes.heap[0], estimate)
+            # All that waits is worse.
+            return NONE
+        cube, row, option = top.cube, top.row, top.option
+        if top.lm_state == UNASKED:
+            top.score, top.lm_state = _ask(lm, sentence, numbers, search, cubes, row, option)
+            _sift_down(cubes, cubes.heap[0], estimate + top.score - sentence.alone_O[option])
+            continue
+        _make_move(sentence, numbers, search, coverages, stacks, cubes, top)
+        _drop_top(cubes)
+        taken += 1
         # Each cell has one way to it: along the first column to its row, then along the row.
         cell = coverages.edges[cubes.cubes[cube].edge].cell
         if option == sentence.cell_offsets_C1[cell] and row + 1 < cubes.cubes[cube].end:
-            _push(sentence, numbers, search, coverages, stacks, cubes, cube, row + 1, 0)
+            _push(lm, sentence, numbers, search, coverages, stacks, cubes, cube, row + 1, 0)
         if option + 1 < sentence.cell_offsets_C1[cell + 1]:
             rank = option + 1 - sentence.cell_offsets_C1[cell]
-            _push(sentence, numbers, search, coverages, stacks, cubes, cube, row, rank)
+            _push(lm, sentence, numbers, search, coverages, stacks, cubes, cube, row, rank)
     return taken
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _ask(
-    lm: NgramArrays,
+    lm: PackedNgrams,
     sentence: PhraseSentence,
     numbers: PhraseNumbers,
     search: Search,
@@ -292,7 +298,7 @@ def _ask(
     return sentence.static_O[option] + numbers.lm_weight * logprob, after
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _make_move(
     sentence: PhraseSentence,
     numbers: PhraseNumbers,
@@ -311,7 +317,7 @@ def _make_move(
     add_move(search, numbers, target, node, sentence.forward_O[option], cell.lm_state, score, option)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _with_room(cubes: Cubes, rows: int, more: int, cells: int) -> Cubes:
     """The same cubes in arrays that can take more rows, cubes and cells."""
     rows_R, records, heads_L, waiting, heap, estimates, sizes = cubes

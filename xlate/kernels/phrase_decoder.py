@@ -9,8 +9,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.hashing import EMPTY, first_slot, pack
-from xlate.kernels.ngram import NgramArrays, step
 from xlate.kernels.phrase_coverage import Coverages, expand_cover, is_covered, new_coverages
+from xlate.kernels.phrase_lm import PackedNgrams, PhrasesAlone, phrase_logprob, step_packed
 from xlate.kernels.trie import ROOT, Trie, child, new_trie, room
 
 NONE = -1
@@ -52,8 +52,7 @@ class PhraseSentence(NamedTuple):
     alone_O: NDArray[np.float64]
     backward_O3: NDArray[np.float64]
     forward_O: NDArray[np.int32]
-    phrase_offsets_O1: NDArray[np.int64]
-    phrase_words_W: NDArray[np.int32]
+    phrases: PhrasesAlone
     future_nn: NDArray[np.float64]
 
 
@@ -111,7 +110,7 @@ class Target(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def search_phrases(
-    lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers
+    lm: PackedNgrams, sentence: PhraseSentence, numbers: PhraseNumbers
 ) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Searches one sentence; returns nodes (`NODE`), arcs (`ARC`) and the number of the goal, -1 when there is none.
 
@@ -140,7 +139,7 @@ def search_phrases(
     return search.nodes[: search.counts[0]], search.arcs[: search.counts[1]], goal
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def empty_search(words: int) -> Search:
     """A search of a sentence before its first hypothesis."""
     memo = np.empty(MEMO_SIZE, dtype=MEMO)
@@ -158,7 +157,7 @@ def empty_search(words: int) -> Search:
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def add_root(search: Search, coverages: Coverages, numbers: PhraseNumbers) -> None:
     """The hypothesis that has translated nothing."""
     future = coverages.covers[0].future - numbers.distortion_weight * rest_distortion(coverages, numbers, 0, 0)
@@ -166,13 +165,13 @@ def add_root(search: Search, coverages: Coverages, numbers: PhraseNumbers) -> No
     add_move(search, numbers, target, NONE, 0, numbers.begin_state, 0.0, NONE)
 
 
-@njit(cache=True, nogil=True)
-def finish(lm: NgramArrays, search: Search, numbers: PhraseNumbers, n: int) -> int:
+@njit(cache=True, nogil=True, forceinline=True)
+def finish(lm: PackedNgrams, search: Search, numbers: PhraseNumbers, n: int) -> int:
     """Ends the sentence after every surviving hypothesis that covers it; returns the goal's number, or -1."""
     target = Target(NONE, n + 1, NONE, n + 1, ROOT, True, 0.0)
     for node in survivors(search, n, numbers.beam):
         search = with_room(search, 1)
-        score = numbers.lm_weight * step(lm, search.nodes[node].lm_state, numbers.end_word)[0]
+        score = numbers.lm_weight * step_packed(lm, search.nodes[node].lm_state, numbers.end_word)[0]
         add_move(search, numbers, target, node, 0, 0, score, NONE)
     return int(search.heads_L[n + 1])
 
@@ -183,7 +182,7 @@ def reaches(search: Search, numbers: PhraseNumbers, node: int, begin: int) -> bo
     return numbers.distortion_limit < 0 or abs(begin - search.nodes[node].end) <= numbers.distortion_limit
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def rest_distortion(coverages: Coverages, numbers: PhraseNumbers, cover: int, end: int) -> float:
     """The distortion of filling the gaps from left to right; 0 when it is not to be estimated."""
     described = coverages.covers[cover]
@@ -192,7 +191,7 @@ def rest_distortion(coverages: Coverages, numbers: PhraseNumbers, cover: int, en
     return float(abs(described.gap - end) + described.between)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def orient(
     search: Search, numbers: PhraseNumbers, coverages: Coverages, stacks: Trie, node: int, begin: int, end: int
 ) -> tuple[int, int, int]:
@@ -218,7 +217,7 @@ def _adjacent(start_before: int, end_before: int, begin: int, end: int) -> int:
     return SWAP if end == start_before else DISCONTINUOUS
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _shift_reduce(stacks: Trie, stack: int, begin: int, end: int) -> tuple[int, int]:
     low = (1 << SPAN_BITS) - 1
     orientation = NONE
@@ -235,7 +234,7 @@ def _shift_reduce(stacks: Trie, stack: int, begin: int, end: int) -> tuple[int, 
         stack = int(stacks.parent_N[stack])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def target_of(numbers: PhraseNumbers, coverages: Coverages, words: int, edge: Any, stack: int) -> Target:
     """What moves along an edge have in common."""
     cover, begin = edge.cover, edge.begin
@@ -250,7 +249,7 @@ def target_of(numbers: PhraseNumbers, coverages: Coverages, words: int, edge: An
 
 @njit(cache=True, nogil=True)
 def _extend(
-    lm: NgramArrays,
+    lm: PackedNgrams,
     sentence: PhraseSentence,
     numbers: PhraseNumbers,
     search: Search,
@@ -287,21 +286,19 @@ def fixed_score(search: Search, numbers: PhraseNumbers, node: int, begin: int, f
 
 
 @njit(cache=True, inline="always")
-def ask(lm: NgramArrays, sentence: PhraseSentence, memo: NDArray[Any], lm_state: int, option: int) -> tuple[float, int]:
+def ask(
+    lm: PackedNgrams, sentence: PhraseSentence, memo: NDArray[Any], lm_state: int, option: int
+) -> tuple[float, int]:
     """The log probability of an option's words after a history, and the history behind them."""
     key = pack(lm_state, option)
     known = memo[first_slot(key, np.uint64(MEMO_SIZE - 1))]
     if known.key != key:
-        total, state = 0.0, lm_state
-        for at in range(sentence.phrase_offsets_O1[option], sentence.phrase_offsets_O1[option + 1]):
-            logprob, state = step(lm, state, sentence.phrase_words_W[at])
-            total += logprob
         known.key = key
-        known.logprob, known.after = total, state
+        known.logprob, known.after = phrase_logprob(lm, sentence.phrases, option, lm_state)
     return known.logprob, known.after
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def add_move(
     search: Search,
     numbers: PhraseNumbers,
@@ -330,7 +327,7 @@ def add_move(
         counts[1] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _find_or_add(search: Search, target: Target, forward: int, lm_state: int) -> int:
     nodes, slots_H = search.nodes, search.slots_H
     mask = np.uint64(len(slots_H) - 1)
@@ -363,9 +360,9 @@ def _slot(cover: int, start: int, end: int, forward: int, lm_state: int, stack: 
     return first_slot(pack(cover, lm_state) ^ low ^ (np.uint64(stack) * np.uint64(0xC2B2AE3D27D4EB4F)), mask)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _enter(search: Search, numbers: PhraseNumbers, node: int, level: int) -> None:
-    """Puts a hypothesis into its stack unless it is there, and raises the bar when twice the beam has gathered."""
+    """Puts a hypothesis into its stack unless it is there, and raises the bar when more than the beam has gathered."""
     estimate = search.nodes[node].estimate
     if estimate > search.tops_L[level]:
         search.tops_L[level] = estimate
@@ -374,11 +371,11 @@ def _enter(search: Search, numbers: PhraseNumbers, node: int, level: int) -> Non
         search.nodes[node].next = search.heads_L[level]
         search.heads_L[level] = node
         search.sizes_L[level] += 1
-        if numbers.beam > 0 and search.sizes_L[level] >= 2 * numbers.beam + 8:
+        if numbers.beam > 0 and search.sizes_L[level] >= numbers.beam + numbers.beam // 4 + 8:
             _raise_bar(search, level, numbers.beam)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _raise_bar(search: Search, level: int, beam: int) -> None:
     """Leaves the best `beam` hypotheses of a stack, and their equals, in its chain."""
     members = _members(search, level)
@@ -395,7 +392,7 @@ def _raise_bar(search: Search, level: int, beam: int) -> None:
             search.sizes_L[level] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _members(search: Search, level: int) -> NDArray[np.int64]:
     members = np.empty(search.sizes_L[level], dtype=np.int64)
     node = search.heads_L[level]
@@ -405,7 +402,7 @@ def _members(search: Search, level: int) -> NDArray[np.int64]:
     return members
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def survivors(search: Search, level: int, beam: int) -> NDArray[np.int64]:
     """The hypotheses of a stack that are expanded, best first, equal ones in the order of creation."""
     members = np.sort(_members(search, level))
@@ -415,7 +412,7 @@ def survivors(search: Search, level: int, beam: int) -> NDArray[np.int64]:
     return ordered[:beam] if beam > 0 else ordered
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def with_room(search: Search, more: int) -> Search:
     """The same search in arrays that can take `more` nodes and arcs."""
     nodes, arcs, slots_H, counts = search.nodes, search.arcs, search.slots_H, search.counts

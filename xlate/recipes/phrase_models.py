@@ -17,6 +17,7 @@ from xlate.decode.phrase_settings import PhraseSearch
 from xlate.decode.phrase_store import load_phrase_model, save_phrase_model
 from xlate.decode.phrase_text import feature_columns
 from xlate.errors import InputError
+from xlate.phrases.reordering import reordering_counts, reordering_probabilities
 from xlate.phrases.table import PhraseTable
 from xlate.recipes.stages import Stage, read_stage, run_stage
 from xlate.recipes.work import WorkDirectory

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,19 @@ def optimiser(name: str, settings: TuneConfig, trained_D: NDArray[np.bool_]) -> 
     if name not in TUNERS:
         raise InputError("no such tuner", seen=name, expected=", ".join(TUNERS))
     tuner = TUNERS[name](settings, trained_D)
-    return lambda lists, weights, seed: tuner(lists, weights, seed).weights
+    return lambda lists, weights, seed: scaled(tuner(lists, weights, seed).weights, trained_D)
+
+
+def scaled(weights: Weights, trained_D: NDArray[np.bool_]) -> Weights:
+    """The same weights with sizes that sum to 1 over the tuned floats, as Moses keeps them.
+
+    Translations do not depend on the scale, but beam thresholds do, and how far a step of a tuner reaches.
+    """
+    size = float(np.abs(weights.dense_D[trained_D]).sum())
+    if size == 0.0:
+        return weights
+    dense_D = np.where(trained_D, weights.dense_D / size, weights.dense_D)
+    return replace(weights, dense_D=dense_D, sparse_F=weights.sparse_F / size)
 
 
 def _mira(settings: TuneConfig, trained_D: NDArray[np.bool_]) -> Tuner:

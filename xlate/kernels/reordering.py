@@ -1,0 +1,140 @@
+"""How extracted phrase pairs lie to what is before and behind them in their sentence pair: counts of orientations."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.extraction import consistent_spans
+from xlate.kernels.hashing import HashTable, find, pack
+from xlate.kernels.matching import PhraseFinder
+from xlate.kernels.spans import span_rows
+
+WORD, PHRASE, HIERARCHICAL, AS_MOSES = 0, 1, 2, 3
+MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
+
+
+class Corners(NamedTuple):
+    """Where blocks of a sentence pair begin and end, by (source, target) word, each of shape (n + 2, m + 2).
+
+    Word i stands at i + 1, so that the words before the first and behind the last have places too. `aligned` holds
+    the links, and a link between the two words before the sentence and between the two behind it.
+    """
+
+    aligned: NDArray[np.bool_]
+    top_left: NDArray[np.bool_]
+    top_right: NDArray[np.bool_]
+    bottom_left: NDArray[np.bool_]
+    bottom_right: NDArray[np.bool_]
+
+
+@njit(cache=True, nogil=True)
+def count_orientations(
+    source_finder: PhraseFinder,
+    target_finder: PhraseFinder,
+    pairs: HashTable,
+    source_T: NDArray[np.int32],
+    source_offsets_S1: NDArray[np.int64],
+    target_T: NDArray[np.int32],
+    target_offsets_S1: NDArray[np.int64],
+    link_source_L: NDArray[np.int32],
+    link_target_L: NDArray[np.int32],
+    link_offsets_S1: NDArray[np.int64],
+    max_length: int,
+    kind: int,
+    counts_B6: NDArray[np.int64],
+) -> None:
+    """Adds to `counts_B6` how often each phrase pair was monotone, swapped, neither: three backward, three forward.
+
+    `pairs` finds a phrase pair by (source phrase, target phrase); links are in the order (target, source).
+    """
+    for s in range(len(source_offsets_S1) - 1):
+        source = source_T[source_offsets_S1[s] : source_offsets_S1[s + 1]]
+        target = target_T[target_offsets_S1[s] : target_offsets_S1[s + 1]]
+        links = slice(link_offsets_S1[s], link_offsets_S1[s + 1])
+        link_source, link_target = link_source_L[links], link_target_L[links]
+        if len(link_source) == 0:
+            continue
+        spans_X4 = consistent_spans(len(source), len(target), link_source, link_target, max_length)
+        corners = _corners(len(source), len(target), link_source, link_target, spans_X4, kind)
+        source_C = span_rows(source_finder, source, max_length)
+        target_C = span_rows(target_finder, target, max_length)
+        for x in range(len(spans_X4)):
+            begin, end, first, last = spans_X4[x]
+            p = source_C[begin * max_length + end - begin - 1]
+            q = target_C[first * max_length + last - first - 1]
+            b = find(pairs, pack(p, q)) if p >= 0 and q >= 0 else -1
+            if b >= 0:
+                counts_B6[b, backward_orientation(corners, begin, end, first)] += 1
+                counts_B6[b, 3 + forward_orientation(corners, begin, end, last, kind == AS_MOSES)] += 1
+
+
+@njit(cache=True, nogil=True)
+def _corners(
+    source_length: int,
+    target_length: int,
+    link_source: NDArray[np.int32],
+    link_target: NDArray[np.int32],
+    spans_X4: NDArray[np.int32],
+    kind: int,
+) -> Corners:
+    """Corners of no block (word-based), of the extracted phrases, or of blocks of any size (hierarchical)."""
+    shape = (source_length + 2, target_length + 2)
+    corners = Corners(
+        np.zeros(shape, np.bool_),
+        np.zeros(shape, np.bool_),
+        np.zeros(shape, np.bool_),
+        np.zeros(shape, np.bool_),
+        np.zeros(shape, np.bool_),
+    )
+    corners.aligned[0, 0] = corners.aligned[source_length + 1, target_length + 1] = True
+    for k in range(len(link_source)):
+        corners.aligned[link_source[k] + 1, link_target[k] + 1] = True
+    if kind == WORD:
+        return corners
+    blocks_X4 = spans_X4
+    if kind >= HIERARCHICAL:
+        longest = max(source_length, target_length)
+        blocks_X4 = consistent_spans(source_length, target_length, link_source, link_target, longest)
+    for x in range(len(blocks_X4)):
+        begin, end, first, last = blocks_X4[x]
+        corners.top_left[begin + 1, first + 1] = True
+        corners.top_right[end, first + 1] = True
+        corners.bottom_left[begin + 1, last] = True
+        corners.bottom_right[end, last] = True
+    return corners
+
+
+@njit(cache=True, nogil=True)
+def backward_orientation(corners: Corners, begin: int, end: int, first: int) -> int:
+    """Of the source span [begin, end) whose target side starts at `first`, with respect to what is before it.
+
+    Monotone when the word to the left in both languages is linked and the one to the right is not, or a block ends
+    there; swapped when it is the other way round.
+    """
+    left, right = corners.aligned[begin, first], corners.aligned[end + 1, first]
+    if (left and not right) or corners.bottom_right[begin, first]:
+        return MONOTONE
+    if (right and not left) or corners.bottom_left[end + 1, first]:
+        return SWAP
+    return DISCONTINUOUS
+
+
+@njit(cache=True, nogil=True)
+def forward_orientation(corners: Corners, begin: int, end: int, last: int, as_moses: bool) -> int:
+    """Of the source span [begin, end) whose target side ends before `last`, with respect to what is behind it.
+
+    With `as_moses` a block behind it counts only when it ends with the very next target word.
+    """
+    right, left = corners.aligned[end + 1, last + 1], corners.aligned[begin, last + 1]
+    starts, ends = corners.top_left, corners.top_right
+    if as_moses:
+        starts, ends = corners.bottom_left, corners.bottom_right
+    if (right and not left) or starts[end + 1, last + 1]:
+        return MONOTONE
+    if (left and not right) or ends[begin, last + 1]:
+        return SWAP
+    return DISCONTINUOUS

@@ -1,0 +1,74 @@
+"""Lexicalised reordering: how often each phrase pair was monotone, swapped or neither (Koehn et al. 2005).
+
+Three models: word-based, by the links of the neighbouring words; phrase-based, where an extracted phrase beside the
+pair counts too (Tillmann 2004); hierarchical, where any block beside it counts (Galley & Manning 2008). Backward is
+with respect to what is before the pair in the target, forward with respect to what is behind it.
+
+Moses's hierarchical tables come out with `hier-moses`: forward, Moses looks at the wrong corners of the blocks behind a
+pair, so that only those of one target word count (docs/decisions/0009-reordering-tables.md).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.align.links import Links
+from xlate.errors import InputError
+from xlate.kernels import reordering
+from xlate.phrases.matching import pair_table, phrase_finder
+from xlate.phrases.table import PhraseTable
+from xlate.text.encoded import EncodedText
+
+KINDS = {
+    "wbe": reordering.WORD,
+    "phrase": reordering.PHRASE,
+    "hier": reordering.HIERARCHICAL,
+    "hier-moses": reordering.AS_MOSES,
+}
+SMOOTHING = 0.5
+
+
+def reordering_counts(
+    table: PhraseTable, source: EncodedText, target: EncodedText, links: Links, kind: str, max_length: int = 7
+) -> NDArray[np.int64]:
+    """Counts of (monotone, swap, other) backward, then forward, of each of B phrase pairs, shape (B, 6).
+
+    Args:
+        table: the phrase pairs; source, target: the text they were extracted from, links: its word alignment.
+        kind: `wbe` (word-based), `phrase`, `hier`, or `hier-moses`.
+        max_length: of phrases, as they were extracted.
+
+    Raises:
+        InputError: an unknown kind, or texts and links of different numbers of sentences.
+    """
+    if kind not in KINDS:
+        raise InputError("kind of reordering model", seen=kind, expected=", ".join(KINDS))
+    if not len(source) == len(target) == len(links):
+        seen = f"{len(source)}, {len(target)} and {len(links)} sentences"
+        raise InputError("source, target and links do not fit", seen=seen, expected="three equal numbers")
+    counts_B6 = np.zeros((len(table), 6), dtype=np.int64)
+    by_target = links.transposed()
+    reordering.count_orientations(
+        phrase_finder(table.source_phrases),
+        phrase_finder(table.target_phrases),
+        pair_table(table),
+        source.ids_T,
+        source.offsets_S1,
+        target.ids_T,
+        target.offsets_S1,
+        by_target.target_L,
+        by_target.source_L,
+        by_target.offsets_S1,
+        max_length,
+        KINDS[kind],
+        counts_B6,
+    )
+    return counts_B6
+
+
+def reordering_probabilities(counts_B6: NDArray[np.int64], smoothing: float = SMOOTHING) -> NDArray[np.float64]:
+    """Probabilities of the three orientations, backward then forward, `smoothing` added to each count; shape (B, 6)."""
+    smoothed_B23 = counts_B6.reshape(-1, 2, 3) + smoothing
+    probabilities: NDArray[np.float64] = (smoothed_B23 / smoothed_B23.sum(axis=2, keepdims=True)).reshape(-1, 6)
+    return probabilities
