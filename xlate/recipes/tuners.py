@@ -13,6 +13,7 @@ from xlate.config.schema import TuneConfig
 from xlate.errors import InputError
 from xlate.scoring.weights import Weights
 from xlate.train.tuning import Optimise
+from xlate.updates.mert import MertSettings, mert
 from xlate.updates.mira import MiraSettings, mira
 from xlate.updates.tuned import Tuned
 
@@ -54,4 +55,12 @@ def _mira(settings: TuneConfig, trained_D: NDArray[np.bool_]) -> Tuner:
     return lambda lists, weights, seed: mira(lists, weights, chosen, seed)
 
 
-TUNERS: dict[str, Callable[[TuneConfig, NDArray[np.bool_]], Tuner]] = {"mira": _mira}
+def _mert(settings: TuneConfig, trained_D: NDArray[np.bool_]) -> Tuner:
+    chosen = MertSettings(restarts=settings.restarts, length_band=settings.length_band, trained_D=trained_D)
+    return lambda lists, weights, seed: mert(lists, weights, chosen, seed)
+
+
+TUNERS: dict[str, Callable[[TuneConfig, NDArray[np.bool_]], Tuner]] = {
+    "mira": _mira,
+    "mert": _mert,
+}
