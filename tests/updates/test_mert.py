@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,7 +19,7 @@ from xlate.updates.mert import MertSettings, mert, smoothed
 
 
 def best_of(scores: np.ndarray, offsets: np.ndarray) -> list[int]:
-    return [int(a + np.argmax(scores[a:b])) if a < b else -1 for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [int(a + np.argmax(scores[a:b])) if a < b else -1 for a, b in pairwise(offsets)]
 
 
 @settings(max_examples=200, deadline=None)
@@ -43,7 +45,7 @@ def test_sweep_is_what_trying_every_place_gives(seed: int, whole_numbers: bool) 
         chosen = [c for c in best_of(np.round(score + x * slope, 9), offsets) if c >= 0]
         values = score + x * slope
         mine = np.zeros(10)
-        for a, e in zip(offsets[:-1], offsets[1:], strict=True):
+        for a, e in pairwise(offsets):
             if a < e:
                 top = np.flatnonzero(values[a:e] >= values[a:e].max() - 1e-9) + a
                 mine += statistics[top[0]] if len(top) == 1 else np.nan
