@@ -1,7 +1,8 @@
 """Exact line search of MERT: which hypothesis of each list is best where along a line, and the statistics there.
 
 Along a line a hypothesis scores intercept + x · slope, so over all x the best of a list is its upper envelope (Och
-2003; Macherey et al. 2008, Algorithm 1). With the hypotheses of a list in the order of their slopes it is found in one walk.
+2003; Macherey et al. 2008, Algorithm 1). With the hypotheses of a list in the order of their slopes it is found in one
+walk.
 """
 
 from __future__ import annotations
