@@ -33,3 +33,19 @@ def segment_logsumexp(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
     # ln 0 has the gradient 1/0, and 0 times that is not a number: such a segment is a constant instead.
     nothing_I = sums_I == 0
     return torch.log(sums_I.masked_fill(nothing_I, 1.0)).masked_fill(nothing_I, float("-inf")) + shift_I
+
+
+def segment_argmax(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
+    """Where the largest value of each segment stands, the first of equals, -1 for an empty segment; shape (I,)."""
+    top_I = segment_max(values_C, offsets_I1)
+    places_C = torch.arange(len(values_C), device=values_C.device, dtype=torch.float64)
+    beside_C = places_C.masked_fill(values_C.detach() < top_I[segment_ids(offsets_I1)], float("inf"))
+    first_I = torch.segment_reduce(beside_C, "min", offsets=offsets_I1, initial=float("inf"))
+    return first_I.masked_fill(torch.isinf(first_I), -1.0).to(torch.int64)
+
+
+def picked(values_C: Tensor, places_I: Tensor) -> Tensor:
+    """The values at some places, 0 where the place is -1, differentiable; shape (I,)."""
+    if not len(values_C):
+        return values_C.sum() + torch.zeros(len(places_I), dtype=values_C.dtype, device=values_C.device)
+    return values_C[places_I.clamp(min=0)].masked_fill(places_I < 0, 0.0)

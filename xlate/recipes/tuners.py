@@ -7,12 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import nn
 
 from xlate.candidates.batch import RaggedBatch
 from xlate.config.schema import TuneConfig
 from xlate.errors import InputError
+from xlate.losses.expected_bleu import ExpectedCorpusBleu
+from xlate.losses.ramp import Ramp
+from xlate.losses.softmax_margin import SoftmaxMargin
 from xlate.scoring.weights import Weights
 from xlate.train.tuning import Optimise
+from xlate.updates.gradient import Gains, GradientSettings, descend, sentence_gains, whole_statistics
 from xlate.updates.mert import MertSettings, mert
 from xlate.updates.mira import MiraSettings, mira
 from xlate.updates.tuned import Tuned
@@ -60,7 +65,18 @@ def _mert(settings: TuneConfig, trained_D: NDArray[np.bool_]) -> Tuner:
     return lambda lists, weights, seed: mert(lists, weights, chosen, seed)
 
 
+def _by_gradient(loss: Callable[[TuneConfig], nn.Module], gains: Gains) -> Callable[..., Tuner]:
+    def made(settings: TuneConfig, trained_D: NDArray[np.bool_]) -> Tuner:
+        chosen, module = GradientSettings(settings.epochs, settings.l2, trained_D), loss(settings)
+        return lambda lists, weights, _: descend(lists, weights, module, chosen, gains)
+
+    return made
+
+
 TUNERS: dict[str, Callable[[TuneConfig, NDArray[np.bool_]], Tuner]] = {
     "mira": _mira,
     "mert": _mert,
+    "expected_bleu": _by_gradient(lambda _: ExpectedCorpusBleu(), whole_statistics),
+    "softmax_margin": _by_gradient(lambda settings: SoftmaxMargin(settings.gamma), sentence_gains),
+    "ramp": _by_gradient(lambda settings: Ramp(settings.gamma), sentence_gains),
 }

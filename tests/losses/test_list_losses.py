@@ -1,0 +1,182 @@
+"""Losses over lists of hypotheses: gradients, plain Python twins, and the edges: empty lists, ties, one hypothesis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from tests.losses.instances import Instance, flat, instances
+from xlate.errors import InputError
+from xlate.losses.conditional_likelihood import ConditionalLikelihood
+from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu, expected_gains
+from xlate.losses.max_margin import MaxMargin
+from xlate.losses.ramp import Ramp
+from xlate.losses.segments import segment_argmax
+from xlate.losses.softmax_margin import SoftmaxMargin
+from xlate.metrics.bleu import bleu_scores
+
+Lists = list[list[tuple[float, float]]]
+numbers = st.floats(-4, 4, allow_nan=False).map(lambda x: round(x, 3))
+lists = st.lists(
+    st.lists(st.tuples(numbers, st.sampled_from([0.0, 0.2, 0.5, 0.9])), max_size=4), min_size=1, max_size=4
+)
+
+LOSSES: dict[str, nn.Module] = {
+    "expected": ExpectedBleu(1.7),
+    "likelihood": ConditionalLikelihood(),
+    "softmax margin": SoftmaxMargin(2.0),
+    "ramp 1": Ramp(2.0, 1),
+    "ramp 2": Ramp(2.0, 2),
+    "ramp 3": Ramp(2.0, 3),
+}
+
+
+def tensors(given: Lists) -> tuple[Tensor, Tensor, Tensor]:
+    offsets = [0]
+    for one in given:
+        offsets.append(offsets[-1] + len(one))
+    scores = torch.tensor([s for one in given for s, _ in one], dtype=torch.float64)
+    gains = torch.tensor([g for one in given for _, g in one], dtype=torch.float64)
+    return scores, gains, torch.tensor(offsets)
+
+
+def logsumexp(values: list[float]) -> float:
+    top = max(values)
+    return top + math.log(sum(math.exp(v - top) for v in values))
+
+
+def ramp(good: float, bad: float) -> Callable[[list[tuple[float, float]]], float]:
+    def loss(one: list[tuple[float, float]]) -> float:
+        return max(s + bad * 2.0 * g for s, g in one) - max(s + good * 2.0 * g for s, g in one)
+
+    return loss
+
+
+def expected(one: list[tuple[float, float]]) -> float:
+    total = logsumexp([1.7 * s for s, _ in one])
+    return -sum(math.exp(1.7 * s - total) * g for s, g in one)
+
+
+def best(one: list[tuple[float, float]]) -> tuple[float, float]:
+    return max(one, key=lambda pair: pair[1])
+
+
+TWINS: dict[str, Callable[[list[tuple[float, float]]], float]] = {
+    "expected": expected,
+    "likelihood": lambda one: logsumexp([s for s, _ in one]) - best(one)[0],
+    "softmax margin": lambda one: logsumexp([s + 2.0 * (best(one)[1] - g) for s, g in one]) - best(one)[0],
+    "ramp 1": ramp(0.0, -1.0),
+    "ramp 2": ramp(1.0, 0.0),
+    "ramp 3": ramp(1.0, -1.0),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@given(given=lists)
+def test_loss_is_its_definition(name: str, given: Lists) -> None:
+    loss = LOSSES[name](*tensors(given))
+    assert float(loss) == pytest.approx(sum(TWINS[name](one) for one in given if one), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("seed", range(3))
+def test_gradient(name: str, seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.randn(9, generator=generator, dtype=torch.float64, requires_grad=True)
+    gains = torch.rand(9, generator=generator, dtype=torch.float64)
+    offsets = torch.tensor([0, 4, 4, 5, 9])
+    assert torch.autograd.gradcheck(lambda s: LOSSES[name](s, gains, offsets), (scores,))
+
+
+@given(given=lists, gamma=st.floats(0.1, 5))
+def test_closed_form_is_autograd(given: Lists, gamma: float) -> None:
+    """Eq. 8 of Auli, Galley & Gao (2014) against differentiating the definition."""
+    scores, gains, offsets = tensors(given)
+    one, other = scores.clone().requires_grad_(), scores.clone().requires_grad_()
+    ExpectedBleu(gamma)(one, gains, offsets).backward()
+    (-expected_gains(other, gains, offsets, gamma)[0].sum()).backward()
+    assert one.grad is not None
+    assert other.grad is not None
+    assert torch.allclose(one.grad, other.grad, atol=1e-12)
+
+
+def test_the_sign_of_the_papers_figure_two_lowers_expected_bleu() -> None:
+    """Line 14 there subtracts μ δ u; with the gradient of Eq. 8 one has to add it."""
+    generator = torch.Generator().manual_seed(1)
+    features = torch.randn(12, 5, generator=generator, dtype=torch.float64)
+    gains, offsets = torch.rand(12, generator=generator, dtype=torch.float64), torch.tensor([0, 7, 12])
+    phi = torch.zeros(5, dtype=torch.float64, requires_grad=True)
+    value = expected_gains(features @ phi, gains, offsets, 1.0)[0].sum()
+    (slope,) = torch.autograd.grad(value, phi)
+
+    def at(moved: Tensor) -> float:
+        return float(expected_gains(features @ moved.detach(), gains, offsets, 1.0)[0].sum())
+
+    assert at(phi - 0.01 * slope) < at(phi) < at(phi + 0.01 * slope)
+
+
+def test_equal_gains_pull_nowhere() -> None:
+    scores = torch.tensor([0.3, -1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    ExpectedBleu()(scores, torch.full((3,), 0.4, dtype=torch.float64), torch.tensor([0, 3])).backward()
+    assert scores.grad is not None
+    assert scores.grad.abs().max() < 1e-15
+
+
+def test_no_overflow() -> None:
+    scores = torch.tensor([1e4, -1e4, 0.0], dtype=torch.float64, requires_grad=True)
+    for loss in LOSSES.values():
+        value = loss(scores, torch.tensor([0.0, 0.5, 1.0], dtype=torch.float64), torch.tensor([0, 3]))
+        value.backward()
+        assert torch.isfinite(value)
+    assert scores.grad is not None
+    assert torch.isfinite(scores.grad).all()
+
+
+@settings(max_examples=100)
+@given(instances(), st.sampled_from([0.0, 1.0, 0.25]))
+def test_margin_is_its_definition(given: list[Instance], margin: float) -> None:
+    scores, gains, offsets = map(torch.as_tensor, flat(given))
+    total = 0.0
+    for instance in given:
+        negatives = [s for s, true in instance if not true]
+        if negatives:
+            total += sum(max(0.0, margin + max(negatives) - s) for s, true in instance if true)
+    assert float(MaxMargin(margin)(scores, gains, offsets)) == pytest.approx(total, abs=1e-9)
+
+
+@pytest.mark.parametrize("margin", [0.0, 1.0])
+def test_gradient_of_margin(margin: float) -> None:
+    scores = torch.tensor([0.1, 0.9, -0.3, 0.4, 2.0, 0.0], dtype=torch.float64, requires_grad=True)
+    gains, offsets = torch.tensor([1.0, -1, 1, -1, 1, -1]), torch.tensor([0, 4, 4, 5, 6])
+    assert torch.autograd.gradcheck(lambda s: MaxMargin(margin)(s, gains, offsets), (scores,))
+
+
+def test_argmax_of_segments() -> None:
+    values = torch.tensor([1.0, 3.0, 3.0, -1.0])
+    assert segment_argmax(values, torch.tensor([0, 0, 3, 4])).tolist() == [-1, 1, 3]
+
+
+def test_expected_corpus_bleu() -> None:
+    """With one hypothesis a list it is BLEU; and its gradient."""
+    statistics = torch.tensor(
+        [[9, 10, 8, 5, 3, 2, 9, 8, 7, 6], [5, 4, 3, 2, 1, 1, 5, 4, 3, 2], [6, 7, 6, 4, 2, 1, 6, 5, 4, 3]],
+        dtype=torch.float64,
+    )
+    scores = torch.tensor([0.3, -0.1, 0.7], dtype=torch.float64, requires_grad=True)
+    single = ExpectedCorpusBleu()(scores, statistics, torch.tensor([0, 1, 2, 3]))
+    assert -100 / 3 * float(single.detach()) == pytest.approx(float(bleu_scores(statistics.numpy().sum(0)[None])[0]))
+    offsets = torch.tensor([0, 2, 2, 3])
+    assert torch.autograd.gradcheck(lambda s: ExpectedCorpusBleu(1.5)(s, statistics, offsets), (scores,))
+    nothing = torch.zeros(3, 10, dtype=torch.float64)
+    assert float(ExpectedCorpusBleu()(scores, nothing, offsets).detach()) == 0.0
+
+
+def test_kinds_of_ramp() -> None:
+    with pytest.raises(InputError, match="ramp"):
+        Ramp(kind=4)

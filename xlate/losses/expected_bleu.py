@@ -1,0 +1,93 @@
+"""Expected BLEU over n-best lists (Rosti et al. 2010; Auli, Galley & Gao 2014, section 5).
+
+With scores s, p(e|f) = exp(γ s(e)) / Σ exp(γ s(e')) over the list of f, and sentence BLEU g:
+
+    xBLEU = Σ_e p(e|f) g(e),    d xBLEU / d s(e) = γ p(e|f) (g(e) - xBLEU)        (Eq. 8)
+
+The loss is -xBLEU. A step of descent on it is φ + μ δ u; the sign in line 14 of the paper's Figure 2 goes the wrong
+way. `ExpectedCorpusBleu` is BLEU of the expected statistics of the whole text instead, as in Rosti et al.: what tuning
+is after is BLEU of the text, and means of sentence BLEU favour other lengths than that (Nakov, Guzman & Vogel 2012).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from xlate.losses.segments import segment_ids, segment_logsumexp, segment_sum
+
+
+class ExpectedBleu(nn.Module):
+    """The loss as an autograd module with the gradient in closed form; an empty list adds nothing."""
+
+    def __init__(self, gamma: float = 1.0) -> None:
+        super().__init__()
+        self.gamma = gamma
+
+    def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
+        """Minus the sum of xBLEU over all lists; scalar.
+
+        Args:
+            scores_C: finite scores of C hypotheses.
+            gain_C: their sentence BLEU, on any scale.
+            candidate_offsets_I1: first hypothesis of each of I lists, and C.
+        """
+        loss: Tensor = _ClosedForm.apply(scores_C, gain_C, candidate_offsets_I1, self.gamma)  # type: ignore[no-untyped-call]
+        return loss
+
+
+def expected_gains(
+    scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor, gamma: float
+) -> tuple[Tensor, Tensor]:
+    """xBLEU of every list, (I,), and p(e|f), (C,), differentiable step by step."""
+    segment_C = segment_ids(candidate_offsets_I1)
+    total_I = segment_logsumexp(gamma * scores_C, candidate_offsets_I1)
+    probability_C = torch.exp(gamma * scores_C - total_I[segment_C])
+    return segment_sum(probability_C * gain_C, candidate_offsets_I1), probability_C
+
+
+class ExpectedCorpusBleu(nn.Module):
+    """Minus BLEU (0 to 1) of expected statistics, times the number of lists; 0 when an order is never matched.
+
+    Times the number of lists, so that penalties weigh against it as against losses that are summed over lists.
+    """
+
+    def __init__(self, gamma: float = 1.0) -> None:
+        super().__init__()
+        self.gamma = gamma
+
+    def forward(self, scores_C: Tensor, statistics_CK: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
+        """The loss; scalar.
+
+        Args:
+            scores_C: finite scores of C hypotheses.
+            statistics_CK: their BLEU statistics as `bleu_scores` takes them, K = 2 + 2·order.
+            candidate_offsets_I1: first hypothesis of each of I lists, and C.
+        """
+        order = (statistics_CK.shape[1] - 2) // 2
+        total_I = segment_logsumexp(self.gamma * scores_C, candidate_offsets_I1)
+        probability_C = torch.exp(self.gamma * scores_C - total_I[segment_ids(candidate_offsets_I1)])
+        sums_K = probability_C @ statistics_CK
+        correct, total = sums_K[2 : 2 + order], sums_K[2 + order :]
+        if bool((correct <= 0).any()):
+            return 0.0 * sums_K.sum()
+        brevity = torch.clamp(1.0 - sums_K[1] / sums_K[0], max=0.0)
+        return -len(total_I) * torch.exp(torch.log(correct / total).mean() + brevity)
+
+
+class _ClosedForm(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor, gamma: float) -> Tensor:
+        expected_I, probability_C = expected_gains(scores_C, gain_C, candidate_offsets_I1, gamma)
+        deviation_C = gain_C - expected_I[segment_ids(candidate_offsets_I1)]
+        ctx.save_for_backward(gamma * probability_C * deviation_C)
+        return -expected_I.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        (slope_C,) = ctx.saved_tensors
+        return -grad * slope_C, None, None, None
