@@ -8,12 +8,12 @@ the kind and a number counted from 0 for each kind; every other section is kept 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from xlate.errors import InputError
-from xlate.text.lines import iterate_lines
+from xlate.text.lines import iterate_lines, write_lines
 
 FEATURE, WEIGHT = "feature", "weight"
 
@@ -147,3 +147,25 @@ def _numbers(text: str) -> tuple[float, ...] | None:
     except ValueError:
         return None
     return values if values and all(map(math.isfinite, values)) else None
+
+
+def write_moses_ini(
+    path: str | Path,
+    features: Sequence[str],
+    weights: Mapping[str, Sequence[float]],
+    settings: Mapping[str, object],
+) -> None:
+    """Writes a moses.ini.
+
+    Args:
+        path: the file.
+        features: feature lines, `Kind key=value …`, file names relative to the file's folder.
+        weights: by feature name.
+        settings: the one line of each other section.
+    """
+    lines = ["[input-factors]", "0", "", "[mapping]", "0 T 0", ""]
+    for name, value in settings.items():
+        lines += [f"[{name}]", str(value), ""]
+    lines += [f"[{FEATURE}]", *features, "", f"[{WEIGHT}]"]
+    lines += [f"{name}= {' '.join(f'{value:.9g}' for value in values)}" for name, values in weights.items()]
+    write_lines(path, lines)

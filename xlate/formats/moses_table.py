@@ -55,10 +55,9 @@ def write_phrase_table(
         InputError: a word is empty, holds a blank or a line end, or holds `|||` though `escape` is False (which is
             for factored words such as `house|NN`).
     """
-    sources = _spell_phrases(path, table.source_phrases, source_vocabulary, escape)
-    targets = _spell_phrases(path, table.target_phrases, target_vocabulary, escape)
-    source_rank, target_rank = _byte_ranks(sources), _byte_ranks(targets)
-    order_B = np.lexsort((target_rank[table.target_B], source_rank[table.source_B]))
+    sources = spell_phrases(path, table.source_phrases, source_vocabulary, escape)
+    targets = spell_phrases(path, table.target_phrases, target_vocabulary, escape)
+    order_B = moses_order(table, sources, targets)
     write_lines(path, track(_format(table, sources, targets, order_B), "writing phrase table", len(table)))
 
 
@@ -93,7 +92,19 @@ def read_phrase_table(
     return MosesTable(table, source_vocabulary, target_vocabulary)
 
 
-def _spell_phrases(path: str | Path, phrases: EncodedText, vocabulary: Vocabulary, escape: bool | None) -> list[str]:
+def moses_order(table: PhraseTable, sources: list[str], targets: list[str]) -> NDArray[np.int64]:
+    """The pairs in the order of Moses's tables, that of `LC_ALL=C sort`, shape (B,)."""
+    source_rank, target_rank = _byte_ranks(sources), _byte_ranks(targets)
+    order_B: NDArray[np.int64] = np.lexsort((target_rank[table.target_B], source_rank[table.source_B]))
+    return order_B
+
+
+def spell_phrases(path: str | Path, phrases: EncodedText, vocabulary: Vocabulary, escape: bool | None) -> list[str]:
+    """Every phrase as text; `escape` None writes bars as `&#124;` only where a word has some.
+
+    Raises:
+        InputError: a word that a Moses table cannot hold.
+    """
     used = np.unique(phrases.ids_T)
     words = {number: vocabulary.word(number) for number in used.tolist()}
     for word in words.values():

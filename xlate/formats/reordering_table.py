@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from xlate.errors import InputError
 from xlate.formats.bars import unescape_bars
+from xlate.formats.moses_table import moses_order, spell_phrases
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
 from xlate.text.encoded import EncodedText
-from xlate.text.lines import iterate_lines
+from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.vocabulary import Vocabulary
 
 BAR = " ||| "
@@ -124,3 +125,33 @@ def _scores(path: Path, number: int, text: str) -> tuple[float, ...]:
             remedy="give a table of model msd-bidirectional-fe",
         )
     return scores
+
+
+def write_reordering_table(
+    path: str | Path,
+    table: PhraseTable,
+    probability_B6: NDArray[np.float64],
+    source_vocabulary: Vocabulary,
+    target_vocabulary: Vocabulary,
+    *,
+    escape: bool | None = None,
+) -> None:
+    """Writes a table, gzip when the name ends so, in the order of `write_phrase_table`; pairs without stay out.
+
+    Args:
+        path: the file.
+        table: the phrase pairs.
+        probability_B6: see `read_reordering_table`.
+        source_vocabulary, target_vocabulary: the words.
+        escape: as in `write_phrase_table`.
+
+    Raises:
+        InputError: a word that a Moses table cannot hold.
+    """
+    sources = spell_phrases(path, table.source_phrases, source_vocabulary, escape)
+    targets = spell_phrases(path, table.target_phrases, target_vocabulary, escape)
+    order_B = moses_order(table, sources, targets)
+    order_B = order_B[~np.isnan(probability_B6[order_B, 0])]
+    rows = zip(table.source_B[order_B].tolist(), table.target_B[order_B].tolist(), probability_B6[order_B], strict=True)
+    lines = (f"{sources[p]}{BAR}{targets[q]}{BAR}{' '.join(f'{v:.6g}' for v in values)}" for p, q, values in rows)
+    write_lines(path, track(lines, "writing reordering table", len(order_B)))

@@ -49,7 +49,9 @@ def inspect(config: InspectConfig, console: Console) -> None:
 
 
 def sparse_features(weights: WeightsFile) -> Iterator[Feature]:
-    """The binary features whose weight is not 0."""
+    """The binary features whose weight is not 0; a phrase model has none."""
+    if SPARSE_SET not in weights.sets:
+        return
     values = weights.sets[SPARSE_SET].sparse_F
     for name, weight in zip(weights.sparse_names(SPARSE_SET), values.tolist(), strict=True):
         if weight:
@@ -57,7 +59,9 @@ def sparse_features(weights: WeightsFile) -> Iterator[Feature]:
 
 
 def _floats(weights: WeightsFile) -> Table:
-    table = Table(title="float weights (of costs: below 0 is the rule)", title_justify="left")
+    table = Table(
+        title="float weights (of costs, such as block models have: below 0 is the rule)", title_justify="left"
+    )
     table.add_column("float")
     for name in weights.sets:
         table.add_column(name, justify="right")

@@ -45,7 +45,7 @@ def import_moses(config: ImportConfig) -> dict[str, Any]:
     identity = {"imported": str(config.moses), "ini": file_hash(config.moses)}
     run = RunDirectory.create(config.out, to_yaml(trained), identity)
     save_phrase_model(run.path / MODEL, model)
-    _copy_packed(ini.file(_lm_line(ini)), run.path / LM_FILE)
+    copy_packed(ini.file(_lm_line(ini)), run.path / LM_FILE)
     weights = Weights(weights_D, np.zeros(0), feature_columns())
     save_weights(run.path / "weights.safetensors", {SET: weights}, metadata={"imported": str(config.moses)})
     figures = {
@@ -80,13 +80,9 @@ def _search(ini: MosesIni, given: DecoderConfig) -> DecoderConfig:
     )
 
 
-def _copy_packed(source: Path, target: Path) -> None:
-    """Copies a file, compressed if it is not."""
-    with atomic_write(target) as stream, source.open("rb") as given:
-        if given.read(2) == b"\x1f\x8b":
-            given.seek(0)
-            shutil.copyfileobj(given, stream)
-            return
-        given.seek(0)
-        with gzip.GzipFile(fileobj=stream, mode="wb", mtime=0, filename="") as packed:
-            shutil.copyfileobj(given, packed)
+def copy_packed(source: Path, target: Path) -> None:
+    """Copies a text file, plain or gzip, into one whose name ends in .gz."""
+    with source.open("rb") as given:
+        packed = given.read(2) == b"\x1f\x8b"
+    with gzip.open(source, "rb") if packed else source.open("rb") as text, atomic_write(target) as stream:
+        shutil.copyfileobj(text, stream)

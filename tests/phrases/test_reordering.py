@@ -1,0 +1,130 @@
+"""Orientation counts: by the definitions on small sentence pairs, and Moses's own tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.phrases.small_corpora import encoded, phrase_of
+from xlate.align.lexical import lexical_table
+from xlate.align.links import Links, read_links
+from xlate.errors import InputError
+from xlate.formats.moses_table import read_phrase_table
+from xlate.formats.reordering_table import read_reordering_table, write_reordering_table
+from xlate.phrases.extract import extract_phrases
+from xlate.phrases.reordering import reordering_counts, reordering_probabilities
+from xlate.phrases.table import score_phrases
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import read_lines
+
+Block = tuple[int, int, int, int]
+
+
+def blocks_of(n: int, m: int, links: set[tuple[int, int]], most: int) -> list[Block]:
+    """Every consistent pair of spans of at most so many words, by trying all."""
+    found = []
+    for a in range(n):
+        for b in range(a + 1, min(n, a + most) + 1):
+            for c in range(m):
+                for d in range(c + 1, min(m, c + most) + 1):
+                    touching = [(i, j) for i, j in links if a <= i < b or c <= j < d]
+                    if touching and all(a <= i < b and c <= j < d for i, j in touching):
+                        found.append((a, b, c, d))
+    return found
+
+
+def orientations(block: Block, n: int, m: int, links: set[tuple[int, int]], beside: list[Block]) -> tuple[int, int]:
+    """Backward and forward orientation: 0 monotone, 1 swap, 2 neither."""
+    a, b, c, d = block
+
+    def linked(i: int, j: int) -> bool:
+        return (i, j) in links or (i, j) in {(-1, -1), (n, m)}
+
+    before, after = [x for x in beside if x[3] == c], [x for x in beside if x[2] == d]
+    left, right = linked(a - 1, c - 1), linked(b, c - 1)
+    backward = 2
+    if (left and not right) or any(x[1] == a for x in before):
+        backward = 0
+    elif (right and not left) or any(x[0] == b for x in before):
+        backward = 1
+    right, left = linked(b, d), linked(a - 1, d)
+    forward = 2
+    if (right and not left) or any(x[0] == b for x in after):
+        forward = 0
+    elif (left and not right) or any(x[1] == a for x in after):
+        forward = 1
+    return backward, forward
+
+
+@st.composite
+def sentence_pairs(draw: st.DrawFn) -> list[tuple[list[int], list[int], set[tuple[int, int]]]]:
+    def one() -> tuple[list[int], list[int], set[tuple[int, int]]]:
+        n, m = draw(st.integers(1, 5)), draw(st.integers(1, 5))
+        words = [draw(st.lists(st.integers(3, 5), min_size=k, max_size=k)) for k in (n, m)]
+        link = st.tuples(st.integers(0, n - 1), st.integers(0, m - 1))
+        return words[0], words[1], draw(st.sets(link, max_size=6))
+
+    return [one() for _ in range(draw(st.integers(1, 3)))]
+
+
+@pytest.mark.parametrize("kind", ["wbe", "phrase", "hier"])
+@given(corpus=sentence_pairs())
+def test_counts_are_the_definition(kind: str, corpus: list[tuple[list[int], list[int], set[tuple[int, int]]]]) -> None:
+    most = 3
+    source, target = encoded([s for s, _, _ in corpus]), encoded([t for _, t, _ in corpus])
+    rows = [sorted(links) for _, _, links in corpus]
+    links = Links(
+        np.array([i for row in rows for i, _ in row], np.int32),
+        np.array([j for row in rows for _, j in row], np.int32),
+        np.cumsum([0, *map(len, rows)]).astype(np.int64),
+    )
+    expected: Counter[tuple[tuple[int, ...], tuple[int, ...], int]] = Counter()
+    for s, t, given_links in corpus:
+        phrases = blocks_of(len(s), len(t), given_links, most)
+        beside = {"wbe": [], "phrase": phrases, "hier": blocks_of(len(s), len(t), given_links, 5)}[kind]
+        for block in phrases:
+            backward, forward = orientations(block, len(s), len(t), given_links, beside)
+            pair = tuple(s[block[0] : block[1]]), tuple(t[block[2] : block[3]])
+            expected[(*pair, backward)] += 1
+            expected[(*pair, 3 + forward)] += 1
+    if not expected:
+        return
+    table = score_phrases(extract_phrases(source, target, links, most), lexical_table(source, target, links))
+    counts = reordering_counts(table, source, target, links, kind, most)
+    found = {(*phrase_of(table, b), o): counts[b, o] for b in range(len(table)) for o in range(6) if counts[b, o]}
+    assert found == dict(expected)
+
+
+def test_probabilities_are_smoothed() -> None:
+    probabilities = reordering_probabilities(np.array([[1, 0, 0, 0, 2, 1]]))
+    assert probabilities[0].tolist() == pytest.approx([0.6, 0.2, 0.2, 0.5 / 4.5, 2.5 / 4.5, 1.5 / 4.5])
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    text = encoded([[3]])
+    nothing = Links(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(2, np.int64))
+    with pytest.raises(InputError, match="kind of reordering"):
+        reordering_counts(None, text, text, nothing, "left")  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "name"), [("wbe", "wbe"), ("hier-moses", "hier")])
+def test_mosess_tables_come_out(shared_data: Path, tmp_path: Path, kind: str, name: str) -> None:
+    moses = shared_data / "moses"
+    table, source, target = read_phrase_table(moses / "model" / "phrase-table.gz", unescape=False)
+    tokens = [[line.split() for line in read_lines(moses / "corpus" / f"train.tok.{side}.gz")] for side in ("de", "en")]
+    links = read_links(
+        moses / "align" / "train.grow-diag-final-and.de-en.gz", *([len(line) for line in side] for side in tokens)
+    )
+    texts = [EncodedText.encode(side, words) for side, words in zip(tokens, (source, target), strict=True)]
+    probabilities = reordering_probabilities(reordering_counts(table, *texts, links, kind))
+    path = moses / "model" / f"reordering-table.{name}-msd-bidirectional-fe.gz"
+    given_B6 = read_reordering_table(path, table, source, target, unescape=False)
+    assert np.isclose(probabilities, given_B6, atol=2e-6).all()
+    write_reordering_table(tmp_path / "r.gz", table, given_B6, source, target, escape=False)
+    assert [line.strip() for line in read_lines(tmp_path / "r.gz")] == [line.strip() for line in read_lines(path)]

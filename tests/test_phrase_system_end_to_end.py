@@ -1,0 +1,130 @@
+"""The phrase system on a small built-in corpus: tuning, translation, Moses's formats out and in, block models tuned."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.test_end_to_end import run, work  # noqa: F401
+from xlate.cli.main import main
+from xlate.scoring.weights import load_weights
+
+FEW = ["loss.tune.rounds=2", "loss.tune.nbest=20", "loss.tune.restarts=2", "decoder.pop_limit=50"]
+PHRASE = ["model=phrase", "decoder=phrase", *FEW]
+
+
+def trained(work: Path, folder: Path, *overrides: str) -> dict:  # noqa: F811
+    assert main(["train", f"work={work}", f"run={folder}", *overrides]) == 0
+    return json.loads((folder / "summary.json").read_text())
+
+
+def translated(run: Path, folder: Path, *overrides: str) -> list[str]:  # noqa: F811
+    (folder / "in.txt").write_text("Nirka no holdo va bolko ast.\n\nGonban va fuspan ri pikum nu.\n")
+    arguments = [f"input={folder / 'in.txt'}", f"output={folder / 'out.txt'}", *overrides]
+    assert main(["translate", f"run={run}", *arguments]) == 0
+    return (folder / "out.txt").read_text().splitlines()
+
+
+@pytest.fixture(scope="module")
+def phrase_run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    folder = tmp_path_factory.mktemp("phrase") / "run"
+    figures = trained(work, folder, *PHRASE, "loss=mira", "measure_test=true")
+    assert figures["test_bleu"] > 20
+    return folder
+
+
+@pytest.mark.parametrize("loss", ["mert", "expected_bleu", "softmax_margin", "ramp"])
+@pytest.mark.parametrize("reordering", ["wbe"])
+def test_every_tuner_tunes(work: Path, tmp_path: Path, loss: str, reordering: str) -> None:  # noqa: F811
+    figures = trained(work, tmp_path / "run", *PHRASE, f"loss={loss}", f"model.reordering={reordering}")
+    history = figures["history"]
+    assert figures["tune_BLEU"] >= history[0]["bleu"]
+    assert figures["tune_BLEU"] > 20
+    assert (tmp_path / "run" / "metrics.jsonl").read_text().count("tune/BLEU") == len(history)
+
+
+def test_nbest_lists_trace_and_search_settings(phrase_run: Path, tmp_path: Path) -> None:
+    lines = translated(phrase_run, tmp_path, "nbest=5", f"nbest_out={tmp_path / 'n.txt'}", "decoder.algorithm=stack")
+    assert len(lines) == 3
+    assert lines[1] == ""
+    nbest = (tmp_path / "n.txt").read_text().splitlines()
+    fields = nbest[0].split(" ||| ")
+    assert fields[0] == "0"
+    assert "TranslationModel0= " in fields[2]
+    assert len(fields) == 6
+    assert main(["nbest", "check", str(tmp_path / "n.txt")]) == 0
+    assert main(["inspect", f"run={phrase_run}", "sentence='Nirka no holdo va bolko ast.'"]) == 0
+
+
+def test_export_and_import_give_the_same_translations(phrase_run: Path, tmp_path: Path) -> None:
+    assert main(["export", f"run={phrase_run}", f"out={tmp_path / 'moses'}"]) == 0
+    with gzip.open(tmp_path / "moses" / "phrase-table.gz", "rt") as stream:
+        first = stream.readline().split(" ||| ")
+    assert len(first[2].split()) == 4
+    assert main(["import", f"moses={tmp_path / 'moses' / 'moses.ini'}", f"out={tmp_path / 'back'}"]) == 0
+    tokens = translated(phrase_run, tmp_path, "detokenize=false")
+    (tmp_path / "again").mkdir()
+    (tmp_path / "again" / "in.txt").write_text("nirka no holdo va bolko ast .\n\ngonban va fuspan ri pikum nu .\n")
+    out = tmp_path / "again" / "out.txt"
+    arguments = [f"run={tmp_path / 'back'}", f"input={tmp_path / 'again' / 'in.txt'}", f"output={out}"]
+    assert main(["translate", *arguments]) == 0
+    assert [line.lower() for line in tokens] == out.read_text().lower().splitlines()
+    assert main(["export", f"run={tmp_path / 'back'}", f"out={tmp_path / 'moses2'}"]) == 0
+    for name in ("phrase-table.gz", "reordering-table.hier-msd-bidirectional-fe.gz", "lm.arpa.gz"):
+        one, two = (gzip.decompress((tmp_path / folder / name).read_bytes()) for folder in ("moses", "moses2"))
+        assert one == two, name
+
+
+def test_an_imported_system_is_tuned_on_files(phrase_run: Path, work: Path, tmp_path: Path) -> None:  # noqa: F811
+    assert main(["export", f"run={phrase_run}", f"out={tmp_path / 'moses'}"]) == 0
+    assert main(["import", f"moses={tmp_path / 'moses' / 'moses.ini'}", f"out={tmp_path / 'back'}"]) == 0
+    (tmp_path / "dev.s").write_text("nirka no holdo va bolko ast .\ngonban va fuspan ri pikum nu .\n")
+    (tmp_path / "dev.t").write_text("a b c d e\nf g h i\n")
+    files = [f"loss.tune.source={tmp_path / 'dev.s'}", f"loss.tune.references=[{tmp_path / 'dev.t'}]"]
+    arguments = [*PHRASE, "loss=mira", f"base={tmp_path / 'back'}", f"run={tmp_path / 'tuned'}"]
+    assert main(["train", *arguments, *files]) == 0
+    assert len(translated(tmp_path / "tuned", tmp_path)) == 3
+    assert main(["train", *arguments[:-1], f"run={tmp_path / 'none'}"]) == 2, "no text to tune on"
+
+
+def test_a_block_models_floats_are_tuned(work: Path, run: Path, tmp_path: Path) -> None:  # noqa: F811
+    options = ["model.threshold=1", "loss=mira", "loss.tune.start=base", *FEW[:2]]
+    figures = trained(work, tmp_path / "run", f"base={run}", *options)
+    assert figures["tune_BLEU"] >= figures["history"][0]["bleu"]
+    before, after = (load_weights(folder / "weights.safetensors").sets for folder in (run, tmp_path / "run"))
+    assert np.count_nonzero(before["linked"].sparse_F) == np.count_nonzero(after["linked"].sparse_F)
+    assert figures["dev_bleu"] > 15
+
+
+def test_a_phrase_model_is_not_trained_by_a_local_loss(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["train", f"work={work}", f"run={tmp_path / 'x'}", "model=phrase", "decoder=phrase"]) == 2
+    assert "tuning" in capsys.readouterr().err
+
+
+def test_killed_while_tuning_it_goes_on_to_the_same_weights(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    arguments = [f"work={work}", *PHRASE, "loss=mira", "loss.tune.rounds=4"]
+    whole = tmp_path / "whole"
+    trained(work, whole, *arguments[1:])
+    cut = tmp_path / "cut"
+    command = [sys.executable, "-m", "xlate.cli.main", "train", *arguments, f"run={cut}"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and not list((cut / "checkpoint").glob("round-001*")):
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    trained(work, cut, *arguments[1:])
+    one, two = ((folder / "weights.safetensors").read_bytes() for folder in (whole, cut))
+    assert one == two

@@ -1,0 +1,92 @@
+"""xlate export run=RUN out=DIR: a phrase run as a Moses system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from xlate.config.schema import ExportConfig, TrainConfig
+from xlate.config.stored import read_config
+from xlate.decode.phrase_model import PHRASE_FEATURES, SLOTS, PhraseModel
+from xlate.errors import InputError
+from xlate.formats.moses_ini import write_moses_ini
+from xlate.formats.moses_table import write_phrase_table
+from xlate.formats.reordering_table import write_reordering_table
+from xlate.recipes.moses_import import copy_packed
+from xlate.recipes.phrase_models import KIND, SET, open_phrase_model, phrase_search
+from xlate.recipes.translate import weights_of
+
+TABLE, LM, INI = "phrase-table.gz", "lm.arpa.gz", "moses.ini"
+ALGORITHMS = {"stack": 0, "cube": 1}
+
+
+def export_moses(config: ExportConfig) -> dict[str, Any]:
+    """Writes tables, language model, weights and search settings of a run of the phrase model in Moses's formats.
+
+    Words are written as they are; text to be translated with the system has to be tokenised as the run's was.
+
+    Raises:
+        InputError: another kind of run, or one that is not finished.
+    """
+    run, out = Path(config.run), Path(config.out)
+    trained = read_config(run / "config.yaml", TrainConfig)
+    if trained.model.kind != KIND:
+        raise InputError("only phrase models have Moses's form", file=run, seen=f"model.kind={trained.model.kind}")
+    weights_D = weights_of(run).sets[SET].dense_D
+    model = open_phrase_model(run, trained)
+    out.mkdir(parents=True, exist_ok=True)
+    vocabularies = (model.source_vocabulary, model.target_vocabulary)
+    write_phrase_table(out / TABLE, model.table, *vocabularies)
+    if model.reordering is not None:
+        write_reordering_table(
+            out / _reordering_file(model), model.table, model.reordering.probability_B6, *vocabularies
+        )
+    copy_packed(language_model_file(run, trained), out / LM)
+    weights = {name: weights_D[part].tolist() for name, part in SLOTS.items() if name in _names(model)}
+    write_moses_ini(out / INI, _features(model), weights, _settings(trained))
+    return {"out": str(out), "pairs": len(model.table), "files": sorted(p.name for p in out.iterdir())}
+
+
+def language_model_file(run: Path, trained: TrainConfig) -> Path:
+    """The packed ARPA file behind a run: its own, that of the run it is based on, or its work directory's."""
+    if (run / LM).exists():
+        return run / LM
+    if trained.base is not None:
+        base = Path(trained.base)
+        return language_model_file(base, read_config(base / "config.yaml", TrainConfig))
+    return Path(trained.work) / "lm" / LM
+
+
+def _reordering_file(model: PhraseModel) -> str:
+    assert model.reordering is not None
+    return f"reordering-table.{model.reordering.kind}-msd-bidirectional-fe.gz"
+
+
+def _names(model: PhraseModel) -> list[str]:
+    return [name for name in PHRASE_FEATURES if model.reordering is not None or name != "LexicalReordering0"]
+
+
+def _features(model: PhraseModel) -> list[str]:
+    factors = "input-factor=0 output-factor=0"
+    lines = [
+        "UnknownWordPenalty",
+        "WordPenalty",
+        "PhrasePenalty",
+        f"PhraseDictionaryMemory name=TranslationModel0 num-features=4 path={TABLE} {factors}",
+    ]
+    if model.reordering is not None:
+        kind = f"type={model.reordering.kind}-msd-bidirectional-fe-allff"
+        lines.append(
+            f"LexicalReordering name=LexicalReordering0 num-features=6 {kind} {factors} path={_reordering_file(model)}"
+        )
+    return [*lines, "Distortion", f"KENLM name=LM0 factor=0 path={LM} order={model.lm.order}"]
+
+
+def _settings(trained: TrainConfig) -> dict[str, object]:
+    search = phrase_search(trained.decoder)
+    return {
+        "distortion-limit": -1 if search.distortion_limit is None else search.distortion_limit,
+        "search-algorithm": ALGORITHMS[search.algorithm],
+        "stack": search.beam or 0,
+        "cube-pruning-pop-limit": search.pop_limit,
+    }
