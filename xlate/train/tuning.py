@@ -36,6 +36,7 @@ class TuningSettings:
         heldout_every: every so many sentences one is kept out of the lists, and `best` means best there; 0 keeps none.
         length_band: `best` prefers weights whose translations are within this share of the reference length.
         tolerance: stops early when no weight moved by more than this share of the largest.
+        least_new: stops early when a smaller share of the pool than this is new.
     """
 
     rounds: int = 10
@@ -44,6 +45,7 @@ class TuningSettings:
     heldout_every: int = 0
     length_band: float = 0.1
     tolerance: float = 1e-5
+    least_new: float = 1e-4
 
     def __post_init__(self) -> None:
         """Checks every value.
@@ -119,7 +121,7 @@ class Tuning:
             figures = self._figures(number, done, lists, lists.candidates - before)
             tried.append((weights, figures))
             self._report(weights, figures)
-            if number == self.settings.rounds or (number and figures.new == 0):
+            if number == self.settings.rounds or figures.new < self.settings.least_new * figures.pool:
                 break
             after = self.optimise(lists, weights, self.settings.seed + number)
             if stop():
