@@ -83,9 +83,8 @@ def main() -> None:
     _processes(PhraseDecoder(model, weights_D, PhraseSearch(**POINTS[3][1])), sentences)
     with tempfile.TemporaryDirectory() as folder:
         save_phrase_model(folder, model)
-        print(
-            f"loading the model: {statistics.median(timed(lambda: load_phrase_model(folder))[0] for _ in range(5)):.3f} s"
-        )
+        spent = statistics.median(timed(lambda: load_phrase_model(folder))[0] for _ in range(5))
+        print(f"loading the model: {spent:.3f} s")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
     ours = rates["cube, pop 1000, stack 200"]
     figures = {"ours": round(ours), "peer": 755, "unit": "words/s", "ratio": round(ours / 755, 2)}

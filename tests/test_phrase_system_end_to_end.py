@@ -42,7 +42,7 @@ def phrase_run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  #
     return folder
 
 
-@pytest.mark.parametrize("loss", ["mert", "expected_bleu", "softmax_margin", "ramp"])
+@pytest.mark.parametrize("loss", ["mert", "pro", "expected_bleu", "softmax_margin", "ramp"])
 @pytest.mark.parametrize("reordering", ["wbe"])
 def test_every_tuner_tunes(work: Path, tmp_path: Path, loss: str, reordering: str) -> None:  # noqa: F811
     figures = trained(work, tmp_path / "run", *PHRASE, f"loss={loss}", f"model.reordering={reordering}")

@@ -20,6 +20,7 @@ from xlate.train.tuning import Optimise
 from xlate.updates.gradient import Gains, GradientSettings, descend, sentence_gains, whole_statistics
 from xlate.updates.mert import MertSettings, mert
 from xlate.updates.mira import MiraSettings, mira
+from xlate.updates.pro import ProSettings, pro
 from xlate.updates.tuned import Tuned
 
 Tuner = Callable[[RaggedBatch, Weights, int], Tuned]
@@ -65,6 +66,11 @@ def _mert(settings: TuneConfig, trained_D: NDArray[np.bool_]) -> Tuner:
     return lambda lists, weights, seed: mert(lists, weights, chosen, seed)
 
 
+def _pro(settings: TuneConfig, trained_D: NDArray[np.bool_]) -> Tuner:
+    chosen = ProSettings(regression=GradientSettings(settings.epochs, settings.l2, trained_D))
+    return lambda lists, weights, seed: pro(lists, weights, chosen, seed)
+
+
 def _by_gradient(loss: Callable[[TuneConfig], nn.Module], gains: Gains) -> Callable[..., Tuner]:
     def made(settings: TuneConfig, trained_D: NDArray[np.bool_]) -> Tuner:
         chosen, module = GradientSettings(settings.epochs, settings.l2, trained_D), loss(settings)
@@ -76,6 +82,7 @@ def _by_gradient(loss: Callable[[TuneConfig], nn.Module], gains: Gains) -> Calla
 TUNERS: dict[str, Callable[[TuneConfig, NDArray[np.bool_]], Tuner]] = {
     "mira": _mira,
     "mert": _mert,
+    "pro": _pro,
     "expected_bleu": _by_gradient(lambda _: ExpectedCorpusBleu(), whole_statistics),
     "softmax_margin": _by_gradient(lambda settings: SoftmaxMargin(settings.gamma), sentence_gains),
     "ramp": _by_gradient(lambda settings: Ramp(settings.gamma), sentence_gains),
