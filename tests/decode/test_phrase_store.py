@@ -1,0 +1,97 @@
+"""Phrase models on disk, several processes, and derivations as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.decode.small_phrase_models import random_phrase_model, random_weights
+from xlate.decode.phrase import PhraseDecoder, PhraseSearch
+from xlate.decode.phrase_forced import COPIED
+from xlate.decode.phrase_model import PhraseModel
+from xlate.decode.phrase_parallel import translate_many
+from xlate.decode.phrase_store import load_phrase_model, save_phrase_model
+from xlate.decode.phrase_text import explain_phrases, feature_columns, phrase_nbest_line
+from xlate.errors import InputError
+from xlate.formats.nbest_list import iterate_hypotheses
+from xlate.text.lines import write_lines
+
+SENTENCES = [words.split() for words in ("a b c", "", "d", "c c a b a", "b d a", "a", "c a b d")]
+
+
+def decoded(model: PhraseModel, weights: np.ndarray, **search: object) -> list[tuple[list[str], float]]:
+    decoder = PhraseDecoder(model, weights, PhraseSearch(**search))  # type: ignore[arg-type]
+    return [(d.words, d.score) for words in SENTENCES for d in decoder.translate(words)]
+
+
+@pytest.mark.parametrize("kind", [None, "wbe", "hier"])
+def test_a_model_read_back_translates_alike(tmp_path: Path, rng: np.random.Generator, kind: str | None) -> None:
+    model, weights = random_phrase_model(rng, kind), random_weights(rng)
+    save_phrase_model(tmp_path / "model", model)
+    again = load_phrase_model(tmp_path / "model")
+    assert decoded(model, weights, nbest=5) == decoded(again, weights, nbest=5)
+    save_phrase_model(tmp_path / "model", again)
+    assert decoded(load_phrase_model(tmp_path / "model"), weights) == decoded(model, weights)
+
+
+def test_a_torn_model_is_refused(tmp_path: Path, rng: np.random.Generator) -> None:
+    folder = tmp_path / "model"
+    save_phrase_model(folder, random_phrase_model(rng, "wbe"))
+    for name in ("model.json", "reordering.npy", "finder.row_N.npy"):
+        kept = (folder / name).read_bytes()
+        (folder / name).write_bytes(kept[: len(kept) // 2])
+        with pytest.raises(InputError, match="phrase model") as error:
+            load_phrase_model(folder)
+        assert name in str(error.value)
+        (folder / name).write_bytes(kept)
+    load_phrase_model(folder)
+    with pytest.raises(InputError, match="phrase model"):
+        load_phrase_model(tmp_path)
+
+
+def test_processes_change_nothing(rng: np.random.Generator) -> None:
+    decoder = PhraseDecoder(random_phrase_model(rng, "hier"), random_weights(rng), PhraseSearch(nbest=3))
+    one, two = (
+        [[(d.words, d.score) for d in found] for found in translate_many(decoder, SENTENCES * 5, n)] for n in (1, 2)
+    )
+    assert one == two
+    assert len(one) == len(SENTENCES) * 5
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_error_names_its_sentence(rng: np.random.Generator, processes: int) -> None:
+    decoder = PhraseDecoder(random_phrase_model(rng, None), random_weights(rng), PhraseSearch())
+    with pytest.raises(InputError, match="sentence 2: the sentence is too long"):
+        list(translate_many(decoder, [["a"], ["a"] * 100_000], processes))
+    with pytest.raises(InputError, match="processes"):
+        list(translate_many(decoder, SENTENCES, 0))
+
+
+def test_nbest_lines_are_read_back(tmp_path: Path, rng: np.random.Generator) -> None:
+    model, weights = random_phrase_model(rng, "wbe"), random_weights(rng)
+    decoder = PhraseDecoder(model, weights, PhraseSearch(nbest=4))
+    found = decoder.translate(["c", "a", "d", "b"])
+    write_lines(tmp_path / "n", (phrase_nbest_line(7, d, model) for d in found))
+    for derivation, line in zip(found, iterate_hypotheses(tmp_path / "n"), strict=True):
+        assert line.sentence == 7
+        assert line.text.split() == derivation.words
+        assert line.values == pytest.approx(derivation.features_D[:-1].tolist(), rel=1e-8)
+        assert line.total == pytest.approx(derivation.score, rel=1e-8)
+        spans = [
+            (step.source_span, target) for step, target in zip(derivation.steps, derivation.target_spans, strict=True)
+        ]
+        assert line.spans() == spans
+
+
+def test_an_explanation_adds_up(rng: np.random.Generator) -> None:
+    model, weights = random_phrase_model(rng, "hier"), random_weights(rng)
+    source = ["a", "b", "d", "c"]
+    best = PhraseDecoder(model, weights, PhraseSearch()).translate(source)[0]
+    text = explain_phrases(model, weights, source, best)
+    parts = [float(line.rsplit("=", 1)[1]) for line in text.splitlines() if " × " in line]
+    assert sum(parts) == pytest.approx(best.score, abs=1e-3)
+    assert text.count("->") == len(best.steps)
+    assert text.count("(copied)") == sum(step.pair == COPIED for step in best.steps)
+    assert len(feature_columns()) == len(weights)
