@@ -74,7 +74,7 @@ def score_steps(
 
     Distortion is -Σ |start of a span - end of the one before|, the language model counts `</s>`, the word penalty
     -(target words), the phrase penalty +(phrases); orientation is scored backward for every phrase and forward for
-    every one but the last (Moses's feature functions; docs/decisions/0006-phrase-decoder.md).
+    every one but the last (Moses's feature functions; docs/decisions/0010-phrase-decoder.md).
     """
     steps = tuple(steps)
     features_D = np.zeros(SIZE)

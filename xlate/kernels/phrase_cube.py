@@ -2,8 +2,8 @@
 
 Hypotheses that have translated the same words and end at the same place meet the options of one span in a *cube*: rows
 are hypotheses, columns options, both best first, so the best cells lie near the corner (Huang & Chiang 2007, section
-3). A cell waits in a heap under its estimate without a history; the language model is asked when it comes to the top,
-and it goes back under its score unless it is still the best.
+3). A cell waits in a heap under its score. The corner of a cube, which seldom comes to the top, waits under its
+estimate without a history; the language model is asked when it does, and it goes back under its score.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _push(
     row: int,
     rank: int,
 ) -> None:
-    """Puts one more cell of a cube into the heap, under its estimate without a history; there must be room."""
+    """Puts one more cell of a cube into the heap, a corner under its estimate without a history; there must be room."""
     edge, node = coverages.edges[cubes.cubes[cube].edge], cubes.rows_R[row]
     option = sentence.cell_offsets_C1[edge.cell] + rank
     backward, forward, _ = orient(search, numbers, coverages, stacks, node, edge.begin, edge.end)
@@ -256,7 +256,10 @@ def _take_best(
     level: int,
     taken: int,
 ) -> int:
-    """Takes the best moves to a level in at most `STEPS` steps; returns how many were taken, -1 when that was all."""
+    """Takes the best moves to a level in at most `STEPS` steps; returns how many were taken, -1 when that was all.
+
+    It ends early when the best cell is below what the beam asks for, since all that waits is worse.
+    """
     for _ in range(STEPS):
         if taken == numbers.pop_limit or cubes.sizes[3] == 0:
             return NONE
