@@ -44,7 +44,8 @@ def train_tuned(
     work = WorkDirectory(Path(config.work)).check() if config.work else None
     text = tuning_text(_tune(config), work)
     identity = {key: value for key, value in asdict(config).items() if key not in volatile}
-    identity |= {"text": identity_of(asdict(text)), "work_identity": work.identity if work else None}
+    # What is tuned on makes the run as much as the work directory does.
+    identity["work_identity"] = identity_of({"work": work.identity if work else None, "text": asdict(text)})
     run = RunDirectory.create(folder, to_yaml(config), {**identity, "base": config.base})
     if run.finished:
         return run.summary, None
