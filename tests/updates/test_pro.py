@@ -10,6 +10,7 @@ from tests.updates.test_gradient import telling_lists
 from xlate.errors import InputError
 from xlate.losses.pairwise import PairwiseLogistic
 from xlate.scoring.weights import Weights
+from xlate.updates.gradient import GradientSettings
 from xlate.updates.pro import ProSettings, pro, sampled_pairs
 
 
@@ -50,11 +51,20 @@ def test_pro_finds_the_feature_that_counts() -> None:
     assert np.allclose(half, 0.5 * found.weights.dense_D + 0.5 * old)
 
 
+def test_fixed_weights_stay() -> None:
+    begin = Weights(np.array([1.0, -0.001, 5.0]), np.zeros(0), ("a", "b", "c"))
+    only = GradientSettings(trained_D=np.array([True, True, False]))
+    found = pro(telling_lists(), begin, ProSettings(share=0.5, regression=only), 1)
+    assert found.weights.dense_D[2] == 5.0
+    assert found.weights.dense_D[1] > 0
+
+
 def test_without_pairs_nothing_moves() -> None:
     begin = Weights(np.array([1.0, -0.001, 1.0]), np.zeros(0), ("a", "b", "c"))
     assert pro(telling_lists(), begin, ProSettings(least=2.0), 1).weights is begin
 
 
 def test_settings_are_checked() -> None:
-    with pytest.raises(InputError):
-        ProSettings(share=0.0)
+    for wrong in ({"share": 0.0}, {"least": 0.0}, {"kept": 0}):
+        with pytest.raises(InputError):
+            ProSettings(**wrong)  # type: ignore[arg-type]

@@ -46,4 +46,11 @@ def _translated(decoder: PhraseDecoder, number: int, words: Sequence[str]) -> li
     try:
         return decoder.translate(words)
     except InputError as error:
-        raise InputError(f"sentence {number + 1}: {error}") from error
+        raise InputError(
+            f"sentence {number + 1}: {error.message}",
+            file=error.file,
+            line=error.line,
+            seen=error.seen,
+            expected=error.expected,
+            remedy=error.remedy,
+        ) from error

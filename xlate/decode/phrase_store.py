@@ -57,6 +57,8 @@ def load_phrase_model(folder: str | Path) -> PhraseModel:
     folder = Path(folder)
     described = _described(folder / META)
     table = PhraseTable.load(folder / "table")
+    if len(table) != described["pairs"]:
+        raise _not_whole(folder / META, f"{described['pairs']} pairs, {len(table)} in the table")
     reordering = None
     if described["reordering"] is not None:
         reordering = Reordering(str(described["reordering"]), _load(folder / "reordering.npy"))
@@ -78,7 +80,11 @@ def _described(path: Path) -> dict[str, object]:
         described = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise _not_whole(path, error) from error
-    if not isinstance(described, dict) or described.get("format") != FORMAT or "reordering" not in described:
+    if (
+        not isinstance(described, dict)
+        or described.get("format") != FORMAT
+        or not {"pairs", "reordering"} <= described.keys()
+    ):
         raise _not_whole(path, described)
     return described
 

@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 
 from xlate.candidates.batch import RaggedBatch
 from xlate.errors import InputError
+from xlate.kernels.mira import best_statistics
 from xlate.losses.pairwise import PairwiseLogistic
+from xlate.metrics.bleu import bleu_scores
 from xlate.scoring.weights import Weights
 from xlate.updates.gradient import GradientSettings, descend, sentence_gains
+from xlate.updates.mira import mira_lists
 from xlate.updates.tuned import Tuned
 
 Ints = NDArray[np.int64]
@@ -46,9 +49,9 @@ class ProSettings:
         Raises:
             InputError: a value outside its range.
         """
-        if self.samples < 1 or self.kept < 1 or not 0 < self.share <= 1:
-            seen = f"samples {self.samples}, kept {self.kept}, share {self.share}"
-            raise InputError("PRO settings", seen=seen, expected="samples ≥ 1, kept ≥ 1, 0 < share ≤ 1")
+        if self.samples < 1 or self.kept < 1 or self.least <= 0 or not 0 < self.share <= 1:
+            seen = f"samples {self.samples}, kept {self.kept}, least {self.least}, share {self.share}"
+            raise InputError("PRO settings", seen=seen, expected="samples ≥ 1, kept ≥ 1, least > 0, 0 < share ≤ 1")
 
 
 def pro(lists: RaggedBatch, start: Weights, settings: ProSettings, seed: int) -> Tuned:
@@ -64,13 +67,17 @@ def pro(lists: RaggedBatch, start: Weights, settings: ProSettings, seed: int) ->
         return Tuned(start, 0.0, {"pairs": 0.0})
     loss = PairwiseLogistic(torch.as_tensor(better_P), torch.as_tensor(worse_P))
     found = descend(lists, start, loss, settings.regression)
-    new, old = _scaled(found.weights), _scaled(start)
+    given = settings.regression.trained_D
+    trained_D = np.ones(len(start.dense_D), np.bool_) if given is None else given
+    new, old, share = _scaled(found.weights, trained_D), _scaled(start, trained_D), settings.share
+    dense_D = share * new.dense_D + (1 - share) * old.dense_D
     weights = replace(
         start,
-        dense_D=settings.share * new.dense_D + (1 - settings.share) * old.dense_D,
-        sparse_F=settings.share * new.sparse_F + (1 - settings.share) * old.sparse_F,
+        dense_D=np.where(trained_D, dense_D, start.dense_D),
+        sparse_F=share * new.sparse_F + (1 - share) * old.sparse_F,
     )
-    return Tuned(weights, found.score, {"pairs": float(len(better_P))})
+    sums_K = best_statistics(mira_lists(lists, weights), weights.dense_D, weights.sparse_F)
+    return Tuned(weights, float(bleu_scores(sums_K[None])[0]), {"pairs": float(len(better_P))})
 
 
 def sampled_pairs(
@@ -93,6 +100,7 @@ def sampled_pairs(
     return np.concatenate([nothing, *better]), np.concatenate([nothing, *worse])
 
 
-def _scaled(weights: Weights) -> Weights:
-    size = float(np.abs(weights.dense_D).sum()) or 1.0
+def _scaled(weights: Weights, trained_D: NDArray[np.bool_]) -> Weights:
+    """With sizes of the tuned floats that sum to 1."""
+    size = float(np.abs(weights.dense_D[trained_D]).sum()) or 1.0
     return replace(weights, dense_D=weights.dense_D / size, sparse_F=weights.sparse_F / size)
