@@ -16,10 +16,14 @@ import pytest
 
 from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.cli.main import main
+from xlate.config.schema import TrainConfig
+from xlate.config.stored import read_config
+from xlate.recipes.phrase_models import phrase_search
 from xlate.scoring.weights import load_weights
 
 FEW = ["loss.tune.rounds=2", "loss.tune.nbest=20", "loss.tune.restarts=2", "decoder.pop_limit=50"]
-PHRASE = ["model=phrase", "decoder=phrase", *FEW]
+SEARCH = ["decoder.options=15", "decoder.threshold=1e-6", "decoder.max_phrase=5", "decoder.stack=150"]
+PHRASE = ["model=phrase", "decoder=phrase", *FEW, *SEARCH]
 
 
 def trained(work: Path, folder: Path, *overrides: str) -> dict:  # noqa: F811
@@ -71,6 +75,8 @@ def test_export_and_import_give_the_same_translations(phrase_run: Path, tmp_path
         first = stream.readline().split(" ||| ")
     assert len(first[2].split()) == 4
     assert main(["import", f"moses={tmp_path / 'moses' / 'moses.ini'}", f"out={tmp_path / 'back'}"]) == 0
+    one, two = (read_config(folder / "config.yaml", TrainConfig).decoder for folder in (phrase_run, tmp_path / "back"))
+    assert phrase_search(one) == phrase_search(two)
     tokens = translated(phrase_run, tmp_path, "detokenize=false")
     (tmp_path / "again").mkdir()
     (tmp_path / "again" / "in.txt").write_text("nirka no holdo va bolko ast .\n\ngonban va fuspan ri pikum nu .\n")

@@ -23,7 +23,8 @@ ALGORITHMS = {"stack": 0, "cube": 1}
 def export_moses(config: ExportConfig) -> dict[str, Any]:
     """Writes tables, language model, weights and search settings of a run of the phrase model in Moses's formats.
 
-    Words are written as they are; text to be translated with the system has to be tokenised as the run's was.
+    Bars inside words are written `&#124;` in the tables, and as they are in the language model. Text to be translated
+    with the system has to be tokenised as the run's was.
 
     Raises:
         InputError: another kind of run, or one that is not finished.
@@ -43,7 +44,7 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
         )
     copy_packed(language_model_file(run, trained), out / LM)
     weights = {name: weights_D[part].tolist() for name, part in SLOTS.items() if name in _names(model)}
-    write_moses_ini(out / INI, _features(model), weights, _settings(trained))
+    write_moses_ini(out / INI, _features(model, trained.decoder.options), weights, _settings(trained))
     return {"out": str(out), "pairs": len(model.table), "files": sorted(p.name for p in out.iterdir())}
 
 
@@ -66,13 +67,13 @@ def _names(model: PhraseModel) -> list[str]:
     return [name for name in PHRASE_FEATURES if model.reordering is not None or name != "LexicalReordering0"]
 
 
-def _features(model: PhraseModel) -> list[str]:
+def _features(model: PhraseModel, limit: int) -> list[str]:
     factors = "input-factor=0 output-factor=0"
     lines = [
         "UnknownWordPenalty",
         "WordPenalty",
         "PhrasePenalty",
-        f"PhraseDictionaryMemory name=TranslationModel0 num-features=4 path={TABLE} {factors}",
+        f"PhraseDictionaryMemory name=TranslationModel0 num-features=4 path={TABLE} {factors} table-limit={limit}",
     ]
     if model.reordering is not None:
         kind = f"type={model.reordering.kind}-msd-bidirectional-fe-allff"
@@ -89,4 +90,7 @@ def _settings(trained: TrainConfig) -> dict[str, object]:
         "search-algorithm": ALGORITHMS[search.algorithm],
         "stack": search.beam or 0,
         "cube-pruning-pop-limit": search.pop_limit,
+        "beam-threshold": search.threshold,
+        "early-discarding-threshold": search.early_threshold,
+        "max-phrase-length": search.max_phrase,
     }

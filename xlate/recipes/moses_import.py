@@ -16,6 +16,7 @@ from xlate.config.stored import to_yaml
 from xlate.decode.phrase_model import load_moses_model
 from xlate.decode.phrase_store import save_phrase_model
 from xlate.decode.phrase_text import feature_columns
+from xlate.errors import InputError
 from xlate.formats.moses_ini import MosesIni
 from xlate.recipes.phrase_models import MODEL, SET
 from xlate.recipes.stages import file_hash
@@ -36,6 +37,13 @@ def import_moses(config: ImportConfig) -> dict[str, Any]:
     """
     model, weights_D, ini = load_moses_model(config.moses)
     trained = load(TrainConfig, "train", ["model=phrase", "decoder=phrase", "work=''"])
+    if "weight-file" in ini.settings:
+        raise InputError(
+            "sparse weights cannot be imported yet",
+            file=config.moses,
+            seen="[weight-file]",
+            expected="a system of dense features",
+        )
     reordering = "none" if model.reordering is None else model.reordering.kind
     trained = replace(
         trained,
@@ -73,6 +81,9 @@ def _search(ini: MosesIni, given: DecoderConfig) -> DecoderConfig:
         options=limit,
         algorithm=ALGORITHMS.get(algorithm, given.algorithm),
         stack=int(ini.number("stack", given.stack or 200)),
+        threshold=ini.number("beam-threshold", given.threshold),
+        early_threshold=ini.number("early-discarding-threshold", given.early_threshold or 0.0),
+        max_phrase=int(ini.number("max-phrase-length", given.max_phrase or 7)),
         pop_limit=int(ini.number("cube-pruning-pop-limit", given.pop_limit or 1000)),
         distortion_limit=int(
             ini.number("distortion-limit", -1 if given.distortion_limit is None else given.distortion_limit)
