@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from tests.decode.small_models import SOURCE, TARGET, random_arpa
-from xlate.decode.phrase_forced import COPIED, PhraseDerivation, PhraseStep, score_steps
-from xlate.decode.phrase_model import SIZE, PhraseModel, Reordering
+from xlate.decode.phrase_forced import PhraseDerivation, score_steps
+from xlate.decode.phrase_model import REORDERINGS, SIZE, UNKNOWN, PhraseModel, Reordering
+from xlate.decode.phrase_parts import COPIED, PhraseStep
 from xlate.decode.phrase_settings import PhraseSearch
+from xlate.features.phrase_sparse import SparseFeatures
+from xlate.features.phrase_templates import REORDERING, PhraseSizes, make_families
+from xlate.features.word_values import WordValues, every_word, word_classes
 from xlate.lm.model import NgramModel
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
@@ -47,20 +52,42 @@ def random_phrase_model(rng: np.random.Generator, kind: str | None, most: int = 
     lm = NgramModel.from_arpa(random_arpa(rng))
     if kind is None:
         return PhraseModel(table, SOURCE, TARGET, lm)
-    probability_B6 = rng.dirichlet(np.ones(3), size=(len(table), 2)).reshape(-1, 6)
-    probability_B6[rng.random(len(table)) < 0.2] = np.nan
-    return PhraseModel(table, SOURCE, TARGET, lm, Reordering(kind, probability_B6))
+    k = REORDERINGS[kind]
+    probability_BK2 = rng.dirichlet(np.ones(k), size=(len(table), 2)).reshape(-1, 2 * k)
+    probability_BK2[rng.random(len(table)) < 0.2] = np.nan
+    return PhraseModel(table, SOURCE, TARGET, lm, Reordering(kind, probability_BK2))
 
 
-def random_weights(rng: np.random.Generator) -> np.ndarray:
+def random_classes(rng: np.random.Generator, words: list[str]) -> WordValues:
+    """Two classes and words without."""
+    classes = {word: str(rng.integers(2)) for word in words[3:] if rng.random() < 0.8}
+    return word_classes("class2", words, classes)
+
+
+def with_sparse(
+    rng: np.random.Generator, model: PhraseModel, reordering: tuple[str, ...] = REORDERING, plain: tuple[str, ...] = ()
+) -> PhraseModel:
+    """The model with sparse features over words and random classes."""
+    source, target = ([every_word(side.words), random_classes(rng, side.words)] for side in (SOURCE, TARGET))
+    table = model.table
+    sizes = PhraseSizes(len(table.source_phrases), len(table.target_phrases), len(table))
+    families = make_families(reordering, plain, source, target, sizes, model.orientations)
+    return replace(model, sparse=SparseFeatures(families, model.orientations, table, SOURCE, TARGET))
+
+
+def random_weights(rng: np.random.Generator, size: int = SIZE) -> np.ndarray:
     """Weights of both signs, unknown words cheap enough to matter."""
-    weights_D = rng.normal(0.2, 0.3, size=SIZE)
-    weights_D[-1] = 0.02
+    weights_D = rng.normal(0.2, 0.3, size=size)
+    weights_D[UNKNOWN] = 0.02
     return weights_D
 
 
 def enumerate_derivations(
-    model: PhraseModel, weights_D: np.ndarray, search: PhraseSearch, words: list[str]
+    model: PhraseModel,
+    weights_D: np.ndarray,
+    search: PhraseSearch,
+    words: list[str],
+    sparse_F: np.ndarray | None = None,
 ) -> list[PhraseDerivation]:
     """Every derivation the limits allow, best first: by geometry and the definitions of the features."""
     options = {
@@ -68,7 +95,8 @@ def enumerate_derivations(
         for begin in range(len(words))
         for end in range(begin + 1, min(len(words), begin + search.max_phrase) + 1)
     }
-    found = [score_steps(model, weights_D, words, steps) for steps in _orders(options, search, len(words), (), 0, ())]
+    orders = _orders(options, search, len(words), (), 0, ())
+    found = [score_steps(model, weights_D, words, steps, sparse_F) for steps in orders]
     return sorted(found, key=lambda derivation: -derivation.score)
 
 

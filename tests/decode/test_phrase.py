@@ -17,7 +17,7 @@ from xlate.decode.phrase_model import LM, UNKNOWN, PhraseModel, Reordering, load
 from xlate.errors import InputError
 from xlate.formats.moses_filter import filter_moses_system
 
-KINDS = [None, "wbe", "hier"]
+KINDS = [None, "wbe", "hier", "hier5"]
 WHOLE = {"beam": None, "threshold": 0.0}
 
 
@@ -37,7 +37,8 @@ def spelled(derivation):
 @pytest.mark.parametrize("seed", range(3))
 def test_an_unlimited_beam_finds_the_best_of_all(kind, limit, seed):
     rng = np.random.default_rng([seed, 1])
-    model, weights_D = random_phrase_model(rng, kind), random_weights(rng)
+    model = random_phrase_model(rng, kind)
+    weights_D = random_weights(rng, model.size)
     for length in (1, 2, 3, 4):
         words = random_words(rng, length)
         future = {"future_cost": bool(seed % 2), "distortion_future": seed > 1}
@@ -53,7 +54,8 @@ def test_an_unlimited_beam_finds_the_best_of_all(kind, limit, seed):
 @pytest.mark.parametrize("kind", KINDS)
 def test_nbest_lists_are_the_sorted_enumeration(kind):
     rng = np.random.default_rng(5)
-    model, weights_D = random_phrase_model(rng, kind), random_weights(rng)
+    model = random_phrase_model(rng, kind)
+    weights_D = random_weights(rng, model.size)
     words = ["a", "zz", "a", "b"]
     settings = {"distortion_limit": 3, **WHOLE}
     every = enumerate_derivations(model, weights_D, PhraseSearch(**settings), words)
@@ -77,7 +79,8 @@ def test_nbest_lists_are_the_sorted_enumeration(kind):
 @pytest.mark.parametrize("threshold", [0.0, 0.3])
 def test_the_compiled_search_equals_the_readable_one(kind, beam, threshold):
     rng = np.random.default_rng([7, beam or 0])
-    model, weights_D = random_phrase_model(rng, kind), random_weights(rng)
+    model = random_phrase_model(rng, kind)
+    weights_D = random_weights(rng, model.size)
     for length in (0, 3, 6, 9):
         words = random_words(rng, length)
         settings = {"beam": beam, "threshold": threshold, "distortion_limit": 3, "distortion_future": length == 6}
@@ -90,7 +93,8 @@ def test_the_compiled_search_equals_the_readable_one(kind, beam, threshold):
 def test_only_what_the_readable_search_expands_is_expanded():
     """Not only the best path: dropping early what cannot survive leaves the stacks as they are."""
     rng = np.random.default_rng(11)
-    model, weights_D = random_phrase_model(rng, "wbe"), random_weights(rng)
+    model = random_phrase_model(rng, "wbe")
+    weights_D = random_weights(rng, model.size)
     words = random_words(rng, 8)
     graphs = [decoder.graph(words) for decoder in list(decoders(model, weights_D, beam=4, threshold=0.01))[:2]]
     slow, fast = ([round(float(x), 9) for x in graph.score_N[np.unique(graph.source_A)]] for graph in graphs)
@@ -101,7 +105,8 @@ def test_only_what_the_readable_search_expands_is_expanded():
 @pytest.mark.parametrize("kind", KINDS)
 def test_sentences_beyond_one_machine_word(kind):
     rng = np.random.default_rng(3)
-    model, weights_D = random_phrase_model(rng, kind), random_weights(rng)
+    model = random_phrase_model(rng, kind)
+    weights_D = random_weights(rng, model.size)
     weights_D[6] = 0.3
     for length in (63, 64, 65, 130):
         words = random_words(rng, length)
@@ -116,7 +121,8 @@ def test_sentences_beyond_one_machine_word(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_cube_pruning_with_room_is_stack_search(kind):
     rng = np.random.default_rng(13)
-    model, weights_D = random_phrase_model(rng, kind), random_weights(rng)
+    model = random_phrase_model(rng, kind)
+    weights_D = random_weights(rng, model.size)
     for length in (4, 8):
         words = random_words(rng, length)
         _, fast, cube = decoders(model, weights_D, beam=6, threshold=0.001)
@@ -125,7 +131,8 @@ def test_cube_pruning_with_room_is_stack_search(kind):
 
 def test_fewer_pops_find_less():
     rng = np.random.default_rng(17)
-    model, weights_D = random_phrase_model(rng, "wbe"), random_weights(rng)
+    model = random_phrase_model(rng, "wbe")
+    weights_D = random_weights(rng, model.size)
     words = random_words(rng, 10)
     scores = []
     for pops in (1, 3, 10, 100, 100_000):
@@ -141,7 +148,8 @@ def test_fewer_pops_find_less():
 
 def test_early_pruning_asks_less_and_finds_as_much_or_less():
     rng = np.random.default_rng(19)
-    model, weights_D = random_phrase_model(rng, "wbe"), random_weights(rng)
+    model = random_phrase_model(rng, "wbe")
+    weights_D = random_weights(rng, model.size)
     weights_D[LM] = 1.0
     words = random_words(rng, 10)
     arcs, scores = [], []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.decode.moses_system import LN10, read_packed, write_system
-from xlate.decode.phrase_forced import COPIED, force, read_segmentation
+from xlate.decode.phrase_forced import force, read_segmentation
 from xlate.decode.phrase_model import PHRASE_FEATURES, SLOTS, load_moses_model, weight_vector
 from xlate.decode.phrase_orientation import (
     DISCONTINUOUS,
@@ -18,6 +18,7 @@ from xlate.decode.phrase_orientation import (
     forward_orientation,
     shift_reduce,
 )
+from xlate.decode.phrase_parts import COPIED
 from xlate.errors import InputError
 from xlate.formats.moses_filter import filter_moses_system
 
@@ -72,7 +73,7 @@ def test_orientations():
     seen = []
     for span in [(0, 1), (3, 4), (1, 2), (2, 3), (4, 5)]:
         orientation, stack = shift_reduce(stack, span)
-        seen.append((orientation, stack))
+        seen.append((orientation, tuple(group.span for group in stack)))
     assert seen == [
         (MONOTONE, ((0, 1),)),
         (DISCONTINUOUS, ((0, 1), (3, 4))),

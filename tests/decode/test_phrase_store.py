@@ -9,11 +9,11 @@ import pytest
 
 from tests.decode.small_phrase_models import random_phrase_model, random_weights
 from xlate.decode.phrase import PhraseDecoder, PhraseSearch
-from xlate.decode.phrase_forced import COPIED
 from xlate.decode.phrase_model import PhraseModel
 from xlate.decode.phrase_parallel import translate_many
+from xlate.decode.phrase_parts import COPIED
 from xlate.decode.phrase_store import load_phrase_model, save_phrase_model
-from xlate.decode.phrase_text import explain_phrases, feature_columns, phrase_nbest_line
+from xlate.decode.phrase_text import explain_phrases, phrase_nbest_line
 from xlate.errors import InputError
 from xlate.formats.nbest_list import iterate_hypotheses
 from xlate.text.lines import write_lines
@@ -98,4 +98,4 @@ def test_an_explanation_adds_up(rng: np.random.Generator) -> None:
     assert sum(parts) == pytest.approx(best.score, abs=1e-3)
     assert text.count("->") == len(best.steps)
     assert text.count("(copied)") == sum(step.pair == COPIED for step in best.steps)
-    assert len(feature_columns()) == len(weights)
+    assert len(model.columns) == len(weights)

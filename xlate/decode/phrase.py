@@ -12,14 +12,17 @@ from numpy.typing import NDArray
 
 from xlate.decode.beam import SearchGraph, search_graph
 from xlate.decode.nbest import best_paths
-from xlate.decode.phrase_forced import PhraseDerivation, PhraseStep, score_steps
-from xlate.decode.phrase_model import DISTORTION, LM, SIZE, PhraseModel
+from xlate.decode.phrase_forced import PhraseDerivation, score_steps
+from xlate.decode.phrase_groups import GroupWeights, no_groups
+from xlate.decode.phrase_model import DISTORTION, LM, SPARSE_PLAIN, SPARSE_REORDERING, PhraseModel
 from xlate.decode.phrase_moves import END_LABEL, PhraseMoves
-from xlate.decode.phrase_options import RankedPhrases, collect_phrase_options, rank_phrases
+from xlate.decode.phrase_options import PhraseOptions, RankedPhrases, collect_phrase_options, rank_phrases
+from xlate.decode.phrase_parts import PhraseStep
 from xlate.decode.phrase_settings import PhraseSearch
 from xlate.errors import InputError
 from xlate.kernels.phrase_cube import search_cubes
 from xlate.kernels.phrase_decoder import (
+    FIVE_WAY,
     HIERARCHICAL,
     LONGEST_SENTENCE,
     NO_REORDERING,
@@ -28,6 +31,7 @@ from xlate.kernels.phrase_decoder import (
     PhraseSentence,
     search_phrases,
 )
+from xlate.kernels.phrase_orientation import GroupScores
 from xlate.text.vocabulary import END_ID
 
 __all__ = ["PhraseDecoder", "PhraseDerivation", "PhraseModel", "PhraseSearch", "PhraseStep"]
@@ -38,9 +42,10 @@ class PhraseDecoder:
 
     Args:
         model: phrases, language model, reordering.
-        weights_D: in the order of `phrase_model.PHRASE_FEATURES`, shape (15,); see `phrase_model.weight_vector`.
+        weights_D: in the order of `PhraseModel.features`, shape (D,); see `phrase_model.weight_vector`.
         search: settings.
         fast: the compiled search; the readable one, for stack search only, gives the same derivations and scores.
+        sparse_F: weights of the model's sparse features; without them all are 0.
 
     Raises:
         InputError: weights of another shape or not finite, or cube pruning without `fast`.
@@ -58,25 +63,38 @@ class PhraseDecoder:
         weights_D: NDArray[np.float64],
         search: PhraseSearch | None = None,
         fast: bool = True,
+        sparse_F: NDArray[np.float64] | None = None,
     ) -> None:
         self.model = model
         self.weights_D = np.asarray(weights_D, dtype=np.float64)
         self.search = search or PhraseSearch()
         self.fast = fast
-        if self.weights_D.shape != (SIZE,) or not np.isfinite(self.weights_D).all():
-            raise InputError("the weights cannot be used", seen=weights_D, expected=f"{SIZE} finite numbers")
+        size = 0 if model.sparse is None else model.sparse.size
+        self.sparse_F = np.zeros(size) if sparse_F is None else np.asarray(sparse_F, dtype=np.float64)
+        for weights, expected in ((self.weights_D, model.size), (self.sparse_F, size)):
+            if weights.shape != (expected,) or not np.isfinite(weights).all():
+                raise InputError("the weights cannot be used", seen=weights, expected=f"{expected} finite numbers")
         if self.search.algorithm == "cube" and not fast:
             raise InputError("cube pruning has no readable form", expected="the compiled search, or algorithm stack")
 
     @cached_property
     def ranked(self) -> RankedPhrases:
         """The best translations of each source phrase under the weights."""
-        return rank_phrases(self.model, self.weights_D, self.search.options)
+        return rank_phrases(self.model, self.weights_D, self.search.options, self.sparse_F)
+
+    @cached_property
+    def group_weights(self) -> GroupWeights | None:
+        """Sparse weights of the words of the group before a phrase, None when no feature looks at them."""
+        sparse, slots = self.model.sparse, self.model.slots
+        if sparse is None or not (sparse.has_groups or sparse.has_bigrams):
+            return None
+        plain = float(self.weights_D[slots[SPARSE_PLAIN].start])
+        return GroupWeights.of(sparse, self.sparse_F, self.weights_D[slots[SPARSE_REORDERING]], plain)
 
     def prepare(self) -> None:
         """Makes everything that is made once for all sentences, so that forked processes share it."""
-        for part in (self.ranked, self.model.source_finder, self.model.packed_lm):
-            assert part is not None
+        for part in (self.ranked, self.group_weights, self.model.source_finder, self.model.packed_lm):
+            assert part is not NotImplemented
 
     def translate(self, words: Sequence[str]) -> list[PhraseDerivation]:
         """The best derivation of a sentence, or the `nbest` best ones, best first; an empty one of no words.
@@ -86,7 +104,7 @@ class PhraseDecoder:
         """
         moves = self.moves(words)
         if not words:
-            return [PhraseDerivation((), (), np.zeros(SIZE), 0.0)]
+            return [PhraseDerivation((), (), np.zeros(self.model.size), 0.0)]
         if self.search.nbest == 1:
             return [self.derivation(moves, self._graph(moves, every_arc=False).best_labels())]
         texts = moves.words_of if self.search.distinct else None
@@ -97,8 +115,14 @@ class PhraseDecoder:
         """The search space over a sentence."""
         if len(words) > LONGEST_SENTENCE:
             raise InputError("the sentence is too long", seen=f"{len(words)} words", expected=f"≤ {LONGEST_SENTENCE}")
-        options = collect_phrase_options(self.model, self.weights_D, self.ranked, self.search.max_phrase, words)
-        return PhraseMoves(self.model, self.weights_D, self.search, options, self.ranked.forward_F3)
+        longest, model = self.search.max_phrase, self.model
+        options = collect_phrase_options(model, self.weights_D, self.ranked, longest, words, self.sparse_F)
+        return PhraseMoves(model, self.weights_D, self.search, options, self.ranked.forward_FK, self._groups(options))
+
+    def _groups(self, options: PhraseOptions) -> GroupScores:
+        if self.group_weights is None:
+            return no_groups(self.model.orientations)
+        return self.group_weights.of_sentence(options.source_n, options.first_O, options.last_O)
 
     def graph(self, words: Sequence[str]) -> SearchGraph:
         """The search graph of a sentence: every move the beam took; a label is a number of `moves(words).options`,
@@ -109,15 +133,18 @@ class PhraseDecoder:
     def derivation(self, moves: PhraseMoves, labels: Sequence[int]) -> PhraseDerivation:
         """The derivation along the labels of a path, its features from their definitions."""
         steps = [moves.step(label) for label in labels if label != END_LABEL]
-        return score_steps(self.model, self.weights_D, moves.options.words, steps)
+        return score_steps(self.model, self.weights_D, moves.options.words, steps, self.sparse_F)
 
-    def with_weights(self, weights_D: NDArray[np.float64]) -> PhraseDecoder:
+    def with_weights(
+        self, weights_D: NDArray[np.float64], sparse_F: NDArray[np.float64] | None = None
+    ) -> PhraseDecoder:
         """The same decoder under other weights."""
-        return PhraseDecoder(self.model, weights_D, self.search, self.fast)
+        return PhraseDecoder(self.model, weights_D, self.search, self.fast, sparse_F)
 
     def with_search(self, **settings: object) -> PhraseDecoder:
         """The same decoder with some settings changed."""
-        return PhraseDecoder(self.model, self.weights_D, replace(self.search, **settings), self.fast)  # type: ignore[arg-type]
+        search = replace(self.search, **settings)  # type: ignore[arg-type]
+        return PhraseDecoder(self.model, self.weights_D, search, self.fast, self.sparse_F)
 
     def _graph(self, moves: PhraseMoves, *, every_arc: bool) -> SearchGraph:
         search = self.search
@@ -138,13 +165,17 @@ class PhraseDecoder:
         )
 
     def _numbers(self, every_arc: bool) -> PhraseNumbers:
-        search, reordering = self.search, self.model.reordering
-        kinds = {"wbe": WORD_BASED, "hier": HIERARCHICAL}
+        search, model = self.search, self.model
+        reordering = WORD_BASED if model.reordering is not None else NO_REORDERING
+        if model.hierarchical:
+            reordering = HIERARCHICAL if model.orientations == 3 else FIVE_WAY
         return PhraseNumbers(
             lm_weight=float(self.weights_D[LM]),
             distortion_weight=float(self.weights_D[DISTORTION]),
-            forward_F3=self.ranked.forward_F3,
-            reordering=NO_REORDERING if reordering is None else kinds[reordering.kind],
+            forward_FK=self.ranked.forward_FK,
+            reordering=reordering,
+            groups=model.sparse is not None and model.sparse.has_groups,
+            bigrams=model.sparse is not None and model.sparse.has_bigrams,
             begin_state=int(self.model.lm.begin_state),
             end_word=END_ID,
             beam=search.beam or 0,
@@ -165,8 +196,9 @@ def _sentence_arrays(moves: PhraseMoves) -> PhraseSentence:
         cell_offsets_C1=options.cell_offsets_C1,
         static_O=options.static_O,
         alone_O=options.alone_O,
-        backward_O3=options.backward_O3,
+        backward_OK=options.backward_OK,
         forward_O=options.forward_O,
         phrases=options.phrases,
         future_nn=moves.future_nn,
+        groups=moves.groups,
     )

@@ -9,42 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.decode.phrase_model import (
-    BACKWARD,
     DISTORTION,
-    FORWARD,
     LM,
     PHRASE_PENALTY,
-    SIZE,
+    SPARSE_PLAIN,
+    SPARSE_REORDERING,
     TABLE,
     UNKNOWN,
     UNKNOWN_PENALTY,
     WORD_PENALTY,
     PhraseModel,
 )
-from xlate.decode.phrase_orientation import Span, Stack, adjacent_orientation, forward_orientation, shift_reduce
+from xlate.decode.phrase_orientation import Span
+from xlate.decode.phrase_parts import COPIED, PhraseStep, orientations, sparse_ids
 from xlate.errors import InputError
 from xlate.text.vocabulary import END_ID
-
-COPIED = -1
-
-
-@dataclass(frozen=True, slots=True)
-class PhraseStep:
-    """One phrase of a derivation: its pair (`COPIED` for a source word that stands for itself), the half-open source
-    span, and the target words.
-    """
-
-    pair: int
-    source_span: Span
-    target_words: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class PhraseDerivation:
     """A source sentence, the phrases that translate it in target order, their features and weighted score.
 
-    `features_D` is in the order of `phrase_model.PHRASE_FEATURES`, shape (15,), natural logs;
-    score = weights · features.
+    `features_D` is in the order of `PhraseModel.features`, natural logs; score = weights · features.
     """
 
     source: tuple[str, ...]
@@ -68,16 +54,21 @@ class PhraseDerivation:
 
 
 def score_steps(
-    model: PhraseModel, weights_D: NDArray[np.float64], source: Sequence[str], steps: Iterable[PhraseStep]
+    model: PhraseModel,
+    weights_D: NDArray[np.float64],
+    source: Sequence[str],
+    steps: Iterable[PhraseStep],
+    sparse_F: NDArray[np.float64] | None = None,
 ) -> PhraseDerivation:
     """Adds up the features of a derivation from their definitions.
 
     Distortion is -Σ |start of a span - end of the one before|, the language model counts `</s>`, the word penalty
     -(target words), the phrase penalty +(phrases); orientation is scored backward for every phrase and forward for
-    every one but the last (Moses's feature functions; docs/decisions/0010-phrase-decoder.md).
+    every one but the last (Moses's feature functions; docs/decisions/0010-phrase-decoder.md). Sparse features enter by
+    their weighted sums, one a orientation and one of those without.
     """
     steps = tuple(steps)
-    features_D = np.zeros(SIZE)
+    features_D = np.zeros(model.size)
     lm_state, at = model.lm.begin_state, 0
     for step in steps:
         logprob, lm_state = model.lm.score_words(lm_state, model.lm.vocabulary.ids(step.target_words))
@@ -92,29 +83,38 @@ def score_steps(
             features_D[TABLE] += model.log_scores_B4[step.pair]
     features_D[LM] += model.lm.score(lm_state, END_ID)[0]
     if model.reordering is not None:
-        _add_reordering(model, steps, features_D)
+        _add_reordering(model, source, steps, features_D)
+    if model.sparse is not None and sparse_F is not None:
+        _add_sparse(model, source, steps, sparse_F, features_D)
     return PhraseDerivation(tuple(source), steps, features_D, float(weights_D @ features_D))
 
 
-def _add_reordering(model: PhraseModel, steps: tuple[PhraseStep, ...], features_D: NDArray[np.float64]) -> None:
-    hierarchical = model.reordering is not None and model.reordering.kind == "hier"
-    stack: Stack = ()
-    covered: set[int] = set()
+def _add_reordering(
+    model: PhraseModel, source: Sequence[str], steps: tuple[PhraseStep, ...], features_D: NDArray[np.float64]
+) -> None:
+    k, logs_BK2 = model.orientations, model.log_reordering_BK2
     before: PhraseStep | None = None
-    for step in steps:
-        span = step.source_span
-        backward = adjacent_orientation(before.source_span if before else None, span)
-        forward = backward
-        if hierarchical:
-            backward, stack = shift_reduce(stack, span)
-            if before:
-                forward = forward_orientation(before.source_span, span, covered.__contains__)
+    for step, seen in zip(steps, orientations(model, len(source), steps), strict=True):
         if step.pair != COPIED:
-            features_D[BACKWARD][backward] += model.log_reordering_B6[step.pair, BACKWARD][backward]
+            features_D[model.backward][seen.backward] += logs_BK2[step.pair, seen.backward]
         if before and before.pair != COPIED:
-            features_D[FORWARD][forward] += model.log_reordering_B6[before.pair, FORWARD][forward]
-        covered.update(range(*span))
+            features_D[model.forward][seen.forward] += logs_BK2[before.pair, k + seen.forward]
         before = step
+
+
+def _add_sparse(
+    model: PhraseModel,
+    source: Sequence[str],
+    steps: tuple[PhraseStep, ...],
+    sparse_F: NDArray[np.float64],
+    features_D: NDArray[np.float64],
+) -> None:
+    assert model.sparse is not None
+    _, ids_N = sparse_ids(model, source, steps)
+    k = model.orientations
+    sums = np.bincount(model.sparse.columns(ids_N), sparse_F[ids_N], minlength=k + 1)
+    features_D[model.slots[SPARSE_REORDERING]] = sums[:k]
+    features_D[model.slots[SPARSE_PLAIN]] = sums[k]
 
 
 def force(
@@ -123,14 +123,16 @@ def force(
     source: Sequence[str],
     target: Sequence[str],
     segmentation: Iterable[tuple[Span, Span]],
+    sparse_F: NDArray[np.float64] | None = None,
 ) -> PhraseDerivation:
     """Scores the derivation that cuts a sentence pair in a given way, whatever its search would have kept.
 
     Args:
         model: phrases, language model, reordering.
-        weights_D: in the order of `PHRASE_FEATURES`, shape (15,).
+        weights_D: in the order of `PhraseModel.features`.
         source, target: the words.
         segmentation: (source span, target span) of each phrase in target order, half-open.
+        sparse_F: weights of the sparse features; without them they count 0.
 
     Raises:
         InputError: spans that do not cover both sides once, or a phrase pair the model lacks (a source word may stand
@@ -140,7 +142,7 @@ def force(
     _check_cover([span for span, _ in cuts], len(source), "source", ordered=False)
     _check_cover([span for _, span in cuts], len(target), "target", ordered=True)
     steps = [_find_step(model, source, span, target[a:b]) for span, (a, b) in cuts]
-    return score_steps(model, weights_D, source, steps)
+    return score_steps(model, weights_D, source, steps, sparse_F)
 
 
 def _check_cover(spans: list[Span], size: int, side: str, *, ordered: bool) -> None:

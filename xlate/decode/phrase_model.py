@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
+from xlate.features.phrase_sparse import SparseFeatures
 from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.reordering_table import read_reordering_table
@@ -25,7 +26,7 @@ from xlate.phrases.matching import phrase_finder
 from xlate.phrases.table import PhraseTable
 from xlate.text.vocabulary import Vocabulary
 
-# Features in the order of Moses's n-best lists, and how many numbers each has.
+# Features in the order of Moses's n-best lists, and how many numbers each has; a model may have more behind them.
 PHRASE_FEATURES = {
     "LexicalReordering0": 6,
     "Distortion0": 1,
@@ -46,38 +47,49 @@ TABLE, UNKNOWN = SLOTS["TranslationModel0"], SLOTS["UnknownWordPenalty0"].start
 # Moses counts this for every source word that stands for itself, and takes no log below its negative.
 UNKNOWN_PENALTY = -100.0
 LOWEST_LOG = -100.0
-REORDERINGS = ("wbe", "hier")
+REORDERINGS = {"wbe": 3, "hier": 3, "hier5": 5}
+FIVE_WAY, SPARSE_REORDERING, SPARSE_PLAIN = "FiveWayReordering0", "SparseReordering0", "SparsePhrase0"
 
 
 @dataclass(frozen=True)
 class Reordering:
-    """Lexicalised reordering, three orientations, bidirectional, conditioned on both phrases.
+    """Lexicalised reordering, K orientations, bidirectional, conditioned on both phrases.
 
     Attributes:
         kind: `wbe` (word-based; so is `phrase` when decoding) compares with the neighbouring phrase in target order,
-            `hier` with the neighbouring group of phrases.
-        probability_B6: monotone, swap, discontinuous with respect to the phrase before, then the same with respect to
-            the phrase after; NaN for pairs without.
+            `hier` with the neighbouring group of phrases; `hier5` tells where a jump goes, and whether all other
+            phrases are one group (Auli, Galley & Gao 2014, section 7).
+        probability_BK2: monotone, swap, discontinuous with respect to the phrase before, then the same with respect to
+            the phrase after; NaN for pairs without. With five orientations: monotone, swap, discontinuous with what is
+            before on the left, on the right, monotone with everything before in one group.
 
     Raises:
         InputError: an unknown kind.
     """
 
     kind: str
-    probability_B6: NDArray[np.float64]
+    probability_BK2: NDArray[np.float64]
 
     def __post_init__(self) -> None:
         """Checks the kind."""
         if self.kind not in REORDERINGS:
             raise InputError("kind of reordering model", seen=self.kind, expected=" or ".join(REORDERINGS))
 
+    @property
+    def orientations(self) -> int:
+        """The number of orientations K."""
+        return REORDERINGS[self.kind]
+
 
 @dataclass(frozen=True)
 class PhraseModel:
-    """Phrase pairs with scores, a language model and, when given, lexicalised reordering; no weights.
+    """Phrase pairs with scores, a language model and, when given, lexicalised reordering and sparse features.
+
+    There are no weights in it. Features are those of Moses, then the ten of the five-way reordering model (the six of
+    Moses's are 0 then), then the sums of sparse features by orientation and of the plain ones.
 
     Raises:
-        InputError: reordering probabilities of another number of pairs.
+        InputError: reordering probabilities of another number of pairs; sparse features that do not fit the reordering.
     """
 
     table: PhraseTable
@@ -85,15 +97,74 @@ class PhraseModel:
     target_vocabulary: Vocabulary
     lm: NgramModel
     reordering: Reordering | None = None
+    sparse: SparseFeatures | None = None
 
     def __post_init__(self) -> None:
-        """Checks that the reordering probabilities are those of the table."""
-        if self.reordering is not None and self.reordering.probability_B6.shape != (len(self.table), 6):
+        """Checks that the parts fit each other."""
+        shape = (len(self.table), 2 * self.orientations)
+        if self.reordering is not None and self.reordering.probability_BK2.shape != shape:
             raise InputError(
                 "reordering probabilities do not fit the phrase table",
-                seen=self.reordering.probability_B6.shape,
-                expected=f"{(len(self.table), 6)}",
+                seen=self.reordering.probability_BK2.shape,
+                expected=str(shape),
             )
+        if self.sparse is not None and self.sparse.has_orientations:
+            if self.reordering is not None and self.reordering.kind == "wbe":
+                raise InputError(
+                    "sparse reordering features need the hierarchical model",
+                    seen="a word-based reordering model",
+                    expected="model.reordering=hier, hier5 or none",
+                )
+            if self.sparse.orientations != self.orientations:
+                seen = f"sparse features of {self.sparse.orientations} orientations"
+                raise InputError("sparse features do not fit", seen=seen, expected=f"{self.orientations}")
+
+    @property
+    def orientations(self) -> int:
+        """The number of orientations K."""
+        return 3 if self.reordering is None else self.reordering.orientations
+
+    @property
+    def hierarchical(self) -> bool:
+        """Whether orientation is that of the shift-reduce stack."""
+        sparse = self.sparse is not None and (self.sparse.has_orientations or self.sparse.has_groups)
+        return sparse if self.reordering is None else self.reordering.kind != "wbe"
+
+    @cached_property
+    def features(self) -> dict[str, int]:
+        """The D float features by name, and how many numbers each has."""
+        k = self.orientations
+        five = {FIVE_WAY: 2 * k} if k > 3 else {}
+        sums = {SPARSE_REORDERING: k, SPARSE_PLAIN: 1} if self.sparse is not None else {}
+        return {**PHRASE_FEATURES, **five, **sums}
+
+    @cached_property
+    def slots(self) -> dict[str, slice]:
+        """Where each float feature stands."""
+        starts = list(accumulate(self.features.values(), initial=0))
+        return {name: slice(a, b) for name, a, b in zip(self.features, starts, starts[1:], strict=False)}
+
+    @property
+    def size(self) -> int:
+        """The number of float features D."""
+        return sum(self.features.values())
+
+    @property
+    def backward(self) -> slice:
+        """Where the logs of orientation with respect to the phrase before stand."""
+        start = self.slots[FIVE_WAY].start if self.orientations > 3 else BACKWARD.start
+        return slice(start, start + self.orientations)
+
+    @property
+    def forward(self) -> slice:
+        """Where the logs of orientation with respect to the phrase after stand."""
+        return slice(self.backward.stop, self.backward.stop + self.orientations)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """A name for each float feature: `LM0`, and `TranslationModel0_0` where there are several."""
+        counts = self.features.items()
+        return tuple(name if count == 1 else f"{name}_{place}" for name, count in counts for place in range(count))
 
     @cached_property
     def log_scores_B4(self) -> NDArray[np.float64]:
@@ -101,11 +172,11 @@ class PhraseModel:
         return _floored_log(self.table.scores_B4)
 
     @cached_property
-    def log_reordering_B6(self) -> NDArray[np.float64]:
+    def log_reordering_BK2(self) -> NDArray[np.float64]:
         """Natural logs of the reordering probabilities, 0 where there are none, as Moses adds nothing there."""
         if self.reordering is None:
-            return np.zeros((len(self.table), 6))
-        return np.nan_to_num(_floored_log(self.reordering.probability_B6), nan=0.0)
+            return np.zeros((len(self.table), 2 * self.orientations))
+        return np.nan_to_num(_floored_log(self.reordering.probability_BK2), nan=0.0)
 
     @cached_property
     def source_finder(self) -> PhraseFinder:

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.decode.beam import Move
-from xlate.decode.phrase_forced import COPIED, PhraseStep
 from xlate.decode.phrase_model import DISTORTION, LM, PhraseModel
 from xlate.decode.phrase_options import NO_FORWARD, PhraseOptions
-from xlate.decode.phrase_orientation import Stack, adjacent_orientation, forward_orientation, shift_reduce
+from xlate.decode.phrase_orientation import Stack, adjacent_orientation, forward_orientation, refine, shift_reduce
+from xlate.decode.phrase_parts import COPIED, PhraseStep
 from xlate.decode.phrase_settings import PhraseSearch
+from xlate.kernels.phrase_orientation import GroupScores
 from xlate.text.vocabulary import END_ID
 
 END_LABEL = -1
@@ -27,8 +28,9 @@ class PhraseState(NamedTuple):
 
     Bit i of `covered` says that source word i is translated. `start` and `end` bound the last source span; a start
     whose left neighbour is covered counts as `NOWHERE`, for no phrase can end there any more. `forward` is the number
-    of the last phrase's forward scores, `stack` the groups of phrases of the hierarchical model, else empty. All
-    ways to translate every word are alike but for the history; the goal has one bit more.
+    of the last phrase's forward scores, `stack` the groups of phrases of the hierarchical model, else empty, `last` the
+    kind of the last word when sparse features ask for it. All ways to translate every word are alike but for the
+    history; the goal has one bit more.
     """
 
     covered: int
@@ -37,6 +39,7 @@ class PhraseState(NamedTuple):
     forward: int
     lm_state: int
     stack: Stack
+    last: int = 0
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class PhraseMoves:
     weights_D: NDArray[np.float64]
     search: PhraseSearch
     options: PhraseOptions
-    forward_F3: NDArray[np.float64]
+    forward_FK: NDArray[np.float64]
+    groups: GroupScores
 
     @property
     def start(self) -> PhraseState:
@@ -123,35 +127,73 @@ class PhraseMoves:
     def _place(self, state: PhraseState, begin: int, end: int) -> Iterator[Move[PhraseState]]:
         """Every option of one source span."""
         options = self.options
-        backward, forward, stack = self._orientations(state, begin, end)
+        backward, forward = self._orientations(state, begin, end)
         jump = float(self.weights_D[DISTORTION]) * abs(begin - state.end)
-        before = float(self.forward_F3[state.forward, forward]) - jump
+        before = float(self.forward_FK[state.forward, forward]) - jump + self._group(state, begin, end, backward)
         for option in options.cell(begin, end):
             logprob, lm_state = self.model.lm.score_words(state.lm_state, options.phrase(option))
-            score = float(options.static_O[option] + options.backward_O3[option, backward])
+            score = float(options.static_O[option] + options.backward_OK[option, backward])
+            if self._bigrams:
+                score += float(self.groups.bigrams_RR[state.last, self.groups.first_O[option]])
             score += before + float(self.weights_D[LM]) * logprob
-            after = self._after(state, begin, end, int(options.forward_O[option]), lm_state, stack)
+            after = self._after(state, begin, end, option, lm_state)
             yield Move(after, after.covered.bit_count(), score, option)
 
-    def _orientations(self, state: PhraseState, begin: int, end: int) -> tuple[int, int, Stack]:
-        """Orientation of a span with respect to what is before it, of what is before with respect to it, the stack."""
+    @property
+    def _bigrams(self) -> bool:
+        return len(self.groups.bigrams_RR) > 0
+
+    @property
+    def _known(self) -> bool:
+        return len(self.groups.first_O) > 0
+
+    @property
+    def _grouped(self) -> bool:
+        return self._known and self.model.sparse is not None and self.model.sparse.has_groups
+
+    def _orientations(self, state: PhraseState, begin: int, end: int) -> tuple[int, int]:
+        """Orientation of a span with respect to what is before it, and of what is before with respect to it."""
         before, span = (state.start, state.end), (begin, end)
         backward = adjacent_orientation(before, span)
-        if self.model.reordering is None or self.model.reordering.kind != "hier":
-            return backward, backward, ()
-        backward, stack = shift_reduce(state.stack, span)
-        return backward, forward_orientation(before, span, lambda i: bool(state.covered >> i & 1)), stack
+        if not self.model.hierarchical:
+            return backward, backward
+        backward, _ = shift_reduce(state.stack, span)
+        forward = forward_orientation(before, span, lambda i: bool(state.covered >> i & 1))
+        if self.model.orientations == 3:
+            return backward, forward
+        group_end = state.stack[-1].end if state.stack else 0
+        gaps = self.gaps(state.covered)
+        return (
+            refine(backward, behind=begin >= group_end, everything=len(state.stack) < 2),
+            refine(forward, behind=begin >= state.end, everything=len(gaps) == 1 and gaps[0][0] == state.end),
+        )
 
-    def _after(
-        self, state: PhraseState, begin: int, end: int, forward: int, lm_state: int, stack: Stack
-    ) -> PhraseState:
-        n = len(self.options.words)
+    def _group(self, state: PhraseState, begin: int, end: int, o: int) -> float:
+        """What the group before a span scores."""
+        if not self._grouped:
+            return 0.0
+        scores, start, stop, first = self.groups, -1, 0, 0
+        if state.stack:
+            start, stop, first = state.stack[-1]
+        total = scores.first_nK[start, o] + scores.last_nK[stop - 1, o]
+        total += scores.first_RK[first, o] + scores.last_RK[state.last, o]
+        for low, high in ((stop, begin), (end, start)):
+            if low < high:
+                total += scores.between_nK[high, o] - scores.between_nK[low, o]
+        return float(total)
+
+    def _after(self, state: PhraseState, begin: int, end: int, option: int, lm_state: int) -> PhraseState:
+        n, forward = len(self.options.words), int(self.options.forward_O[option])
+        last = int(self.groups.last_O[option]) if self._known else 0
+        first = int(self.groups.first_O[option]) if self._grouped else 0
+        stack = shift_reduce(state.stack, (begin, end), first)[1] if self.model.hierarchical else ()
         covered = state.covered | ((1 << end) - (1 << begin))
         if covered == (1 << n) - 1:
             return PhraseState(covered, NOWHERE, n, NO_FORWARD, lm_state, ())
-        if self.model.reordering is None or begin == 0 or covered >> (begin - 1) & 1:
+        oriented = self.model.reordering is not None or self.model.hierarchical
+        if not oriented or begin == 0 or covered >> (begin - 1) & 1:
             begin = NOWHERE
-        return PhraseState(covered, begin, end, forward, lm_state, stack)
+        return PhraseState(covered, begin, end, forward, lm_state, stack, last)
 
     def _end(self, state: PhraseState) -> Move[PhraseState]:
         score = float(self.weights_D[LM]) * self.model.lm.score(state.lm_state, END_ID)[0]

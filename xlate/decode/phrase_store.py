@@ -38,7 +38,7 @@ def save_phrase_model(folder: str | Path, model: PhraseModel) -> None:
         _save(folder / f"finder.{name}.npy", array)
     reordering = model.reordering
     if reordering is not None:
-        _save(folder / "reordering.npy", reordering.probability_B6)
+        _save(folder / "reordering.npy", reordering.probability_BK2)
     described = {
         "format": FORMAT,
         "pairs": len(model.table),

@@ -7,18 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.decode.phrase_forced import COPIED, PhraseDerivation
-from xlate.decode.phrase_model import PHRASE_FEATURES, SLOTS, PhraseModel
+from xlate.decode.phrase_forced import PhraseDerivation
+from xlate.decode.phrase_model import FIVE_WAY, PhraseModel
+from xlate.decode.phrase_parts import COPIED
 from xlate.formats.bars import escape_bars
 
 UNPRINTED = "UnknownWordPenalty0"
-
-
-def feature_columns() -> tuple[str, ...]:
-    """A name for each number of a derivation's features: `LM0`, and `TranslationModel0_0` where there are several."""
-    return tuple(
-        name if count == 1 else f"{name}_{place}" for name, count in PHRASE_FEATURES.items() for place in range(count)
-    )
 
 
 def phrase_nbest_line(sentence: int, derivation: PhraseDerivation, model: PhraseModel) -> str:
@@ -58,7 +52,7 @@ def explain_phrases(
         [0,2)  das haus -> the house  p(f|e) 0.6, lex 0.4, p(e|f) 0.8, lex 0.5  (N=12)
     """
     lines = [_explained(model, source, derivation, place) for place in range(len(derivation.steps))]
-    parts = zip(feature_columns(), weights_D.tolist(), derivation.features_D.tolist(), strict=True)
+    parts = zip(model.columns, weights_D.tolist(), derivation.features_D.tolist(), strict=True)
     for name, weight, value in sorted(parts, key=lambda part: -abs(part[1] * part[2])):
         if weight * value:
             lines.append(f"  {name:<24} {weight:>9.4f} × {value:>10.4f} = {weight * value:>9.4f}")
@@ -80,8 +74,9 @@ _SCORES = ("p(f|e)", "lex(f|e)", "p(e|f)", "lex(e|f)")
 
 
 def _features(features_D: NDArray[np.float64], model: PhraseModel) -> Iterator[str]:
-    for name, part in SLOTS.items():
-        if name == UNPRINTED or (name == "LexicalReordering0" and model.reordering is None):
+    unused = model.reordering is None or FIVE_WAY in model.slots
+    for name, part in model.slots.items():
+        if name == UNPRINTED or (name == "LexicalReordering0" and unused):
             continue
         yield f"{name}= " + " ".join(f"{value:.9g}" for value in (features_D[part] + 0.0).tolist())
 

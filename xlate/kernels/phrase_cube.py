@@ -19,12 +19,13 @@ from xlate.kernels.phrase_decoder import (
     PhraseNumbers,
     PhraseSentence,
     Search,
-    add_move,
+    add_option,
     add_root,
     ask,
     empty_search,
     finish,
     fixed_score,
+    local_score,
     orient,
     reaches,
     survivors,
@@ -93,7 +94,7 @@ def search_cubes(
         while taken >= 0:
             search, stacks, cubes = (
                 with_room(search, STEPS),
-                room(stacks, 2 * STEPS),
+                room(stacks, 4 * STEPS),
                 _with_room(cubes, 0, 0, 2 * STEPS),
             )
             taken = _take_best(lm, sentence, numbers, search, coverages, stacks, cubes, level + 1, taken)
@@ -193,9 +194,10 @@ def _push(
     """Puts one more cell of a cube into the heap, a corner under its estimate without a history; there must be room."""
     edge, node = coverages.edges[cubes.cubes[cube].edge], cubes.rows_R[row]
     option = sentence.cell_offsets_C1[edge.cell] + rank
-    backward, forward, _ = orient(search, numbers, coverages, stacks, node, edge.begin, edge.end)
-    target = target_of(numbers, coverages, sentence.words, edge, 0)
-    estimate = search.nodes[node].score + fixed_score(search, numbers, node, edge.begin, forward) + target.future
+    placed = orient(search, numbers, coverages, stacks, node, edge.begin, edge.end)
+    target = target_of(numbers, coverages, sentence.words, edge, 0, 0)
+    estimate = search.nodes[node].score + target.future
+    estimate += fixed_score(search, numbers, sentence.groups, node, edge.begin, edge.end, placed)
     cell = cubes.cells[cubes.sizes[2]]
     cell.cube, cell.row, cell.option = cube, row, option
     if row == cubes.cubes[cube].begin and rank == 0:
@@ -203,7 +205,7 @@ def _push(
         cell.score, cell.lm_state = sentence.alone_O[option], UNASKED
     else:
         cell.score, cell.lm_state = _ask(lm, sentence, numbers, search, cubes, row, option)
-    estimate += cell.score + sentence.backward_O3[option, backward]
+    estimate += cell.score + local_score(sentence, numbers, search.nodes[node].last, option, placed.backward)
     cubes.sizes[3] += 1
     _sift_up(cubes, cubes.sizes[3] - 1, cubes.sizes[2], estimate)
     cubes.sizes[2] += 1
@@ -313,11 +315,11 @@ def _make_move(
 ) -> None:
     """Makes the move of a cell whose score is known; there must be room."""
     node, edge, option = cubes.rows_R[cell.row], coverages.edges[cubes.cubes[cell.cube].edge], cell.option
-    backward, forward, stack = orient(search, numbers, coverages, stacks, node, edge.begin, edge.end)
-    target = target_of(numbers, coverages, sentence.words, edge, stack)
-    fixed = fixed_score(search, numbers, node, edge.begin, forward)
-    score = cell.score + sentence.backward_O3[option, backward] + fixed
-    add_move(search, numbers, target, node, sentence.forward_O[option], cell.lm_state, score, option)
+    placed = orient(search, numbers, coverages, stacks, node, edge.begin, edge.end)
+    target = target_of(numbers, coverages, sentence.words, edge, placed.stack, placed.first)
+    fixed = fixed_score(search, numbers, sentence.groups, node, edge.begin, edge.end, placed)
+    score = cell.score + local_score(sentence, numbers, search.nodes[node].last, option, placed.backward) + fixed
+    add_option(sentence, numbers, search, stacks, target, node, option, cell.lm_state, score)
 
 
 @njit(cache=True, nogil=True, forceinline=True)

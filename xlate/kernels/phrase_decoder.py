@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 from xlate.kernels.hashing import EMPTY, first_slot, pack
 from xlate.kernels.phrase_coverage import Coverages, expand_cover, is_covered, new_coverages
 from xlate.kernels.phrase_lm import PackedNgrams, PhrasesAlone, phrase_logprob, step_packed
+from xlate.kernels.phrase_orientation import OPEN, GroupScores, Placed, adjacent, group_score, place
 from xlate.kernels.trie import ROOT, Trie, child, new_trie, room
 
 NONE = -1
 # A hypothesis that no stack holds any more, because the beam has no place for it.
 PRUNED = -2
-MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
-NO_REORDERING, WORD_BASED, HIERARCHICAL = 0, 1, 2
+NO_REORDERING, WORD_BASED, HIERARCHICAL, FIVE_WAY = 0, 1, 2, 3
 LONGEST_SENTENCE = (1 << 15) - 2
-SPAN_BITS = 15
 
 # A hypothesis: its state (see `PhraseState`), score, score plus estimate, best arc, the next one of its stack.
 NODE = np.dtype(
@@ -30,6 +29,7 @@ NODE = np.dtype(
         ("forward", np.int32),
         ("lm_state", np.int32),
         ("stack", np.int32),
+        ("last", np.int32),
         ("score", np.float64),
         ("estimate", np.float64),
         ("arc", np.int32),
@@ -43,29 +43,36 @@ MEMO_SIZE = 1 << 14
 
 
 class PhraseSentence(NamedTuple):
-    """The options of a sentence of n words as in `xlate.decode.phrase_options`, and the estimates of spans."""
+    """The options of a sentence of n words as in `xlate.decode.phrase_options`, and the estimates of spans.
+
+    `groups` is looked at only when `PhraseNumbers.groups` says so.
+    """
 
     words: int
     longest: int
     cell_offsets_C1: NDArray[np.int64]
     static_O: NDArray[np.float64]
     alone_O: NDArray[np.float64]
-    backward_O3: NDArray[np.float64]
+    backward_OK: NDArray[np.float64]
     forward_O: NDArray[np.int32]
     phrases: PhrasesAlone
     future_nn: NDArray[np.float64]
+    groups: GroupScores
 
 
 class PhraseNumbers(NamedTuple):
     """Weights and search settings.
 
-    `reordering` is one of the three above, `beam` 0 for no limit, `distortion_limit` -1 for none.
+    `reordering` is one of the four above, `beam` 0 for no limit, `distortion_limit` -1 for none; `groups` and `bigrams`
+    say whether there are sparse features of the group before a phrase, and of the word before it.
     """
 
     lm_weight: float
     distortion_weight: float
-    forward_F3: NDArray[np.float64]
+    forward_FK: NDArray[np.float64]
     reordering: int
+    groups: bool
+    bigrams: bool
     begin_state: int
     end_word: int
     beam: int
@@ -97,13 +104,17 @@ class Search(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Where moves over one span from one hypothesis lead to: the state but for the option, and the estimate."""
+    """Where moves over one span from one hypothesis lead to: the state but for the option, and the estimate.
+
+    `first` is the kind of the first word of the group on top of the stack, `OPEN` when the option's own word is it.
+    """
 
     cover: int
     level: int
     start: int
     end: int
     stack: int
+    first: int
     complete: bool
     future: float
 
@@ -133,7 +144,8 @@ def search_phrases(
             )
             described = coverages.covers[cover]
             # Growing seldom: handing over so many arrays takes time.
-            search, stacks = with_room(search, options), room(stacks, described.edges_end - described.edges_begin)
+            search = with_room(search, options)
+            stacks = room(stacks, described.edges_end - described.edges_begin + options)
             _extend(lm, sentence, numbers, search, coverages, stacks, node)
     goal = finish(lm, search, numbers, n)
     return search.nodes[: search.counts[0]], search.arcs[: search.counts[1]], goal
@@ -161,18 +173,18 @@ def empty_search(words: int) -> Search:
 def add_root(search: Search, coverages: Coverages, numbers: PhraseNumbers) -> None:
     """The hypothesis that has translated nothing."""
     future = coverages.covers[0].future - numbers.distortion_weight * rest_distortion(coverages, numbers, 0, 0)
-    target = Target(0, 0, NONE, 0, ROOT, False, future)
-    add_move(search, numbers, target, NONE, 0, numbers.begin_state, 0.0, NONE)
+    target = Target(0, 0, NONE, 0, ROOT, 0, False, future)
+    add_move(search, numbers, target, NONE, 0, 0, ROOT, numbers.begin_state, 0.0, NONE)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
 def finish(lm: PackedNgrams, search: Search, numbers: PhraseNumbers, n: int) -> int:
     """Ends the sentence after every surviving hypothesis that covers it; returns the goal's number, or -1."""
-    target = Target(NONE, n + 1, NONE, n + 1, ROOT, True, 0.0)
+    target = Target(NONE, n + 1, NONE, n + 1, ROOT, 0, True, 0.0)
     for node in survivors(search, n, numbers.beam):
         search = with_room(search, 1)
         score = numbers.lm_weight * step_packed(lm, search.nodes[node].lm_state, numbers.end_word)[0]
-        add_move(search, numbers, target, node, 0, 0, score, NONE)
+        add_move(search, numbers, target, node, 0, 0, ROOT, 0, score, NONE)
     return int(search.heads_L[n + 1])
 
 
@@ -194,57 +206,27 @@ def rest_distortion(coverages: Coverages, numbers: PhraseNumbers, cover: int, en
 @njit(cache=True, nogil=True, forceinline=True)
 def orient(
     search: Search, numbers: PhraseNumbers, coverages: Coverages, stacks: Trie, node: int, begin: int, end: int
-) -> tuple[int, int, int]:
-    """Backward and forward orientation of a span after a hypothesis, and the stack behind it; see `PhraseMoves`."""
+) -> Placed:
+    """Orientations of a span after a hypothesis, and the stack behind it; see `PhraseMoves`."""
     before = search.nodes[node]
-    backward = _adjacent(before.start, before.end, begin, end)
-    if numbers.reordering != HIERARCHICAL:
-        return backward, backward, ROOT
-    forward = backward
-    if backward == DISCONTINUOUS:
-        if begin > before.end and not is_covered(coverages, before.cover, before.end):
-            forward = MONOTONE
-        elif end < before.start and not is_covered(coverages, before.cover, before.start - 1):
-            forward = SWAP
-    backward, stack = _shift_reduce(stacks, before.stack, begin, end)
-    return backward, forward, stack
-
-
-@njit(cache=True, inline="always")
-def _adjacent(start_before: int, end_before: int, begin: int, end: int) -> int:
-    if begin == end_before:
-        return MONOTONE
-    return SWAP if end == start_before else DISCONTINUOUS
+    if numbers.reordering < HIERARCHICAL:
+        backward = adjacent(before.start, before.end, begin, end)
+        return Placed(backward, backward, ROOT, 0, NONE, 0, 0)
+    five = numbers.reordering == FIVE_WAY
+    return place(coverages, stacks, before.cover, before.start, before.end, before.stack, begin, end, five)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _shift_reduce(stacks: Trie, stack: int, begin: int, end: int) -> tuple[int, int]:
-    low = (1 << SPAN_BITS) - 1
-    orientation = NONE
-    while True:
-        start_top, end_top = NONE, 0
-        if stack != ROOT:
-            start_top, end_top = stacks.word_N[stack] >> SPAN_BITS, stacks.word_N[stack] & low
-        seen = _adjacent(start_top, end_top, begin, end)
-        if orientation == NONE:
-            orientation = seen
-        if stack == ROOT or seen == DISCONTINUOUS:
-            return orientation, child(stacks, stack, (begin << SPAN_BITS) | end)
-        begin, end = min(begin, start_top), max(end, end_top)
-        stack = int(stacks.parent_N[stack])
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def target_of(numbers: PhraseNumbers, coverages: Coverages, words: int, edge: Any, stack: int) -> Target:
+def target_of(numbers: PhraseNumbers, coverages: Coverages, words: int, edge: Any, stack: int, first: int) -> Target:
     """What moves along an edge have in common."""
     cover, begin = edge.cover, edge.begin
     described = coverages.covers[cover]
     if described.level == words:
-        return Target(cover, words, NONE, words, ROOT, True, 0.0)
+        return Target(cover, words, NONE, words, ROOT, 0, True, 0.0)
     future = described.future - numbers.distortion_weight * rest_distortion(coverages, numbers, cover, edge.end)
     if numbers.reordering == NO_REORDERING or begin == 0 or is_covered(coverages, cover, begin - 1):
         begin = NONE
-    return Target(cover, described.level, begin, edge.end, stack, False, future)
+    return Target(cover, described.level, begin, edge.end, stack, first, False, future)
 
 
 @njit(cache=True, nogil=True)
@@ -264,25 +246,38 @@ def _extend(
         edge = coverages.edges[e]
         if not reaches(search, numbers, node, edge.begin):
             continue
-        backward, forward, stack = orient(search, numbers, coverages, stacks, node, edge.begin, edge.end)
-        target = target_of(numbers, coverages, sentence.words, edge, stack)
-        fixed = fixed_score(search, numbers, node, edge.begin, forward)
+        placed = orient(search, numbers, coverages, stacks, node, edge.begin, edge.end)
+        target = target_of(numbers, coverages, sentence.words, edge, placed.stack, placed.first)
+        fixed = fixed_score(search, numbers, sentence.groups, node, edge.begin, edge.end, placed)
         rest, bars_L = before_score + fixed + target.future, search.bars_L
         for option in range(sentence.cell_offsets_C1[edge.cell], sentence.cell_offsets_C1[edge.cell + 1]):
-            local = sentence.backward_O3[option, backward]
+            local = local_score(sentence, numbers, search.nodes[node].last, option, placed.backward)
             if rest + sentence.alone_O[option] + local < bars_L[target.level] + numbers.log_early_threshold:
                 continue
             logprob, after = ask(lm, sentence, search.memo, lm_state, option)
             score = sentence.static_O[option] + local + (fixed + numbers.lm_weight * logprob)
             if before_score + score + target.future >= bars_L[target.level]:
-                add_move(search, numbers, target, node, sentence.forward_O[option], after, score, option)
+                add_option(sentence, numbers, search, stacks, target, node, option, after, score)
 
 
 @njit(cache=True, inline="always")
-def fixed_score(search: Search, numbers: PhraseNumbers, node: int, begin: int, forward: int) -> float:
-    """What a move scores whatever the option: the jump, and the orientation of the phrase before."""
+def fixed_score(
+    search: Search, numbers: PhraseNumbers, groups: GroupScores, node: int, begin: int, end: int, placed: Placed
+) -> float:
+    """What a move scores whatever the option: the jump, the orientation of the phrase before, the group before it."""
     before = search.nodes[node]
-    return float(numbers.forward_F3[before.forward, forward] - numbers.distortion_weight * abs(begin - before.end))
+    jump = numbers.distortion_weight * abs(begin - before.end)
+    score = numbers.forward_FK[before.forward, placed.forward] - jump
+    return float(score + group_score(groups, placed, before.last, begin, end) if numbers.groups else score)
+
+
+@njit(cache=True, inline="always")
+def local_score(sentence: PhraseSentence, numbers: PhraseNumbers, last: int, option: int, backward: int) -> float:
+    """What an option scores by its orientation and by the word before it."""
+    score = sentence.backward_OK[option, backward]
+    if numbers.bigrams:
+        score += sentence.groups.bigrams_RR[last, sentence.groups.first_O[option]]
+    return float(score)
 
 
 @njit(cache=True, inline="always")
@@ -299,12 +294,39 @@ def ask(
 
 
 @njit(cache=True, nogil=True, forceinline=True)
+def add_option(
+    sentence: PhraseSentence,
+    numbers: PhraseNumbers,
+    search: Search,
+    stacks: Trie,
+    target: Target,
+    parent: int,
+    option: int,
+    lm_state: int,
+    score: float,
+) -> None:
+    """Adds the move that places an option; there must be room in `search` and `stacks`."""
+    last, stack = 0, target.stack
+    if not target.complete:
+        if numbers.groups or numbers.bigrams:
+            last = sentence.groups.last_O[option]
+        if numbers.reordering >= HIERARCHICAL:
+            first = max(target.first, 0)
+            if numbers.groups and target.first == OPEN:
+                first = sentence.groups.first_O[option]
+            stack = child(stacks, stack, first)
+    add_move(search, numbers, target, parent, sentence.forward_O[option], last, stack, lm_state, score, option)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
 def add_move(
     search: Search,
     numbers: PhraseNumbers,
     target: Target,
     parent: int,
     forward: int,
+    last: int,
+    stack: int,
     lm_state: int,
     score: float,
     label: int,
@@ -313,7 +335,7 @@ def add_move(
     nodes, counts = search.nodes, search.counts
     if target.complete:
         forward = 0
-    node = _find_or_add(search, target, forward, lm_state)
+    node = _find_or_add(search, target, forward, last, stack, lm_state)
     total = (nodes[parent].score if parent >= 0 else 0.0) + score
     improved = total > nodes[node].score
     if improved:
@@ -328,10 +350,10 @@ def add_move(
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _find_or_add(search: Search, target: Target, forward: int, lm_state: int) -> int:
+def _find_or_add(search: Search, target: Target, forward: int, last: int, stack: int, lm_state: int) -> int:
     nodes, slots_H = search.nodes, search.slots_H
     mask = np.uint64(len(slots_H) - 1)
-    slot = _slot(target.cover, target.start, target.end, forward, lm_state, target.stack, mask)
+    slot = _slot(target.cover, target.start, target.end, forward, lm_state, stack, last, mask)
     while slots_H[slot] >= 0:
         node = nodes[slots_H[slot]]
         if (
@@ -340,7 +362,8 @@ def _find_or_add(search: Search, target: Target, forward: int, lm_state: int) ->
             and node.end == target.end
             and node.start == target.start
             and node.forward == forward
-            and node.stack == target.stack
+            and node.stack == stack
+            and node.last == last
         ):
             return int(slots_H[slot])
         slot = (slot + np.uint64(1)) & mask
@@ -349,15 +372,17 @@ def _find_or_add(search: Search, target: Target, forward: int, lm_state: int) ->
     slots_H[slot] = number
     node = nodes[number]
     node.cover, node.start, node.end, node.forward = target.cover, target.start, target.end, forward
-    node.lm_state, node.stack = lm_state, target.stack
+    node.lm_state, node.stack, node.last = lm_state, stack, last
     node.score, node.estimate, node.arc, node.next = -np.inf, -np.inf, NONE, PRUNED
     return int(number)
 
 
 @njit(cache=True, inline="always")
-def _slot(cover: int, start: int, end: int, forward: int, lm_state: int, stack: int, mask: np.uint64) -> np.uint64:
+def _slot(
+    cover: int, start: int, end: int, forward: int, lm_state: int, stack: int, last: int, mask: np.uint64
+) -> np.uint64:
     low = pack(forward, ((start + 1) << 16) | end) * np.uint64(0x9E3779B97F4A7C15)
-    return first_slot(pack(cover, lm_state) ^ low ^ (np.uint64(stack) * np.uint64(0xC2B2AE3D27D4EB4F)), mask)
+    return first_slot(pack(cover, lm_state) ^ low ^ (pack(last, stack) * np.uint64(0xC2B2AE3D27D4EB4F)), mask)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -428,7 +453,7 @@ def with_room(search: Search, more: int) -> Search:
         mask = np.uint64(size - 1)
         for number in range(counts[0]):
             node = nodes[number]
-            slot = _slot(node.cover, node.start, node.end, node.forward, node.lm_state, node.stack, mask)
+            slot = _slot(node.cover, node.start, node.end, node.forward, node.lm_state, node.stack, node.last, mask)
             while slots_H[slot] >= 0:
                 slot = (slot + np.uint64(1)) & mask
             slots_H[slot] = number

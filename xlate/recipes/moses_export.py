@@ -40,7 +40,7 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
     write_phrase_table(out / TABLE, model.table, *vocabularies)
     if model.reordering is not None:
         write_reordering_table(
-            out / _reordering_file(model), model.table, model.reordering.probability_B6, *vocabularies
+            out / _reordering_file(model), model.table, model.reordering.probability_BK2, *vocabularies
         )
     copy_packed(language_model_file(run, trained), out / LM)
     weights = {name: weights_D[part].tolist() for name, part in SLOTS.items() if name in _names(model)}

@@ -15,7 +15,6 @@ from xlate.config.schema import DecoderConfig, ImportConfig, TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.decode.phrase_model import load_moses_model
 from xlate.decode.phrase_store import save_phrase_model
-from xlate.decode.phrase_text import feature_columns
 from xlate.errors import InputError
 from xlate.formats.moses_ini import MosesIni
 from xlate.recipes.phrase_models import MODEL, SET
@@ -54,7 +53,7 @@ def import_moses(config: ImportConfig) -> dict[str, Any]:
     run = RunDirectory.create(config.out, to_yaml(trained), identity)
     save_phrase_model(run.path / MODEL, model)
     copy_packed(ini.file(_lm_line(ini)), run.path / LM_FILE)
-    weights = Weights(weights_D, np.zeros(0), feature_columns())
+    weights = Weights(weights_D, np.zeros(0), model.columns)
     save_weights(run.path / "weights.safetensors", {SET: weights}, metadata={"imported": str(config.moses)})
     figures = {
         "run": str(run.path),

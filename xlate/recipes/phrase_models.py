@@ -15,7 +15,6 @@ from xlate.decode.phrase import PhraseDecoder
 from xlate.decode.phrase_model import PhraseModel, Reordering
 from xlate.decode.phrase_settings import PhraseSearch
 from xlate.decode.phrase_store import load_phrase_model, save_phrase_model
-from xlate.decode.phrase_text import feature_columns
 from xlate.errors import InputError
 from xlate.phrases.reordering import reordering_counts, reordering_probabilities
 from xlate.phrases.table import PhraseTable
@@ -117,8 +116,9 @@ def phrase_decoder(
     Raises:
         InputError: the weights are not those of a phrase model.
     """
-    if weights.dense_names != feature_columns():
-        expected = " ".join(feature_columns())
+    if weights.dense_names != model.columns:
+        expected = " ".join(model.columns)
         raise InputError("not the weights of a phrase model", seen=" ".join(weights.dense_names), expected=expected)
     search = phrase_search(settings, nbest=nbest, distinct=distinct)
-    return PhraseDecoder(model, np.asarray(weights.dense_D, dtype=np.float64), search, fast)
+    sparse_F = weights.sparse_F if model.sparse is not None else None
+    return PhraseDecoder(model, np.asarray(weights.dense_D, dtype=np.float64), search, fast, sparse_F)

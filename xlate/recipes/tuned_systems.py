@@ -16,7 +16,6 @@ from xlate.decode.distortion import DistortionDecoder
 from xlate.decode.distortion_model import DistortionModel
 from xlate.decode.phrase_model import UNKNOWN, WORD_PENALTY, PhraseModel
 from xlate.decode.phrase_parallel import translate_many
-from xlate.decode.phrase_text import feature_columns
 from xlate.features.block import FLOATS
 from xlate.recipes.models import make_decoder
 from xlate.recipes.phrase_models import phrase_decoder
@@ -52,7 +51,7 @@ class PhraseSystem:
     @property
     def trained_D(self) -> NDArray[np.bool_]:
         """All but the penalty of unknown words and what is always 0."""
-        names = feature_columns()
+        names = self.model.columns
         trained_D = np.ones(len(names), dtype=np.bool_)
         trained_D[UNKNOWN] = False
         if self.model.reordering is None:
@@ -66,7 +65,7 @@ class PhraseSystem:
         dense_D = np.where(trained_D, 1.0 / trained_D.sum(), 0.0)
         dense_D[WORD_PENALTY] *= -1.0
         dense_D[UNKNOWN] = 1.0
-        return Weights(dense_D, np.zeros(0), feature_columns())
+        return Weights(dense_D, np.zeros(0), self.model.columns)
 
     def nbest(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[list[NbestRow]]:
         """Lists without two hypotheses of the same words."""

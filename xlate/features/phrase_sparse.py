@@ -1,0 +1,289 @@
+"""The sparse features of phrase applications: their ids, what they score under weights, and their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.features.phrase_templates import (
+    BIGRAM,
+    GROUP,
+    GROUP_TARGET,
+    LENGTHS,
+    LONGEST,
+    ORIENTATIONS,
+    PHRASES,
+    WORD_PAIR,
+    Family,
+    Ints,
+)
+from xlate.phrases.table import PhraseTable, offsets_of, ragged_rows
+from xlate.text.vocabulary import Vocabulary
+
+Numbers = NDArray[np.integer]
+Rows = tuple[Ints, Ints]
+
+
+@dataclass(frozen=True)
+class Applications:
+    """N applications of phrase pairs: pair (-1 for a copied word), numbers of the first and last words, lengths."""
+
+    pair_N: Numbers
+    source_first_N: Numbers
+    source_last_N: Numbers
+    target_first_N: Numbers
+    target_last_N: Numbers
+    source_length_N: Numbers
+    target_length_N: Numbers
+
+    def take(self, rows: Ints) -> Applications:
+        """Some of them."""
+        return Applications(*(array[rows] for array in vars(self).values()))
+
+    def __len__(self) -> int:
+        return len(self.pair_N)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """What is before each of N applications: its orientation, and the group on top of the shift-reduce stack.
+
+    First and last words of the group are word numbers, `<s>` where there is none; the last target word of the group is
+    the target word before the phrase. Source words in between lie at `between_offsets_N1` in `between_T`.
+    """
+
+    orientation_N: Numbers
+    source_first_N: Numbers
+    source_last_N: Numbers
+    target_first_N: Numbers
+    target_last_N: Numbers
+    between_offsets_N1: Ints
+    between_T: Numbers
+
+
+@dataclass(frozen=True)
+class SparseFeatures:
+    """F sparse features over the pairs of a table, K orientations; ids are those of the families.
+
+    Example: with templates `source_first` and `pair` over `top80` an application has up to two ids.
+    """
+
+    families: tuple[Family, ...]
+    orientations: int
+    table: PhraseTable
+    source: Vocabulary
+    target: Vocabulary
+
+    @property
+    def size(self) -> int:
+        """The number of features F."""
+        return self.families[-1].end if self.families else 0
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether a feature looks at the group before a phrase."""
+        return any(family.position in GROUP for family in self.families)
+
+    @property
+    def has_bigrams(self) -> bool:
+        """Whether a feature looks at the target word before a phrase and not at its group."""
+        return any(family.position == BIGRAM for family in self.families)
+
+    @property
+    def has_orientations(self) -> bool:
+        """Whether a feature knows the orientation."""
+        return any(family.crossed > 1 for family in self.families)
+
+    @cached_property
+    def kind_V(self) -> NDArray[np.int32]:
+        """Target words that no feature of a later phrase tells apart have the same number, from 1, shape (V,)."""
+        columns = [
+            words.value_V
+            for family in self.families
+            if family.position in (*GROUP_TARGET, BIGRAM)
+            for words in (family.left, family.right if family.position == BIGRAM else None)
+            if words is not None
+        ]
+        if not columns:
+            return np.ones(len(self.target.words), dtype=np.int32)
+        return np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32) + 1
+
+    def applications(self, pair_N: Numbers) -> Applications:
+        """Pairs of the table as applications."""
+        table = self.table
+        sources, targets = table.source_phrases, table.target_phrases
+        source_N, target_N = table.source_B[pair_N], table.target_B[pair_N]
+        begin_s, end_s = sources.offsets_S1[source_N], sources.offsets_S1[source_N + 1]
+        begin_t, end_t = targets.offsets_S1[target_N], targets.offsets_S1[target_N + 1]
+        return Applications(
+            pair_N,
+            sources.ids_T[begin_s],
+            sources.ids_T[end_s - 1],
+            targets.ids_T[begin_t],
+            targets.ids_T[end_t - 1],
+            end_s - begin_s,
+            end_t - begin_t,
+        )
+
+    def ids(self, applications: Applications, groups: Groups) -> tuple[Ints, NDArray[np.int32]]:
+        """The ids of each application where it stands, ascending: offsets (N+1) and ids."""
+        rows, ids = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for family in self.families:
+            row, value = self._values(family, applications, groups)
+            rows.append(row)
+            ids.append(family.first + value * family.crossed)
+            if family.crossed > 1:
+                ids[-1] = ids[-1] + groups.orientation_N[row]
+        row, found = np.concatenate(rows), np.concatenate(ids)
+        order = np.lexsort((found, row))
+        return offsets_of(np.bincount(row, minlength=len(applications))), found[order].astype(np.int32)
+
+    def columns(self, ids_N: Numbers) -> Ints:
+        """The orientation of each id, K for those of plain templates."""
+        column_N = np.full(len(ids_N), self.orientations, dtype=np.int64)
+        for family in self.families:
+            if family.crossed > 1:
+                inside = (ids_N >= family.first) & (ids_N < family.end)
+                column_N[inside] = (ids_N[inside] - family.first) % family.crossed
+        return column_N
+
+    def local_scores(
+        self, sparse_F: NDArray[np.float64], applications: Applications
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What local features score in each orientation, (N, K), and in all, (N,)."""
+        crossed_NK = np.zeros((len(applications), self.orientations))
+        plain_N = np.zeros(len(applications))
+        for family in self.families:
+            if family.position in GROUP or family.position == BIGRAM:
+                continue
+            weights = family.weights(sparse_F)
+            if not weights.any():
+                continue
+            row, value = self._local(family, applications)
+            scores, one_each = weights[value], family.position != WORD_PAIR
+            if family.crossed > 1:
+                crossed_NK[row] += scores
+            elif one_each:
+                plain_N[row] += scores[:, 0]
+            else:
+                plain_N += np.bincount(row, scores[:, 0], minlength=len(plain_N))
+        return crossed_NK, plain_N
+
+    def word_scores(self, sparse_F: NDArray[np.float64], position: str) -> NDArray[np.float64]:
+        """What each of V words scores at a position of the group before, shape (V, K)."""
+        side = self.target if position in GROUP_TARGET else self.source
+        scores_VK = np.zeros((len(side.words), self.orientations))
+        for family in self.families:
+            if family.position == position and family.left is not None:
+                known = family.left.value_V >= 0
+                scores_VK[known] += family.weights(sparse_F)[family.left.value_V[known]]
+        return scores_VK
+
+    def bigram_scores(self, sparse_F: NDArray[np.float64], before_R: Numbers, first_Q: Numbers) -> NDArray[np.float64]:
+        """What target words score behind others, shape (R, Q)."""
+        scores_RQ = np.zeros((len(before_R), len(first_Q)))
+        for family in self.families:
+            if family.position == BIGRAM:
+                assert family.left is not None
+                assert family.right is not None
+                left, right = family.left.value_V[before_R], family.right.value_V[first_Q]
+                known = (left[:, None] >= 0) & (right >= 0)
+                values = (left[:, None] * family.right.size + right)[known]
+                scores_RQ[known] += family.weights(sparse_F)[values, 0]
+        return scores_RQ
+
+    def name(self, feature: int) -> str:
+        """A feature in words: `reordering:source_first:top80=das,D`, `plain:pair=das haus|the house`."""
+        family = next(f for f in self.families if f.first <= feature < f.end)
+        value, o = divmod(feature - family.first, family.crossed)
+        text = f"{family.name}={self._label(family, value)}"
+        return text if family.crossed == 1 else f"{text},{ORIENTATIONS[self.orientations][o]}"
+
+    def names(self, features: Numbers) -> Iterator[str]:
+        """The names of some features."""
+        return (self.name(int(feature)) for feature in features)
+
+    def _label(self, family: Family, value: int) -> str:
+        if family.position == LENGTHS:
+            return f"{value // LONGEST + 1}-{value % LONGEST + 1}"
+        if family.left is not None and family.right is not None:
+            return f"{family.left.labels[value // family.right.size]}|{family.right.labels[value % family.right.size]}"
+        if family.left is not None:
+            return family.left.labels[value]
+        source, target = self._phrase_words(family.position, value)
+        return "|".join(text for text in (source, target) if text is not None)
+
+    def _phrase_words(self, position: str, value: int) -> tuple[str | None, str | None]:
+        table, source, target = self.table, None, None
+        if position != "target_phrase":
+            row = int(table.source_B[value]) if position == "pair" else value
+            source = " ".join(self.source.word(int(w)) for w in table.source_phrases[row])
+        if position != "source_phrase":
+            row = int(table.target_B[value]) if position == "pair" else value
+            target = " ".join(self.target.word(int(w)) for w in table.target_phrases[row])
+        return source, target
+
+    def _values(self, family: Family, applications: Applications, groups: Groups) -> Rows:
+        if family.position == BIGRAM:
+            return self._bigrams(family, applications, groups)
+        if family.position == "between":
+            assert family.left is not None
+            row = np.repeat(np.arange(len(applications)), np.diff(groups.between_offsets_N1))
+            return _known(row, family.left.value_V[groups.between_T])
+        if family.position in GROUP:
+            assert family.left is not None
+            words_N = getattr(groups, family.position.removeprefix("top_") + "_N")
+            return _known(np.arange(len(words_N)), family.left.value_V[words_N])
+        return self._local(family, applications)
+
+    def _local(self, family: Family, applications: Applications) -> Rows:
+        position, table = family.position, self.table
+        if position in PHRASES:
+            row = np.flatnonzero(applications.pair_N >= 0)
+            pairs = applications.pair_N[row]
+            side = {"source_phrase": table.source_B, "target_phrase": table.target_B}.get(position)
+            return row, np.asarray(pairs if side is None else side[pairs], dtype=np.int64)
+        if position == LENGTHS:
+            lengths = [np.minimum(n, LONGEST) - 1 for n in (applications.source_length_N, applications.target_length_N)]
+            return np.arange(len(applications)), lengths[0].astype(np.int64) * LONGEST + lengths[1]
+        assert family.left is not None
+        if position == WORD_PAIR:
+            return self._word_pairs(family, applications)
+        return _known(np.arange(len(applications)), family.left.value_V[getattr(applications, f"{position}_N")])
+
+    def _word_pairs(self, family: Family, applications: Applications) -> Rows:
+        """A value for each link inside a pair, a copied word linked to itself, each value of an application once."""
+        assert family.left is not None
+        assert family.right is not None
+        table, row = self.table, np.flatnonzero(applications.pair_N >= 0)
+        pairs = applications.pair_N[row].astype(np.int64)
+        places = ragged_rows(table.link_offsets_B1, pairs)
+        count = np.diff(table.link_offsets_B1)[pairs]
+        source_begin = table.source_phrases.offsets_S1[table.source_B[pairs]]
+        target_begin = table.target_phrases.offsets_S1[table.target_B[pairs]]
+        sources = table.source_phrases.ids_T[np.repeat(source_begin, count) + table.link_source_K[places]]
+        targets = table.target_phrases.ids_T[np.repeat(target_begin, count) + table.link_target_K[places]]
+        copied = np.flatnonzero(applications.pair_N < 0)
+        rows = np.concatenate([np.repeat(row, count), copied])
+        left = family.left.value_V[np.concatenate([sources, applications.source_first_N[copied]])].astype(np.int64)
+        right = family.right.value_V[np.concatenate([targets, applications.target_first_N[copied]])]
+        kept = (left >= 0) & (right >= 0)
+        both = rows[kept] * family.size + left[kept] * family.right.size + right[kept]
+        return np.divmod(np.unique(both), max(family.size, 1))
+
+    def _bigrams(self, family: Family, applications: Applications, groups: Groups) -> Rows:
+        assert family.left is not None
+        assert family.right is not None
+        left = family.left.value_V[groups.target_last_N].astype(np.int64)
+        right = family.right.value_V[applications.target_first_N]
+        row = np.flatnonzero((left >= 0) & (right >= 0))
+        return row, left[row] * family.right.size + right[row]
+
+
+def _known(row: Ints, value: Numbers) -> Rows:
+    kept = value >= 0
+    return row[kept], value[kept].astype(np.int64)

@@ -1,0 +1,58 @@
+"""What sparse features know of a word: the word itself, the word if it is frequent, or its class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.text.classes import class_numbers
+from xlate.text.vocabulary import BEGIN, BEGIN_ID, UNKNOWN_ID
+
+
+@dataclass(frozen=True)
+class WordValues:
+    """One of `size` values for each of V words, or -1 for none; `<s>` stands for what is before a sentence.
+
+    Attributes:
+        name: such as `all`, `top80`, `class20`.
+        value_V: by word number.
+        labels: what each value is called.
+    """
+
+    name: str
+    value_V: NDArray[np.int32]
+    labels: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return len(self.labels)
+
+
+def every_word(words: Sequence[str]) -> WordValues:
+    """Each word by itself, unknown words none."""
+    value_V = np.arange(len(words), dtype=np.int32)
+    value_V[UNKNOWN_ID] = -1
+    return WordValues("all", value_V, tuple(words))
+
+
+def frequent_words(words: Sequence[str], count_V: NDArray[np.int64], most: int) -> WordValues:
+    """The `most` words of the highest counts by themselves, equal counts in the order of the words; others none."""
+    count_V = np.array(count_V)
+    count_V[: BEGIN_ID + 2] = 0
+    best = np.argsort(-count_V, kind="stable")[:most]
+    best = best[count_V[best] > 0]
+    value_V = np.full(len(words), -1, dtype=np.int32)
+    value_V[best] = np.arange(len(best))
+    value_V[BEGIN_ID] = len(best)
+    return WordValues(f"top{most}", value_V, (*(words[v] for v in best.tolist()), BEGIN))
+
+
+def word_classes(name: str, words: Sequence[str], classes: Mapping[str, str]) -> WordValues:
+    """The class of each word, `<s>` in one of its own."""
+    value_V, labels = class_numbers(words, classes)
+    value_V[BEGIN_ID] = len(labels)
+    return WordValues(name, value_V, (*labels, BEGIN))
