@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from xlate.kernels.bigram_features import BigramFamilies, bigrams_weight
 from xlate.kernels.hashing import EMPTY, first_slot, pack
+from xlate.kernels.lent import lent
 from xlate.kernels.ngram import NgramArrays, step
 from xlate.kernels.spans import log_sum_exp, phrase_costs
 
@@ -229,6 +230,8 @@ def _score_moves(
     last: int,
 ) -> None:
     """Writes the moves of one hypothesis over the options of one span; see `BlockMoves.cell_scores`."""
+    model, sentence, numbers = lent(model), lent(sentence), lent(numbers)
+    work, search = lent(work), lent(search)
     memo, scores_O1, static_O3 = search.memo, work.scores_O1, sentence.static_O3
     lm_state, context = search.nodes[node].lm_state, search.nodes[node].context
     first_weight, rest_weight = numbers.lm_weights_32[orientation, 0], numbers.lm_weights_32[orientation, 1]
@@ -275,6 +278,7 @@ def _add_moves(
     last: int,
 ) -> None:
     """Adds moves to what `cover` says: new hypotheses, or more arcs to hypotheses of equal states."""
+    search, sentence, work = lent(search), lent(sentence), lent(work)
     nodes, arcs, slots_H, counts = search.nodes, search.arcs, search.slots_H, search.counts
     mask = np.uint64(len(slots_H) - 1)
     level, future = _level_and_future(cover, sentence.words, sentence.future_nn)

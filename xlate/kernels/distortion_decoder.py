@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from xlate.kernels.bigram_features import bigrams_weight
 from xlate.kernels.block_decoder import ARC, MEMO, MEMO_SIZE, ModelArrays
 from xlate.kernels.hashing import EMPTY, first_slot, pack
+from xlate.kernels.lent import lent
 from xlate.kernels.ngram import step
 from xlate.kernels.spans import phrase_costs
 
@@ -164,6 +165,7 @@ def _expand(
     mask: int,
 ) -> None:
     """Adds a move for every option of one span."""
+    model, sentence, numbers, search = lent(model), lent(sentence), lent(numbers), lent(search)
     cell = start * sentence.longest + end - start - 1
     lm_state, context = search.nodes[node].lm_state, search.nodes[node].context
     jump = sentence.jump_1n[search.nodes[node].last, start]

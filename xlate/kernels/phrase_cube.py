@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from xlate.kernels.lent import lent
 from xlate.kernels.phrase_coverage import Coverages, expand_cover, new_coverages
 from xlate.kernels.phrase_decoder import (
     PhraseNumbers,
@@ -133,11 +134,12 @@ def _groups(search: Search, alive: NDArray[np.int64]) -> tuple[NDArray[np.int64]
     return alive[order], offsets_G1[: groups + 1]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def _open_cubes(
     search: Search, numbers: PhraseNumbers, coverages: Coverages, cubes: Cubes, group: NDArray[np.int64]
 ) -> None:
     """Lists the cubes that a group of hypotheses begins; there must be room."""
+    search, coverages, cubes = lent(search), lent(coverages), lent(cubes)
     begin = cubes.sizes[0]
     cubes.rows_R[begin : begin + len(group)] = group
     cubes.sizes[0] += len(group)
@@ -151,7 +153,7 @@ def _open_cubes(
             cubes.sizes[1] += 1
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def _count_cubes(cubes: Cubes, level: int) -> int:
     count, cube = 0, cubes.heads_L[level]
     while cube >= 0:
@@ -159,7 +161,7 @@ def _count_cubes(cubes: Cubes, level: int) -> int:
     return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def _fill_heap(
     lm: PackedNgrams,
     sentence: PhraseSentence,
@@ -171,6 +173,8 @@ def _fill_heap(
     level: int,
 ) -> None:
     """Puts the corners of all cubes that lead to a level into the heap."""
+    lm, sentence, numbers, search = lent(lm), lent(sentence), lent(numbers), lent(search)
+    coverages, stacks, cubes = lent(coverages), lent(stacks), lent(cubes)
     cubes.sizes[2], cubes.sizes[3] = 0, 0
     cube = cubes.heads_L[level]
     while cube >= 0:
@@ -262,6 +266,8 @@ def _take_best(
 
     It ends early when the best cell is below what the beam asks for, since all that waits is worse.
     """
+    lm, sentence, numbers, search = lent(lm), lent(sentence), lent(numbers), lent(search)
+    coverages, stacks, cubes = lent(coverages), lent(stacks), lent(cubes)
     for _ in range(STEPS):
         if taken == numbers.pop_limit or cubes.sizes[3] == 0:
             return NONE

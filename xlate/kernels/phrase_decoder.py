@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.hashing import EMPTY, first_slot, pack
+from xlate.kernels.lent import lent
 from xlate.kernels.phrase_coverage import Coverages, expand_cover, is_covered, new_coverages
 from xlate.kernels.phrase_lm import PackedNgrams, PhrasesAlone, phrase_logprob, step_packed
 from xlate.kernels.phrase_orientation import OPEN, GroupScores, Placed, adjacent, group_score, place
@@ -240,6 +241,8 @@ def _extend(
     node: int,
 ) -> None:
     """Adds the moves of one hypothesis that the beam may have a place for."""
+    lm, sentence, numbers, search = lent(lm), lent(sentence), lent(numbers), lent(search)
+    coverages, stacks = lent(coverages), lent(stacks)
     before_score, lm_state = search.nodes[node].score, search.nodes[node].lm_state
     described = coverages.covers[search.nodes[node].cover]
     for e in range(described.edges_begin, described.edges_end):
