@@ -14,12 +14,14 @@ from xlate.decode.beam import SearchGraph, search_graph
 from xlate.decode.nbest import best_paths
 from xlate.decode.phrase_forced import PhraseDerivation, score_steps
 from xlate.decode.phrase_groups import GroupWeights, no_groups
+from xlate.decode.phrase_lists import PhraseList, target_ids
 from xlate.decode.phrase_model import DISTORTION, LM, SPARSE_PLAIN, SPARSE_REORDERING, PhraseModel
 from xlate.decode.phrase_moves import END_LABEL, PhraseMoves
 from xlate.decode.phrase_options import PhraseOptions, RankedPhrases, collect_phrase_options, rank_phrases
 from xlate.decode.phrase_parts import PhraseStep
 from xlate.decode.phrase_settings import PhraseSearch
 from xlate.errors import InputError
+from xlate.kernels.best_paths import Texts, k_best_paths
 from xlate.kernels.phrase_cube import search_cubes
 from xlate.kernels.phrase_decoder import (
     FIVE_WAY,
@@ -32,6 +34,7 @@ from xlate.kernels.phrase_decoder import (
     search_phrases,
 )
 from xlate.kernels.phrase_orientation import GroupScores
+from xlate.kernels.phrase_paths import Paths
 from xlate.text.vocabulary import END_ID
 
 __all__ = ["PhraseDecoder", "PhraseDerivation", "PhraseModel", "PhraseSearch", "PhraseStep"]
@@ -107,9 +110,37 @@ class PhraseDecoder:
             return [PhraseDerivation((), (), np.zeros(self.model.size), 0.0)]
         if self.search.nbest == 1:
             return [self.derivation(moves, self._graph(moves, every_arc=False).best_labels())]
+        if self.fast:
+            return self._list(moves).derivations()
         texts = moves.words_of if self.search.distinct else None
         paths = best_paths(self._graph(moves, every_arc=True), texts)
         return [self.derivation(moves, labels) for _, labels in islice(paths, self.search.nbest)]
+
+    def nbest_list(self, words: Sequence[str]) -> PhraseList:
+        """The `nbest` best derivations of a sentence as arrays; the compiled search only.
+
+        Raises:
+            InputError: a sentence without words, or of more than the search can number.
+        """
+        if not words:
+            raise InputError("an empty sentence has no n-best list", expected="one word or more")
+        return self._list(self.moves(words))
+
+    def _list(self, moves: PhraseMoves) -> PhraseList:
+        graph, search = self._graph(moves, every_arc=True), self.search
+        offsets_O1 = moves.options.phrases.offsets_O1
+        ids_W = target_ids(self.model, moves.options) if search.distinct else np.zeros(0, np.int32)
+        offsets_N1, labels_L, _ = k_best_paths(
+            graph.source_A,
+            graph.target_A,
+            graph.label_A,
+            graph.score_A,
+            graph.goal,
+            len(graph.score_N),
+            Texts(offsets_O1, ids_W, search.distinct),
+            search.nbest,
+        )
+        return PhraseList(self.model, moves, Paths(offsets_N1, labels_L), self.sparse_F)
 
     def moves(self, words: Sequence[str]) -> PhraseMoves:
         """The search space over a sentence."""

@@ -262,7 +262,8 @@ def _joined_phrases(
 ) -> PhrasesAlone:
     """The phrases of some rows and the copied words, in the order of the options."""
     places = ragged_rows(ranked.offsets_O1, rows)
-    lengths_O = np.concatenate([np.diff(ranked.offsets_O1)[rows], np.diff(copies.offsets_O1)])
+    known_O = ranked.offsets_O1[rows + 1] - ranked.offsets_O1[rows]
+    lengths_O = np.concatenate([known_O, np.diff(copies.offsets_O1)])
     words_W = np.concatenate([ranked.words_W[places], copies.words_W])
     states_W = np.concatenate([ranked.states_W[places], copies.states_W])
     rest_W = np.concatenate([ranked.rest_W[places], copies.rest_W])

@@ -225,9 +225,9 @@ def offsets_of(lengths_R: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
 
 def ragged_rows(offsets_S1: NDArray[np.int64], rows_R: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Where the values of the given rows lie in a flat array, row after row."""
-    lengths_R = np.diff(offsets_S1)[rows_R]
-    ends_R = np.cumsum(lengths_R)
-    shift_R = np.asarray(offsets_S1)[rows_R] - (ends_R - lengths_R)
+    begins_R = np.asarray(offsets_S1)[rows_R]
+    lengths_R = np.asarray(offsets_S1)[np.asarray(rows_R) + 1] - begins_R
+    shift_R = begins_R - (np.cumsum(lengths_R) - lengths_R)
     places: NDArray[np.int64] = np.repeat(shift_R, lengths_R)
     return places + np.arange(len(places), dtype=np.int64)
 
