@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +13,7 @@ import pytest
 from tests.decode.small_phrase_models import random_phrase_model, random_weights
 from xlate.decode.phrase import PhraseDecoder, PhraseSearch
 from xlate.decode.phrase_model import PhraseModel
-from xlate.decode.phrase_parallel import translate_many
+from xlate.decode.phrase_parallel import each_sentence, translate_many
 from xlate.decode.phrase_parts import COPIED
 from xlate.decode.phrase_store import load_phrase_model, save_phrase_model
 from xlate.decode.phrase_text import explain_phrases, phrase_nbest_line
@@ -99,3 +102,15 @@ def test_an_explanation_adds_up(rng: np.random.Generator) -> None:
     assert text.count("->") == len(best.steps)
     assert text.count("(copied)") == sum(step.pair == COPIED for step in best.steps)
     assert len(model.columns) == len(weights)
+
+
+def test_a_process_that_dies_is_an_error(rng: np.random.Generator) -> None:
+    decoder = PhraseDecoder(random_phrase_model(rng, None), random_weights(rng))
+
+    def die(_: PhraseDecoder, words: Sequence[str]) -> Sequence[str]:
+        if words == ["b"]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return words
+
+    with pytest.raises(InputError, match="died"):
+        list(each_sentence(decoder, die, [["a"]] * 20 + [["b"]], 2))

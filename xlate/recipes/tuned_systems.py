@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -14,8 +14,9 @@ from xlate.decode.block import BlockDecoder
 from xlate.decode.block_model import BlockModel
 from xlate.decode.distortion import DistortionDecoder
 from xlate.decode.distortion_model import DistortionModel
+from xlate.decode.phrase import PhraseDecoder
 from xlate.decode.phrase_model import UNKNOWN, WORD_PENALTY, PhraseModel
-from xlate.decode.phrase_parallel import translate_many
+from xlate.decode.phrase_parallel import each_sentence
 from xlate.features.block import FLOATS
 from xlate.recipes.models import make_decoder
 from xlate.recipes.phrase_models import phrase_decoder
@@ -70,8 +71,14 @@ class PhraseSystem:
     def nbest(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[list[NbestRow]]:
         """Lists without two hypotheses of the same words."""
         decoder = phrase_decoder(self.model, weights, self.decoder, nbest=size)
-        for derivations in translate_many(decoder, sentences, self.processes):
-            yield [(d.words, d.features_D) for d in derivations]
+        return each_sentence(decoder, _phrase_rows, sentences, self.processes)
+
+
+def _phrase_rows(decoder: PhraseDecoder, words: Sequence[str]) -> list[NbestRow]:
+    if not words:
+        return [([], np.zeros(decoder.model.size))]
+    found = decoder.nbest_list(words)
+    return list(zip(found.words(), found.features_ND, strict=True))
 
 
 @dataclass(frozen=True)
