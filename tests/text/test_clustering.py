@@ -1,0 +1,71 @@
+"""Word classes by exchange."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from xlate.errors import InputError
+from xlate.text.clustering import exchange_classes
+from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import BEGIN_ID
+
+
+def encoded(sentences):
+    return EncodedText.from_ids(np.array(s, dtype=np.int32) for s in sentences)
+
+
+def likelihood(sentences, class_of):
+    """From the definition: a class bigram model, sentence ends in a class of their own."""
+    pairs, first, second = {}, {}, {}
+    for s in sentences:
+        row = ["#", *(class_of[w] for w in s), "#"]
+        for a, b in itertools.pairwise(row):
+            pairs[a, b] = pairs.get((a, b), 0) + 1
+            first[a], second[b] = first.get(a, 0) + 1, second.get(b, 0) + 1
+    total = sum(n * np.log(n) for n in pairs.values())
+    return total - sum(n * np.log(n) for side in (first, second) for n in side.values())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_likelihood_is_that_of_the_definition_and_never_falls(seed):
+    rng = np.random.default_rng(seed)
+    sentences = [rng.integers(3, 15, size=rng.integers(0, 9)).tolist() for _ in range(60)]
+    found = exchange_classes(encoded(sentences), 16, 4, seed)
+    assert found.log_likelihoods[-1] == pytest.approx(likelihood(sentences, found.class_V.tolist()))
+    assert (np.diff(found.log_likelihoods) >= -1e-9).all()
+    used = sorted({w for s in sentences for w in s})
+    assert (found.class_V[used] >= 0).all()
+    assert (np.delete(found.class_V, used) == -1).all()
+    # No exchange of one word is better.
+    for word in used:
+        for other in range(4):
+            changed = found.class_V.copy()
+            changed[word] = other
+            assert likelihood(sentences, changed.tolist()) <= found.log_likelihoods[-1] + 1e-6
+
+
+def test_words_used_alike_come_together():
+    rng = np.random.default_rng(0)
+    groups = [range(3, 8), range(8, 13), range(13, 18)]
+    sentences = [[int(rng.choice(list(groups[k]))) for k in (0, 1, 2)] for _ in range(400)]
+    class_V = exchange_classes(encoded(sentences), 18, 3).class_V
+    assert [len({int(class_V[w]) for w in group}) for group in groups] == [1, 1, 1]
+    assert len({int(class_V[group[0]]) for group in groups}) == 3
+    assert class_V[BEGIN_ID] == -1
+
+
+def test_a_seed_gives_the_same_classes():
+    rng = np.random.default_rng(1)
+    text = encoded([rng.integers(3, 60, size=12) for _ in range(100)])
+    first, again, other = (exchange_classes(text, 60, 5, seed).class_V.tolist() for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_few_words_and_few_classes():
+    assert exchange_classes(encoded([[3, 4]]), 5, 7).class_V.tolist() == [-1, -1, -1, 0, 1]
+    with pytest.raises(InputError, match="classes"):
+        exchange_classes(encoded([[3]]), 4, 1)

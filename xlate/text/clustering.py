@@ -1,0 +1,99 @@
+"""Word classes by exchange: each word goes where a class bigram model likes it best (Kneser & Ney 1993; Och 1999)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.kernels.exchange import ClassCounts, Neighbours, sweep, x_log_x
+from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """Classes of V words, -1 for words that never occur, and the log likelihood before and after every sweep."""
+
+    class_V: NDArray[np.int32]
+    log_likelihoods: tuple[float, ...]
+
+
+def exchange_classes(text: EncodedText, words: int, classes: int, seed: int = 1, sweeps: int = 12) -> Clustering:
+    """Clusters the words of a text, those behind a sentence's begin and end in a class of its own that is not counted.
+
+    The sum over class bigrams of N ln N less that over classes is raised word by word, the most frequent first, until
+    no word moves or `sweeps` are over. The same seed gives the same classes on every machine.
+
+    Args:
+        text: numbered words.
+        words: the size of the vocabulary V.
+        classes: how many.
+        seed: of the classes words begin in: those of the most frequent words one each, the others by lot.
+        sweeps: how often every word is looked at.
+
+    Raises:
+        InputError: fewer than two classes.
+    """
+    if classes < 2:
+        raise InputError("too few word classes", seen=classes, expected="2 or more")
+    left_N, right_N, count_N = _bigrams(text, words)
+    occurs_V = np.bincount(text.ids_T, minlength=words)
+    occurs_V[[UNKNOWN_ID, BEGIN_ID, END_ID]] = 0
+    order_X = np.argsort(-occurs_V, kind="stable")[: int((occurs_V > 0).sum())].astype(np.int32)
+    class_V = np.full(words, classes, dtype=np.int32)
+    begin_X = np.random.default_rng(seed).integers(0, classes, size=len(order_X))
+    begin_X[:classes] = np.arange(min(classes, len(order_X)))
+    class_V[order_X] = begin_X
+    counts = _count(class_V, left_N, right_N, count_N, classes + 1)
+    likelihoods = [_log_likelihood(counts)]
+    neighbours = _rows(left_N, right_N, count_N, words), _rows(right_N, left_N, count_N, words)
+    table = x_log_x()
+    for _ in range(sweeps):
+        moved, _ = sweep(order_X, classes, class_V, *neighbours, counts, table)
+        likelihoods.append(_log_likelihood(counts))
+        if moved == 0:
+            break
+    class_V[class_V == classes] = -1
+    return Clustering(class_V, tuple(likelihoods))
+
+
+def _bigrams(text: EncodedText, words: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    """Different pairs of neighbours and their counts; `<s>` stands at both ends of a sentence."""
+    lengths = np.diff(text.offsets_S1)
+    with_ends = np.full(len(text.ids_T) + len(lengths) + 1, BEGIN_ID, dtype=np.int64)
+    with_ends[np.arange(len(text.ids_T)) + np.repeat(np.arange(len(lengths)), lengths) + 1] = text.ids_T
+    keys, count_N = np.unique(with_ends[:-1] * words + with_ends[1:], return_counts=True)
+    left_N, right_N = np.divmod(keys, words)
+    return left_N.astype(np.int32), right_N.astype(np.int32), count_N.astype(np.int64)
+
+
+def _rows(row_N: NDArray[np.int32], word_N: NDArray[np.int32], count_N: NDArray[np.int64], words: int) -> Neighbours:
+    order = np.argsort(row_N, kind="stable")
+    offsets_V1 = np.concatenate([[0], np.cumsum(np.bincount(row_N, minlength=words))])
+    return Neighbours(offsets_V1, word_N[order], count_N[order])
+
+
+def _count(
+    class_V: NDArray[np.int32],
+    left_N: NDArray[np.int32],
+    right_N: NDArray[np.int32],
+    count_N: NDArray[np.int64],
+    classes: int,
+) -> ClassCounts:
+    cells = class_V[left_N].astype(np.int64) * classes + class_V[right_N]
+    sums = np.zeros(classes * classes, dtype=np.int64)
+    np.add.at(sums, cells, count_N)
+    pairs_CC = sums.reshape(classes, classes)
+    return ClassCounts(pairs_CC, pairs_CC.sum(axis=1), pairs_CC.sum(axis=0))
+
+
+def _log_likelihood(counts: ClassCounts) -> float:
+    """Σ N ln N over bigrams less that over both margins, natural logs: what the classes can change."""
+
+    def sum_of(x: NDArray[np.int64]) -> float:
+        return float((x * np.log(np.maximum(x, 1))).sum())
+
+    return sum_of(counts.pairs_CC) - sum_of(counts.first_C) - sum_of(counts.second_C)
