@@ -70,6 +70,16 @@ class PhrasesConfig:
 
 
 @dataclass
+class SparseConfig:
+    """Sparse features of the phrase model: kinds of word values, templates with and without orientation."""
+
+    words: list[str] = field(default_factory=list)
+    reordering: list[str] = field(default_factory=list)
+    plain: list[str] = field(default_factory=list)
+    class_seed: int = 1
+
+
+@dataclass
 class ModelConfig:
     """Features of the block bigram model and how its alternatives are made."""
 
@@ -87,6 +97,7 @@ class ModelConfig:
     jump_smoothing: float = MISSING
     model1_iterations: int = MISSING
     reordering: str | None = None
+    sparse: SparseConfig | None = None
 
 
 @dataclass
@@ -147,6 +158,33 @@ class TuneConfig:
 
 
 @dataclass
+class ListsConfig:
+    """Sparse weights from n-best lists of the training text, decoded in folds by systems that have not seen it."""
+
+    objective: str = MISSING
+    folds: int = MISSING
+    nbest: int = MISSING
+    shard: int = MISSING
+    processes: int = MISSING
+    part: int | None = None
+    parts: int = MISSING
+    sentences: int | None = None
+    heldout_every: int = MISSING
+    gain: str = MISSING
+    gamma: float = MISSING
+    margin: float = MISSING
+    rate: float = MISSING
+    adagrad: bool = MISSING
+    l1: float = MISSING
+    l2: float = MISSING
+    batch: int = MISSING
+    epochs: int = MISSING
+    tolerance: float = MISSING
+    pairs: int = MISSING
+    tuner: str = MISSING
+
+
+@dataclass
 class LossConfig:
     """The loss and the steps taken on it."""
 
@@ -166,6 +204,7 @@ class LossConfig:
     binary: BinaryPhaseConfig = field(default_factory=BinaryPhaseConfig)
     globally: GlobalConfig = field(default_factory=GlobalConfig)
     tune: TuneConfig | None = None
+    lists: ListsConfig | None = None
 
 
 @dataclass

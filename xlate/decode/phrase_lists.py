@@ -88,11 +88,14 @@ class PhraseList:
 
     @cached_property
     def parts(self) -> Parts:
-        """The different phrases of all derivations together."""
-        options, oriented, sparse = self.moves.options, self._oriented, self.model.sparse
-        groups = sparse is not None and sparse.has_groups
-        bigrams = sparse is not None and sparse.has_bigrams
-        part_L, first_P = number_parts(self.paths, oriented, self.model.orientations, groups, bigrams)
+        """The different phrases of all derivations together, as far as the model's features tell them apart."""
+        sparse = self.model.sparse
+        return self.told_apart(sparse is not None and sparse.has_groups, sparse is not None and sparse.has_bigrams)
+
+    def told_apart(self, groups: bool = True, last_words: bool = True) -> Parts:
+        """The different phrases, told apart by the group before them, or by the word before, if asked."""
+        options, oriented = self.moves.options, self._oriented
+        part_L, first_P = number_parts(self.paths, oriented, self.model.orientations, groups, last_words)
         option_P, source_n = self.paths.labels_L[first_P], options.source_n
         start_P, end_P = options.start_O[option_P], options.end_O[option_P]
         begin_P, stop_P = oriented.group_begin_L[first_P], oriented.group_end_L[first_P]

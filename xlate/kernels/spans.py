@@ -32,6 +32,19 @@ def span_rows(finder: PhraseFinder, ids_n: NDArray[np.int32], longest: int) -> N
 
 
 @njit(cache=True, nogil=True)
+def find_rows(finder: PhraseFinder, ids_T: NDArray[np.int32], offsets_S1: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The row of each of S phrases among those of the finder, -1 where there is none; shape (S,)."""
+    row_S = np.empty(len(offsets_S1) - 1, dtype=np.int64)
+    for s in range(len(row_S)):
+        node = 0
+        for at in range(offsets_S1[s], offsets_S1[s + 1]):
+            if node >= 0:
+                node = find(finder.table, pack(node, ids_T[at]))
+        row_S[s] = finder.row_N[node] if node >= 0 else -1
+    return row_S
+
+
+@njit(cache=True, nogil=True)
 def phrase_costs(
     lm: NgramArrays, words_W: NDArray[np.int32], offsets_O1: NDArray[np.int64], option: int, lm_state: int
 ) -> tuple[float, float, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from xlate.decode.phrase_store import load_phrase_model, save_phrase_model
 from xlate.errors import InputError
 from xlate.phrases.reordering import reordering_counts, reordering_probabilities
 from xlate.phrases.table import PhraseTable
+from xlate.recipes.sparse_models import sparse_features
 from xlate.recipes.stages import Stage, read_stage, run_stage
 from xlate.recipes.work import WorkDirectory
 from xlate.scoring.weights import Weights
@@ -77,7 +79,11 @@ def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
         base = Path(config.base)
         return open_phrase_model(base, read_config(base / "config.yaml", TrainConfig))
     work = WorkDirectory(Path(config.work)).check()
-    return load_phrase_model(phrase_stage(work, config.model.reordering or "none").folder / MODEL)
+    model = load_phrase_model(phrase_stage(work, config.model.reordering or "none").folder / MODEL)
+    if config.model.sparse is None:
+        return model
+    sparse = sparse_features(work, config.model.sparse, model.table, model.orientations)
+    return replace(model, sparse=sparse)
 
 
 def phrase_search(settings: DecoderConfig, *, nbest: int = 1, distinct: bool = True) -> PhraseSearch:
@@ -120,5 +126,5 @@ def phrase_decoder(
         expected = " ".join(model.columns)
         raise InputError("not the weights of a phrase model", seen=" ".join(weights.dense_names), expected=expected)
     search = phrase_search(settings, nbest=nbest, distinct=distinct)
-    sparse_F = weights.sparse_F if model.sparse is not None else None
+    sparse_F = weights.sparse_F if model.sparse is not None and len(weights.sparse_F) else None
     return PhraseDecoder(model, np.asarray(weights.dense_D, dtype=np.float64), search, fast, sparse_F)

@@ -22,6 +22,7 @@ from xlate.recipes.global_training import learn_globally
 from xlate.recipes.models import FLOATS_OF, KINDS, SETS_OF
 from xlate.recipes.nbest_events import nbest_stores
 from xlate.recipes.phrase_models import KIND as PHRASE
+from xlate.recipes.sparse_runs import train_sparse
 from xlate.recipes.stages import identity_of, peak_megabytes
 from xlate.recipes.tuned_runs import train_tuned
 from xlate.recipes.work import WorkDirectory
@@ -57,6 +58,8 @@ def train(config: TrainConfig, folder: Path) -> Outcome:
     Raises:
         InputError: no prepared work directory, another run in the folder, settings that do not fit each other.
     """
+    if config.loss.lists is not None:
+        return Outcome(*train_sparse(config, folder, VOLATILE))
     if config.loss.tune is not None or config.model.kind == PHRASE:
         return Outcome(*train_tuned(config, folder, VOLATILE))
     check(config)

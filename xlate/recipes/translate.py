@@ -20,6 +20,7 @@ from xlate.errors import InputError
 from xlate.progress import track
 from xlate.recipes import phrase_models
 from xlate.recipes.models import decoder_model, make_decoder
+from xlate.recipes.sparse_models import unpacked_weights
 from xlate.recipes.work import WorkDirectory
 from xlate.scoring.weights import WeightsFile, load_weights
 from xlate.text.tokens import split_tokens
@@ -98,7 +99,8 @@ class Translator:
         work = _checked_work(trained, run, weights) if trained.work else None
         if trained.model.kind == phrase_models.KIND:
             model = phrase_models.open_phrase_model(run, trained)
-            phrase = phrase_models.phrase_decoder(model, weights.sets[phrase_models.SET], trained.decoder, **search)
+            phrase_weights = unpacked_weights(weights, phrase_models.SET, model.sparse, run)
+            phrase = phrase_models.phrase_decoder(model, phrase_weights, trained.decoder, **search)
             return cls(work or TokenizedText(), phrase)
         assert work is not None
         return cls(work, make_decoder(decoder_model(work, weights, trained.model), trained.decoder, **search))

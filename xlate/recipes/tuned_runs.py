@@ -59,7 +59,7 @@ def train_tuned(
                 return None, stop.signal
             weights, rounds = found
             tuned.save(run, weights)
-            summary = _summary(config, weights, rounds, text)
+            summary = tuning_summary(config, weights, rounds, text)
             for split in ("dev", "test") if config.measure_test else ("dev",):
                 measured = measure(config, work, folder, split, reporter, len(rounds)) if work else None
                 summary |= {} if measured is None else measured.figures()
@@ -166,7 +166,10 @@ def _base(config: TrainConfig) -> Path:
     return Path(config.base)
 
 
-def _summary(config: TrainConfig, weights: Weights, rounds: list[RoundFigures], text: TuningText) -> dict[str, Any]:
+def tuning_summary(
+    config: TrainConfig, weights: Weights, rounds: list[RoundFigures], text: TuningText
+) -> dict[str, Any]:
+    """What a tuned run says of itself."""
     best = max(rounds, key=lambda figures: figures.bleu)
     return {
         "finished": True,

@@ -15,7 +15,7 @@ from xlate.decode.block_model import BlockModel
 from xlate.decode.distortion import DistortionDecoder
 from xlate.decode.distortion_model import DistortionModel
 from xlate.decode.phrase import PhraseDecoder
-from xlate.decode.phrase_model import UNKNOWN, WORD_PENALTY, PhraseModel
+from xlate.decode.phrase_model import SPARSE_PLAIN, SPARSE_REORDERING, UNKNOWN, WORD_PENALTY, PhraseModel
 from xlate.decode.phrase_parallel import each_sentence
 from xlate.features.block import FLOATS
 from xlate.recipes.models import make_decoder
@@ -48,15 +48,20 @@ class PhraseSystem:
     model: PhraseModel
     decoder: DecoderConfig
     processes: int = 1
+    sparse_F: NDArray[np.float64] | None = None
 
     @property
     def trained_D(self) -> NDArray[np.bool_]:
-        """All but the penalty of unknown words and what is always 0."""
+        """All but the penalty of unknown words and what is always 0; sparse features by their weighted sums."""
         names = self.model.columns
         trained_D = np.ones(len(names), dtype=np.bool_)
         trained_D[UNKNOWN] = False
         if self.model.reordering is None:
             trained_D[[name.startswith("LexicalReordering") for name in names]] = False
+        if self.model.sparse is not None:
+            slots, held = self.model.slots, self.model.sparse.families
+            trained_D[slots[SPARSE_REORDERING]] = any(family.crossed > 1 for family in held)
+            trained_D[slots[SPARSE_PLAIN]] = any(family.crossed == 1 for family in held)
         return trained_D
 
     @property
@@ -70,6 +75,8 @@ class PhraseSystem:
 
     def nbest(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[list[NbestRow]]:
         """Lists without two hypotheses of the same words."""
+        if self.sparse_F is not None:
+            weights = replace(weights, sparse_F=self.sparse_F)
         decoder = phrase_decoder(self.model, weights, self.decoder, nbest=size)
         return each_sentence(decoder, _phrase_rows, sentences, self.processes)
 

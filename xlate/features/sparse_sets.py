@@ -1,0 +1,89 @@
+"""Sparse features of a phrase table from their settings: kinds of word values, and templates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.features.phrase_sparse import SparseFeatures
+from xlate.features.phrase_templates import PhraseSizes, make_families
+from xlate.features.word_values import WordValues, every_word, frequent_words, word_classes
+from xlate.phrases.table import PhraseTable
+from xlate.text.classes import read_classes
+from xlate.text.vocabulary import Vocabulary
+
+_NUMBERED = re.compile(r"(top|class)([1-9][0-9]*)")
+# The classes of a side (`source` or `target`), so many.
+ClassesOf = Callable[[str, int], Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class SparseSettings:
+    """Which sparse features.
+
+    Attributes:
+        words: kinds of word values: `all` (every word), `top80` (the 80 most frequent), `class50` (50 computed
+            classes), or two files of classes, `SOURCE,TARGET`.
+        reordering, plain: templates with and without orientation; see `phrase_templates`.
+        class_seed: of the computed classes.
+    """
+
+    words: list[str] = field(default_factory=list)
+    reordering: list[str] = field(default_factory=list)
+    plain: list[str] = field(default_factory=list)
+    class_seed: int = 1
+
+
+@dataclass(frozen=True)
+class Side:
+    """The words of one language: their vocabulary, and how often each occurs."""
+
+    name: str
+    vocabulary: Vocabulary
+    count_V: NDArray[np.int64]
+
+
+def make_sparse_features(
+    settings: SparseSettings,
+    table: PhraseTable,
+    source: Side,
+    target: Side,
+    orientations: int,
+    classes_of: ClassesOf,
+) -> SparseFeatures:
+    """The features of some settings.
+
+    Raises:
+        InputError: a kind of words or a template there is none of, or a file of classes that cannot be read.
+    """
+    sides = [[_values(kind, side, classes_of) for kind in settings.words] for side in (source, target)]
+    sizes = PhraseSizes(len(table.source_phrases), len(table.target_phrases), len(table))
+    families = make_families(settings.reordering, settings.plain, sides[0], sides[1], sizes, orientations)
+    return SparseFeatures(families, orientations, table, source.vocabulary, target.vocabulary)
+
+
+def _values(kind: str, side: Side, classes_of: ClassesOf) -> WordValues:
+    words = side.vocabulary.words
+    numbered = _NUMBERED.fullmatch(kind)
+    if kind == "all":
+        return every_word(words)
+    if numbered and numbered[1] == "top":
+        return frequent_words(words, side.count_V, int(numbered[2]))
+    if numbered:
+        return word_classes(kind, words, classes_of(side.name, int(numbered[2])))
+    files = kind.split(",")
+    if len(files) != 2:
+        raise InputError(
+            "a kind of words there is none of", seen=kind, expected="all, topN, classN, or two files SOURCE,TARGET"
+        )
+    return word_classes("given", words, read_classes(files[0 if side.name == "source" else 1]))
+
+
+def signature(sparse: SparseFeatures) -> Sequence[tuple[str, int]]:
+    """What tells one set of features from another: the names and sizes of the families."""
+    return [(family.name, family.size * family.crossed) for family in sparse.families]
