@@ -48,7 +48,7 @@ def measure(
 ) -> Measured | None:
     """Translates `dev` or `test` with a run's weights into SPLIT.out and measures it; None when there is no such set.
 
-    Samples and picture are shown of the dev set only.
+    Samples and picture are shown of the dev set only. Case counts unless the work directory was prepared lowercased.
     """
     if not work.has_split(split):
         return None
@@ -63,7 +63,7 @@ def measure(
         _show(config, translations, lines, references, reporter, step)
     if not references:
         return None
-    evaluation = evaluate([t.text for t in translations], references, bootstrap=1000)
+    evaluation = evaluate([t.text for t in translations], references, lowercase=work.lowercased, bootstrap=1000)
     words = sum(len(t.source) for t in translations)
     log.info("%s: %s", split, evaluation.summary())
     blocks = sum(len(_phrases(t.derivations[0])) for t in translations)

@@ -12,6 +12,9 @@ from xlate.report.runs import Run, collect_runs
 from xlate.text.lines import atomic_write, read_lines
 
 Rows = dict[int, Run]
+NONE = "–"
+# Columns that are there even when nothing is in them.
+ALWAYS = ("row", "what", "paper BLEU", "dev BLEU", "test BLEU")
 CHEATING = " **(cheating: trained on the test set)**"
 
 
@@ -34,37 +37,41 @@ def write_pages(folder: Path) -> list[Path]:
 
 
 def table_text(work: WorkDirectory, rows: Rows) -> str:
-    """One table in Markdown: a line a row, with the paired test against the row it is compared with."""
-    lines = [
-        "| row | what | paper BLEU | dev BLEU | test BLEU | paper P | P | features | seconds | test BLEU against |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for number, run in sorted(rows.items()):
-        settings = run.settings
-        cells = [
-            str(number),
-            str(settings["row.label"]) + (CHEATING if settings["row.cheating"] else ""),
-            str(settings["row.paper"]),
-            _figure(run, "dev_bleu"),
-            _figure(run, "test_bleu"),
-            str(settings.get("row.paper_P") or ""),
-            _plain(run, "P", 4),
-            _plain(run, "active_features", 0),
-            _plain(run, "seconds", 0),
-            _against(work, rows, run),
-        ]
-        lines.append("| " + " | ".join(cell.replace("|", "&#124;") for cell in cells) + " |")
-    return "\n".join(lines)
+    """One table in Markdown: a line a row, with the paired test against the row it is compared with.
+
+    Columns that no row has anything for are left out.
+    """
+    table = [_cells(work, rows, number, run) for number, run in sorted(rows.items())]
+    shown = [name for name in table[0] if name in ALWAYS or any(cells[name] not in ("", NONE) for cells in table)]
+    lines = ["| " + " | ".join(shown) + " |", "|" + "---|" * len(shown)]
+    rows_shown = ([cells[name].replace("|", "&#124;") for name in shown] for cells in table)
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows_shown)])
+
+
+def _cells(work: WorkDirectory, rows: Rows, number: int, run: Run) -> dict[str, str]:
+    settings = run.settings
+    return {
+        "row": str(number),
+        "what": str(settings["row.label"]) + (CHEATING if settings["row.cheating"] else ""),
+        "paper BLEU": str(settings["row.paper"]),
+        "dev BLEU": _figure(run, "dev_bleu"),
+        "test BLEU": _figure(run, "test_bleu"),
+        "paper P": str(settings.get("row.paper_P") or ""),
+        "P": _plain(run, "P", 4),
+        "features": _plain(run, "active_features", 0),
+        "seconds": _plain(run, "seconds", 0),
+        "test BLEU against": _against(work, rows, run),
+    }
 
 
 def _figure(run: Run, name: str) -> str:
     value, width = run.figure(name), run.figure(f"{name}_interval")
-    return "–" if value is None else f"{value:.2f} ± {width or 0:.2f}"
+    return NONE if value is None else f"{value:.2f} ± {width or 0:.2f}"
 
 
 def _plain(run: Run, name: str, digits: int) -> str:
     value = run.figure(name)
-    return "–" if value is None else f"{value:,.{digits}f}"
+    return NONE if value is None else f"{value:,.{digits}f}"
 
 
 def _against(work: WorkDirectory, rows: Rows, run: Run) -> str:
@@ -73,7 +80,8 @@ def _against(work: WorkDirectory, rows: Rows, run: Run) -> str:
     if len(outputs) < 2 or not all(path.exists() for path in outputs):
         return ""
     ours, theirs = (read_lines(path) for path in outputs)
-    test = paired(ours, theirs, work.references("test"), measures=["bleu"])["bleu"]
+    references = work.references("test")
+    test = paired(ours, theirs, references, lowercase=work.lowercased, measures=["bleu"])["bleu"]
     return f"row {run.settings['row.against']}: {test.difference:+.2f} (p = {test.p_randomisation:.4f})"
 
 

@@ -208,7 +208,7 @@ def _learn(
     reporter.histogram("sparse/weights", phi_F[phi_F != 0], len(figures))
     best = min(figures, key=lambda one: one.heldout_loss)
     summary = {
-        "sparse_features": int(np.count_nonzero(phi_F)),
+        "active_features": int(np.count_nonzero(phi_F)),
         "sparse_templates": model.sparse.size,
         "list_sentences": len(batch),
         "list_epochs": len(figures) - 1,

@@ -48,6 +48,11 @@ class WorkDirectory:
         settings: dict[str, Any] = json.loads(text)
         return settings
 
+    @property
+    def lowercased(self) -> bool:
+        """Whether its text was lowercased, so that its translations are."""
+        return bool(self.preprocessing["case"] == "lower")
+
     @cached_property
     def source_vocabulary(self) -> Vocabulary:
         """The source words of the training text."""
