@@ -56,10 +56,10 @@ def test_nothing_in_common(tmp_path):
     ("bad", "line", "message"),
     [
         ("a ||| y", 5, "number of fields"),
-        ("a ||| y ||| 1 0 0", 5, "six probabilities"),
-        ("a ||| y ||| 1 0 0 0 0 x", 5, "six probabilities"),
-        ("a ||| y ||| 1 0 0 0 0 1.5", 5, "six probabilities"),
-        ("a ||| y ||| 1 0 0 0 0 nan", 5, "six probabilities"),
+        ("a ||| y ||| 1 0 0", 5, "six scores"),
+        ("a ||| y ||| 1 0 0 0 0 x", 5, "six scores"),
+        ("a ||| y ||| 1 0 0 0 0 -0.5", 5, "six scores"),
+        ("a ||| y ||| 1 0 0 0 0 nan", 5, "six scores"),
         ("a ||| y ||| 1 0 0 0.5 0.25 0.25", 5, "second time"),
     ],
 )

@@ -61,6 +61,23 @@ def orientations(block: Block, n: int, m: int, links: set[tuple[int, int]], besi
     return backward, forward
 
 
+def finer(block: Block, n: int, m: int, links: set[tuple[int, int]], beside: list[Block]) -> tuple[int, int]:
+    """Five orientations: 3 is a jump from the right (forward: to the left), 4 monotone with all the rest."""
+    a, b, c, d = block
+    backward, forward = orientations(block, n, m, links, beside)
+    if backward == 0 and ((a, c) == (0, 0) or any(x[1:] == (a, 0, c) for x in beside)):
+        backward = 4
+    if forward == 0 and ((b, d) == (n, m) or any((x[0], x[2], x[3]) == (b, d, m) for x in beside)):
+        forward = 4
+    before = [(j, i) for i, j in links if j < c]
+    if backward == 2 and before and max(before)[1] >= a:
+        backward = 3
+    after = [(j, i) for i, j in links if j >= d]
+    if forward == 2 and after and min(after)[1] < b:
+        forward = 3
+    return backward, forward
+
+
 @st.composite
 def sentence_pairs(draw: st.DrawFn) -> list[tuple[list[int], list[int], set[tuple[int, int]]]]:
     def one() -> tuple[list[int], list[int], set[tuple[int, int]]]:
@@ -72,7 +89,7 @@ def sentence_pairs(draw: st.DrawFn) -> list[tuple[list[int], list[int], set[tupl
     return [one() for _ in range(draw(st.integers(1, 3)))]
 
 
-@pytest.mark.parametrize("kind", ["wbe", "phrase", "hier"])
+@pytest.mark.parametrize("kind", ["wbe", "phrase", "hier", "hier5"])
 @given(corpus=sentence_pairs())
 def test_counts_are_the_definition(kind: str, corpus: list[tuple[list[int], list[int], set[tuple[int, int]]]]) -> None:
     most = 3
@@ -86,17 +103,23 @@ def test_counts_are_the_definition(kind: str, corpus: list[tuple[list[int], list
     expected: Counter[tuple[tuple[int, ...], tuple[int, ...], int]] = Counter()
     for s, t, given_links in corpus:
         phrases = blocks_of(len(s), len(t), given_links, most)
-        beside = {"wbe": [], "phrase": phrases, "hier": blocks_of(len(s), len(t), given_links, 5)}[kind]
+        beside = {"wbe": [], "phrase": phrases}.get(kind, blocks_of(len(s), len(t), given_links, 5))
         for block in phrases:
-            backward, forward = orientations(block, len(s), len(t), given_links, beside)
+            define = finer if kind == "hier5" else orientations
+            backward, forward = define(block, len(s), len(t), given_links, beside)
             pair = tuple(s[block[0] : block[1]]), tuple(t[block[2] : block[3]])
             expected[(*pair, backward)] += 1
-            expected[(*pair, 3 + forward)] += 1
+            expected[(*pair, (5 if kind == "hier5" else 3) + forward)] += 1
     if not expected:
         return
     table = score_phrases(extract_phrases(source, target, links, most), lexical_table(source, target, links))
     counts = reordering_counts(table, source, target, links, kind, most)
-    found = {(*phrase_of(table, b), o): counts[b, o] for b in range(len(table)) for o in range(6) if counts[b, o]}
+    found = {
+        (*phrase_of(table, b), o): counts[b, o]
+        for b in range(len(table))
+        for o in range(counts.shape[1])
+        if counts[b, o]
+    }
     assert found == dict(expected)
 
 

@@ -34,8 +34,9 @@ def read_reordering_table(
     *,
     unescape: bool = True,
 ) -> NDArray[np.float64]:
-    """The six probabilities of each of B phrase pairs, shape (B, 6), NaN where the file has none.
+    """The six scores of each of B phrase pairs, shape (B, 6), NaN where the file has none.
 
+    They are probabilities unless other features were folded into them; Moses takes the logarithm of what is there.
     Lines of pairs that the phrase table lacks are passed over, so a filtered table can be read beside a whole one.
 
     Args:
@@ -45,7 +46,7 @@ def read_reordering_table(
         unescape: whether `&#124;` is read as `|`, as it was when the phrase table was read.
 
     Raises:
-        InputError: with the line, for an ill-formed line, six numbers that are not probabilities, or a phrase
+        InputError: with the line, for an ill-formed line, six numbers that are negative or not finite, or a phrase
             pair that came before.
     """
     path = Path(path)
@@ -115,9 +116,9 @@ def _scores(path: Path, number: int, text: str) -> tuple[float, ...]:
         scores = tuple(map(float, text.split()))
     except ValueError:
         scores = ()
-    if len(scores) != SCORES or not all(0 <= score <= 1 for score in scores):
+    if len(scores) != SCORES or not all(0 <= score < float("inf") for score in scores):
         raise InputError(
-            "not six probabilities",
+            "not six scores",
             file=path,
             line=number,
             seen=text,

@@ -13,15 +13,17 @@ from xlate.kernels.hashing import HashTable, find, pack
 from xlate.kernels.matching import PhraseFinder
 from xlate.kernels.spans import span_rows
 
-WORD, PHRASE, HIERARCHICAL, AS_MOSES = 0, 1, 2, 3
+WORD, PHRASE, HIERARCHICAL, AS_MOSES, FIVE_WAY = 0, 1, 2, 3, 4
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
+DISCONTINUOUS_RIGHT, MONOTONE_GLOBAL = 3, 4
 
 
 class Corners(NamedTuple):
     """Where blocks of a sentence pair begin and end, by (source, target) word, each of shape (n + 2, m + 2).
 
     Word i stands at i + 1, so that the words before the first and behind the last have places too. `aligned` holds
-    the links, and a link between the two words before the sentence and between the two behind it.
+    the links, and a link between the two words before the sentence and between the two behind it. `all_before` are ends
+    (bottom right) of blocks that hold every target word before, `all_behind` beginnings of those with every one behind.
     """
 
     aligned: NDArray[np.bool_]
@@ -29,6 +31,8 @@ class Corners(NamedTuple):
     top_right: NDArray[np.bool_]
     bottom_left: NDArray[np.bool_]
     bottom_right: NDArray[np.bool_]
+    all_before: NDArray[np.bool_]
+    all_behind: NDArray[np.bool_]
 
 
 @njit(cache=True, nogil=True)
@@ -45,12 +49,15 @@ def count_orientations(
     link_offsets_S1: NDArray[np.int64],
     max_length: int,
     kind: int,
-    counts_B6: NDArray[np.int64],
+    counts_BK2: NDArray[np.int64],
 ) -> None:
-    """Adds to `counts_B6` how often each phrase pair was monotone, swapped, neither: three backward, three forward.
+    """Adds to `counts_BK2` how often each phrase pair was monotone, swapped, neither: three backward, three forward.
 
-    `pairs` finds a phrase pair by (source phrase, target phrase); links are in the order (target, source).
+    `FIVE_WAY` counts monotone, swap, discontinuous with the other side on the left (forward: right), on the right
+    (left), and monotone with all the rest in one block. `pairs` finds a phrase pair by (source phrase, target phrase);
+    links are in the order (target, source).
     """
+    k = counts_BK2.shape[1] // 2
     for s in range(len(source_offsets_S1) - 1):
         source = source_T[source_offsets_S1[s] : source_offsets_S1[s + 1]]
         target = target_T[target_offsets_S1[s] : target_offsets_S1[s + 1]]
@@ -68,8 +75,13 @@ def count_orientations(
             q = target_C[first * max_length + last - first - 1]
             b = find(pairs, pack(p, q)) if p >= 0 and q >= 0 else -1
             if b >= 0:
-                counts_B6[b, backward_orientation(corners, begin, end, first)] += 1
-                counts_B6[b, 3 + forward_orientation(corners, begin, end, last, kind == AS_MOSES)] += 1
+                backward = backward_orientation(corners, begin, end, first)
+                forward = forward_orientation(corners, begin, end, last, kind == AS_MOSES)
+                if kind == FIVE_WAY:
+                    backward = _finer_backward(corners, backward, begin, first, link_source, link_target)
+                    forward = _finer_forward(corners, forward, end, last, link_source, link_target)
+                counts_BK2[b, backward] += 1
+                counts_BK2[b, k + forward] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -89,7 +101,10 @@ def _corners(
         np.zeros(shape, np.bool_),
         np.zeros(shape, np.bool_),
         np.zeros(shape, np.bool_),
+        np.zeros(shape, np.bool_),
+        np.zeros(shape, np.bool_),
     )
+    corners.all_before[0, 0] = corners.all_behind[source_length + 1, target_length + 1] = True
     corners.aligned[0, 0] = corners.aligned[source_length + 1, target_length + 1] = True
     for k in range(len(link_source)):
         corners.aligned[link_source[k] + 1, link_target[k] + 1] = True
@@ -105,7 +120,52 @@ def _corners(
         corners.top_right[end, first + 1] = True
         corners.bottom_left[begin + 1, last] = True
         corners.bottom_right[end, last] = True
+        if first == 0:
+            corners.all_before[end, last] = True
+        if last == target_length:
+            corners.all_behind[begin + 1, first + 1] = True
     return corners
+
+
+@njit(cache=True, nogil=True)
+def _finer_backward(
+    corners: Corners,
+    orientation: int,
+    begin: int,
+    first: int,
+    link_source: NDArray[np.int32],
+    link_target: NDArray[np.int32],
+) -> int:
+    """One of five orientations; a jump comes from where the nearest linked target word before is linked to."""
+    if orientation == MONOTONE:
+        return MONOTONE_GLOBAL if corners.all_before[begin, first] else MONOTONE
+    if orientation == SWAP:
+        return SWAP
+    nearest, source = -1, -1
+    for k in range(len(link_target)):
+        if link_target[k] < first and link_target[k] >= nearest:
+            nearest, source = link_target[k], link_source[k]
+    return DISCONTINUOUS if source < begin else DISCONTINUOUS_RIGHT
+
+
+@njit(cache=True, nogil=True)
+def _finer_forward(
+    corners: Corners,
+    orientation: int,
+    end: int,
+    last: int,
+    link_source: NDArray[np.int32],
+    link_target: NDArray[np.int32],
+) -> int:
+    """The same with respect to what is behind; a jump to the right counts as `DISCONTINUOUS`."""
+    if orientation == MONOTONE:
+        return MONOTONE_GLOBAL if corners.all_behind[end + 1, last + 1] else MONOTONE
+    if orientation == SWAP:
+        return SWAP
+    for k in range(len(link_target)):
+        if link_target[k] >= last:
+            return DISCONTINUOUS if link_source[k] >= end else DISCONTINUOUS_RIGHT
+    return DISCONTINUOUS
 
 
 @njit(cache=True, nogil=True)

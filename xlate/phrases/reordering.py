@@ -25,6 +25,7 @@ KINDS = {
     "phrase": reordering.PHRASE,
     "hier": reordering.HIERARCHICAL,
     "hier-moses": reordering.AS_MOSES,
+    "hier5": reordering.FIVE_WAY,
 }
 SMOOTHING = 0.5
 
@@ -32,11 +33,14 @@ SMOOTHING = 0.5
 def reordering_counts(
     table: PhraseTable, source: EncodedText, target: EncodedText, links: Links, kind: str, max_length: int = 7
 ) -> NDArray[np.int64]:
-    """Counts of (monotone, swap, other) backward, then forward, of each of B phrase pairs, shape (B, 6).
+    """Counts of K orientations backward, then forward, of each of B phrase pairs, shape (B, 2K).
+
+    Three: monotone, swap, other. Five (`hier5`): monotone, swap, other with what is before on the left, on the right,
+    monotone with everything before in one block; forward the same with what is behind, mirrored.
 
     Args:
         table: the phrase pairs; source, target: the text they were extracted from, links: its word alignment.
-        kind: `wbe` (word-based), `phrase`, `hier`, or `hier-moses`.
+        kind: `wbe` (word-based), `phrase`, `hier`, `hier-moses`, or `hier5` with five orientations.
         max_length: of phrases, as they were extracted.
 
     Raises:
@@ -47,7 +51,7 @@ def reordering_counts(
     if not len(source) == len(target) == len(links):
         seen = f"{len(source)}, {len(target)} and {len(links)} sentences"
         raise InputError("source, target and links do not fit", seen=seen, expected="three equal numbers")
-    counts_B6 = np.zeros((len(table), 6), dtype=np.int64)
+    counts_BK2 = np.zeros((len(table), 10 if kind == "hier5" else 6), dtype=np.int64)
     by_target = links.transposed()
     reordering.count_orientations(
         phrase_finder(table.source_phrases),
@@ -62,13 +66,14 @@ def reordering_counts(
         by_target.offsets_S1,
         max_length,
         KINDS[kind],
-        counts_B6,
+        counts_BK2,
     )
-    return counts_B6
+    return counts_BK2
 
 
-def reordering_probabilities(counts_B6: NDArray[np.int64], smoothing: float = SMOOTHING) -> NDArray[np.float64]:
-    """Probabilities of the three orientations, backward then forward, `smoothing` added to each count; shape (B, 6)."""
-    smoothed_B23 = counts_B6.reshape(-1, 2, 3) + smoothing
-    probabilities: NDArray[np.float64] = (smoothed_B23 / smoothed_B23.sum(axis=2, keepdims=True)).reshape(-1, 6)
+def reordering_probabilities(counts_BK2: NDArray[np.int64], smoothing: float = SMOOTHING) -> NDArray[np.float64]:
+    """Probabilities of K orientations, backward then forward, `smoothing` added to each count; shape (B, 2K)."""
+    k = counts_BK2.shape[1] // 2
+    smoothed_B2K = counts_BK2.reshape(-1, 2, k) + smoothing
+    probabilities: NDArray[np.float64] = (smoothed_B2K / smoothed_B2K.sum(axis=2, keepdims=True)).reshape(-1, 2 * k)
     return probabilities

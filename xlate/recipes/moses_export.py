@@ -12,8 +12,10 @@ from xlate.errors import InputError
 from xlate.formats.moses_ini import write_moses_ini
 from xlate.formats.moses_table import write_phrase_table
 from xlate.formats.reordering_table import write_reordering_table
+from xlate.recipes.folded_sparse import folded
 from xlate.recipes.moses_import import copy_packed
 from xlate.recipes.phrase_models import KIND, SET, open_phrase_model, phrase_search
+from xlate.recipes.sparse_models import unpacked_weights
 from xlate.recipes.translate import weights_of
 
 TABLE, LM, INI = "phrase-table.gz", "lm.arpa.gz", "moses.ini"
@@ -33,8 +35,8 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
     trained = read_config(run / "config.yaml", TrainConfig)
     if trained.model.kind != KIND:
         raise InputError("only phrase models have Moses's form", file=run, seen=f"model.kind={trained.model.kind}")
-    weights_D = weights_of(run).sets[SET].dense_D
     model = open_phrase_model(run, trained)
+    model, weights_D = folded(model, unpacked_weights(weights_of(run), SET, model.sparse, run))
     out.mkdir(parents=True, exist_ok=True)
     vocabularies = (model.source_vocabulary, model.target_vocabulary)
     write_phrase_table(out / TABLE, model.table, *vocabularies)

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 KIND = "phrase"
 SET = "phrase"
 MODEL = "model"
-REORDERINGS = ("none", "wbe", "phrase", "hier")
+REORDERINGS = ("none", "wbe", "phrase", "hier", "hier5")
 
 
 def phrase_stage(work: WorkDirectory, reordering: str) -> Stage:
@@ -63,8 +63,8 @@ def _reordering(work: WorkDirectory, table: PhraseTable, kind: str) -> Reorderin
     source, target = work.training_text("source"), work.training_text("target")
     lengths = [np.diff(text.offsets_S1).tolist() for text in (source, target)]
     links = read_links(work.path / "align" / "links.gz", *lengths)
-    counts_B6 = reordering_counts(table, source, target, links, kind)
-    return Reordering("hier" if kind == "hier" else "wbe", reordering_probabilities(counts_B6))
+    counts_BK2 = reordering_counts(table, source, target, links, kind)
+    return Reordering(kind if kind in ("hier", "hier5") else "wbe", reordering_probabilities(counts_BK2))
 
 
 def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:

@@ -1,0 +1,216 @@
+"""Sparse features trained from jackknife lists of the built-in corpus, from the command line."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.test_end_to_end import run, work  # noqa: F401
+from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained
+from xlate.candidates.part_shards import PartShard, read_shard, write_shard
+from xlate.cli.main import main
+from xlate.config.schema import TrainConfig
+from xlate.config.stored import read_config
+from xlate.decode.phrase_parts import sparse_ids
+from xlate.errors import InputError
+from xlate.kernels.part_lists import SparseWeights, list_losses, list_space
+from xlate.recipes.translate import Translator
+from xlate.recipes.work import WorkDirectory
+from xlate.updates.part_lists import ListSettings, numbers, part_lists
+
+LISTS = ["loss.lists.folds=3", "loss.lists.nbest=15", "loss.lists.shard=120", "loss.lists.epochs=4"]
+SPARSE = ["model=phrase", "decoder=phrase", "loss=xbleu", "loss.lists.processes=2", *FEW, *SEARCH, *LISTS]
+
+
+@pytest.fixture(scope="module")
+def own_work(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    folder = tmp_path_factory.mktemp("sparse") / "work"
+    shutil.copytree(work, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sparse_run(own_work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    figures = trained(own_work, folder, *SPARSE, "sparse=all", "loss.tune.processes=2")
+    assert figures["list_oracle_BLEU"] > figures["list_first_BLEU"] + 1
+    assert figures["list_heldout_loss"] < figures["list_heldout_loss_before"]
+    assert figures["active_features"] > 100
+    return folder
+
+
+def shards(work: Path) -> list[Path]:  # noqa: F811
+    return sorted(work.glob("lists/*/fold-*/*.npz"))
+
+
+def test_what_the_decoder_charged_is_what_the_features_weigh(sparse_run: Path) -> None:
+    config = read_config(sparse_run / "config.yaml", TrainConfig)
+    translator = Translator.of_run(config, sparse_run, nbest=10)
+    decoder = translator.decoder
+    assert np.count_nonzero(decoder.sparse_F) > 100
+    for line in ("Nirka no holdo va bolko ast.", "Gonban va fuspan ri pikum nu.", "qqq Nirka."):
+        source = translator.text.source_tokens(line)
+        graph = decoder.graph(source)
+        found = decoder.translate(source)
+        assert found[0].score == pytest.approx(graph.score_N[graph.goal], abs=1e-9)
+        for derivation in found:
+            assert derivation.features_D @ decoder.weights_D == pytest.approx(derivation.score)
+            _, ids = sparse_ids(decoder.model, source, derivation.steps)
+            slots = decoder.model.slots
+            sums = derivation.features_D[slots["SparseReordering0"]].sum() + derivation.features_D[-1]
+            assert decoder.sparse_F[ids].sum() == pytest.approx(sums, abs=1e-6)
+
+
+def test_lists_hold_what_the_decoder_charged(own_work: Path, sparse_run: Path) -> None:
+    """Scores from shards and weights are those of derivations, and gains those of the words."""
+    del sparse_run
+    lists = PartShard.joined([read_shard(path) for path in shards(own_work)])
+    assert lists.sentence_I.tolist() == list(range(len(lists.sentence_I)))
+    theta = next(own_work.glob("theta/*"))
+    config = read_config(theta / "config.yaml", TrainConfig)
+    decoder = Translator.of_run(config, theta).decoder
+    scores = lists.features_CD @ decoder.weights_D
+    for a, b in pairwise(lists.candidate_offsets_I1):
+        assert (np.diff(scores[a:b]) <= 1e-3).all()
+    some = lists.take(np.array([5, 3]))
+    begin, end = lists.candidate_offsets_I1[5], lists.candidate_offsets_I1[6]
+    assert some.sentence_I.tolist() == [5, 3]
+    assert some.features_CD[: end - begin].tolist() == lists.features_CD[begin:end].tolist()
+
+
+def test_a_finished_run_is_not_run_again_and_lists_are_shared(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
+    times = {path: path.stat().st_mtime_ns for path in shards(own_work)}
+    before = (sparse_run / "summary.json").read_text()
+    trained(own_work, sparse_run, *SPARSE, "sparse=all", "loss.tune.processes=2")
+    assert (sparse_run / "summary.json").read_text() == before
+    for objective in ("cll", "pro", "softmax_margin", "hinge"):
+        overrides = ["sparse=local", "loss.tune.processes=2", f"loss.lists.objective={objective}"]
+        figures = trained(own_work, tmp_path / objective, *SPARSE, *overrides, "loss.tune.rounds=2")
+        assert figures["active_features"] > 0
+    assert {path: path.stat().st_mtime_ns for path in shards(own_work)} == times
+
+
+def test_a_damaged_shard_is_named_and_made_again(
+    own_work: Path, sparse_run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    del sparse_run
+    kept = {path: path.read_bytes() for path in shards(own_work)}
+    damaged, missing, *others = kept
+    data = bytearray(kept[damaged])
+    data[len(data) // 2] ^= 1
+    damaged.write_bytes(bytes(data))
+    with pytest.raises(InputError, match="damaged"):
+        read_shard(damaged)
+    missing.with_suffix(".json").unlink()
+    times = {path: path.stat().st_mtime_ns for path in others}
+    with caplog.at_level(logging.WARNING):
+        trained(own_work, tmp_path / "run", *SPARSE, "sparse=local", "loss.tune.processes=2")
+    assert str(damaged) in caplog.text
+    assert {path: path.stat().st_mtime_ns for path in others} == times
+    for path in (damaged, missing):
+        again = read_shard(path)
+        write_shard(tmp_path / "whole.npz", again, {})
+        assert (tmp_path / "whole.npz").read_bytes() == path.read_bytes()
+        assert path.read_bytes() == kept[path]
+
+
+def test_killed_while_decoding_no_shard_is_decoded_twice(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
+    kept = {path: path.read_bytes() for path in shards(own_work)}
+    folder = kept and next(iter(kept)).parents[1]
+    assert folder
+    shutil.rmtree(folder)
+    arguments = [f"work={own_work}", f"run={tmp_path / 'run'}", *SPARSE, "sparse=all", "loss.tune.processes=2"]
+    command = [sys.executable, "-m", "xlate.cli.main", "train", *arguments]
+    times: dict[Path, int] = {}
+    for wanted in (1, 4):
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        deadline = time.monotonic() + 240
+        while len(list(folder.glob("*/*.json"))) < wanted and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for path, stamp in times.items():
+            assert path.stat().st_mtime_ns == stamp
+        times = {
+            path.with_suffix(".npz"): path.with_suffix(".npz").stat().st_mtime_ns for path in folder.glob("*/*.json")
+        }
+        assert len(times) >= wanted
+    assert main(["train", *arguments]) == 0
+    for path, stamp in times.items():
+        assert path.stat().st_mtime_ns == stamp
+    assert {path: path.read_bytes() for path in shards(own_work)} == kept
+    ours, theirs = (json.loads((one / "summary.json").read_text()) for one in (tmp_path / "run", sparse_run))
+    assert ours["weights"] == theirs["weights"]
+
+
+def test_parts_of_the_folds_are_decoded_apart(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
+    theta = next(own_work.glob("theta/*"))
+    for part in (0, 1):
+        overrides = [f"base={theta}", "sparse=local", "loss.lists.parts=2", f"loss.lists.part={part}"]
+        settings = [*SPARSE, *overrides, "loss.lists.nbest=4", f"run={tmp_path / str(part)}"]
+        assert main(["train", f"work={own_work}", *settings]) == 0
+    made = {path.parent.name for path in shards(own_work) if path.stat().st_mtime > sparse_run.stat().st_mtime}
+    assert made == {"fold-0", "fold-1", "fold-2"}
+
+
+def test_local_features_are_exported_inside_the_tables(
+    own_work: Path, sparse_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", f"run={sparse_run}", f"out={tmp_path / 'no'}"]) == 2
+    assert "beyond the phrase" in capsys.readouterr().err
+    overrides = ["sparse=local", "model.sparse.plain=[pair,lengths]", "loss.tune.processes=2"]
+    trained(own_work, tmp_path / "run", *SPARSE, *overrides)
+    assert main(["export", f"run={tmp_path / 'run'}", f"out={tmp_path / 'moses'}"]) == 0
+    assert main(["import", f"moses={tmp_path / 'moses' / 'moses.ini'}", f"out={tmp_path / 'back'}"]) == 0
+    found = []
+    for folder in (tmp_path / "run", tmp_path / "back"):
+        config = read_config(folder / "config.yaml", TrainConfig)
+        translator = Translator.of_run(config, folder, nbest=5)
+        # A training sentence: words that stand for themselves have sparse features here, and no entry in Moses's tables.
+        words = WorkDirectory(own_work).training_tokens("source")[0]
+        found.append([(d.words, pytest.approx(d.score, abs=1e-3)) for d in translator.decoder.translate(words)])
+    assert [words for words, _ in found[0]] == [words for words, _ in found[1]]
+    assert [score.expected for _, score in found[0]] == [score for _, score in found[1]]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["sparse=none"], "no sparse features"),
+        (["sparse=local", "model=block"], "phrase model"),
+        (["sparse=local", "model.sparse.words=[top0]"], "kind of words"),
+        (["sparse=local", "model.sparse.reordering=[first]"], "template"),
+        (["sparse=local", "loss.lists.objective=mse"], "no such loss"),
+        (["sparse=local", "model.reordering=wbe"], "hierarchical"),
+    ],
+)
+def test_settings_that_cannot_be(
+    own_work: Path, tmp_path: Path, overrides: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", f"work={own_work}", f"run={tmp_path / 'run'}", *SPARSE, *overrides]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_best_candidates_are_found() -> None:
+    """One list by hand: two candidates share a part, the third has the highest score."""
+    from tests.updates.test_part_lists import random_lists
+
+    _, batch, gain_C = random_lists(2, lists=1, empty=False)
+    lists = part_lists(batch, gain_C)
+    best_I = np.empty(1, dtype=np.int64)
+    weights = SparseWeights(np.zeros(40, np.float32), np.zeros(0, np.float32))
+    list_losses(np.arange(1), lists, weights, numbers(ListSettings()), list_space(lists, 1), 1, best_I)
+    assert best_I[0] == batch.base_C.argmax()
