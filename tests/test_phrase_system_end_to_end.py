@@ -69,6 +69,24 @@ def test_nbest_lists_trace_and_search_settings(phrase_run: Path, tmp_path: Path)
     assert main(["inspect", f"run={phrase_run}", "sentence='Nirka no holdo va bolko ast.'"]) == 0
 
 
+def test_forced_decoding_and_lattices(phrase_run: Path, tmp_path: Path) -> None:
+    lines = translated(phrase_run, tmp_path)
+    (tmp_path / "targets.txt").write_text("\n".join([lines[0], "", "zzz"]) + "\n")
+    forced = translated(
+        phrase_run,
+        tmp_path,
+        f"target={tmp_path / 'targets.txt'}",
+        f"nbest_out={tmp_path / 'n.txt'}",
+        f"lattice_out={tmp_path / 'lattices'}",
+    )
+    assert forced == [lines[0], "", ""]
+    assert len((tmp_path / "n.txt").read_text().splitlines()) == 2
+    assert sorted(path.name for path in (tmp_path / "lattices").iterdir()) == ["0.fst", "2.fst", "words.txt"]
+    (tmp_path / "targets.txt").write_text("one\n")
+    arguments = [f"run={phrase_run}", f"input={tmp_path / 'in.txt'}", f"target={tmp_path / 'targets.txt'}"]
+    assert main(["translate", *arguments]) == 2
+
+
 def test_export_and_import_give_the_same_translations(phrase_run: Path, tmp_path: Path) -> None:
     assert main(["export", f"run={phrase_run}", f"out={tmp_path / 'moses'}"]) == 0
     with gzip.open(tmp_path / "moses" / "phrase-table.gz", "rt") as stream:

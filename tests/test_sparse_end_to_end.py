@@ -96,6 +96,7 @@ def test_a_finished_run_is_not_run_again_and_lists_are_shared(own_work: Path, sp
     assert (sparse_run / "summary.json").read_text() == before
     for objective in ("cll", "pro", "softmax_margin", "hinge"):
         overrides = ["sparse=local", "loss.tune.processes=2", f"loss.lists.objective={objective}"]
+        overrides.append(f"loss.lists.joint={objective == 'cll'}")
         figures = trained(own_work, tmp_path / objective, *SPARSE, *overrides, "loss.tune.rounds=2")
         assert figures["active_features"] > 0
     assert {path: path.stat().st_mtime_ns for path in shards(own_work)} == times
@@ -179,7 +180,7 @@ def test_local_features_are_exported_inside_the_tables(
     for folder in (tmp_path / "run", tmp_path / "back"):
         config = read_config(folder / "config.yaml", TrainConfig)
         translator = Translator.of_run(config, folder, nbest=5)
-        # A training sentence: words that stand for themselves have sparse features here, and no entry in Moses's tables.
+        # Words that stand for themselves have sparse features here and no entry in Moses's tables: these all have one.
         words = WorkDirectory(own_work).training_tokens("source")[0]
         found.append([(d.words, pytest.approx(d.score, abs=1e-3)) for d in translator.decoder.translate(words)])
     assert [words for words, _ in found[0]] == [words for words, _ in found[1]]
@@ -206,11 +207,11 @@ def test_settings_that_cannot_be(
 
 def test_the_best_candidates_are_found() -> None:
     """One list by hand: two candidates share a part, the third has the highest score."""
-    from tests.updates.test_part_lists import random_lists
+    from tests.updates.test_part_lists import NO_FLOATS, random_lists
 
     _, batch, gain_C = random_lists(2, lists=1, empty=False)
     lists = part_lists(batch, gain_C)
     best_I = np.empty(1, dtype=np.int64)
-    weights = SparseWeights(np.zeros(40, np.float32), np.zeros(0, np.float32))
+    weights = SparseWeights(np.zeros(40, np.float32), np.zeros(0, np.float32), *NO_FLOATS)
     list_losses(np.arange(1), lists, weights, numbers(ListSettings()), list_space(lists, 1), 1, best_I)
     assert best_I[0] == batch.base_C.argmax()

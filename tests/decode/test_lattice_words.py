@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from tests.decode.small_models import model_and_arpa, random_words
+from tests.decode.small_phrase_models import random_phrase_model, random_weights
 from tests.kernels.lattices import all_paths
 from xlate.decode.block import BlockDecoder, BlockSearch
 from xlate.decode.lattice_arcs import translation_lattice
-from xlate.decode.lattice_words import word_lattice
+from xlate.decode.lattice_words import phrase_lattice, word_lattice
+from xlate.decode.phrase import PhraseDecoder, PhraseSearch
+from xlate.errors import InputError
 from xlate.formats.lattice_fst import read_fst, write_fst
 
 
@@ -32,3 +35,22 @@ def test_paths_and_scores_are_the_same(tmp_path):
         again = read_fst(tmp_path / "fst")
         assert again.words == made.words
         np.testing.assert_array_equal(again.score_A, made.score_A)
+
+
+@pytest.mark.parametrize("kind", [None, "wbe", "hier5"])
+def test_a_phrase_lattice_has_the_derivations(kind):
+    rng = np.random.default_rng(3)
+    model = random_phrase_model(rng, kind)
+    weights_D = random_weights(rng, model.size)
+    decoder = PhraseDecoder(model, weights_D, PhraseSearch(nbest=10**6, distinct=False, distortion_limit=2))
+    words = ["a", "zz", "b"]
+    made = phrase_lattice(decoder, words)
+    found = sorted(
+        (tuple(made.words[arc] for arc in path if made.words[arc]), float(made.score_A[path].sum()))
+        for path in all_paths(made.graph)
+    )
+    expected = sorted((tuple(d.words), d.score) for d in decoder.translate(words))
+    assert [spelled for spelled, _ in found] == [spelled for spelled, _ in expected]
+    assert sorted(score for _, score in found) == pytest.approx(sorted(score for _, score in expected))
+    with pytest.raises(InputError, match="without words"):
+        phrase_lattice(decoder, [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from xlate.losses.softmax_margin import SoftmaxMargin
 from xlate.updates.part_lists import LOSSES, ListLearner, ListSettings, numbers, part_lists
 
 F = 40
+NO_FLOATS = np.zeros(0), np.zeros(0)
 
 
 def random_lists(seed, lists=12, empty=True):
@@ -50,7 +52,7 @@ def flat_scores(batch, weights):
 
 def kernel_gradient(lists, weights, settings):
     gradient, space = np.zeros(F), list_space(lists, 1)
-    state = SparseWeights(weights.astype(np.float32), np.zeros(0, np.float32))
+    state = SparseWeights(weights.astype(np.float32), np.zeros(0, np.float32), *NO_FLOATS)
     total = sum(
         list_gradient(lists, state, numbers(settings), space, i, gradient)
         for i in range(len(lists.candidate_offsets_I1) - 1)
@@ -150,7 +152,7 @@ def test_the_sign_of_the_paper_goes_downhill():
     order = np.arange(30)
     means = {}
     for sign in (1.0, -1.0):
-        state = SparseWeights(np.zeros(F, np.float32), np.zeros(0, np.float32))
+        state = SparseWeights(np.zeros(F, np.float32), np.zeros(0, np.float32), *NO_FLOATS)
         steps = numbers(ListSettings())._replace(rate=sign * 0.1)
         space = list_space(lists, 1)
         means[sign] = [-list_epoch(order, lists, state, steps, space, 1) for _ in range(5)]
@@ -161,7 +163,7 @@ def test_the_sign_of_the_paper_goes_downhill():
 def test_a_batch_is_the_mean_of_its_lists():
     _, batch, gain_C = random_lists(8)
     lists = part_lists(batch, gain_C)
-    state = SparseWeights(np.zeros(F, np.float32), np.zeros(0, np.float32))
+    state = SparseWeights(np.zeros(F, np.float32), np.zeros(0, np.float32), *NO_FLOATS)
     settings = ListSettings(batch=12, rate=0.5)
     list_epoch(np.arange(12), lists, state, numbers(settings), list_space(lists, 12), 1)
     _, gradient = kernel_gradient(lists, np.zeros(F), ListSettings())
@@ -186,3 +188,20 @@ def test_lists_are_needed():
     _, batch, gain_C = random_lists(1)
     with pytest.raises(InputError, match="lists"):
         ListLearner(part_lists(batch, gain_C), np.ones((batch.candidates, 10)), np.zeros(12, bool), F, ListSettings())
+
+
+def test_float_weights_are_learned_with_the_others():
+    """The gradient of both, by autograd, after one step over all lists."""
+    rng, batch, gain_C = random_lists(11)
+    batch = replace(batch, dense_CD=rng.normal(size=(batch.candidates, 3)).astype(np.float32))
+    lists = part_lists(batch, gain_C, learn_dense=True)
+    start = rng.normal(size=3)
+    state = SparseWeights(np.zeros(F, np.float32), np.zeros(0, np.float32), start.copy(), np.zeros(3))
+    list_epoch(np.arange(12), lists, state, numbers(ListSettings(batch=12, dense_rate=0.5)), list_space(lists, 12), 1)
+    dense, sparse = torch.tensor(start, requires_grad=True), torch.zeros(F, dtype=torch.float64, requires_grad=True)
+    features = torch.as_tensor(batch.dense_CD, dtype=torch.float64)
+    scores = flat_scores(batch, sparse) + features @ dense
+    gains = torch.as_tensor(gain_C, dtype=torch.float64)
+    ExpectedBleu()(scores, gains, torch.as_tensor(batch.candidate_offsets_I1)).backward()
+    assert state.dense_D - start == pytest.approx(-0.5 * dense.grad.numpy() / 12, abs=1e-6)
+    assert state.weight_F == pytest.approx(-0.1 * sparse.grad.numpy() / 12, abs=1e-6)

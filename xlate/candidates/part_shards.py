@@ -80,8 +80,11 @@ class PartShard:
             self.between_T[ragged_rows(self.between_offsets_P1, parts)],
         )
 
-    def batch(self, sparse: SparseFeatures, weights_D: NDArray[np.float64]) -> RaggedBatch:
-        """Two-level lists under templates; float features are weighted into `base_C`, gains are BLEU statistics."""
+    def batch(self, sparse: SparseFeatures, weights_D: NDArray[np.float64] | None) -> RaggedBatch:
+        """Two-level lists under templates, BLEU statistics as gains.
+
+        Float features are weighted into `base_C`; without weights they are kept as features.
+        """
         columns = self.phrase_P12
         first_s, last_s, first_t, last_t = columns.T[TOP]
         applications = Applications(*columns.T[APPLICATION])
@@ -91,14 +94,14 @@ class PartShard:
         id_offsets_P1, ids_N = sparse.ids(applications, groups)
         return RaggedBatch(
             self.candidate_offsets_I1,
-            np.zeros((len(self.features_CD), 0), np.float32),
+            self.features_CD if weights_D is None else self.features_CD[:, :0],
             self.statistics_CK.astype(np.float32),
             id_offsets_P1,
             ids_N,
             self.part_offsets_I1,
             self.candidate_part_offsets_C1,
             self.candidate_parts_K,
-            base_C=(self.features_CD @ weights_D).astype(np.float32),
+            base_C=None if weights_D is None else (self.features_CD @ weights_D).astype(np.float32),
         )
 
 

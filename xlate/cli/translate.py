@@ -29,7 +29,8 @@ def run(config: TranslateConfig) -> None:
     lattices = (
         LatticeFiles(config.lattice_out, config.lattice_format, translator.decoder) if config.lattice_out else None
     )
-    results = _with_lattices(translator.translate(lines), lattices)
+    targets = None if config.target is None else read_lines(config.target)
+    results = _with_lattices(translator.translate(lines, targets), lattices)
     if config.output:
         kept = list(results)
         write_lines(config.output, (r.text for r in kept))

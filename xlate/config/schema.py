@@ -175,6 +175,8 @@ class ListsConfig:
     margin: float = MISSING
     rate: float = MISSING
     adagrad: bool = MISSING
+    joint: bool = MISSING
+    dense_rate: float = MISSING
     l1: float = MISSING
     l2: float = MISSING
     batch: int = MISSING
@@ -315,6 +317,7 @@ class TranslateConfig:
     nbest_out: str | None = None
     lattice_out: str | None = None
     lattice_format: str = MISSING
+    target: str | None = None
     distinct: bool = MISSING
     trace: bool = MISSING
     detokenize: bool = MISSING

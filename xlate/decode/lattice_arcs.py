@@ -9,17 +9,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.decode.beam import SearchGraph
 from xlate.decode.block import BlockDecoder
 from xlate.decode.block_model import FLOAT_COUNT, LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockModel
 from xlate.decode.block_moves import NO_BLOCK, BlockMoves
 from xlate.decode.derivation import END_BLOCK
 from xlate.decode.lattice import Lattice, Words
+from xlate.decode.lattice_graph import useful_graph
 from xlate.errors import InputError
 from xlate.features.bigrams import families_of
 from xlate.features.block import FLOATS
 from xlate.kernels.lattice_arcs import arc_language_costs, bigram_ids, live_contexts
-from xlate.kernels.lattice_passes import ArcGraph, trimmed
+from xlate.kernels.lattice_passes import ArcGraph
 from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.phrases.table import ragged_rows
 from xlate.text.vocabulary import END_ID
@@ -40,7 +40,7 @@ def translation_lattice(decoder: BlockDecoder, words: Sequence[str]) -> Lattice:
         raise InputError("a lattice of a sentence without words", expected="one word or more")
     _check_families(decoder.model)
     moves = decoder.moves(words)
-    graph, label_A, score_A = _useful(decoder.graph(words))
+    graph, label_A, score_A = useful_graph(decoder.graph(words))
     option_A, orientation_A = label_A // 3, np.where(label_A < 0, RIGHT, label_A % 3)
     option_A[label_A < 0] = -1
     block_A = np.where(option_A < 0, END_BLOCK, moves.options.block_O[option_A]).astype(np.int32)
@@ -78,19 +78,6 @@ def _with_normalizers(lattice: Lattice, model: BlockModel) -> Lattice:
     """With what the weights do not explain as fixed scores: the normalisers, which w·f was subtracted by."""
     linear = lattice.rescored(np.concatenate([model.linked, model.neutral]), np.asarray(model.feature_weights))
     return replace(lattice, base_A=lattice.score_A - linear.score_A)
-
-
-def _useful(found: SearchGraph) -> tuple[ArcGraph, NDArray[np.int32], NDArray[np.float64]]:
-    """The arcs on complete paths with labels and scores, nodes numbered in the order in which they were expanded."""
-    expanded, first = np.unique(found.source_A, return_index=True)
-    number_N = np.full(len(found.score_N), -1, dtype=np.int32)
-    number_N[expanded[np.argsort(first)]] = np.arange(len(expanded))
-    number_N[found.goal] = len(expanded)
-    arcs = np.flatnonzero(number_N[found.target_A] >= 0)
-    source_A, target_A = number_N[found.source_A[arcs]], number_N[found.target_A[arcs]]
-    graph, kept = trimmed(ArcGraph(source_A, target_A, len(expanded) + 1))
-    arcs = arcs[kept]
-    return graph, found.label_A[arcs], found.score_A[arcs]
 
 
 def _dense(

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from xlate.decode.lattice import Lattice
+from xlate.decode.lattice_graph import useful_graph
+from xlate.decode.phrase import PhraseDecoder
+from xlate.errors import InputError
 from xlate.formats.lattice import EPSILON, WordLattice
 from xlate.kernels.lattice_passes import ArcGraph
 
@@ -12,25 +18,45 @@ from xlate.kernels.lattice_passes import ArcGraph
 def word_lattice(lattice: Lattice) -> WordLattice:
     """The same paths with one word an arc, the score of a phrase on its first word.
 
-    Nodes inside phrases stand behind the node where the phrase begins, so the order stays topological. An arc without
-    words, the end of the sentence, stays as one without.
+    An arc without words, the end of the sentence, stays as one without.
     """
-    inner_A = np.maximum(lattice.length_A - 1, 0)
-    source_A, target_A = lattice.graph.source_A, lattice.graph.target_A
+    return spelled_out(lattice.graph, lattice.score_A, [lattice.arc_words(arc) for arc in range(len(lattice))])
+
+
+def phrase_lattice(decoder: PhraseDecoder, words: Sequence[str]) -> WordLattice:
+    """The paths that the beam of the phrase decoder left of a sentence, one word an arc; natural logs.
+
+    Raises:
+        InputError: a sentence without words, or too long for the decoder.
+    """
+    if not words:
+        raise InputError("a lattice of a sentence without words", expected="one word or more")
+    moves = decoder.moves(words)
+    graph, label_A, score_A = useful_graph(decoder.graph(words))
+    return spelled_out(graph, score_A, [moves.words_of(label) for label in label_A.tolist()])
+
+
+def spelled_out(graph: ArcGraph, score_A: NDArray[np.float64], arc_words: Sequence[Sequence[str]]) -> WordLattice:
+    """Paths of phrases as paths of words.
+
+    Nodes inside phrases stand behind the node where the phrase begins, so the order stays topological.
+    """
+    length_A = np.array([len(words) for words in arc_words], dtype=np.int64)
+    inner_A = np.maximum(length_A - 1, 0)
     # A node comes behind the nodes before it and the inner nodes of all phrases from those.
-    inner_N = np.bincount(source_A, inner_A, minlength=lattice.graph.nodes).astype(np.int64)
-    number_N = np.arange(lattice.graph.nodes) + np.cumsum(inner_N) - inner_N
+    inner_N = np.bincount(graph.source_A, inner_A, minlength=graph.nodes).astype(np.int64)
+    number_N = np.arange(graph.nodes) + np.cumsum(inner_N) - inner_N
     arcs: list[tuple[int, int, str, float]] = []
     inside, last = 0, -1
-    for arc in range(len(lattice)):
-        source, target = int(source_A[arc]), int(number_N[target_A[arc]])
+    for arc, phrase in enumerate(arc_words):
+        source, target = int(graph.source_A[arc]), int(number_N[graph.target_A[arc]])
         inside = int(number_N[source]) + 1 if source != last else inside
-        words = lattice.arc_words(arc) or (EPSILON,)
+        words = phrase or (EPSILON,)
         stops = [int(number_N[source]), *range(inside, inside + len(words) - 1), target]
-        scores = [float(lattice.score_A[arc])] + [0.0] * (len(words) - 1)
+        scores = [float(score_A[arc])] + [0.0] * (len(words) - 1)
         arcs += zip(stops, stops[1:], words, scores, strict=False)
         inside, last = inside + len(words) - 1, source
     arcs.sort(key=lambda row: row[0])
     sources, targets, spelled, values = zip(*arcs, strict=True)
-    graph = ArcGraph(np.array(sources, dtype=np.int32), np.array(targets, dtype=np.int32), int(number_N[-1]) + 1)
-    return WordLattice(graph, tuple(spelled), np.array(values))
+    words_graph = ArcGraph(np.array(sources, dtype=np.int32), np.array(targets, dtype=np.int32), int(number_N[-1]) + 1)
+    return WordLattice(words_graph, tuple(spelled), np.array(values))

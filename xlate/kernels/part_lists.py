@@ -18,7 +18,10 @@ EXPECTED_GAIN, CONDITIONAL, SOFTMAX_MARGIN, HINGE, PAIRWISE = 0, 1, 2, 3, 4
 
 
 class PartLists(NamedTuple):
-    """The arrays of a two-level `RaggedBatch`, gains in one column, fixed scores in `base_C`."""
+    """The arrays of a two-level `RaggedBatch`, gains in one column, fixed scores in `base_C`.
+
+    `dense_CD` are float features whose weights are learned too; without columns when they are not.
+    """
 
     candidate_offsets_I1: NDArray[np.int64]
     base_C: NDArray[np.float32]
@@ -28,13 +31,19 @@ class PartLists(NamedTuple):
     candidate_parts_K: NDArray[np.int32]
     part_id_offsets_P1: NDArray[np.int64]
     part_ids_N: NDArray[np.int32]
+    dense_CD: NDArray[np.float32]
 
 
 class SparseWeights(NamedTuple):
-    """F weights, and the sums of squared gradients that AdaGrad divides by (empty for plain steps)."""
+    """F sparse and D float weights, and the sums of squared gradients that AdaGrad divides by.
+
+    `squares_F` is empty for plain steps.
+    """
 
     weight_F: NDArray[np.float32]
     squares_F: NDArray[np.float32]
+    dense_D: NDArray[np.float64]
+    dense_squares_D: NDArray[np.float64]
 
 
 class ListSteps(NamedTuple):
@@ -44,6 +53,7 @@ class ListSteps(NamedTuple):
     gamma: float
     margin: float
     rate: float
+    dense_rate: float
     l1: float
     l2: float
     batch: int
@@ -52,12 +62,13 @@ class ListSteps(NamedTuple):
 
 
 class ListSpace(NamedTuple):
-    """Room for the scores and slopes of one list's parts and candidates, and the state of the random numbers."""
+    """Room for scores and slopes of one list's parts and candidates, float gradients, and the random numbers' state."""
 
     part_score: NDArray[np.float64]
     part_slope: NDArray[np.float64]
     score: NDArray[np.float64]
     slope: NDArray[np.float64]
+    dense_slope_D: NDArray[np.float64]
     state: NDArray[np.uint64]
 
 
@@ -73,6 +84,7 @@ def list_space(lists: PartLists, batch: int) -> ListSpace:
         np.empty(parts * batch),
         np.empty(candidates),
         np.empty(candidates),
+        np.zeros(lists.dense_CD.shape[1]),
         np.zeros(1, dtype=np.uint64),
     )
 
@@ -92,11 +104,13 @@ def list_epoch(
     loss, size = 0.0, len(space.part_score)
     for start in range(0, len(order_I), steps.batch):
         end = min(start + steps.batch, len(order_I))
+        space.dense_slope_D[:] = 0.0
         for at in range(start, end):
             i = order_I[at]
             _score(lists, weights, space, i)
             loss += _slopes(lists, steps, space, i)
             _spread(lists, space, i, (at - start) * size)
+        _step_dense(weights, steps, space, 1.0 / (end - start))
         for at in range(start, end):
             _step(lists, weights, steps, space, order_I[at], (at - start) * size, 1.0 / (end - start))
     return loss
@@ -159,6 +173,8 @@ def _score(lists: PartLists, weights: SparseWeights, space: ListSpace, i: int) -
     begin = lists.candidate_offsets_I1[i]
     for c in range(begin, lists.candidate_offsets_I1[i + 1]):
         score = np.float64(lists.base_C[c])
+        for d in range(len(weights.dense_D)):
+            score += weights.dense_D[d] * lists.dense_CD[c, d]
         for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
             score += space.part_score[lists.candidate_parts_K[k]]
         space.score[c - begin] = score
@@ -175,6 +191,8 @@ def _spread(lists: PartLists, space: ListSpace, i: int, offset: int) -> None:
         if slope != 0.0:
             for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
                 space.part_slope[offset + lists.candidate_parts_K[k]] += slope
+            for d in range(len(space.dense_slope_D)):
+                space.dense_slope_D[d] += slope * lists.dense_CD[c, d]
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -199,6 +217,17 @@ def _step(
             if steps.l1 > 0.0:
                 weight = np.sign(weight) * max(abs(weight) - rate * steps.l1, 0.0)
             weight_F[f] = np.float32(weight)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _step_dense(weights: SparseWeights, steps: ListSteps, space: ListSpace, share: float) -> None:
+    """Moves the float weights uphill."""
+    for d in range(len(weights.dense_D)):
+        uphill, rate = space.dense_slope_D[d] * share, steps.dense_rate
+        if len(weights.squares_F) > 0:
+            weights.dense_squares_D[d] += uphill * uphill
+            rate /= np.sqrt(weights.dense_squares_D[d]) + 1e-8
+        weights.dense_D[d] += rate * uphill
 
 
 @njit(cache=True, nogil=True, forceinline=True)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from xlate.decode.block import BlockDecoder
 from xlate.decode.lattice_arcs import translation_lattice
-from xlate.decode.lattice_words import word_lattice
+from xlate.decode.lattice_words import phrase_lattice, word_lattice
+from xlate.decode.phrase import PhraseDecoder
 from xlate.errors import InputError
 from xlate.formats.lattice_fst import write_fst, write_symbols
 from xlate.formats.lattice_slf import write_slf
@@ -25,8 +26,9 @@ class LatticeFiles:
     def __init__(self, folder: str | Path, kind: str, decoder: AnyDecoder) -> None:
         if kind not in KINDS:
             raise InputError("no such lattice format", seen=kind, expected=", ".join(KINDS))
-        if not isinstance(decoder, BlockDecoder):
-            raise InputError("lattices are written of the orientation model", seen=type(decoder).__name__)
+        if not isinstance(decoder, BlockDecoder | PhraseDecoder):
+            seen, expected = type(decoder).__name__, "the orientation model or the phrase model"
+            raise InputError("lattices are not written of this model", seen=seen, expected=expected)
         self.folder, self.kind, self.decoder = Path(folder), kind, decoder
         self.words: set[str] = set()
 
@@ -34,7 +36,10 @@ class LatticeFiles:
         """The lattice of one tokenised line; a line without words has none."""
         if not source:
             return
-        lattice = word_lattice(translation_lattice(self.decoder, source))
+        if isinstance(self.decoder, PhraseDecoder):
+            lattice = phrase_lattice(self.decoder, source)
+        else:
+            lattice = word_lattice(translation_lattice(self.decoder, source))
         path = self.folder / f"{number}.{self.kind}"
         if self.kind == "slf":
             write_slf(path, lattice, str(number))

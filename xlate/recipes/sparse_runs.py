@@ -80,7 +80,7 @@ def train_sparse(
         reporter = TensorBoardReporter(run)
         try:
             model = phrase_models.open_phrase_model(Path("."), replace(config, base=None))
-            phi_F, learned = _learn(config, model, lists.lists(), theta, run, reporter, stop.__bool__)
+            theta, phi_F, learned = _learn(config, model, lists.lists(), theta, run, reporter, stop.__bool__)
             system = PhraseSystem(model, config.decoder, _tune_config(config).processes, phi_F)
             begin = with_sums(theta, model)
             outcome = tune(_as_tuning(config), system, begin, text, run, reporter, stop)
@@ -163,6 +163,7 @@ def list_settings(settings: ListsConfig, seed: int) -> ListSettings:
         margin=settings.margin,
         rate=settings.rate,
         adagrad=settings.adagrad,
+        dense_rate=settings.dense_rate,
         l1=settings.l1,
         l2=settings.l2,
         batch=settings.batch,
@@ -181,23 +182,32 @@ def _learn(
     run: RunDirectory,
     reporter: Reporter,
     stop: Callable[[], bool],
-) -> tuple[NDArray[np.float64], dict[str, Any]]:
-    """φ, from the run's folder when it was learned before, and its figures."""
+) -> tuple[Weights, NDArray[np.float64], dict[str, Any]]:
+    """θ and φ, from the run's folder when they were learned before, and figures."""
     assert config.loss.lists is not None
     assert model.sparse is not None
     settings = config.loss.lists
     held = run.checkpoint / PHI
     if held.exists():
         file = load_weights(held)
-        return unpacked_weights(file, PHI, model.sparse, held).sparse_F, file.metadata["figures"]
+        weights = unpacked_weights(file, PHI, model.sparse, held)
+        return replace(theta, dense_D=weights.dense_D), weights.sparse_F, file.metadata["figures"]
     start = time.perf_counter()
     if settings.sentences is not None and settings.sentences < len(lists.sentence_I):
         lists = lists.take(sample(len(lists.sentence_I), settings.sentences, config.seed))
-    batch = lists.batch(model.sparse, theta.dense_D)
+    spread_D = spread(lists)
+    batch = lists.batch(model.sparse, None if settings.joint else theta.dense_D)
+    if settings.joint:
+        batch = replace(batch, dense_CD=(batch.dense_CD / spread_D).astype(np.float32))
     gain_C = sentence_bleu(batch.gain_CG, settings.gain) / 100.0
     heldout_I = np.arange(len(batch)) % settings.heldout_every == settings.heldout_every - 1
     learner = ListLearner(
-        part_lists(batch, gain_C), batch.gain_CG, heldout_I, model.sparse.size, list_settings(settings, config.seed)
+        part_lists(batch, gain_C, settings.joint),
+        batch.gain_CG,
+        heldout_I,
+        model.sparse.size,
+        list_settings(settings, config.seed),
+        theta.dense_D * spread_D if settings.joint else None,
     )
     made = time.perf_counter()
     figures: list[EpochFigures] = []
@@ -219,10 +229,23 @@ def _learn(
         "list_seconds": [round(made - start, 2), round(time.perf_counter() - made, 2)],
         **{f"list_{key}": value for key, value in headroom(lists).items()},
     }
-    nothing = Weights(np.zeros(0), np.zeros(0), ())
+    if settings.joint:
+        theta = replace(theta, dense_D=learner.weights.dense_D / spread_D)
+    floats = replace(theta, sparse_F=np.zeros(0))
     metadata = {**described_of(model), "figures": summary}
-    save_weights(held, {PHI: nothing}, extra=packed_weights(phi_F), metadata=metadata)
-    return phi_F, summary
+    save_weights(held, {PHI: floats}, extra=packed_weights(phi_F), metadata=metadata)
+    return theta, phi_F, summary
+
+
+def spread(lists: PartShard) -> NDArray[np.float64]:
+    """The standard deviation of each float feature within lists, 1 where it does not vary; shape (D,)."""
+    features_CD, offsets = lists.features_CD.astype(np.float64), lists.candidate_offsets_I1
+    full = np.flatnonzero(np.diff(offsets) > 0)
+    sizes = np.diff(offsets)[full]
+    means = np.add.reduceat(features_CD, offsets[full], axis=0) / sizes[:, None]
+    features_CD -= np.repeat(means, sizes, axis=0)
+    deviation_D = np.sqrt((features_CD**2).mean(axis=0))
+    return np.where(deviation_D > 1e-9, deviation_D, 1.0)
 
 
 def sample(lists: int, wanted: int, seed: int) -> NDArray[np.int64]:

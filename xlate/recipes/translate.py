@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from xlate.decode.distortion import DistortionDecoder
 from xlate.decode.explain import explain
 from xlate.decode.nbest import format_nbest
 from xlate.decode.phrase import PhraseDecoder, PhraseDerivation
+from xlate.decode.phrase_target import force_target
 from xlate.decode.phrase_text import explain_phrases, phrase_nbest_line
 from xlate.errors import InputError
 from xlate.progress import track
@@ -24,6 +26,8 @@ from xlate.recipes.sparse_models import unpacked_weights
 from xlate.recipes.work import WorkDirectory
 from xlate.scoring.weights import WeightsFile, load_weights
 from xlate.text.tokens import split_tokens
+
+log = logging.getLogger(__name__)
 
 AnyDecoder = BlockDecoder | DistortionDecoder | PhraseDecoder
 AnyDerivation = Derivation | PhraseDerivation
@@ -46,6 +50,9 @@ class TextSides(Protocol):
     def source_tokens(self, line: str) -> list[str]:
         """The tokens of a source line."""
 
+    def target_tokens(self, line: str) -> list[str]:
+        """The tokens of a target line."""
+
     def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
         """The output line of target tokens."""
 
@@ -54,6 +61,10 @@ class TokenizedText:
     """Lines that are tokens between blanks on both sides, as an imported system has them."""
 
     def source_tokens(self, line: str) -> list[str]:
+        """The tokens between blanks."""
+        return split_tokens(line)
+
+    def target_tokens(self, line: str) -> list[str]:
         """The tokens between blanks."""
         return split_tokens(line)
 
@@ -109,10 +120,41 @@ class Translator:
         """The same translator, its lines detokenised or not, explained or not."""
         return Translator(self.text, self.decoder, detokenize=detokenize, trace=trace)
 
-    def translate(self, lines: Sequence[str]) -> Iterator[Translation]:
-        """Translates lines one by one, in order; an empty line gives an empty line."""
-        for number, line in enumerate(track(lines, "translating")):
-            yield self.translate_line(line, number)
+    def translate(self, lines: Sequence[str], targets: Sequence[str] | None = None) -> Iterator[Translation]:
+        """Translates lines one by one, in order; an empty line gives an empty line.
+
+        With `targets`, forced decoding of the phrase model: the line is translated into its target, or into nothing
+        when no derivation has its words.
+
+        Raises:
+            InputError: another number of targets than lines, or another model than the phrase model.
+        """
+        if targets is None:
+            for number, line in enumerate(track(lines, "translating")):
+                yield self.translate_line(line, number)
+            return
+        if len(lines) != len(targets):
+            seen = f"{len(lines)} lines, {len(targets)} targets"
+            raise InputError("every line needs a target", seen=seen, expected="as many targets as lines")
+        unreached = 0
+        for number, (line, target) in enumerate(track(list(zip(lines, targets, strict=True)), "forcing")):
+            translation = self.force_line(line, target, number)
+            unreached += not translation.derivations
+            yield translation
+        if unreached:
+            log.warning("%d of %d targets cannot be reached", unreached, len(lines))
+
+    def force_line(self, line: str, target: str, number: int = 0) -> Translation:
+        """The best derivation of a line's given translation; one without derivations when there is none."""
+        if not isinstance(self.decoder, PhraseDecoder):
+            seen = type(self.decoder).__name__
+            raise InputError("only the phrase model is forced to a target", seen=seen, expected="model=phrase")
+        source = self.text.source_tokens(line)
+        found = force_target(self.decoder, source, self.text.target_tokens(target))
+        if found is None:
+            return Translation(number, source, "", [], "")
+        text = self.text.target_text(found.words, self.detokenize)
+        return Translation(number, source, text, [found], self._explained(source, found) if self.trace else "")
 
     def translate_line(self, line: str, number: int = 0) -> Translation:
         """Translates one line."""

@@ -55,6 +55,7 @@ class ListSettings:
         gamma: scale of the scores.
         margin: what a unit of gain (sentence BLEU from 0 to 1) is worth in softmax-margin and hinge.
         rate: the step; with `adagrad`, divided by the root of the sum of squared gradients of each weight.
+        dense_rate: the same for float weights, when they are learned too.
         l1, l2: penalties a list, on weights that a step moves.
         batch: lists a step; their gradients are averaged.
         epochs: the most passes.
@@ -67,6 +68,7 @@ class ListSettings:
     gamma: float = 1.0
     margin: float = 1.0
     rate: float = 0.1
+    dense_rate: float = 0.001
     adagrad: bool = False
     l1: float = 0.0
     l2: float = 0.0
@@ -85,7 +87,7 @@ class ListSettings:
         """
         if self.loss not in LOSSES:
             raise InputError("no such loss over lists", seen=self.loss, expected=", ".join(LOSSES))
-        if min(self.gamma, self.rate) <= 0 or min(self.l1, self.l2, self.margin, self.tolerance) < 0:
+        if min(self.gamma, self.rate, self.dense_rate) <= 0 or min(self.l1, self.l2, self.margin, self.tolerance) < 0:
             raise InputError("settings of the steps", seen=self, expected="γ and rate above 0, none below 0")
         if min(self.batch, self.epochs, self.pairs) < 1:
             raise InputError("settings of the steps", seen=self, expected="batch, epochs and pairs of 1 or more")
@@ -102,8 +104,11 @@ class EpochFigures:
     active: int
 
 
-def part_lists(batch: RaggedBatch, gain_C: NDArray[np.floating]) -> PartLists:
-    """A two-level batch for the kernel; a plain one has each candidate for its only part."""
+def part_lists(batch: RaggedBatch, gain_C: NDArray[np.floating], learn_dense: bool = False) -> PartLists:
+    """A two-level batch for the kernel; a plain one has each candidate for its only part.
+
+    With `learn_dense` its float features are features whose weights are learned; else they are left out.
+    """
     base_C = np.zeros(batch.candidates, np.float32) if batch.base_C is None else batch.base_C
     gains_C = np.asarray(gain_C, dtype=np.float32)
     if batch.part_offsets_I1 is None or batch.candidate_parts_K is None or batch.candidate_part_offsets_C1 is None:
@@ -113,7 +118,8 @@ def part_lists(batch: RaggedBatch, gain_C: NDArray[np.floating]) -> PartLists:
     else:
         parts = (batch.part_offsets_I1, batch.candidate_part_offsets_C1, batch.candidate_parts_K)
     ids = batch.part_id_offsets_P1, batch.part_ids_N
-    return PartLists(batch.candidate_offsets_I1, np.asarray(base_C, np.float32), gains_C, *parts, *ids)
+    dense_CD = np.ascontiguousarray(batch.dense_CD if learn_dense else batch.dense_CD[:, :0], dtype=np.float32)
+    return PartLists(batch.candidate_offsets_I1, np.asarray(base_C, np.float32), gains_C, *parts, *ids, dense_CD)
 
 
 def numbers(settings: ListSettings) -> ListSteps:
@@ -123,6 +129,7 @@ def numbers(settings: ListSettings) -> ListSteps:
         settings.gamma,
         settings.margin,
         settings.rate,
+        settings.dense_rate,
         settings.l1,
         settings.l2,
         settings.batch,
@@ -140,6 +147,7 @@ class ListLearner:
         heldout_I: which lists are held out.
         size: the number of weights F.
         settings: see `ListSettings`.
+        dense_D: where the float weights start, when `lists` has features for them.
     """
 
     def __init__(
@@ -149,6 +157,7 @@ class ListLearner:
         heldout_I: NDArray[np.bool_],
         size: int,
         settings: ListSettings,
+        dense_D: NDArray[np.float64] | None = None,
     ) -> None:
         self.lists = lists
         self.statistics_CK = statistics_CK
@@ -157,7 +166,9 @@ class ListLearner:
         if not len(self.train) or not len(self.heldout):
             raise InputError("too few lists", seen=len(heldout_I), expected="some to learn from and some held out")
         squares = size if settings.adagrad else 0
-        self.weights = SparseWeights(np.zeros(size, np.float32), np.zeros(squares, np.float32))
+        floats_D = np.zeros(lists.dense_CD.shape[1]) if dense_D is None else np.array(dense_D, dtype=np.float64)
+        zeros_F = np.zeros(size, np.float32), np.zeros(squares, np.float32)
+        self.weights = SparseWeights(*zeros_F, floats_D, np.zeros(len(floats_D)))
         self._steps = numbers(settings)
         self._space: ListSpace = list_space(lists, settings.batch)
 
@@ -167,7 +178,7 @@ class ListLearner:
         The first figures are those before the first step, with a training loss of not-a-number.
         """
         loss, bleu = self.measure()
-        best, kept, before = loss, self.weights.weight_F.copy(), loss
+        best, kept, before = loss, self._copy(), loss
         yield EpochFigures(0, float("nan"), loss, bleu, 0)
         for epoch in range(1, self.settings.epochs + 1):
             order_I = np.random.default_rng([self.settings.seed, epoch]).permutation(self.train)
@@ -176,11 +187,14 @@ class ListLearner:
             loss, bleu = self.measure()
             yield EpochFigures(epoch, met, loss, bleu, int(np.count_nonzero(self.weights.weight_F)))
             if loss < best:
-                best, kept = loss, self.weights.weight_F.copy()
+                best, kept = loss, self._copy()
             if abs(before - loss) <= self.settings.tolerance * abs(before) or stop():
                 break
             before = loss
-        self.weights.weight_F[:] = kept
+        self.weights.weight_F[:], self.weights.dense_D[:] = kept
+
+    def _copy(self) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        return self.weights.weight_F.copy(), self.weights.dense_D.copy()
 
     def measure(self) -> tuple[float, float]:
         """The mean loss of the held-out lists, and BLEU of the candidates of the highest scores."""
