@@ -56,6 +56,17 @@ def test_every_tuner_tunes(work: Path, tmp_path: Path, loss: str, reordering: st
     assert (tmp_path / "run" / "metrics.jsonl").read_text().count("tune/BLEU") == len(history)
 
 
+@pytest.mark.parametrize(
+    ("loss", "metric"),
+    [("mira", "chrf"), ("mert", "bleu:1,chrf:1"), ("pro", "chrf"), ("expected_bleu", "chrf"), ("ramp", "bleu:1,ter:1")],
+)
+def test_other_measures_are_tuned_for(work: Path, tmp_path: Path, loss: str, metric: str) -> None:  # noqa: F811
+    overrides = [f"loss={loss}", f"loss.tune.metric='{metric}'", "loss.tune.nbest=15", "loss.tune.rounds=3"]
+    figures = trained(work, tmp_path / "run", *PHRASE, *overrides)
+    history = figures["history"]
+    assert 100 > max(one["bleu"] for one in history[1:]) > history[0]["bleu"]
+
+
 def test_nbest_lists_trace_and_search_settings(phrase_run: Path, tmp_path: Path) -> None:
     lines = translated(phrase_run, tmp_path, "nbest=5", f"nbest_out={tmp_path / 'n.txt'}", "decoder.algorithm=stack")
     assert len(lines) == 3

@@ -146,6 +146,7 @@ class TuneConfig:
     rounds: int = MISSING
     nbest: int = MISSING
     select: str = MISSING
+    metric: str = MISSING
     heldout_every: int = MISSING
     length_band: float = MISSING
     processes: int = MISSING

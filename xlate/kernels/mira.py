@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 
 class MiraLists(NamedTuple):
-    """I lists of C hypotheses with D floats, sparse ids with values, and K = 2 + 2·order BLEU statistics."""
+    """I lists of C hypotheses with D floats, sparse ids with values, and statistics, BLEU's 2 + 2·order in front.
+
+    A hypothesis gains `bleu_share` times its BLEU and `beside_C`, what other measures make of it (0 to 1, weighted).
+    """
 
     candidate_offsets_I1: NDArray[np.int64]
     dense_CD: NDArray[np.float64]
@@ -18,6 +21,9 @@ class MiraLists(NamedTuple):
     ids_N: NDArray[np.int32]
     values_N: NDArray[np.float64]
     statistics_CK: NDArray[np.float64]
+    beside_C: NDArray[np.float64]
+    bleu_share: float
+    order: int
 
 
 class MiraWeights(NamedTuple):
@@ -70,7 +76,8 @@ def _hope_and_fear(lists: MiraLists, weights: MiraWeights, first: int, last: int
     hope_score = hope_gain = fear_score = fear_gain = 0.0
     for c in range(first, last):
         score = _score(lists, weights.dense_D, weights.sparse_F, c)
-        gain = background_gain(lists.statistics_CK[c], weights.background_K)
+        gain = lists.bleu_share * background_gain(lists.statistics_CK[c], weights.background_K, lists.order)
+        gain += lists.beside_C[c] * (lists.statistics_CK[c, 1] + weights.background_K[1])
         if c == first or score + gain > hope_score + hope_gain:
             hope, hope_score, hope_gain = c, score, gain
         if c == first or score - gain > fear_score - fear_gain:
@@ -79,9 +86,8 @@ def _hope_and_fear(lists: MiraLists, weights: MiraWeights, first: int, last: int
 
 
 @njit(cache=True, nogil=True)
-def background_gain(statistics_K: NDArray[np.float64], background_K: NDArray[np.float64]) -> float:
+def background_gain(statistics_K: NDArray[np.float64], background_K: NDArray[np.float64], order: int) -> float:
     """BLEU (0 to 1) of a hypothesis beside the background corpus, times their reference length (Chiang et al. 2008)."""
-    order = (len(statistics_K) - 2) // 2
     product = 1.0
     for n in range(order):
         total = statistics_K[2 + order + n] + background_K[2 + order + n]

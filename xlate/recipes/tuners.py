@@ -12,12 +12,14 @@ from torch import nn
 from xlate.candidates.batch import RaggedBatch
 from xlate.config.schema import TuneConfig
 from xlate.errors import InputError
-from xlate.losses.expected_bleu import ExpectedCorpusBleu
+from xlate.kernels.envelope import corpus_bleu
+from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu
 from xlate.losses.ramp import Ramp
 from xlate.losses.softmax_margin import SoftmaxMargin
+from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
 from xlate.train.tuning import Optimise
-from xlate.updates.gradient import Gains, GradientSettings, descend, sentence_gains, whole_statistics
+from xlate.updates.gradient import GradientSettings, descend, whole_statistics
 from xlate.updates.mert import MertSettings, mert
 from xlate.updates.mira import MiraSettings, mira
 from xlate.updates.pro import ProSettings, pro
@@ -26,7 +28,7 @@ from xlate.updates.tuned import Tuned
 Tuner = Callable[[RaggedBatch, Weights, int], Tuned]
 
 
-def optimiser(name: str, settings: TuneConfig, trained_D: NDArray[np.bool_]) -> Optimise:
+def optimiser(name: str, settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective = BLEU) -> Optimise:
     """New weights from pooled lists, by the tuner of this name.
 
     Raises:
@@ -34,7 +36,7 @@ def optimiser(name: str, settings: TuneConfig, trained_D: NDArray[np.bool_]) -> 
     """
     if name not in TUNERS:
         raise InputError("no such tuner", seen=name, expected=", ".join(TUNERS))
-    tuner = TUNERS[name](settings, trained_D)
+    tuner = TUNERS[name](settings, trained_D, objective)
     return lambda lists, weights, seed: scaled(tuner(lists, weights, seed).weights, trained_D)
 
 
@@ -50,7 +52,7 @@ def scaled(weights: Weights, trained_D: NDArray[np.bool_]) -> Weights:
     return replace(weights, dense_D=dense_D, sparse_F=weights.sparse_F / size)
 
 
-def _mira(settings: TuneConfig, trained_D: NDArray[np.bool_]) -> Tuner:
+def _mira(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
     chosen = MiraSettings(
         epochs=settings.epochs,
         C=settings.C,
@@ -58,32 +60,44 @@ def _mira(settings: TuneConfig, trained_D: NDArray[np.bool_]) -> Tuner:
         length_band=settings.length_band,
         trained_D=trained_D,
     )
-    return lambda lists, weights, seed: mira(lists, weights, chosen, seed)
+    return lambda lists, weights, seed: mira(lists, weights, chosen, seed, objective)
 
 
-def _mert(settings: TuneConfig, trained_D: NDArray[np.bool_]) -> Tuner:
+def _mert(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
     chosen = MertSettings(restarts=settings.restarts, length_band=settings.length_band, trained_D=trained_D)
-    return lambda lists, weights, seed: mert(lists, weights, chosen, seed)
+    # The compiled BLEU leaves out smoothing, which other objectives have.
+    scores = corpus_bleu if objective.is_bleu else objective.corpus
+    return lambda lists, weights, seed: mert(lists, weights, chosen, seed, scores)
 
 
-def _pro(settings: TuneConfig, trained_D: NDArray[np.bool_]) -> Tuner:
+def _pro(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
     chosen = ProSettings(regression=GradientSettings(settings.epochs, settings.l2, trained_D))
-    return lambda lists, weights, seed: pro(lists, weights, chosen, seed)
+    return lambda lists, weights, seed: pro(lists, weights, chosen, seed, objective)
 
 
-def _by_gradient(loss: Callable[[TuneConfig], nn.Module], gains: Gains) -> Callable[..., Tuner]:
-    def made(settings: TuneConfig, trained_D: NDArray[np.bool_]) -> Tuner:
+def _by_gradient(loss: Callable[[TuneConfig], nn.Module]) -> Callable[..., Tuner]:
+    def made(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
         chosen, module = GradientSettings(settings.epochs, settings.l2, trained_D), loss(settings)
-        return lambda lists, weights, _: descend(lists, weights, module, chosen, gains)
+        return lambda lists, weights, _: descend(lists, weights, module, chosen, objective.sentences, objective)
 
     return made
 
 
-TUNERS: dict[str, Callable[[TuneConfig, NDArray[np.bool_]], Tuner]] = {
+def _expected(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
+    """Expected BLEU of the whole text; of another objective, the sum over sentences."""
+    chosen = GradientSettings(settings.epochs, settings.l2, trained_D)
+    if objective.is_bleu:
+        return lambda lists, weights, _: descend(lists, weights, ExpectedCorpusBleu(), chosen, whole_statistics)
+    return lambda lists, weights, _: descend(
+        lists, weights, ExpectedBleu(settings.gamma), chosen, objective.sentences, objective
+    )
+
+
+TUNERS: dict[str, Callable[[TuneConfig, NDArray[np.bool_], Objective], Tuner]] = {
     "mira": _mira,
     "mert": _mert,
     "pro": _pro,
-    "expected_bleu": _by_gradient(lambda _: ExpectedCorpusBleu(), whole_statistics),
-    "softmax_margin": _by_gradient(lambda settings: SoftmaxMargin(settings.gamma), sentence_gains),
-    "ramp": _by_gradient(lambda settings: Ramp(settings.gamma), sentence_gains),
+    "expected_bleu": _expected,
+    "softmax_margin": _by_gradient(lambda settings: SoftmaxMargin(settings.gamma)),
+    "ramp": _by_gradient(lambda settings: Ramp(settings.gamma)),
 }

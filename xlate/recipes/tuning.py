@@ -15,6 +15,8 @@ from xlate.config.schema import TrainConfig, TuneConfig
 from xlate.errors import InputError
 from xlate.kernels.ngram_statistics import list_statistics
 from xlate.metrics.bleu import ORDER
+from xlate.metrics.measures import measure_sentences
+from xlate.metrics.objective import BLEU, Objective
 from xlate.progress import track
 from xlate.recipes.tuned_systems import NbestRow, TunedSystem
 from xlate.recipes.tuners import optimiser
@@ -85,10 +87,11 @@ def tune(
     """
     settings = config.loss.tune
     assert settings is not None
-    lists = NbestLists(system, text, settings.nbest, stop.__bool__)
+    objective = Objective.of(settings.metric)
+    lists = NbestLists(system, text, settings.nbest, stop.__bool__, objective)
     loop = Tuning(
         lists.decode,
-        optimiser(config.loss.name, settings, system.trained_D),
+        optimiser(config.loss.name, settings, system.trained_D, objective),
         TuningSettings(
             rounds=settings.rounds,
             seed=config.seed,
@@ -98,6 +101,7 @@ def tune(
         ),
         run.checkpoint,
         reporter,
+        objective,
     )
     try:
         return loop.run(start, stop.__bool__)
@@ -110,13 +114,23 @@ class StoppedDecodingError(Exception):
 
 
 class NbestLists:
-    """The n-best lists of a text under any weights, with BLEU statistics as gains."""
+    """The n-best lists of a text under any weights, with the statistics of an objective as gains."""
 
-    def __init__(self, system: TunedSystem, text: TuningText, size: int, stop: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        system: TunedSystem,
+        text: TuningText,
+        size: int,
+        stop: Callable[[], bool],
+        objective: Objective = BLEU,
+    ) -> None:
         self.system = system
         self.text = text
         self.size = size
         self.stop = stop
+        self.objective = objective
+        # Statistics of other measures than BLEU take milliseconds a sentence, and lists repeat from round to round.
+        self.known: dict[tuple[str, int, str], list[float]] = {}
         self.numbers = WordNumbers()
         self.references = self.numbers.encode(" ".join(r) for rows in text.references for r in rows)
         self.reference_offsets_I1 = offsets_of([len(rows) for rows in text.references])
@@ -139,10 +153,27 @@ class NbestLists:
         return RaggedBatch(
             candidate_offsets_I1,
             np.array([features_D for _, features_D in rows], dtype=np.float32),
-            self._statistics([words for words, _ in rows], candidate_offsets_I1),
+            self._beside(self._statistics([words for words, _ in rows], candidate_offsets_I1), rows, sizes),
             np.zeros(len(rows) + 1, dtype=np.int64),
             np.zeros(0, dtype=np.int32),
         )
+
+    def _beside(self, bleu_CK: Any, rows: list[NbestRow], sizes: list[int]) -> Any:
+        """BLEU's statistics with those of the other measures beside them."""
+        columns = [bleu_CK]
+        sentence_C = [i for i, size in enumerate(sizes) for _ in range(size)]
+        for name in self.objective.others:
+            keys = [(name, i, " ".join(words)) for i, (words, _) in zip(sentence_C, rows, strict=True)]
+            wanted = list(dict.fromkeys(key for key in keys if key not in self.known))
+            most = max(map(len, self.text.references))
+            references = [[" ".join(r) for r in self.text.references[i]] for _, i, _ in wanted]
+            streams = [[lines[k] if k < len(lines) else None for lines in references] for k in range(most)]
+            found = measure_sentences(name, [text for _, _, text in wanted], streams) if wanted else None
+            for at, key in enumerate(wanted):
+                assert found is not None
+                self.known[key] = found.stats.values_SK[at].tolist()
+            columns.append(np.array([self.known[key] for key in keys], dtype=np.float32))
+        return np.concatenate(columns, axis=1)
 
     def _statistics(self, hypotheses: list[list[str]], candidate_offsets_I1: Any) -> Any:
         text: EncodedText = self.numbers.encode(" ".join(words) for words in hypotheses)

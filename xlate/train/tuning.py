@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from xlate.candidates.batch import RaggedBatch
 from xlate.candidates.pooling import pool
 from xlate.errors import InputError
-from xlate.metrics.bleu import bleu_scores
+from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
 from xlate.train.reporter import NullReporter, Reporter
 from xlate.train.tuning_rounds import Round, load_round, round_path, save_round
@@ -65,7 +65,10 @@ class TuningSettings:
 
 @dataclass(frozen=True)
 class RoundFigures:
-    """What one round of decoding gave: BLEU of the first hypotheses, their length over the references', the pool."""
+    """What one round of decoding gave: BLEU of the first hypotheses, their length over the references', the pool.
+
+    `bleu` is the value of another objective where one is tuned for.
+    """
 
     round: int
     bleu: float
@@ -88,6 +91,7 @@ class Tuning:
         settings: how long.
         folder: where the rounds are kept.
         reporter: takes BLEU, lengths and weights of every round.
+        objective: what the rounds are compared by.
     """
 
     def __init__(
@@ -97,12 +101,14 @@ class Tuning:
         settings: TuningSettings,
         folder: Path,
         reporter: Reporter | None = None,
+        objective: Objective = BLEU,
     ) -> None:
         self.decode = decode
         self.optimise = optimise
         self.settings = settings
         self.folder = folder
         self.reporter = reporter or NullReporter()
+        self.objective = objective
 
     def run(
         self, start: Weights, stop: Callable[[], bool] = lambda: False
@@ -155,10 +161,10 @@ class Tuning:
         first_IK[lists_I] = done.lists.gain_CG[done.lists.candidate_offsets_I1[:-1][lists_I]]
         held_I = self._heldout_of(done)
         sums_K = first_IK[~held_I].sum(axis=0)
-        heldout = float(bleu_scores(first_IK[held_I].sum(axis=0)[None])[0]) if held_I.any() else None
+        heldout = float(self.objective.corpus(first_IK[held_I].sum(axis=0)[None])[0]) if held_I.any() else None
         return RoundFigures(
             round=number,
-            bleu=float(bleu_scores(sums_K[None])[0]),
+            bleu=float(self.objective.corpus(sums_K[None])[0]),
             length_ratio=float(sums_K[0] / max(sums_K[1], 1.0)),
             heldout_bleu=heldout,
             pool=lists.candidates,

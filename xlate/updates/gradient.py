@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from xlate.candidates.batch import RaggedBatch
 from xlate.errors import InputError
 from xlate.kernels.mira import best_statistics
-from xlate.metrics.bleu import bleu_scores
+from xlate.metrics.objective import BLEU, Objective
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import Weights
@@ -64,7 +64,12 @@ def whole_statistics(statistics_CK: NDArray[np.floating]) -> NDArray[np.floating
 
 
 def descend(
-    lists: RaggedBatch, start: Weights, loss: nn.Module, settings: GradientSettings, gains: Gains = sentence_gains
+    lists: RaggedBatch,
+    start: Weights,
+    loss: nn.Module,
+    settings: GradientSettings,
+    gains: Gains = sentence_gains,
+    objective: Objective = BLEU,
 ) -> Tuned:
     """The weights where the loss of all lists is least, found from `start`; nothing is drawn at random.
 
@@ -74,6 +79,7 @@ def descend(
         loss: called with scores, what `gains` makes of the statistics, and the offsets of the lists.
         settings: see `GradientSettings`.
         gains: what the loss is given of the hypotheses.
+        objective: what the score that comes back is of.
 
     Raises:
         InputError: no hypothesis, features that are not finite, weights that do not fit.
@@ -91,7 +97,7 @@ def descend(
     value = _minimise(scorer, batch, loss, gain, torch.as_tensor(trained_D), settings)
     sparse_F = scorer.bag.weight.detach().numpy()[: len(start.sparse_F), 0].astype(np.float64)
     weights = replace(start, dense_D=scorer.dense.detach().numpy() / spread_D, sparse_F=sparse_F)
-    score = float(bleu_scores(best_statistics(arrays, weights.dense_D, weights.sparse_F)[None])[0])
+    score = float(objective.corpus(best_statistics(arrays, weights.dense_D, weights.sparse_F)[None])[0])
     return Tuned(weights, score, {"loss": value})
 
 

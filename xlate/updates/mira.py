@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from xlate.candidates.batch import RaggedBatch
 from xlate.errors import InputError
 from xlate.kernels.mira import MiraLists, MiraWeights, best_statistics, mira_epoch
-from xlate.metrics.bleu import bleu_scores
+from xlate.metrics.bleu import ORDER
+from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
 from xlate.updates.tuned import Tuned
 
@@ -60,7 +61,7 @@ class MiraSettings:
             )
 
 
-def mira(lists: RaggedBatch, start: Weights, settings: MiraSettings, seed: int) -> Tuned:
+def mira(lists: RaggedBatch, start: Weights, settings: MiraSettings, seed: int, objective: Objective = BLEU) -> Tuned:
     """Weights found from `start`; lists are gone through in an order drawn anew each epoch.
 
     Args:
@@ -68,11 +69,12 @@ def mira(lists: RaggedBatch, start: Weights, settings: MiraSettings, seed: int) 
         start: where to begin.
         settings: see `MiraSettings`.
         seed: of the orders.
+        objective: what hypotheses gain; measures beside BLEU count by sentence, times the reference length.
 
     Raises:
         InputError: no hypothesis, features that are not finite, weights that do not fit.
     """
-    arrays = mira_lists(lists, start)
+    arrays = mira_lists(lists, start, objective)
     random = np.random.default_rng(seed)
     trained_D = np.ones(len(start.dense_D), np.bool_) if settings.trained_D is None else settings.trained_D
     state = _begin(start, arrays.statistics_CK.shape[1])
@@ -82,7 +84,7 @@ def mira(lists: RaggedBatch, start: Weights, settings: MiraSettings, seed: int) 
         mira_epoch(arrays, state, order_I, trained_D, settings.C, settings.decay, settings.sparse_rate)
         average = _average(state, start)
         sums_K = best_statistics(arrays, average.dense_D, average.sparse_F)
-        score = float(bleu_scores(sums_K[None])[0])
+        score = float(objective.corpus(sums_K[None])[0])
         fits = abs(sums_K[0] / max(sums_K[1], 1.0) - 1.0) <= settings.length_band
         if best is None or (fits, score) > best[:2]:
             best = (fits, score, epoch, average)
@@ -90,7 +92,7 @@ def mira(lists: RaggedBatch, start: Weights, settings: MiraSettings, seed: int) 
     return Tuned(best[3], best[1], {"epoch": float(best[2]), "length_fits": float(best[0])})
 
 
-def mira_lists(lists: RaggedBatch, start: Weights) -> MiraLists:
+def mira_lists(lists: RaggedBatch, start: Weights, objective: Objective = BLEU) -> MiraLists:
     """The arrays of a batch as the kernel reads them: float64, the ids of each hypothesis ascending and each once.
 
     Raises:
@@ -108,6 +110,7 @@ def mira_lists(lists: RaggedBatch, start: Weights) -> MiraLists:
     values_N = np.ones(len(ids_N), np.float32) if values_N is None else values_N
     if not (np.isfinite(lists.dense_CD).all() and np.isfinite(values_N).all() and start.finite):
         raise InputError("features or weights are not finite", expected="numbers")
+    statistics_CK = np.ascontiguousarray(lists.gain_CG, dtype=np.float64)
     offsets_C1, ids_N, values = _ascending(offsets_C1, ids_N, values_N.astype(np.float64))
     return MiraLists(
         np.ascontiguousarray(lists.candidate_offsets_I1),
@@ -115,7 +118,10 @@ def mira_lists(lists: RaggedBatch, start: Weights) -> MiraLists:
         offsets_C1,
         ids_N,
         values,
-        np.ascontiguousarray(lists.gain_CG, dtype=np.float64),
+        statistics_CK,
+        np.zeros(len(statistics_CK)) if objective.is_bleu else objective.beside_bleu(statistics_CK),
+        objective.weights.get("bleu", 0.0),
+        (statistics_CK.shape[1] - 2) // 2 if objective.is_bleu else ORDER,
     )
 
 

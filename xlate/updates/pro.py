@@ -16,9 +16,9 @@ from xlate.candidates.batch import RaggedBatch
 from xlate.errors import InputError
 from xlate.kernels.mira import best_statistics
 from xlate.losses.pairwise import PairwiseLogistic
-from xlate.metrics.bleu import bleu_scores
+from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
-from xlate.updates.gradient import GradientSettings, descend, sentence_gains
+from xlate.updates.gradient import GradientSettings, descend
 from xlate.updates.mira import mira_lists
 from xlate.updates.tuned import Tuned
 
@@ -54,19 +54,19 @@ class ProSettings:
             raise InputError("PRO settings", seen=seen, expected="samples ≥ 1, kept ≥ 1, least > 0, 0 < share ≤ 1")
 
 
-def pro(lists: RaggedBatch, start: Weights, settings: ProSettings, seed: int) -> Tuned:
+def pro(lists: RaggedBatch, start: Weights, settings: ProSettings, seed: int, objective: Objective = BLEU) -> Tuned:
     """New weights from pairs drawn with a seed; those of `start` when no pair differs enough.
 
     Raises:
         InputError: no hypothesis, features that are not finite, weights that do not fit.
     """
     better_P, worse_P = sampled_pairs(
-        sentence_gains(lists.gain_CG), lists.candidate_offsets_I1, settings, np.random.default_rng(seed)
+        objective.sentences(lists.gain_CG), lists.candidate_offsets_I1, settings, np.random.default_rng(seed)
     )
     if not len(better_P):
         return Tuned(start, 0.0, {"pairs": 0.0})
     loss = PairwiseLogistic(torch.as_tensor(better_P), torch.as_tensor(worse_P))
-    found = descend(lists, start, loss, settings.regression)
+    found = descend(lists, start, loss, settings.regression, objective.sentences, objective)
     given = settings.regression.trained_D
     trained_D = np.ones(len(start.dense_D), np.bool_) if given is None else given
     new, old, share = _scaled(found.weights, trained_D), _scaled(start, trained_D), settings.share
@@ -77,7 +77,7 @@ def pro(lists: RaggedBatch, start: Weights, settings: ProSettings, seed: int) ->
         sparse_F=share * new.sparse_F + (1 - share) * old.sparse_F,
     )
     sums_K = best_statistics(mira_lists(lists, weights), weights.dense_D, weights.sparse_F)
-    return Tuned(weights, float(bleu_scores(sums_K[None])[0]), {"pairs": float(len(better_P))})
+    return Tuned(weights, float(objective.corpus(sums_K[None])[0]), {"pairs": float(len(better_P))})
 
 
 def sampled_pairs(

@@ -1,0 +1,101 @@
+"""What tuning is after: BLEU, chrF, TER or a mixture, as functions of statistics that add up over sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.metrics.bleu import ORDER, bleu_scores
+from xlate.metrics.character_fscore import chrf_scores
+from xlate.metrics.edit_rate import ter_scores
+from xlate.metrics.sentence_bleu import sentence_bleu
+
+Floats = NDArray[np.float64]
+# Columns of each measure, in the order in which they stand beside each other; those of BLEU are always there.
+COLUMNS = {"bleu": 2 + 2 * ORDER, "chrf": 18, "ter": 2}
+_PART = re.compile(r"(bleu|chrf|ter)(?::([0-9.]+))?")
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A mixture of measures with weights that sum to 1; of TER, 100 - TER.
+
+    Statistics are BLEU's, then those of the other measures in use, in the order of `COLUMNS`.
+
+    Example: `Objective.of("bleu:1,chrf:1")` is the mean of BLEU and chrF.
+    """
+
+    weights: Mapping[str, float]
+
+    @classmethod
+    def of(cls, text: str) -> Objective:
+        """Reads `bleu`, or measures with weights like `bleu:0.5,ter:0.5`.
+
+        Raises:
+            InputError: a measure there is none of, or twice, or weights that are not above 0.
+        """
+        found: dict[str, float] = {}
+        for part in text.split(","):
+            match = _PART.fullmatch(part.strip())
+            weight = _weight(match[2]) if match else 0.0
+            if match is None or match[1] in found or not weight > 0.0:
+                raise InputError(
+                    "not a measure to tune for", seen=text, expected="bleu, chrf, ter, or a mixture like bleu:1,chrf:2"
+                )
+            found[match[1]] = weight
+        total = sum(found.values())
+        return cls({name: found[name] / total for name in COLUMNS if name in found})
+
+    @property
+    def is_bleu(self) -> bool:
+        """Whether it is BLEU and nothing else."""
+        return set(self.weights) == {"bleu"}
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The measures beside BLEU whose statistics are needed."""
+        return tuple(name for name in self.weights if name != "bleu")
+
+    def corpus(self, sums_BK: NDArray[Any]) -> Floats:
+        """The objective, 0 to 100, of each of B rows of summed statistics, (B,)."""
+        return self._mixed(sums_BK, bleu_scores)
+
+    def sentences(self, statistics_CK: NDArray[Any]) -> Floats:
+        """The objective of each of C sentences, 0 to 1, with BLEU+1 for BLEU; (C,)."""
+        return self._mixed(statistics_CK, sentence_bleu) / 100.0
+
+    def beside_bleu(self, statistics_CK: NDArray[Any]) -> Floats:
+        """The part of it that is not BLEU, of each of C sentences, 0 to 1; (C,)."""
+        only = {name: weight for name, weight in self.weights.items() if name != "bleu"}
+        return Objective(only)._mixed(statistics_CK, sentence_bleu, self.others) / 100.0
+
+    def _mixed(
+        self, rows_BK: NDArray[Any], bleu: Callable[[NDArray[Any]], Floats], others: tuple[str, ...] | None = None
+    ) -> Floats:
+        total_B = np.zeros(len(rows_BK))
+        order = (rows_BK.shape[1] - 2) // 2 if not (others or self.others) else ORDER
+        at = 2 + 2 * order
+        if "bleu" in self.weights:
+            total_B += self.weights["bleu"] * bleu(rows_BK[:, :at])
+        for name in self.others if others is None else others:
+            part_BK = rows_BK[:, at : at + COLUMNS[name]]
+            at += COLUMNS[name]
+            scores_B = chrf_scores(part_BK) if name == "chrf" else 100.0 - ter_scores(part_BK)
+            total_B += self.weights[name] * scores_B
+        return total_B
+
+
+def _weight(text: str | None) -> float:
+    try:
+        return 1.0 if text is None else float(text)
+    except ValueError:
+        return 0.0
+
+
+BLEU = Objective({"bleu": 1.0})
