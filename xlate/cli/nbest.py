@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlate.config.nbest_schema import NbestConfig
@@ -86,10 +87,16 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
     from xlate.scoring.nbest_rescore import rescored
 
     out = _needed(config.out, "out", "FILE")
-    weights = _weights(config)
     arrays = _arrays(config)
-    missing = unweighted(arrays, weights)
-    score_C = arrays.scores(weights)
+    missing: list[str] = []
+    if config.run is not None:
+        from xlate.recipes.rerank_runs import rerank_scores
+
+        score_C = rerank_scores(Path(config.run), config.nbest, config.source, config.first_id)
+    else:
+        weights = _weights(config)
+        missing = unweighted(arrays, weights)
+        score_C = arrays.scores(weights)
     write_nbest(out, rescored(by_sentence(iterate_hypotheses(config.nbest), config.nbest), score_C))
     if missing:
         print(f"without a weight: {len(missing)} features, first {', '.join(missing[:5])}", file=sys.stderr)

@@ -26,7 +26,7 @@ def run(config: TrainConfig) -> None:
     folder = Path(config.run) if config.run else Path("runs") / _name(config)
     if HydraConfig.initialized() and HydraConfig.get().mode is RunMode.MULTIRUN:
         folder = Path(config.run or HydraConfig.get().sweep.dir) / HydraConfig.get().sweep.subdir
-    if config.work == "work/demo" and not Path(config.work).exists() and config.base is None:
+    if config.work == "work/demo" and not Path(config.work).exists() and config.base is config.nbest is None:
         prepare(load(PrepareConfig, "prepare", ["work=work/demo"]))
     outcome = train(config, folder)
     if outcome.interrupted is not None:
@@ -36,6 +36,8 @@ def run(config: TrainConfig) -> None:
 
 def _name(config: TrainConfig) -> str:
     """Of the folder of a run that was given none."""
+    if config.nbest is not None:
+        return f"{Path(config.nbest).name.split('.')[0]}-rerank"
     return Path(config.work).name if config.base is None else f"{Path(config.base).name}-{config.loss.name}"
 
 

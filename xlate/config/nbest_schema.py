@@ -15,6 +15,8 @@ class NbestConfig:
     nbest: str = MISSING
     ref: list[str] = field(default_factory=list)
     weights: str | None = None
+    run: str | None = None
+    source: str | None = None
     first_id: int | None = None
     out: str | None = None
     debug: bool = False

@@ -80,6 +80,19 @@ class SparseConfig:
 
 
 @dataclass
+class RerankConfig:
+    """Features of hypotheses' words, for lists of any system."""
+
+    ngrams: int = 2
+    length: bool = True
+    pairs: bool = True
+    least_probability: float = 0.05
+    classes: str | None = None
+    class_ngrams: int = 3
+    min_lists: int = 3
+
+
+@dataclass
 class ModelConfig:
     """Features of the block bigram model and how its alternatives are made."""
 
@@ -98,6 +111,7 @@ class ModelConfig:
     model1_iterations: int = MISSING
     reordering: str | None = None
     sparse: SparseConfig | None = None
+    rerank: RerankConfig | None = None
 
 
 @dataclass
@@ -117,7 +131,7 @@ class BinaryPhaseConfig:
 
     epochs: int = MISSING
     eta: float = MISSING
-    joint: bool = MISSING
+    joint: bool = False
 
 
 @dataclass
@@ -146,7 +160,7 @@ class TuneConfig:
     rounds: int = MISSING
     nbest: int = MISSING
     select: str = MISSING
-    metric: str = MISSING
+    metric: str = "bleu"
     heldout_every: int = MISSING
     length_band: float = MISSING
     processes: int = MISSING
@@ -176,8 +190,8 @@ class ListsConfig:
     margin: float = MISSING
     rate: float = MISSING
     adagrad: bool = MISSING
-    joint: bool = MISSING
-    dense_rate: float = MISSING
+    joint: bool = False
+    dense_rate: float = 0.003
     l1: float = MISSING
     l2: float = MISSING
     batch: int = MISSING
@@ -301,6 +315,10 @@ class TrainConfig:
     dev_sentences: int | None = None
     samples: int = MISSING
     row: RowConfig | None = None
+    nbest: str | None = None
+    references: list[str] = field(default_factory=list)
+    source: str | None = None
+    first_id: int | None = None
     model: ModelConfig = field(default_factory=ModelConfig)
     loss: LossConfig = field(default_factory=LossConfig)
     decoder: DecoderConfig = field(default_factory=DecoderConfig)

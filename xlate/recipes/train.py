@@ -22,6 +22,8 @@ from xlate.recipes.global_training import learn_globally
 from xlate.recipes.models import FLOATS_OF, KINDS, SETS_OF
 from xlate.recipes.nbest_events import nbest_stores
 from xlate.recipes.phrase_models import KIND as PHRASE
+from xlate.recipes.rerank_runs import KIND as RERANK
+from xlate.recipes.rerank_runs import train_rerank
 from xlate.recipes.sparse_runs import train_sparse
 from xlate.recipes.stages import identity_of, peak_megabytes
 from xlate.recipes.tuned_runs import train_tuned
@@ -58,6 +60,8 @@ def train(config: TrainConfig, folder: Path) -> Outcome:
     Raises:
         InputError: no prepared work directory, another run in the folder, settings that do not fit each other.
     """
+    if config.model.kind == RERANK:
+        return Outcome(*train_rerank(config, folder, VOLATILE))
     if config.loss.lists is not None:
         return Outcome(*train_sparse(config, folder, VOLATILE))
     if config.loss.tune is not None or config.model.kind == PHRASE:

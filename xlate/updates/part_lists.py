@@ -169,7 +169,7 @@ class ListLearner:
         floats_D = np.zeros(lists.dense_CD.shape[1]) if dense_D is None else np.array(dense_D, dtype=np.float64)
         zeros_F = np.zeros(size, np.float32), np.zeros(squares, np.float32)
         self.weights = SparseWeights(*zeros_F, floats_D, np.zeros(len(floats_D)))
-        self._steps = numbers(settings)
+        self.steps = numbers(settings)
         self._space: ListSpace = list_space(lists, settings.batch)
 
     def epochs(self, stop: Callable[[], bool] = lambda: False) -> Iterator[EpochFigures]:
@@ -183,7 +183,7 @@ class ListLearner:
         for epoch in range(1, self.settings.epochs + 1):
             order_I = np.random.default_rng([self.settings.seed, epoch]).permutation(self.train)
             seed = self.settings.seed * 1_000_003 + epoch
-            met = list_epoch(order_I, self.lists, self.weights, self._steps, self._space, seed) / len(order_I)
+            met = list_epoch(order_I, self.lists, self.weights, self.steps, self._space, seed) / len(order_I)
             loss, bleu = self.measure()
             yield EpochFigures(epoch, met, loss, bleu, int(np.count_nonzero(self.weights.weight_F)))
             if loss < best:
@@ -200,6 +200,6 @@ class ListLearner:
         """The mean loss of the held-out lists, and BLEU of the candidates of the highest scores."""
         best_I = np.empty(len(self.heldout), dtype=np.int64)
         seed = self.settings.seed
-        total = list_losses(self.heldout, self.lists, self.weights, self._steps, self._space, seed, best_I)
+        total = list_losses(self.heldout, self.lists, self.weights, self.steps, self._space, seed, best_I)
         sums_K = self.statistics_CK[best_I[best_I >= 0]].sum(axis=0, dtype=np.float64)
         return total / len(self.heldout), float(bleu_scores(sums_K[None])[0])

@@ -1,0 +1,58 @@
+"""Sparse features of a hypothesis's text alone, for lists of any system: n-grams, classes, word pairs, length.
+
+They need no derivation, so they fit the output of neural systems too. A feature is its name: `ngram=a b`,
+`class=3 7`, `pair=haus|house`, `length=+1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+# Lengths further from the source's than this are told apart no more.
+FURTHEST = 8
+# For each target word the source words it may be linked to, and their probabilities.
+Lexicon = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class TextTemplates:
+    """Which features.
+
+    Attributes:
+        ngrams: target n-grams up to this order; 0 for none.
+        length: the number of words, less that of the source, or of the list's first hypothesis without a source.
+        class_ngrams: the same as `ngrams` of word classes.
+        classes: class of each target word; words without one have `?`.
+        lexicon: when given, each target word with the most probable word of the source.
+    """
+
+    ngrams: int = 2
+    length: bool = True
+    class_ngrams: int = 0
+    classes: Mapping[str, str] = field(default_factory=dict)
+    lexicon: Lexicon | None = None
+
+    def features(self, words: Sequence[str], source: Sequence[str] | None, length: int) -> Iterator[str]:
+        """The features of one hypothesis, one for each time it has them; `length` is what its own is compared with."""
+        yield from _grams("ngram", words, self.ngrams)
+        if self.class_ngrams:
+            yield from _grams("class", [self.classes.get(word, "?") for word in words], self.class_ngrams)
+        if self.length:
+            yield f"length={max(-FURTHEST, min(FURTHEST, len(words) - length)):+d}"
+        if self.lexicon is not None and source:
+            known = dict.fromkeys(source)
+            for word in words:
+                row = self.lexicon.get(word, {})
+                best = max(known, key=lambda s: row.get(s, 0.0))
+                if row.get(best, 0.0) > 0.0:
+                    yield f"pair={best}|{word}"
+
+
+def _grams(kind: str, words: Sequence[str], order: int) -> Iterator[str]:
+    ends = ["<s>", *words, "</s>"]
+    for n in range(1, order + 1):
+        # Single words without the ends, which every hypothesis has.
+        row = words if n == 1 else ends
+        for start in range(len(row) - n + 1):
+            yield f"{kind}={' '.join(row[start : start + n])}"
