@@ -94,9 +94,14 @@ class PhraseDecoder:
         plain = float(self.weights_D[slots[SPARSE_PLAIN].start])
         return GroupWeights.of(sparse, self.sparse_F, self.weights_D[slots[SPARSE_REORDERING]], plain)
 
+    @cached_property
+    def has_sparse(self) -> bool:
+        """Whether any sparse weight is not 0."""
+        return bool(self.sparse_F.any())
+
     def prepare(self) -> None:
         """Makes everything that is made once for all sentences, so that forked processes share it."""
-        for part in (self.ranked, self.group_weights, self.model.source_finder, self.model.packed_lm):
+        for part in (self.ranked, self.group_weights, self.model.source_finder, self.model.packed_lm, self.has_sparse):
             assert part is not NotImplemented
 
     def translate(self, words: Sequence[str]) -> list[PhraseDerivation]:
@@ -140,7 +145,7 @@ class PhraseDecoder:
             Texts(offsets_O1, ids_W, search.distinct),
             search.nbest,
         )
-        return PhraseList(self.model, moves, Paths(offsets_N1, labels_L), self.sparse_F)
+        return PhraseList(self.model, moves, Paths(offsets_N1, labels_L), self.sparse_F if self.has_sparse else None)
 
     def moves(self, words: Sequence[str]) -> PhraseMoves:
         """The search space over a sentence."""

@@ -56,13 +56,13 @@ class PhraseList:
         model: it was translated with.
         moves: the search space; labels are numbers of its options.
         paths: labels of the N derivations.
-        sparse_F: weights of sparse features.
+        sparse_F: weights of sparse features, None when all are 0.
     """
 
     model: PhraseModel
     moves: PhraseMoves
     paths: Paths
-    sparse_F: NDArray[np.float64]
+    sparse_F: NDArray[np.float64] | None
 
     def __len__(self) -> int:
         """The number of derivations N."""
@@ -73,7 +73,7 @@ class PhraseList:
         """Float features in the order of `PhraseModel.features`, shape (N, D)."""
         model = self.model
         features_ND = path_features(model.packed_lm, self.paths, self._options, self._oriented, self._layout)
-        if model.sparse is not None and self.sparse_F.any():
+        if model.sparse is not None and self.sparse_F is not None:
             parts = self.parts
             offsets_P1, ids_M = model.sparse.ids(parts.applications, parts.groups)
             width = model.orientations + 1

@@ -25,6 +25,8 @@ PLAIN = (*LOCAL_SOURCE, *LOCAL_TARGET, *PHRASES, WORD_PAIR, BIGRAM, LENGTHS)
 GROUP = (*GROUP_SOURCE, *GROUP_TARGET)
 LONGEST = 7
 ORIENTATIONS = {3: ("M", "S", "D"), 5: ("M", "S", "DL", "DR", "MG")}
+# Pairs of words are told apart by kinds of at most so many values: every word by every other would be too many.
+MOST_PAIRED = 2000
 Ints = NDArray[np.int64]
 
 
@@ -83,8 +85,10 @@ def make_families(
 ) -> tuple[Family, ...]:
     """The families of templates, each position with every kind of word values, one behind the other.
 
+    Pairs of words are made of kinds of at most `MOST_PAIRED` values.
+
     Raises:
-        InputError: a position there is none of, or one given twice.
+        InputError: a position there is none of, or one given twice, or more features than can be numbered.
     """
     families: list[Family] = []
     for given, known, crossed in ((reordering, REORDERING, orientations), (plain, PLAIN, 1)):
@@ -94,6 +98,8 @@ def make_families(
             for left, right, size in _sizes(position, source_values, target_values, sizes):
                 first = families[-1].end if families else 0
                 families.append(Family(position, crossed, first, size, left, right))
+    if families and families[-1].end > np.iinfo(np.int32).max:
+        raise InputError("too many sparse features", seen=families[-1].end, expected="fewer word values or templates")
     return tuple(families)
 
 
@@ -107,6 +113,7 @@ def _sizes(
         return [(None, None, LONGEST * LONGEST)]
     if position in (WORD_PAIR, BIGRAM):
         lefts = source_values if position == WORD_PAIR else target_values
-        return [(a, b, a.size * b.size) for a, b in zip(lefts, target_values, strict=True)]
+        pairs = zip(lefts, target_values, strict=True)
+        return [(a, b, a.size * b.size) for a, b in pairs if max(a.size, b.size) <= MOST_PAIRED]
     values = source_values if position in (*LOCAL_SOURCE, *GROUP_SOURCE) else target_values
     return [(v, None, v.size) for v in values]
