@@ -5,7 +5,8 @@ pruning at several sizes, each beside Moses's own speed on a machine of the same
 model score of Moses's 1-best at stack 200. Then the cost of a distinct 100-best list, of forked processes, and of
 loading the model. CPU seconds, medians of three.
 
-Run: python benchmarks/bench_phrase_decoder.py [--quick]      (100 sentences instead of 1,000)
+Run: python benchmarks/bench_phrase_decoder.py [--quick] [--curve]
+     --quick: 100 sentences instead of 1,000; --curve: scores against time for both ways of pruning, and nothing else
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from xlate.decode.phrase import PhraseDecoder, PhraseSearch
-from xlate.decode.phrase_model import load_moses_model
+from xlate.decode.phrase_model import PhraseModel, load_moses_model
 from xlate.decode.phrase_parallel import translate_many
 from xlate.decode.phrase_store import load_phrase_model, save_phrase_model
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
@@ -74,6 +78,9 @@ def main() -> None:
     best = {group[0].sentence: group[0].total or 0.0 for group in by_sentence(iterate_hypotheses(path), path)}
     theirs = sum(best[number] for number in range(len(sentences))) / len(sentences)
     print(f"{len(sentences)} sentences; mean model score of Moses at stack 200: {theirs:.4f}")
+    if "--curve" in sys.argv:
+        _curve(model, weights_D, sentences)
+        return
     print(f"{'search':28}{'words/s':>10}{'score':>12}{'Moses':>12}{'Moses 2':>10}")
     rates = {}
     for title, settings, words, words2 in POINTS:
@@ -89,6 +96,21 @@ def main() -> None:
     ours = rates["cube, pop 1000, stack 200"]
     figures = {"ours": round(ours), "peer": 755, "unit": "words/s", "ratio": round(ours / 755, 2)}
     print(json.dumps({"name": "phrase_decoder", **figures, "peak_mb": round(peak)}))
+
+
+def _curve(model: PhraseModel, weights_D: NDArray[np.float64], sentences: list[list[str]]) -> None:
+    """The mean score against the time of a sentence, one row a setting."""
+    settings: list[tuple[str, dict[str, Any]]] = [
+        (f"stack {size}", {"algorithm": "stack", "beam": size}) for size in (5, 10, 20, 50, 100, 200, 500, 1000)
+    ]
+    for pops in (10, 20, 50, 100, 200, 500, 1000, 2000, 5000):
+        title = f"cube, pop {pops}, stack {max(pops // 2, 50)}"
+        settings.append((title, {"algorithm": "cube", "pop_limit": pops, "beam": max(pops // 2, 50)}))
+    print(f"{'search':28}{'ms a sentence':>14}{'words/s':>10}{'score':>12}")
+    for title, chosen in settings:
+        rate, score = measure(PhraseDecoder(model, weights_D, PhraseSearch(**chosen)), sentences)
+        spent = 1000 * sum(map(len, sentences)) / rate / len(sentences)
+        print(f"{title:28}{spent:14.2f}{rate:10,.0f}{score:12.4f}", flush=True)
 
 
 def _lists(decoder: PhraseDecoder, sentences: list[list[str]], single: float) -> None:

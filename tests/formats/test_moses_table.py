@@ -221,6 +221,25 @@ def test_foreign_table_with_old_penalty(shared_data):
 
 
 @pytest.mark.corpus
+def test_foreign_tables_are_read_or_refused_by_name(shared_data):
+    folder = shared_data / "foreign-models"
+    joshua, _, target = read_phrase_table(folder / "joshua-phrase-es-en" / "rules.1.gz")
+    assert len(joshua) == len(read_lines(folder / "joshua-phrase-es-en" / "rules.1.gz"))
+    assert "Obama" in target
+    for name in ("cdec-nc-wmt11-de-en.scfg.gz", "joshua-bn-en-hiero/grammar.gz"):
+        with pytest.raises(InputError, match="rules of a grammar") as caught:
+            read_phrase_table(folder / name)
+        assert caught.value.line == 1
+
+
+def test_a_grammar_is_not_a_phrase_table(tmp_path):
+    with pytest.raises(InputError, match="rules of a grammar"):
+        read_phrase_table(write(tmp_path, ["[X] ||| a [X,1] ||| b [X,1] ||| 0.1 0.2 0.3 0.4"]))
+    # A phrase of one word in brackets is one.
+    assert len(read_phrase_table(write(tmp_path, ["[a] ||| b ||| 1 1 1 1"]))[0]) == 1
+
+
+@pytest.mark.corpus
 @pytest.mark.slow
 def test_moses_table_comes_back_identical(shared_data, tmp_path):
     path = shared_data / "moses" / "model" / "phrase-table.gz"

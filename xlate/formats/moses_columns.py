@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,9 @@ BAR = " ||| "
 OLD_PENALTY = 2.718
 LAST = np.iinfo(np.int16).max
 FORM = "source ||| target ||| p(f|e) lex(f|e) p(e|f) lex(e|f) ||| links ||| N(e) N(f) N(f,e) ||| |||"
+
+# The left side of a rule, as Joshua and cdec write it in front.
+_LABEL = re.compile(r"\[[^\[\] ]+\]")
 
 
 def _ints() -> array[int]:
@@ -107,6 +111,8 @@ class Columns:
         parts = line.rstrip(" ").removesuffix(" |||").removesuffix(" |||").split(BAR)
         if not 3 <= len(parts) <= 7:
             raise self.error("wrong number of fields", number, line, FORM)
+        if number == 1 and _LABEL.fullmatch(parts[0]) and len(parts) > 3:
+            raise self.error("rules of a grammar, not phrase pairs", number, line, "a table without nonterminals")
         source, target = self.sources.row(parts[0], number), self.targets.row(parts[1], number)
         if source < 0 or target < 0:
             raise self.error("an empty phrase, or one with two blanks in a row", number, line, FORM)
