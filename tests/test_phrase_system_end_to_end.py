@@ -80,6 +80,17 @@ def test_nbest_lists_trace_and_search_settings(phrase_run: Path, tmp_path: Path)
     assert main(["inspect", f"run={phrase_run}", "sentence='Nirka no holdo va bolko ast.'"]) == 0
 
 
+def test_sparse_weights_of_moses_are_refused_by_name(
+    phrase_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", f"run={phrase_run}", f"out={tmp_path / 'moses'}"]) == 0
+    ini = tmp_path / "moses" / "moses.ini"
+    ini.write_text(ini.read_text() + "\n[weight-file]\nsparse.weights\n")
+    assert main(["import", f"moses={ini}", f"out={tmp_path / 'back'}"]) == 2
+    assert "[weight-file]" in capsys.readouterr().err
+    assert not (tmp_path / "back").exists()
+
+
 def test_forced_decoding_and_lattices(phrase_run: Path, tmp_path: Path) -> None:
     lines = translated(phrase_run, tmp_path)
     (tmp_path / "targets.txt").write_text("\n".join([lines[0], "", "zzz"]) + "\n")

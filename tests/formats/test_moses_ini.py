@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from xlate.errors import InputError
-from xlate.formats.moses_ini import read_moses_ini
+from xlate.formats.moses_ini import read_moses_ini, write_moses_ini
 
 GOOD = """# comment
 [input-factors]
@@ -104,3 +104,34 @@ def test_real_configurations(shared_data, name):
     table = ini.find("PhraseDictionaryMemory")
     assert table is not None
     assert ini.file(table).exists()
+
+
+def as_lines(ini):
+    """The feature lines as they stand, and the settings that have one line."""
+    features = [" ".join([f.kind, *(f"{k}={v}" for k, v in f.arguments.items())]) for f in ini.features]
+    settings = {name: lines[0] for name, lines in ini.settings.items() if name not in ("input-factors", "mapping")}
+    return features, settings
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    ini = read_moses_ini(write(tmp_path, GOOD))
+    features, settings = as_lines(ini)
+    weights = {**ini.weights, "LM0": (0.1 + 0.2,)}
+    write_moses_ini(tmp_path / "again.ini", features, weights, settings)
+    again = read_moses_ini(tmp_path / "again.ini")
+    assert again.weights == weights
+    assert as_lines(again) == (features, settings)
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("name", ["moses", "moses.mira.hier", "moses.pro.wbe"])
+def test_real_configurations_are_written_field_by_field_alike(shared_data, tmp_path, name):
+    ini = read_moses_ini(shared_data / "moses" / f"{name}.ini")
+    features, settings = as_lines(ini)
+    write_moses_ini(tmp_path / "again.ini", features, ini.weights, settings)
+    again = read_moses_ini(tmp_path / "again.ini")
+    assert again.weights == ini.weights
+    assert [(f.kind, f.name, f.arguments) for f in again.features] == [
+        (f.kind, f.name, f.arguments) for f in ini.features
+    ]
+    assert again.settings == ini.settings

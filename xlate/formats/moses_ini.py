@@ -167,5 +167,5 @@ def write_moses_ini(
     for name, value in settings.items():
         lines += [f"[{name}]", str(value), ""]
     lines += [f"[{FEATURE}]", *features, "", f"[{WEIGHT}]"]
-    lines += [f"{name}= {' '.join(f'{value:.9g}' for value in values)}" for name, values in weights.items()]
+    lines += [f"{name}= {' '.join(repr(float(value)) for value in values)}" for name, values in weights.items()]
     write_lines(path, lines)
