@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,10 +11,14 @@ import pytest
 from tests.decode.small_models import random_words
 from tests.decode.small_phrase_models import enumerate_derivations, random_phrase_model, random_weights, with_sparse
 from xlate.decode.phrase import PhraseDecoder, PhraseSearch
-from xlate.decode.phrase_forced import force
+from xlate.decode.phrase_forced import force, score_steps
+from xlate.decode.phrase_model import load_moses_model
 from xlate.decode.phrase_parts import sparse_ids
 from xlate.errors import InputError
-from xlate.features.phrase_templates import PLAIN, REORDERING
+from xlate.features.phrase_sparse import SparseFeatures
+from xlate.features.phrase_templates import PLAIN, REORDERING, PhraseSizes, make_families
+from xlate.features.word_values import every_word, frequent_words
+from xlate.text.lines import read_lines
 
 WHOLE = {"beam": None, "threshold": 0.0}
 LOCAL_PLAIN = ("pair", "source_phrase", "target_phrase", "word_pair", "lengths", "source_first", "target_last")
@@ -151,3 +156,33 @@ def test_refusals():
     model = with_sparse(rng, random_phrase_model(rng, "hier"))
     with pytest.raises(InputError, match="weights"):
         PhraseDecoder(model, random_weights(rng, model.size), sparse_F=np.zeros(3))
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+def test_a_thousand_real_sentences_are_charged_what_their_features_weigh(shared_data):
+    """Moses's tables, random weights of all templates: search, compiled lists and definitions agree."""
+    rng = np.random.default_rng(1)
+    model, weights_D, _ = load_moses_model(shared_data / "moses" / "moses.mira.hier.ini")
+    table, sides = model.table, (model.source_vocabulary, model.target_vocabulary)
+    values = []
+    for vocabulary, phrases in zip(sides, (table.source_phrases, table.target_phrases), strict=True):
+        counts = np.bincount(phrases.ids_T, minlength=len(vocabulary))
+        values.append([every_word(vocabulary.words), frequent_words(vocabulary.words, counts, 80)])
+    sizes = PhraseSizes(len(table.source_phrases), len(table.target_phrases), len(table))
+    families = make_families(REORDERING, PLAIN, *values, sizes, 3)
+    model = replace(model, sparse=SparseFeatures(families, 3, table, *sides))
+    weights_D = np.concatenate([weights_D, np.ones(4)])
+    sparse_F = np.where(rng.random(model.sparse.size) < 0.5, rng.normal(0, 0.02, size=model.sparse.size), 0.0)
+    search = PhraseSearch(algorithm="cube", pop_limit=100, beam=50, nbest=5)
+    decoder = PhraseDecoder(model, weights_D, search, sparse_F=sparse_F)
+    lines = read_lines(shared_data / "moses" / "corpus" / "test_2016_flickr.tok.de.gz")
+    assert len(lines) == 1000
+    for line in lines:
+        source = line.split()
+        graph, found = decoder.graph(source), decoder.translate(source)
+        assert found[0].score == pytest.approx(graph.score_N[graph.goal], abs=1e-6)
+        for derivation in found:
+            expected = score_steps(model, weights_D, source, derivation.steps, sparse_F)
+            assert derivation.features_D == pytest.approx(expected.features_D, abs=1e-6)
+            assert derivation.features_D @ weights_D == pytest.approx(derivation.score, abs=1e-9)
