@@ -11,7 +11,7 @@ from sacrebleu.metrics.bleu import BLEU
 from xlate.errors import InputError
 from xlate.metrics.bleu import bleu_scores
 
-SACREBLEU = {"none": ("none", None), "exp": ("exp", None), "add-1": ("add-k", 1)}
+SACREBLEU = {"none": ("none", None), "floor": ("floor", 0.1), "exp": ("exp", None), "add-1": ("add-k", 1)}
 
 
 @st.composite
@@ -45,5 +45,5 @@ def test_a_value_by_hand() -> None:
 
 
 def test_an_unknown_smoothing_is_named() -> None:
-    with pytest.raises(InputError, match=r"(?s)unknown BLEU smoothing.*floor.*none, exp, add-1"):
-        bleu_scores(np.ones((1, 10)), smooth="floor")
+    with pytest.raises(InputError, match=r"(?s)unknown BLEU smoothing.*add-2.*none, floor, exp, add-1"):
+        bleu_scores(np.ones((1, 10)), smooth="add-2")

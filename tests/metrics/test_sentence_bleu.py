@@ -10,7 +10,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from xlate.errors import InputError
 from xlate.metrics.bleu import bleu_scores
-from xlate.metrics.sentence_bleu import ReferenceNgrams, sentence_bleu
+from xlate.metrics.sentence_bleu import ReferenceNgrams, prior_bleu, sentence_bleu
 from xlate.text.encoded import EncodedText
 
 WORDS = st.lists(st.integers(3, 7), max_size=9)
@@ -55,7 +55,12 @@ def test_sums_give_corpus_bleu() -> None:
 
 
 @pytest.mark.parametrize(
-    ("smooth", "settings"), [("add-1", {"smooth_method": "add-k"}), ("exp", {"effective_order": True})]
+    ("smooth", "settings"),
+    [
+        ("add-1", {"smooth_method": "add-k"}),
+        ("exp", {"effective_order": True}),
+        ("floor", {"smooth_method": "floor"}),
+    ],
 )
 def test_sentence_bleu_equals_sacrebleu(smooth: str, settings: dict[str, object]) -> None:
     metric = BLEU(tokenize="none", **settings)  # type: ignore[arg-type]
@@ -74,3 +79,16 @@ def test_counts_that_do_not_fit_are_refused() -> None:
         ReferenceNgrams([two]).statistics(one)
     with pytest.raises(InputError, match="hypotheses do not fit"):
         ReferenceNgrams([two]).statistics(one, np.array([2]))
+
+
+def test_long_ngrams_are_drawn_to_what_shorter_ones_make_likely() -> None:
+    """By hand: 4 words for 5, 4 / 2 / 0 / 0 matches of 4 / 3 / 2 / 1 n-grams."""
+    p = [1.0, 2 / 3]
+    p.append((0 + 5 * p[1] ** 2 / p[0]) / (2 + 5))
+    p.append((0 + 5 * p[2] ** 2 / p[1]) / (1 + 5))
+    expected = 100 * np.prod(p) ** 0.25 * np.exp(1 - 5 / 4)
+    rows = np.array([[4, 5, 4, 2, 0, 0, 4, 3, 2, 1], [4, 5, 3, 0, 0, 0, 4, 3, 2, 1], [0, 5, 0, 0, 0, 0, 0, 0, 0, 0]])
+    assert prior_bleu(rows).tolist() == pytest.approx([expected, 0.0, 0.0])
+    assert sentence_bleu(rows, "gao").tolist() == prior_bleu(rows).tolist()
+    longer = np.array([[6, 5, 5, 4, 3, 2, 6, 5, 4, 3]])
+    assert prior_bleu(longer)[0] > bleu_scores(longer, smooth="none")[0]

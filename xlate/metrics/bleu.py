@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from xlate.errors import InputError
 
 ORDER = 4
-SMOOTHING = ("none", "exp", "add-1")
+SMOOTHING = ("none", "floor", "exp", "add-1")
+FLOOR = 0.1
 
 Floats = NDArray[np.float64]
 
@@ -24,6 +25,7 @@ def bleu_scores(stats_BK: NDArray[Any], *, smooth: str = "exp", effective_order:
     Args:
         stats_BK: statistics, (B, K).
         smooth: `none`; `exp`, where the i-th order without a match counts 1/2^i matches (sacrebleu's default);
+            `floor`, 0.1 matches where there is none (sacrebleu's `floor`);
             `add-1`, one more match and one more n-gram for n > 1: BLEU+1 (Lin & Och 2004), sacrebleu's `add-k` 1.
         effective_order: leave out orders longer than the hypothesis; meant for single sentences.
 
@@ -40,6 +42,8 @@ def bleu_scores(stats_BK: NDArray[Any], *, smooth: str = "exp", effective_order:
     if smooth == "add-1":
         correct_BN[:, 1:] += 1.0
         total_BN[:, 1:] += 1.0
+    elif smooth == "floor":
+        correct_BN = np.where(correct_BN == 0, FLOOR, correct_BN)
     elif smooth == "exp":
         halvings_BN = np.cumsum(correct_BN == 0, axis=1)
         correct_BN = np.where(correct_BN == 0, 0.5**halvings_BN, correct_BN)

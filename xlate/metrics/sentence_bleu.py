@@ -128,12 +128,37 @@ class ReferenceNgrams:
 def sentence_bleu(stats_HK: NDArray[Any], smooth: str = "add-1") -> NDArray[np.float64]:
     """Sentence BLEU, 0 to 100, of H hypotheses, (H,); by default BLEU+1 (Lin & Och 2004).
 
-    `exp` leaves out the orders for which the hypothesis is too short, as sacrebleu advises for single sentences.
+    `exp` leaves out the orders for which the hypothesis is too short, as sacrebleu advises for single sentences; `gao`
+    is `prior_bleu`.
 
     Raises:
         InputError: an unknown smoothing.
     """
+    if smooth == "gao":
+        return prior_bleu(stats_HK)
     return bleu_scores(stats_HK, smooth=smooth, effective_order=smooth == "exp")
+
+
+def prior_bleu(stats_HK: NDArray[Any], prior: float = 5.0) -> NDArray[np.float64]:
+    """Sentence BLEU with the precisions of long n-grams drawn to what shorter ones make likely, 0 to 100; (H,).
+
+    p_n = (matches + η p') / (n-grams + η) for n > 2, with p' = p_(n-1)² / p_(n-2) and η = `prior`; the brevity penalty
+    exp(1 - r/c) is not clipped, so that longer hypotheses are not all alike (He & Deng 2012; Gao et al. 2014). Without
+    a match of one or two words it is 0; it may exceed 100 where a hypothesis is longer than its reference.
+    """
+    sums_HK: NDArray[np.float64] = np.asarray(stats_HK, dtype=np.float64)
+    order = (sums_HK.shape[1] - 2) // 2
+    correct_HN, total_HN = sums_HK[:, 2 : 2 + order], sums_HK[:, 2 + order :]
+    precision_HN = correct_HN / np.maximum(total_HN, 1.0)
+    for n in range(2, order):
+        shorter_H = np.maximum(precision_HN[:, n - 2], 1e-300)
+        likely_H = precision_HN[:, n - 1] ** 2 / shorter_H
+        precision_HN[:, n] = (correct_HN[:, n] + prior * likely_H) / (total_HN[:, n] + prior)
+    positive_H: NDArray[np.bool_] = np.min(precision_HN, axis=1) > 0
+    logs_HN = np.log(np.where(positive_H[:, None], precision_HN, 1.0))
+    brevity_H = 1.0 - sums_HK[:, 1] / np.maximum(sums_HK[:, 0], 1.0)
+    scores_H: NDArray[np.float64] = np.where(positive_H, 100.0 * np.exp(logs_HN.mean(axis=1) + brevity_H), 0.0)
+    return scores_H
 
 
 def _joined(streams: Sequence[EncodedText]) -> EncodedText:
