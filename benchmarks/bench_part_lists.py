@@ -25,6 +25,7 @@ from xlate.kernels.part_lists import SparseWeights, list_epoch, list_space
 from xlate.losses.expected_bleu import ExpectedBleu
 from xlate.scoring.linear import LinearScorer
 from xlate.updates.part_lists import ListSettings, numbers, part_lists
+from xlate.updates.part_lists_device import DeviceListLearner
 
 ROUNDS = 5
 WEIGHTS, LIST, PARTS, IDS, SHARED = 3_000_000, 100, 9, 30, 150
@@ -92,6 +93,24 @@ def autograd(batch: RaggedBatch, size: int = 8) -> float:
     return timed(epoch)
 
 
+def on_device(lists: int = 16_000, batch: int = 512) -> None:
+    """Seconds of an epoch with everything on a GPU, where there is one."""
+    if not torch.cuda.is_available():
+        print("no GPU: the device is not measured")
+        return
+    made = made_up(lists)
+    settings = ListSettings(adagrad=True, batch=batch, epochs=4, tolerance=0.0)
+    given = part_lists(made, made.gain_CG[:, 0]), np.ones((made.candidates, 10), np.float32)
+    learner = DeviceListLearner(*given, np.arange(lists) < batch, WEIGHTS, settings, None, torch.device("cuda"))
+    ends = []
+    for _ in learner.epochs():
+        torch.cuda.synchronize()
+        ends.append(time.perf_counter())
+    spent = statistics.median(np.diff(ends[1:]).tolist())
+    name = torch.cuda.get_device_name()
+    print(f"{name}, {lists} lists, {batch} a step: {spent:.3f} s an epoch, {lists * LIST / spent / 1e6:.1f} M/s")
+
+
 def loop(batch: RaggedBatch, lists: int = 20) -> float:
     """Seconds of an epoch, a hypothesis at a time in NumPy, measured on a few lists."""
     ids, offsets, _ = batch.flat_ids()
@@ -131,6 +150,7 @@ def main() -> None:
     }
     for name, spent in peers.items():
         print(f"{name:26}{size * LIST / spent / 1e6:8.3f} M hypotheses/s, ratio {spent / seconds[size]:.1f}")
+    on_device()
     print(f"Moses's trainer (README of the data, not in this run): {MOSES / 1e6} M/s, ratio {rate / MOSES:.1f}")
     print(
         f"bytes a hypothesis: {bytes_of['shared'] / size / LIST:.0f}, written out {bytes_of['flat'] / size / LIST:.0f}"

@@ -97,6 +97,8 @@ def test_a_finished_run_is_not_run_again_and_lists_are_shared(own_work: Path, sp
     for objective in ("cll", "pro", "softmax_margin", "hinge"):
         overrides = ["sparse=local", "loss.tune.processes=2", f"loss.lists.objective={objective}"]
         overrides.append(f"loss.lists.joint={objective == 'cll'}")
+        if objective == "hinge":
+            overrides += ["device=auto", "loss.lists.batch=16"]
         figures = trained(own_work, tmp_path / objective, *SPARSE, *overrides, "loss.tune.rounds=2")
         assert figures["active_features"] > 0
     assert {path: path.stat().st_mtime_ns for path in shards(own_work)} == times

@@ -38,9 +38,11 @@ from xlate.report.identity import flat
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import Weights, load_weights, save_weights
+from xlate.train.batch_learner import device_of
 from xlate.train.reporter import Reporter
 from xlate.train.signals import StopFlag
 from xlate.updates.part_lists import EpochFigures, ListLearner, ListSettings, part_lists
+from xlate.updates.part_lists_device import DeviceListLearner
 
 log = logging.getLogger(__name__)
 PHI = "sparse.safetensors"
@@ -201,7 +203,7 @@ def _learn(
         batch = replace(batch, dense_CD=(batch.dense_CD / spread_D).astype(np.float32))
     gain_C = sentence_bleu(batch.gain_CG, settings.gain) / 100.0
     heldout_I = np.arange(len(batch)) % settings.heldout_every == settings.heldout_every - 1
-    learner = ListLearner(
+    given = (
         part_lists(batch, gain_C, settings.joint),
         batch.gain_CG,
         heldout_I,
@@ -209,6 +211,8 @@ def _learn(
         list_settings(settings, config.seed),
         theta.dense_D * spread_D if settings.joint else None,
     )
+    on_device = config.device != "cpu"
+    learner = DeviceListLearner(*given, device_of(config.device)) if on_device else ListLearner(*given)
     made = time.perf_counter()
     figures: list[EpochFigures] = []
     for epoch in track(learner.epochs(stop), "sparse weights", total=settings.epochs + 1):
