@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from xlate.errors import InputError
-from xlate.recipes.stages import file_hash, identity_of, read_stage, run_stage
+from xlate.recipes.stages import discard_stage, file_hash, identity_of, read_stage, run_stage
 
 
 def writes(text: str, calls: list[str]) -> Any:
@@ -69,3 +69,16 @@ def test_identity_ignores_key_order_but_not_values() -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"gone\.txt: cannot be read"):
         file_hash(tmp_path / "gone.txt")
+
+
+def test_a_stage_half_removed_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    stage = run_stage(tmp_path, "one", {"a": 1}, writes("x", calls))
+    monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)
+    discard_stage(stage)
+    monkeypatch.undo()
+    assert (stage.folder / "out.txt").exists()
+    run_stage(tmp_path, "one", {"a": 1}, writes("x", calls))
+    assert calls == ["x", "x"]
+    discard_stage(stage)
+    assert not stage.folder.exists()

@@ -22,6 +22,7 @@ from xlate.align.model1 import Model1
 from xlate.candidates.batch import RaggedBatch, offsets_of
 from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_store import nbest_candidates, nbest_statistics, reference_rows
+from xlate.candidates.spread import spread_within_lists
 from xlate.config.schema import ListsConfig, RerankConfig, TrainConfig
 from xlate.config.stored import read_config, to_yaml
 from xlate.decode.nbest_oracle import first_best, oracle
@@ -102,7 +103,7 @@ def train_rerank(
     lexicon = _lexicon(config, text, references, arrays, ~heldout_I)
     names, ids = _batch(config.model.rerank, text, lexicon, ~heldout_I)
     dense_names, dense_CD = _floats(arrays, references, config.first_id)
-    spread_D = _spread(dense_CD, arrays.candidate_offsets_I1)
+    spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
     batch = RaggedBatch(
         arrays.candidate_offsets_I1,
         (dense_CD / spread_D).astype(np.float32),
@@ -240,15 +241,6 @@ def _floats(
     if not np.isfinite(arrays.total_C).all():
         return held.dense_names, dense_CD
     return (*held.dense_names, TOTAL), np.concatenate([dense_CD, arrays.total_C[:, None]], axis=1)
-
-
-def _spread(dense_CD: NDArray[np.float64], offsets_I1: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Standard deviations of floats within lists, 1 where one does not vary."""
-    sizes = np.diff(offsets_I1)
-    full = np.flatnonzero(sizes)
-    means = np.add.reduceat(dense_CD, offsets_I1[full], axis=0) / sizes[full, None]
-    deviation_D = np.sqrt(((dense_CD - np.repeat(means, sizes[full], axis=0)) ** 2).mean(axis=0))
-    return np.where(deviation_D > 1e-9, deviation_D, 1.0)
 
 
 def _lexicon(

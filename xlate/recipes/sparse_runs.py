@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.candidates.part_shards import PartShard
+from xlate.candidates.spread import spread_within_lists
 from xlate.config.schema import ListsConfig, TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.decode.phrase_model import SPARSE_PLAIN, SPARSE_REORDERING, PhraseModel
@@ -197,7 +198,7 @@ def _learn(
     start = time.perf_counter()
     if settings.sentences is not None and settings.sentences < len(lists.sentence_I):
         lists = lists.take(sample(len(lists.sentence_I), settings.sentences, config.seed))
-    spread_D = spread(lists)
+    spread_D = spread_within_lists(lists.features_CD, lists.candidate_offsets_I1)
     batch = lists.batch(model.sparse, None if settings.joint else theta.dense_D)
     if settings.joint:
         batch = replace(batch, dense_CD=(batch.dense_CD / spread_D).astype(np.float32))
@@ -239,17 +240,6 @@ def _learn(
     metadata = {**described_of(model), "figures": summary}
     save_weights(held, {PHI: floats}, extra=packed_weights(phi_F), metadata=metadata)
     return theta, phi_F, summary
-
-
-def spread(lists: PartShard) -> NDArray[np.float64]:
-    """The standard deviation of each float feature within lists, 1 where it does not vary; shape (D,)."""
-    features_CD, offsets = lists.features_CD.astype(np.float64), lists.candidate_offsets_I1
-    full = np.flatnonzero(np.diff(offsets) > 0)
-    sizes = np.diff(offsets)[full]
-    means = np.add.reduceat(features_CD, offsets[full], axis=0) / sizes[:, None]
-    features_CD -= np.repeat(means, sizes, axis=0)
-    deviation_D = np.sqrt((features_CD**2).mean(axis=0))
-    return np.where(deviation_D > 1e-9, deviation_D, 1.0)
 
 
 def sample(lists: int, wanted: int, seed: int) -> NDArray[np.int64]:

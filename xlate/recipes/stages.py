@@ -126,6 +126,12 @@ def read_stage(work: Path, name: str) -> Stage:
     return Stage(work / name, finished["identity"], finished["figures"], finished["seconds"])
 
 
+def discard_stage(stage: Stage) -> None:
+    """Removes a stage; killed half-way, what is left of it does not count as finished."""
+    (stage.folder / "stage.json").unlink(missing_ok=True)
+    shutil.rmtree(stage.folder, ignore_errors=True)
+
+
 def _finished(marker: Path) -> dict[str, Any] | None:
     if not marker.exists():
         return None

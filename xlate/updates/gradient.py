@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.spread import spread_within_lists
 from xlate.errors import InputError
 from xlate.kernels.mira import best_statistics
 from xlate.metrics.objective import BLEU, Objective
@@ -85,7 +86,7 @@ def descend(
         InputError: no hypothesis, features that are not finite, weights that do not fit.
     """
     arrays = mira_lists(lists, start)
-    spread_D = _spread(arrays.dense_CD, arrays.candidate_offsets_I1)
+    spread_D = spread_within_lists(arrays.dense_CD, arrays.candidate_offsets_I1)
     batch = replace(lists, dense_CD=(arrays.dense_CD / spread_D).astype(np.float32))
     scorer = LinearScorer(len(start.dense_D), len(start.sparse_F))
     with torch.no_grad():
@@ -128,13 +129,3 @@ def _minimise(
 
     rule.step(closure)  # type: ignore[no-untyped-call]
     return reached[0]
-
-
-def _spread(dense_CD: NDArray[np.float64], offsets_I1: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The standard deviation of each float within lists, 1 where it never varies, (D,)."""
-    sizes_I = np.diff(offsets_I1)
-    rows_I = np.flatnonzero(sizes_I)
-    sums_ID = np.add.reduceat(dense_CD, offsets_I1[:-1][rows_I], axis=0)
-    centred_CD = dense_CD - np.repeat(sums_ID / sizes_I[rows_I, None], sizes_I[rows_I], axis=0)
-    spread_D: NDArray[np.float64] = np.sqrt((centred_CD**2).mean(axis=0))
-    return np.where(spread_D > 1e-9, spread_D, 1.0)

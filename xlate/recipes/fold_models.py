@@ -1,0 +1,143 @@
+"""Phrase models of a training text without one of its folds.
+
+The word alignment is that of the whole text; phrases, reordering and language model are counted without the fold.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.align.lexical import lexical_table
+from xlate.align.links import Links, read_links
+from xlate.decode.phrase_model import PhraseModel, Reordering
+from xlate.decode.phrase_store import save_phrase_model
+from xlate.kernels.spans import find_rows
+from xlate.lm.kneser_ney import estimate
+from xlate.lm.model import NgramModel
+from xlate.phrases.extract import extract_phrases
+from xlate.phrases.matching import phrase_finder
+from xlate.phrases.reordering import reordering_counts, reordering_probabilities
+from xlate.phrases.table import PhraseTable, offsets_of, ragged_rows, score_phrases
+from xlate.recipes.stages import Stage, identity_of, read_stage, run_stage
+from xlate.recipes.work import WorkDirectory
+from xlate.text.encoded import EncodedText
+
+
+@dataclass(frozen=True)
+class FoldModels:
+    """The models of a work directory without each of its folds.
+
+    Attributes:
+        work: the work directory.
+        reordering: kind of the reordering model, as in `phrase_stage`.
+        folds: how many folds.
+    """
+
+    work: WorkDirectory
+    reordering: str
+    folds: int
+
+    @cached_property
+    def fold_I(self) -> NDArray[np.int64]:
+        """The fold of each sentence pair: folds are blocks of neighbouring pairs, since neighbours may be alike."""
+        sentences = len(self.source)
+        return np.arange(sentences) * self.folds // max(sentences, 1)
+
+    @property
+    def identity(self) -> str:
+        """What the models are made from."""
+        on = [read_stage(self.work.path, name).identity for name in ("phrases", "lm")]
+        return identity_of({"on": on, "folds": self.folds, "reordering": self.reordering, "version": 1})
+
+    def stage(self, fold: int) -> Stage:
+        """The model of everything but a fold, made when it is not there."""
+        name = f"folds/{self.identity[:16]}/{fold}"
+        settings = {"on": self.identity, "fold": fold, "version": 1}
+        return run_stage(self.work.path, name, settings, lambda folder: self._build(fold, folder))
+
+    def whole_pairs(self, table: PhraseTable) -> NDArray[np.int64]:
+        """The number in the whole text's table of each pair of a fold's, -1 where it lacks the pair."""
+        return same_pairs(table, self._table)
+
+    @cached_property
+    def source(self) -> EncodedText:
+        """The numbered source sentences."""
+        return self.work.training_text("source")
+
+    @cached_property
+    def target(self) -> EncodedText:
+        """The numbered target sentences."""
+        return self.work.training_text("target")
+
+    def _build(self, fold: int, folder: Path) -> dict[str, Any]:
+        kept = np.flatnonzero(self.fold_I != fold)
+        source, target = _rows(self.source, kept), _rows(self.target, kept)
+        links = _rows_of_links(self._links, kept)
+        table = score_phrases(
+            extract_phrases(source, target, links, self._max_length), lexical_table(source, target, links)
+        )
+        # Pairs that the whole text's table lacks were filtered there.
+        table = table.select(self.whole_pairs(table) >= 0)
+        reordering = None
+        if self.reordering != "none":
+            counts = reordering_counts(table, source, target, links, self.reordering, self._max_length)
+            kind = self.reordering if self.reordering.startswith("hier") else "wbe"
+            reordering = Reordering(kind, reordering_probabilities(counts))
+        order = int(read_stage(self.work.path, "lm").figures["order"])
+        lm = NgramModel.from_arpa(estimate(target, self.work.target_vocabulary, order))
+        model = PhraseModel(table, self.work.source_vocabulary, self.work.target_vocabulary, lm, reordering)
+        save_phrase_model(folder / "model", model)
+        return {"pairs": len(table), "sentences": len(kept)}
+
+    @cached_property
+    def _links(self) -> Links:
+        lengths = [np.diff(text.offsets_S1).tolist() for text in (self.source, self.target)]
+        return read_links(self.work.path / "align" / "links.gz", *lengths)
+
+    @cached_property
+    def _max_length(self) -> int:
+        made = json.loads((self.work.path / "phrases" / "stage.json").read_text(encoding="utf-8"))
+        return int(made["made_from"]["max_length"])
+
+    @cached_property
+    def _table(self) -> PhraseTable:
+        return PhraseTable.load(self.work.path / "phrases" / "table")
+
+
+def same_pairs(table: PhraseTable, whole: PhraseTable) -> NDArray[np.int64]:
+    """The number in `whole` of each pair of a table over the same vocabularies, -1 where there is none."""
+    source_P = _same_phrases(table.source_phrases, whole.source_phrases)
+    target_Q = _same_phrases(table.target_phrases, whole.target_phrases)
+    keys_B = _pair_keys(source_P[table.source_B], target_Q[table.target_B])
+    known = _pair_keys(np.asarray(whole.source_B), np.asarray(whole.target_B))
+    order = np.argsort(known, kind="stable")
+    place = np.minimum(np.searchsorted(known[order], keys_B), len(known) - 1)
+    found: NDArray[np.int64] = np.where(known[order][place] == keys_B, order[place], -1)
+    return found
+
+
+def _pair_keys(source_B: NDArray[Any], target_B: NDArray[Any]) -> NDArray[np.int64]:
+    keys: NDArray[np.int64] = (source_B.astype(np.int64) << 32) | (target_B.astype(np.int64) & 0xFFFFFFFF)
+    return keys
+
+
+def _same_phrases(phrases: EncodedText, whole: EncodedText) -> NDArray[np.int64]:
+    """The row in `whole` of each phrase, -1 where there is none."""
+    finder = phrase_finder(whole)
+    return find_rows(finder, np.asarray(phrases.ids_T), np.asarray(phrases.offsets_S1))
+
+
+def _rows(text: EncodedText, rows: NDArray[np.int64]) -> EncodedText:
+    return EncodedText(text.ids_T[ragged_rows(text.offsets_S1, rows)], offsets_of(np.diff(text.offsets_S1)[rows]))
+
+
+def _rows_of_links(links: Links, rows: NDArray[np.int64]) -> Links:
+    places = ragged_rows(links.offsets_S1, rows)
+    return Links(links.source_L[places], links.target_L[places], offsets_of(np.diff(links.offsets_S1)[rows]))
