@@ -72,6 +72,14 @@ def test_what_the_decoder_charged_is_what_the_features_weigh(sparse_run: Path) -
             assert decoder.sparse_F[ids].sum() == pytest.approx(sums, abs=1e-6)
 
 
+def test_the_strongest_features_are_shown_by_name(sparse_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", f"run={sparse_run}", "top=3", "find=source_first"]) == 0
+    shown = capsys.readouterr().out
+    assert "reordering:source_first:top80" in shown
+    assert "plain:source_first" in shown
+    assert "target_first" not in shown
+
+
 def test_lists_hold_what_the_decoder_charged(own_work: Path, sparse_run: Path) -> None:
     """Scores from shards and weights are those of derivations, and gains those of the words."""
     del sparse_run

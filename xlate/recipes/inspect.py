@@ -11,8 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 from xlate.config.load import load
-from xlate.config.schema import InspectConfig, TranslateConfig
+from xlate.config.schema import InspectConfig, TrainConfig, TranslateConfig
+from xlate.config.stored import read_config
 from xlate.errors import InputError
+from xlate.recipes.phrase_models import open_phrase_model
+from xlate.recipes.sparse_models import IDS, VALUES
 from xlate.recipes.translate import Translator, weights_of
 from xlate.scoring.weights import WeightsFile
 
@@ -21,7 +24,7 @@ SPARSE_SET = "linked"
 
 @dataclass(frozen=True)
 class Feature:
-    """A sparse feature, its family (the text before the first colon), name and weight."""
+    """A sparse feature, its family (how its name begins), name and weight."""
 
     family: str
     name: str
@@ -36,7 +39,8 @@ def inspect(config: InspectConfig, console: Console) -> None:
     """
     weights = weights_of(Path(config.run))
     console.print(_floats(weights))
-    features = [f for f in sparse_features(weights) if config.find is None or config.find in f.name]
+    learned = phrase_features(Path(config.run), weights) if IDS in weights.extra else sparse_features(weights)
+    features = [f for f in learned if config.find is None or config.find in f.name]
     if config.find is not None and not features:
         raise InputError("no feature has this in its name", seen=config.find, expected="part of a name")
     for family in dict.fromkeys(f.family for f in features):
@@ -49,13 +53,24 @@ def inspect(config: InspectConfig, console: Console) -> None:
 
 
 def sparse_features(weights: WeightsFile) -> Iterator[Feature]:
-    """The binary features whose weight is not 0; a phrase model has none."""
+    """The binary features of a block model whose weight is not 0."""
     if SPARSE_SET not in weights.sets:
         return
     values = weights.sets[SPARSE_SET].sparse_F
     for name, weight in zip(weights.sparse_names(SPARSE_SET), values.tolist(), strict=True):
         if weight:
             yield Feature(name.partition(":")[0], name, weight)
+
+
+def phrase_features(run: Path, weights: WeightsFile) -> Iterator[Feature]:
+    """The sparse features of a phrase model whose weight is not 0, such as `reordering:source_first:top80=das,S`."""
+    trained = read_config(run / "config.yaml", TrainConfig)
+    sparse = open_phrase_model(run, trained).sparse
+    if sparse is None:
+        raise InputError("weights of sparse features, and a model without", file=run, expected="model.sparse settings")
+    ids, values = weights.extra[IDS], weights.extra[VALUES].tolist()
+    for name, weight in zip(sparse.names(ids), values, strict=True):
+        yield Feature(name.partition("=")[0], name, weight)
 
 
 def _floats(weights: WeightsFile) -> Table:
