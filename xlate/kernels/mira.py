@@ -8,6 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from xlate.kernels.lent import lent
+
 
 class MiraLists(NamedTuple):
     """I lists of C hypotheses with D floats, sparse ids with values, and statistics, BLEU's 2 + 2·order in front.
@@ -51,6 +53,7 @@ def mira_epoch(
     sparse_rate: float,
 ) -> int:
     """Goes through the lists once, changing the weights; returns the number of steps that changed anything."""
+    lists, weights = lent(lists), lent(weights)
     changed = 0
     for i in order_I:
         first, last = lists.candidate_offsets_I1[i], lists.candidate_offsets_I1[i + 1]
@@ -167,6 +170,7 @@ def best_statistics(
     lists: MiraLists, dense_D: NDArray[np.float64], sparse_F: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The summed statistics of each list's best hypothesis under some weights, (K,); of equals the first."""
+    lists = lent(lists)
     sums_K = np.zeros(lists.statistics_CK.shape[1])
     for i in range(len(lists.candidate_offsets_I1) - 1):
         best, highest = -1, 0.0
