@@ -65,6 +65,11 @@ def test_what_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     arguments = [f"run={tmp_path / 'c'}", f"out={tmp_path / 'out'}"]
     assert main(["nbest", "rescore", str(tmp_path / "bare.nbest"), *arguments]) == 2
     assert "lacks features" in capsys.readouterr().err
+    (tmp_path / "bare.nbest").write_text("0 ||| the cat ||| LM= 1\n")
+    assert main(["nbest", "rescore", str(tmp_path / "bare.nbest"), *arguments]) == 2
+    assert "total score" in capsys.readouterr().err
+    assert main(["train", f"run={tmp_path / 'd'}", *RERANK, *given, "loss.lists.heldout_every=1"]) == 2
+    assert "heldout_every=1" in capsys.readouterr().err
 
 
 def test_features_of_a_hypothesis() -> None:

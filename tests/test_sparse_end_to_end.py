@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from tests.test_end_to_end import run, work  # noqa: F401
-from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained
+from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
 from xlate.candidates.part_shards import PartShard, read_shard, write_shard
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
@@ -27,7 +27,7 @@ from xlate.errors import InputError
 from xlate.kernels.part_lists import SparseWeights, list_losses, list_space
 from xlate.recipes.translate import Translator
 from xlate.recipes.work import WorkDirectory
-from xlate.updates.part_lists import ListSettings, numbers, part_lists
+from xlate.updates.part_lists import ListLearner, ListSettings, numbers, part_lists
 
 LISTS = ["loss.lists.folds=3", "loss.lists.nbest=15", "loss.lists.shard=120", "loss.lists.epochs=4"]
 SPARSE = ["model=phrase", "decoder=phrase", "loss=xbleu", "loss.lists.processes=2", *FEW, *SEARCH, *LISTS]
@@ -80,8 +80,37 @@ def test_the_strongest_features_are_shown_by_name(sparse_run: Path, capsys: pyte
     assert "target_first" not in shown
 
 
-def test_lists_hold_what_the_decoder_charged(own_work: Path, sparse_run: Path) -> None:
-    """Scores from shards and weights are those of derivations, and gains those of the words."""
+def test_a_run_on_the_floats_of_another_translates(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
+    del sparse_run
+    theta = next(own_work.glob("theta/*"))
+    overrides = [f"base={theta}", "sparse=local", "loss.tune.processes=2"]
+    trained(own_work, tmp_path / "run", *SPARSE, *overrides)
+    assert len(translated(tmp_path / "run", tmp_path)) == 3
+    assert main(["inspect", f"run={tmp_path / 'run'}"]) == 0
+
+
+def test_what_was_learned_when_stopped_is_not_kept(
+    own_work: Path, sparse_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal in the first epoch: the run goes on later and ends as one that was not stopped."""
+    overrides = [f"work={own_work}", *SPARSE, "sparse=all", "loss.tune.processes=2"]
+    epoch = ListLearner.epoch
+
+    def signalled(self: ListLearner, number: int) -> float:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return epoch(self, number)
+
+    monkeypatch.setattr(ListLearner, "epoch", signalled)
+    assert main(["train", f"run={tmp_path / 'run'}", *overrides]) == 128 + signal.SIGTERM
+    monkeypatch.undo()
+    assert main(["train", f"run={tmp_path / 'run'}", *overrides]) == 0
+    ours, theirs = (json.loads((one / "summary.json").read_text()) for one in (tmp_path / "run", sparse_run))
+    assert ours["weights"] == theirs["weights"]
+    assert ours["list_epochs"] == theirs["list_epochs"]
+
+
+def test_lists_are_best_first_and_can_be_taken_apart(own_work: Path, sparse_run: Path) -> None:
+    """Scores from shards and weights fall within lists, as the decoder gave them."""
     del sparse_run
     lists = PartShard.joined([read_shard(path) for path in shards(own_work)])
     assert lists.sentence_I.tolist() == list(range(len(lists.sentence_I)))
@@ -206,6 +235,10 @@ def test_local_features_are_exported_inside_the_tables(
         (["sparse=local", "model.sparse.reordering=[first]"], "template"),
         (["sparse=local", "loss.lists.objective=mse"], "no such loss"),
         (["sparse=local", "model.reordering=wbe"], "hierarchical"),
+        (["sparse=local", "model.reordering=none"], "hierarchical"),
+        (["sparse=local", "loss.lists.folds=1"], "loss.lists.folds=1"),
+        (["sparse=local", "loss.lists.heldout_every=0"], "loss.lists.heldout_every=0"),
+        (["sparse=local", "loss.lists.part=2", "loss.lists.parts=2"], "no such part"),
     ],
 )
 def test_settings_that_cannot_be(

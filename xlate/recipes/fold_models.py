@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links
-from xlate.decode.phrase_model import PhraseModel, Reordering
+from xlate.decode.phrase_model import PhraseModel
 from xlate.decode.phrase_store import save_phrase_model
 from xlate.kernels.spans import find_rows
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import phrase_finder
-from xlate.phrases.reordering import reordering_counts, reordering_probabilities
-from xlate.phrases.table import PhraseTable, offsets_of, ragged_rows, score_phrases
+from xlate.phrases.table import PhraseTable, offsets_of, ragged_rows, score_phrases, select_phrases
+from xlate.recipes.phrase_models import reordering_model
 from xlate.recipes.stages import Stage, identity_of, read_stage, run_stage
 from xlate.recipes.work import WorkDirectory
 from xlate.text.encoded import EncodedText
@@ -78,20 +78,16 @@ class FoldModels:
 
     def _build(self, fold: int, folder: Path) -> dict[str, Any]:
         kept = np.flatnonzero(self.fold_I != fold)
-        source, target = _rows(self.source, kept), _rows(self.target, kept)
+        source, target = select_phrases(self.source, kept), select_phrases(self.target, kept)
         links = _rows_of_links(self._links, kept)
         table = score_phrases(
             extract_phrases(source, target, links, self._max_length), lexical_table(source, target, links)
         )
         # Pairs that the whole text's table lacks were filtered there.
         table = table.select(self.whole_pairs(table) >= 0)
-        reordering = None
-        if self.reordering != "none":
-            counts = reordering_counts(table, source, target, links, self.reordering, self._max_length)
-            kind = self.reordering if self.reordering.startswith("hier") else "wbe"
-            reordering = Reordering(kind, reordering_probabilities(counts))
-        order = int(read_stage(self.work.path, "lm").figures["order"])
-        lm = NgramModel.from_arpa(estimate(target, self.work.target_vocabulary, order))
+        reordering = reordering_model(table, source, target, links, self.reordering, self._max_length)
+        arpa = estimate(self.work.lm_text(target), self.work.target_vocabulary, self._order)
+        lm = NgramModel.from_arpa(arpa)
         model = PhraseModel(table, self.work.source_vocabulary, self.work.target_vocabulary, lm, reordering)
         save_phrase_model(folder / "model", model)
         return {"pairs": len(table), "sentences": len(kept)}
@@ -105,6 +101,10 @@ class FoldModels:
     def _max_length(self) -> int:
         made = json.loads((self.work.path / "phrases" / "stage.json").read_text(encoding="utf-8"))
         return int(made["made_from"]["max_length"])
+
+    @property
+    def _order(self) -> int:
+        return int(read_stage(self.work.path, "lm").figures["order"])
 
     @cached_property
     def _table(self) -> PhraseTable:
@@ -132,10 +132,6 @@ def _same_phrases(phrases: EncodedText, whole: EncodedText) -> NDArray[np.int64]
     """The row in `whole` of each phrase, -1 where there is none."""
     finder = phrase_finder(whole)
     return find_rows(finder, np.asarray(phrases.ids_T), np.asarray(phrases.offsets_S1))
-
-
-def _rows(text: EncodedText, rows: NDArray[np.int64]) -> EncodedText:
-    return EncodedText(text.ids_T[ragged_rows(text.offsets_S1, rows)], offsets_of(np.diff(text.offsets_S1)[rows]))
 
 
 def _rows_of_links(links: Links, rows: NDArray[np.int64]) -> Links:

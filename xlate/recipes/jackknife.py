@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from xlate.candidates.batch import offsets_of
 from xlate.candidates.part_shards import PartShard, is_whole, read_shard, write_shard
 from xlate.config.schema import DecoderConfig, ListsConfig
+from xlate.decode.nbest_oracle import first_best, oracle
 from xlate.decode.phrase import PhraseDecoder
 from xlate.decode.phrase_lists import target_ids
 from xlate.decode.phrase_parallel import each_sentence
 from xlate.decode.phrase_store import load_phrase_model
 from xlate.kernels.ngram_statistics import list_statistics
-from xlate.metrics.bleu import ORDER, bleu_scores
-from xlate.metrics.sentence_bleu import sentence_bleu
+from xlate.metrics.bleu import ORDER
 from xlate.phrases.table import ragged_rows
 from xlate.progress import track
 from xlate.recipes.fold_models import FoldModels
@@ -201,15 +201,14 @@ def list_arrays(decoder: PhraseDecoder, words: Sequence[str]) -> ListArrays:
 
 def headroom(shard: PartShard) -> dict[str, Any]:
     """How many lists and hypotheses, and BLEU of the first and of the best hypotheses."""
-    statistics_CK, offsets = shard.statistics_CK.astype(np.float64), shard.candidate_offsets_I1
-    gain_C = sentence_bleu(statistics_CK)
-    full = np.flatnonzero(np.diff(offsets) > 0)
-    best = [int(offsets[i] + gain_C[offsets[i] : offsets[i + 1]].argmax()) for i in full.tolist()]
-    firsts, oracles = statistics_CK[offsets[full]].sum(axis=0), statistics_CK[best].sum(axis=0)
-    scores = [round(float(bleu_scores(sums[None])[0]), 2) for sums in (firsts, oracles)]
+    sizes = np.diff(shard.candidate_offsets_I1)
+    offsets_I1 = offsets_of(sizes[sizes > 0])
+    # The hypotheses of highest BLEU+1: climbing further takes longer than decoding.
+    best = oracle(shard.statistics_CK, offsets_I1, passes=0)
+    first = first_best(shard.statistics_CK.astype(np.float64), offsets_I1)
     return {
-        "sentences": len(offsets) - 1,
-        "hypotheses": len(statistics_CK),
-        "first_BLEU": scores[0],
-        "oracle_BLEU": scores[1],
+        "sentences": len(sizes),
+        "hypotheses": len(shard.statistics_CK),
+        "first_BLEU": round(first.bleu, 2),
+        "oracle_BLEU": round(best.bleu, 2),
     }

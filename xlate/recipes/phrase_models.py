@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from xlate.align.links import read_links
+from xlate.align.links import Links, read_links
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.stored import read_config
 from xlate.decode.phrase import PhraseDecoder
@@ -23,6 +23,7 @@ from xlate.recipes.sparse_models import sparse_features
 from xlate.recipes.stages import Stage, read_stage, run_stage
 from xlate.recipes.work import WorkDirectory
 from xlate.scoring.weights import Weights
+from xlate.text.encoded import EncodedText
 
 log = logging.getLogger(__name__)
 
@@ -50,32 +51,40 @@ def phrase_stage(work: WorkDirectory, reordering: str) -> Stage:
 
 def _build(work: WorkDirectory, reordering: str, folder: Path) -> dict[str, Any]:
     table = PhraseTable.load(work.path / "phrases" / "table")
-    model = PhraseModel(
-        table, work.source_vocabulary, work.target_vocabulary, work.lm, _reordering(work, table, reordering)
+    source, target = work.training_text("source"), work.training_text("target")
+    links = read_links(
+        work.path / "align" / "links.gz", *(np.diff(text.offsets_S1).tolist() for text in (source, target))
     )
+    oriented = reordering_model(table, source, target, links, reordering)
+    model = PhraseModel(table, work.source_vocabulary, work.target_vocabulary, work.lm, oriented)
     save_phrase_model(folder / MODEL, model)
     return {"pairs": len(table)}
 
 
-def _reordering(work: WorkDirectory, table: PhraseTable, kind: str) -> Reordering | None:
+def reordering_model(
+    table: PhraseTable, source: EncodedText, target: EncodedText, links: Links, kind: str, max_length: int = 7
+) -> Reordering | None:
+    """The reordering model of an aligned text, None of the kind `none`; `max_length` is that of its phrases.
+
+    Raises:
+        InputError: an unknown kind, or texts and links that do not fit.
+    """
     if kind == "none":
         return None
-    source, target = work.training_text("source"), work.training_text("target")
-    lengths = [np.diff(text.offsets_S1).tolist() for text in (source, target)]
-    links = read_links(work.path / "align" / "links.gz", *lengths)
-    counts_BK2 = reordering_counts(table, source, target, links, kind)
+    counts_BK2 = reordering_counts(table, source, target, links, kind, max_length)
     return Reordering(kind if kind in ("hier", "hier5") else "wbe", reordering_probabilities(counts_BK2))
 
 
 def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
-    """The model of a run: its own, that of the run it is based on, or the one of its work directory.
+    """The model of a run: its own, that of the run it is based on, or, always with sparse features, that of its work.
 
     Raises:
         InputError: none of them is there.
     """
     if (run / MODEL).exists():
         return load_phrase_model(run / MODEL)
-    if config.base is not None:
+    # Sparse features are those of the work directory, whatever run the float weights came from.
+    if config.base is not None and config.model.sparse is None:
         base = Path(config.base)
         return open_phrase_model(base, read_config(base / "config.yaml", TrainConfig))
     work = WorkDirectory(Path(config.work)).check()

@@ -28,8 +28,6 @@ from xlate.recipes.corpus_stage import build_corpus, corpus_identity, resolve_fi
 from xlate.recipes.stages import Stage, file_hash, run_stage
 from xlate.recipes.work import WorkDirectory
 from xlate.text.encoded import EncodedText
-from xlate.text.lines import read_lines
-from xlate.text.tokens import split_tokens
 
 log = logging.getLogger(__name__)
 
@@ -95,19 +93,10 @@ def _given_links(config: AlignConfig, source: list[list[str]], target: list[list
 
 
 def _lm(config: LmConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
-    sentences = work.training_text("target")
-    extra = work.path / "corpus" / "lm.target.gz"
-    if extra.exists():
-        more = EncodedText.encode([split_tokens(line) for line in read_lines(extra)], work.target_vocabulary)
-        sentences = EncodedText.from_ids([*_rows(sentences), *_rows(more)])
-    arpa = estimate(sentences, work.target_vocabulary, config.order)
+    arpa = estimate(work.lm_text(work.training_text("target")), work.target_vocabulary, config.order)
     write_arpa(folder / "lm.arpa.gz", arpa)
     NgramModel.from_arpa(arpa).save(folder / "model")
     return {"order": config.order, "ngrams": sum(arpa.counts)}
-
-
-def _rows(text: EncodedText) -> list[Any]:
-    return [text[s] for s in range(len(text))]
 
 
 def _phrases(config: PhrasesConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from xlate.align.model1 import Model1
 from xlate.candidates.batch import RaggedBatch, offsets_of
 from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
-from xlate.candidates.nbest_store import nbest_candidates, nbest_statistics, reference_rows
+from xlate.candidates.nbest_store import NbestCandidates, nbest_candidates, reference_rows
 from xlate.candidates.spread import spread_within_lists
 from xlate.config.schema import ListsConfig, RerankConfig, TrainConfig
 from xlate.config.stored import read_config, to_yaml
@@ -33,7 +33,7 @@ from xlate.kernels.part_lists import list_losses, list_space
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.progress import track
-from xlate.recipes.sparse_runs import list_settings
+from xlate.recipes.sparse_runs import check_lists, list_settings
 from xlate.recipes.stages import file_hash, peak_megabytes
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
@@ -49,7 +49,8 @@ from xlate.updates.part_lists import ListLearner, part_lists
 log = logging.getLogger(__name__)
 
 KIND = "rerank"
-SET, TOTAL, LEXICON = "rerank", "total", "lexicon.json"
+# The total cannot be taken for a feature: names have no blanks.
+SET, TOTAL, KNOWN = "rerank", "total score", "words.json"
 # Where the weight of the totals starts: p of the list's order is sharp, but not certain, at the usual γ.
 START = 0.05
 
@@ -62,14 +63,16 @@ class ListText:
     sources: list[list[str]] | None
 
     @classmethod
-    def read(cls, nbest: str, source: str | None, arrays: NbestArrays, first_id: int | None) -> ListText:
-        """The words of a list and of the lines of `source` that its sentences are of."""
-        lists = [[split_tokens(h.text) for h in rows] for rows in by_sentence(iterate_hypotheses(nbest), nbest)]
+    def read(cls, nbest: str, source: str | None, first_id: int | None) -> tuple[NbestArrays, ListText]:
+        """A list as arrays, and its words with those of the lines of `source` that its sentences are of."""
+        lists = list(by_sentence(iterate_hypotheses(nbest), nbest))
+        arrays = nbest_arrays(lists, nbest)
+        words = [[split_tokens(hypothesis.text) for hypothesis in rows] for rows in lists]
         if source is None:
-            return cls(lists, None)
+            return arrays, cls(words, None)
         lines = read_lines(source)
         rows = reference_rows(arrays.sentence_I, [len(lines)], first_id)
-        return cls(lists, [split_tokens(lines[row]) for row in rows])
+        return arrays, cls(words, [split_tokens(lines[row]) for row in rows])
 
     def features(self, templates: TextTemplates) -> Iterable[list[Counter[str]]]:
         """The features of every hypothesis, list by list."""
@@ -89,25 +92,27 @@ def train_rerank(
     """
     nbest, lists = _checked(config)
     identity = {key: value for key, value in asdict(config).items() if key not in volatile}
-    files = [nbest, *config.references, *([config.source] if config.source else [])]
+    assert config.model.rerank is not None
+    files = [nbest, *config.references, *filter(None, (config.source, config.model.rerank.classes))]
     run = RunDirectory.create(folder, to_yaml(config), {**identity, "files": [file_hash(name) for name in files]})
     if run.finished:
         return run.summary, None
     start = time.perf_counter()
-    assert config.model.rerank is not None
-    arrays = nbest_arrays(by_sentence(iterate_hypotheses(nbest), nbest), nbest)
+    arrays, text = ListText.read(nbest, config.source, config.first_id)
     references = [read_lines(path) for path in config.references]
-    statistics_CK = nbest_statistics(arrays, references, config.first_id)
-    text = ListText.read(nbest, config.source, arrays, config.first_id)
+    listed = nbest_candidates(arrays, references, config.first_id)
+    statistics_CK = listed.batch.gain_CG
     heldout_I = np.arange(len(arrays.sentence_I)) % lists.heldout_every == lists.heldout_every - 1
     lexicon = _lexicon(config, text, references, arrays, ~heldout_I)
-    names, ids = _batch(config.model.rerank, text, lexicon, ~heldout_I)
-    dense_names, dense_CD = _floats(arrays, references, config.first_id)
+    classes = read_classes(config.model.rerank.classes) if config.model.rerank.classes else {}
+    templates = _templates(config.model.rerank, classes, lexicon)
+    names, ids = _batch(text, templates, config.model.rerank.min_lists, ~heldout_I)
+    dense_names, dense_CD = _floats(arrays, listed)
     spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
     batch = RaggedBatch(
         arrays.candidate_offsets_I1,
         (dense_CD / spread_D).astype(np.float32),
-        statistics_CK.astype(np.float32),
+        statistics_CK,
         *ids,
     )
     begin_D = np.where(np.array(dense_names) == TOTAL, START, 0.0)
@@ -128,8 +133,8 @@ def train_rerank(
             reporter.histogram("rerank/weights", weights.sparse_F[weights.sparse_F != 0], learner.settings.epochs)
         finally:
             reporter.close()
-    with atomic_write(run.path / LEXICON) as stream:
-        stream.write(json.dumps(lexicon, ensure_ascii=False).encode())
+    with atomic_write(run.path / KNOWN) as stream:
+        stream.write(json.dumps({"lexicon": lexicon, "classes": classes}, ensure_ascii=False).encode())
     save_weights(run.path / "weights.safetensors", {SET: weights}, sparse_names={SET: names})
     summary = {
         "finished": True,
@@ -155,19 +160,26 @@ def rerank_scores(run: Path, nbest: str, source: str | None, first_id: int | Non
         raise InputError("not a run that ranks lists", file=run, seen=config.model.kind, expected="model=rerank")
     file = load_weights(run / "weights.safetensors")
     weights, names = file.sets[SET], {name: f for f, name in enumerate(file.sparse_names(SET))}
-    lexicon = json.loads((run / LEXICON).read_text(encoding="utf-8"))
-    arrays = nbest_arrays(by_sentence(iterate_hypotheses(nbest), nbest), nbest)
-    text = ListText.read(nbest, source, arrays, first_id)
+    known = json.loads((run / KNOWN).read_text(encoding="utf-8"))
+    arrays, text = ListText.read(nbest, source, first_id)
     scores = []
-    for rows in text.features(_templates(config.model.rerank, lexicon)):
+    for rows in text.features(_templates(config.model.rerank, known["classes"], known["lexicon"])):
         for row in rows:
             held = ((names.get(name), count) for name, count in row.items())
             scores.append(sum(weights.sparse_F[f] * count for f, count in held if f is not None))
     floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
     missing = [name for name in floats if name != TOTAL and name not in arrays.names]
+    if TOTAL in floats and not np.isfinite(arrays.total_C).all():
+        missing.append(TOTAL)
     if missing:
-        raise InputError("the list lacks features", file=nbest, seen=missing[:5], expected="lists of the same system")
-    totals_C = np.nan_to_num(arrays.total_C)
+        raise InputError(
+            "the list lacks features",
+            file=nbest,
+            seen=", ".join(missing[:5]),
+            expected="what the run was trained with: " + ", ".join(floats),
+            remedy="give lists of the same system",
+        )
+    totals_C = arrays.total_C if TOTAL in floats else np.zeros(len(arrays.total_C))
     score_C: NDArray[np.float64] = np.array(scores) + arrays.scores(floats) + floats.get(TOTAL, 0.0) * totals_C
     return score_C
 
@@ -202,26 +214,28 @@ def _checked(config: TrainConfig) -> tuple[str, ListsConfig]:
     if config.loss.lists is None:
         seen = f"loss={config.loss.name}"
         raise InputError("lists are ranked by a loss over lists", seen=seen, expected="loss=xbleu")
+    check_lists(config.loss.lists)
     return config.nbest, config.loss.lists
 
 
-def _templates(settings: RerankConfig, lexicon: Mapping[str, Mapping[str, float]] | None) -> TextTemplates:
-    classes = read_classes(settings.classes) if settings.classes else {}
-    class_ngrams = settings.class_ngrams if settings.classes else 0
+def _templates(
+    settings: RerankConfig, classes: Mapping[str, str], lexicon: Mapping[str, Mapping[str, float]] | None
+) -> TextTemplates:
+    class_ngrams = settings.class_ngrams if classes else 0
     return TextTemplates(settings.ngrams, settings.length, class_ngrams, classes, lexicon)
 
 
 def _batch(
-    settings: RerankConfig, text: ListText, lexicon: Mapping[str, Any] | None, train_I: NDArray[np.bool_]
+    text: ListText, templates: TextTemplates, min_lists: int, train_I: NDArray[np.bool_]
 ) -> tuple[list[str], tuple[NDArray[np.int64], NDArray[np.int32]]]:
     """The names of features that tell the hypotheses of enough training lists apart, and the ids of each hypothesis."""
-    lists = list(text.features(_templates(settings, lexicon)))
+    lists = list(text.features(templates))
     seen: Counter[str] = Counter()
     for number in np.flatnonzero(train_I).tolist():
         rows = lists[number]
-        every = Counter(name for row in rows for name in row)
-        seen.update(name for name, count in every.items() if count < len(rows))
-    names = sorted(name for name, count in seen.items() if count >= settings.min_lists)
+        held_by = Counter(name for row in rows for name in row)
+        seen.update(name for name, count in held_by.items() if count < len(rows))
+    names = sorted(name for name, count in seen.items() if count >= min_lists)
     number_of = {name: f for f, name in enumerate(names)}
     ids: list[list[int]] = []
     for rows in lists:
@@ -232,15 +246,12 @@ def _batch(
     return names, (offsets_of([len(row) for row in ids]), flat)
 
 
-def _floats(
-    arrays: NbestArrays, references: Sequence[Sequence[str]], first_id: int | None
-) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    """The list's float features, and its totals where all hypotheses have one."""
-    held = nbest_candidates(arrays, references, first_id)
-    dense_CD = held.batch.dense_CD.astype(np.float64)
+def _floats(arrays: NbestArrays, listed: NbestCandidates) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """The list's float features, and its totals where all hypotheses have one; its own sparse ones are left out."""
+    dense_CD = listed.batch.dense_CD.astype(np.float64)
     if not np.isfinite(arrays.total_C).all():
-        return held.dense_names, dense_CD
-    return (*held.dense_names, TOTAL), np.concatenate([dense_CD, arrays.total_C[:, None]], axis=1)
+        return listed.dense_names, dense_CD
+    return (*listed.dense_names, TOTAL), np.concatenate([dense_CD, arrays.total_C[:, None]], axis=1)
 
 
 def _lexicon(

@@ -82,20 +82,24 @@ def train_sparse(
             return summary, None
         reporter = TensorBoardReporter(run)
         try:
-            model = phrase_models.open_phrase_model(Path("."), replace(config, base=None))
-            theta, phi_F, learned = _learn(config, model, lists.lists(), theta, run, reporter, stop.__bool__)
+            model = phrase_models.open_phrase_model(Path("."), config)
+            assert model.sparse is not None
+            found_weights = _learn(config, model, lists.lists(), theta, run, reporter, stop.__bool__)
+            if found_weights is None:
+                return None, stop.signal
+            theta, phi_F, learned = found_weights
             system = PhraseSystem(model, config.decoder, _tune_config(config).processes, phi_F)
             begin = with_sums(theta, model)
             outcome = tune(_as_tuning(config), system, begin, text, run, reporter, stop)
             if outcome is None:
                 return None, stop.signal
             weights, rounds = outcome
-            metadata = {"work": config.work, "work_identity": work.identity, **described_of(model)}
+            metadata = {"work": config.work, "work_identity": work.identity, **described(model.sparse)}
             extra = packed_weights(phi_F)
             save_weights(run.path / "weights.safetensors", {phrase_models.SET: weights}, extra=extra, metadata=metadata)
             summary = {**tuning_summary(config, weights, rounds, text), **learned, "base": str(base)}
             for split in ("dev", "test") if config.measure_test else ("dev",):
-                measured = measure(replace(config, base=None), work, folder, split, reporter, len(rounds))
+                measured = measure(config, work, folder, split, reporter, len(rounds))
                 summary |= {} if measured is None else measured.figures()
             summary |= {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak_megabytes(), 1)}
             figures = {k: v for k, v in summary.items() if isinstance(v, int | float) and not isinstance(v, bool)}
@@ -104,12 +108,6 @@ def train_sparse(
             reporter.close()
     run.write_summary(summary)
     return summary, None
-
-
-def described_of(model: PhraseModel) -> dict[str, Any]:
-    """What a weights file says of a model's sparse features."""
-    assert model.sparse is not None
-    return described(model.sparse)
 
 
 def with_sums(theta: Weights, model: PhraseModel) -> Weights:
@@ -129,7 +127,30 @@ def _checked(config: TrainConfig) -> ListsConfig:
         raise InputError("sparse features of phrases need the phrase model", seen=config.model.kind, expected="phrase")
     if config.model.sparse is None:
         raise InputError("no sparse features to train", seen="sparse=none", expected="sparse=local, full or another")
+    kind = config.model.reordering or "none"
+    if config.model.sparse.reordering and not kind.startswith("hier"):
+        raise InputError(
+            "sparse reordering features need the hierarchical model",
+            seen=f"model.reordering={kind}",
+            expected="model.reordering=hier or hier5, or model.sparse.reordering=[]",
+        )
+    check_lists(config.loss.lists)
     return config.loss.lists
+
+
+def check_lists(settings: ListsConfig) -> None:
+    """Checks what the lists are made with; the steps are checked by `ListSettings`.
+
+    Raises:
+        InputError: too few folds, parts or held-out lists, or a part there is none of.
+    """
+    for name, least in (("folds", 2), ("nbest", 2), ("shard", 1), ("processes", 1), ("parts", 1), ("heldout_every", 2)):
+        if getattr(settings, name) < least:
+            seen = f"loss.lists.{name}={getattr(settings, name)}"
+            raise InputError("a setting of the lists is too small", seen=seen, expected=f"{least} or more")
+    if settings.part is not None and not 0 <= settings.part < settings.parts:
+        seen = f"loss.lists.part={settings.part}"
+        raise InputError("no such part of the lists", seen=seen, expected=f"0 to {settings.parts - 1}")
 
 
 def _tune_config(config: TrainConfig) -> Any:
@@ -185,8 +206,8 @@ def _learn(
     run: RunDirectory,
     reporter: Reporter,
     stop: Callable[[], bool],
-) -> tuple[Weights, NDArray[np.float64], dict[str, Any]]:
-    """θ and φ, from the run's folder when they were learned before, and figures."""
+) -> tuple[Weights, NDArray[np.float64], dict[str, Any]] | None:
+    """θ and φ, from the run's folder when they were learned before, and figures; None when `stop` said so."""
     assert config.loss.lists is not None
     assert model.sparse is not None
     settings = config.loss.lists
@@ -219,6 +240,9 @@ def _learn(
     for epoch in track(learner.epochs(stop), "sparse weights", total=settings.epochs + 1):
         figures.append(epoch)
         _report(epoch, reporter)
+    # What was stopped is not kept: it would be taken for the whole when the run goes on.
+    if stop():
+        return None
     phi_F = learner.weights.weight_F.astype(np.float64)
     reporter.histogram("sparse/weights", phi_F[phi_F != 0], len(figures))
     best = min(figures, key=lambda one: one.heldout_loss)
@@ -237,7 +261,7 @@ def _learn(
     if settings.joint:
         theta = replace(theta, dense_D=learner.weights.dense_D / spread_D)
     floats = replace(theta, sparse_F=np.zeros(0))
-    metadata = {**described_of(model), "figures": summary}
+    metadata = {**described(model.sparse), "figures": summary}
     save_weights(held, {PHI: floats}, extra=packed_weights(phi_F), metadata=metadata)
     return theta, phi_F, summary
 

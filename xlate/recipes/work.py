@@ -82,6 +82,14 @@ class WorkDirectory:
         vocabulary = self.source_vocabulary if side == "source" else self.target_vocabulary
         return EncodedText.encode(self.training_tokens(side), vocabulary)
 
+    def lm_text(self, target: EncodedText) -> EncodedText:
+        """What the language model is estimated from: target sentences, and further text where it was prepared."""
+        extra = self.path / "corpus" / "lm.target.gz"
+        if not extra.exists():
+            return target
+        more = EncodedText.encode([split_tokens(line) for line in read_lines(extra)], self.target_vocabulary)
+        return EncodedText.from_ids(text[s] for text in (target, more) for s in range(len(text)))
+
     def has_split(self, split: str) -> bool:
         """Whether there is a `dev` or `test` source."""
         return (self.path / "corpus" / f"{split}.source.gz").exists()

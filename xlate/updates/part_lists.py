@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +139,46 @@ def numbers(settings: ListSettings) -> ListSteps:
     )
 
 
+Kept = TypeVar("Kept")
+
+
+class Learner(Protocol[Kept]):
+    """What goes through lists again and again; `Kept` holds its weights."""
+
+    def epoch(self, number: int) -> float:
+        """Steps through all lists once; the mean loss met."""
+
+    def measure(self) -> tuple[float, float]:
+        """The mean loss of the held-out lists, and BLEU of the candidates of the highest scores."""
+
+    def copy(self) -> Kept:
+        """The weights as they are."""
+
+    def restore(self, kept: Kept) -> None:
+        """Takes back weights that were copied."""
+
+    @property
+    def active(self) -> int:
+        """How many sparse weights are not 0."""
+
+
+def until_it_stops(learner: Learner[Kept], settings: ListSettings, stop: Callable[[], bool]) -> Iterator[EpochFigures]:
+    """Epochs until the held-out loss hardly changes or `stop` says so; the best weights are there at the end."""
+    loss, bleu = learner.measure()
+    best, kept, before = loss, learner.copy(), loss
+    yield EpochFigures(0, float("nan"), loss, bleu, learner.active)
+    for number in range(1, settings.epochs + 1):
+        met = learner.epoch(number)
+        loss, bleu = learner.measure()
+        yield EpochFigures(number, met, loss, bleu, learner.active)
+        if loss < best:
+            best, kept = loss, learner.copy()
+        if abs(before - loss) <= settings.tolerance * abs(before) or stop():
+            break
+        before = loss
+    learner.restore(kept)
+
+
 class ListLearner:
     """Epochs over the lists of a batch but for those held out.
 
@@ -177,24 +218,26 @@ class ListLearner:
 
         The first figures are those before the first step, with a training loss of not-a-number.
         """
-        loss, bleu = self.measure()
-        best, kept, before = loss, self._copy(), loss
-        yield EpochFigures(0, float("nan"), loss, bleu, 0)
-        for epoch in range(1, self.settings.epochs + 1):
-            order_I = np.random.default_rng([self.settings.seed, epoch]).permutation(self.train)
-            seed = self.settings.seed * 1_000_003 + epoch
-            met = list_epoch(order_I, self.lists, self.weights, self.steps, self._space, seed) / len(order_I)
-            loss, bleu = self.measure()
-            yield EpochFigures(epoch, met, loss, bleu, int(np.count_nonzero(self.weights.weight_F)))
-            if loss < best:
-                best, kept = loss, self._copy()
-            if abs(before - loss) <= self.settings.tolerance * abs(before) or stop():
-                break
-            before = loss
+        return until_it_stops(self, self.settings, stop)
+
+    def epoch(self, number: int) -> float:
+        """Steps through all lists once, in an order drawn for the epoch; the mean loss met."""
+        order_I = np.random.default_rng([self.settings.seed, number]).permutation(self.train)
+        seed = self.settings.seed * 1_000_003 + number
+        return list_epoch(order_I, self.lists, self.weights, self.steps, self._space, seed) / len(order_I)
+
+    def copy(self) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """The weights as they are."""
+        return self.weights.weight_F.copy(), self.weights.dense_D.copy()
+
+    def restore(self, kept: tuple[NDArray[np.float32], NDArray[np.float64]]) -> None:
+        """Takes back weights that were copied."""
         self.weights.weight_F[:], self.weights.dense_D[:] = kept
 
-    def _copy(self) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        return self.weights.weight_F.copy(), self.weights.dense_D.copy()
+    @property
+    def active(self) -> int:
+        """How many sparse weights are not 0."""
+        return int(np.count_nonzero(self.weights.weight_F))
 
     def measure(self) -> tuple[float, float]:
         """The mean loss of the held-out lists, and BLEU of the candidates of the highest scores."""

@@ -22,7 +22,7 @@ from xlate.losses.segments import picked, segment_argmax, segment_ids
 from xlate.losses.softmax_margin import SoftmaxMargin
 from xlate.metrics.bleu import bleu_scores
 from xlate.phrases.table import offsets_of, ragged_rows
-from xlate.updates.part_lists import EpochFigures, ListSettings
+from xlate.updates.part_lists import EpochFigures, ListSettings, until_it_stops
 
 
 class ListTensors(NamedTuple):
@@ -152,23 +152,28 @@ class DeviceListLearner:
 
     def epochs(self, stop: Callable[[], bool] = lambda: False) -> Iterator[EpochFigures]:
         """Learns; see `ListLearner.epochs`."""
-        loss, bleu = self.measure()
-        best, kept, before = loss, self._copy(), loss
-        yield EpochFigures(0, float("nan"), loss, bleu, 0)
-        lists = sum(len(batch.rows_I) for batch in self.train)
-        for epoch in range(1, self.settings.epochs + 1):
-            order = np.random.default_rng([self.settings.seed, epoch]).permutation(len(self.train))
-            met = sum(self._step(self.train[place]) for place in order.tolist()) / lists
-            loss, bleu = self.measure()
-            yield EpochFigures(epoch, met, loss, bleu, int(torch.count_nonzero(self.bag)))
-            if loss < best:
-                best, kept = loss, self._copy()
-            if abs(before - loss) <= self.settings.tolerance * abs(before) or stop():
-                break
-            before = loss
+        return until_it_stops(self, self.settings, stop)
+
+    def epoch(self, number: int) -> float:
+        """Steps through all batches once, in an order drawn for the epoch; the mean loss met."""
+        order = np.random.default_rng([self.settings.seed, number]).permutation(len(self.train))
+        met = sum(self._step(self.train[place]) for place in order.tolist())
+        return met / sum(len(batch.rows_I) for batch in self.train)
+
+    def copy(self) -> tuple[Tensor, Tensor]:
+        """The weights as they are."""
+        return self.bag.detach().clone(), self.dense.detach().clone()
+
+    def restore(self, kept: tuple[Tensor, Tensor]) -> None:
+        """Takes back weights that were copied."""
         with torch.no_grad():
             self.bag.copy_(kept[0])
             self.dense.copy_(kept[1])
+
+    @property
+    def active(self) -> int:
+        """How many sparse weights are not 0."""
+        return int(torch.count_nonzero(self.bag))
 
     def scores(self, batch: ListTensors) -> Tensor:
         """The scores of all candidates of a batch, (C,)."""
@@ -193,6 +198,3 @@ class DeviceListLearner:
         (loss / len(batch.rows_I)).backward()
         self.rule.step()
         return float(loss.detach())
-
-    def _copy(self) -> tuple[Tensor, Tensor]:
-        return self.bag.detach().clone(), self.dense.detach().clone()
