@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -114,3 +116,34 @@ def test_a_process_that_dies_is_an_error(rng: np.random.Generator) -> None:
 
     with pytest.raises(InputError, match="died"):
         list(each_sentence(decoder, die, [["a"]] * 20 + [["b"]], 2))
+
+
+def test_processes_end_with_their_parent(tmp_path: Path) -> None:
+    """A parent that is killed leaves no process behind."""
+    script = tmp_path / "parent.py"
+    script.write_text(
+        "import os, sys, time\n"
+        "import numpy as np\n"
+        "from tests.decode.small_phrase_models import random_phrase_model, random_weights\n"
+        "from xlate.decode.phrase import PhraseDecoder\n"
+        "from xlate.decode.phrase_parallel import each_sentence\n"
+        "rng = np.random.default_rng(1)\n"
+        "def slow(decoder, words):\n"
+        "    os.write(1, f'{os.getpid()}\\n'.encode())\n"
+        "    time.sleep(0.05)\n"
+        "    return words\n"
+        "decoder = PhraseDecoder(random_phrase_model(rng, None), random_weights(rng))\n"
+        "list(each_sentence(decoder, slow, [['a']] * 10_000, 2))\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    parent = subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, cwd=root, env=environment
+    )
+    assert parent.stdout is not None
+    seen: set[str] = set()
+    while len(seen) < 3:
+        seen.add(parent.stdout.readline())
+    parent.kill()
+    # The pipe closes when the last process that could write to it is gone.
+    parent.communicate(timeout=30)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -16,6 +20,8 @@ from xlate.errors import InputError
 CHUNK = 8
 # Chunks that wait or are being worked on, for each process: enough that none is idle, few enough to keep memory small.
 AHEAD = 4
+# Seconds between two looks at whether the parent is alive.
+LOOK = 1.0
 Sentence = Sequence[str]
 Result = TypeVar("Result")
 Translate = Callable[[PhraseDecoder, Sentence], Result]
@@ -58,7 +64,7 @@ def _forked(
     fork = multiprocessing.get_context("fork")
     starts = iter(range(1, len(sentences), CHUNK))
     waiting: deque[Future[list[Result]]] = deque()
-    with ProcessPoolExecutor(processes, mp_context=fork) as pool:
+    with ProcessPoolExecutor(processes, mp_context=fork, initializer=_live_with, initargs=(os.getpid(),)) as pool:
         try:
 
             def submit(most: int) -> None:
@@ -82,6 +88,20 @@ def _forked(
         finally:
             _work = None
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _live_with(parent: int) -> None:
+    """Ends this process when its parent is gone: one that was killed could not say so, and this one would wait on."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(LOOK)
+        os._exit(1)
+
+    # Signals are the parent's business: it finishes what it is at, and then ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _translate_chunk(start: int, sentences: Sequence[Sentence]) -> list[object]:
