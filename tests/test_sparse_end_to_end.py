@@ -18,13 +18,20 @@ import pytest
 
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
+from xlate.align.lexical import lexical_table
+from xlate.align.links import Links, read_links
 from xlate.candidates.part_shards import PartShard, read_shard, write_shard
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.decode.phrase_parts import sparse_ids
+from xlate.decode.phrase_store import load_phrase_model
 from xlate.errors import InputError
 from xlate.kernels.part_lists import SparseWeights, list_losses, list_space
+from xlate.lm.model import NgramModel
+from xlate.phrases.extract import extract_phrases
+from xlate.phrases.table import PhraseTable, offsets_of, ragged_rows, score_phrases, select_phrases
+from xlate.recipes.fold_models import FoldModels, same_pairs
 from xlate.recipes.translate import Translator
 from xlate.recipes.work import WorkDirectory
 from xlate.updates.part_lists import ListLearner, ListSettings, numbers, part_lists
@@ -258,3 +265,26 @@ def test_the_best_candidates_are_found() -> None:
     weights = SparseWeights(np.zeros(40, np.float32), np.zeros(0, np.float32), *NO_FLOATS)
     list_losses(np.arange(1), lists, weights, numbers(ListSettings()), list_space(lists, 1), 1, best_I)
     assert best_I[0] == batch.base_C.argmax()
+
+
+def test_a_fold_is_decoded_by_a_model_that_has_not_seen_it(own_work: Path, sparse_run: Path) -> None:
+    models = FoldModels(WorkDirectory(own_work), "hier", 3)
+    lengths = [np.diff(text.offsets_S1).tolist() for text in (models.source, models.target)]
+    links = read_links(own_work / "align" / "links.gz", *lengths)
+    for fold in range(3):
+        unseen = load_phrase_model(models.stage(fold).folder / "model")
+        rows = np.flatnonzero(models.fold_I == fold)
+        source, target = (select_phrases(text, rows) for text in (models.source, models.target))
+        places = ragged_rows(links.offsets_S1, rows)
+        inside = Links(links.source_L[places], links.target_L[places], offsets_of(np.diff(links.offsets_S1)[rows]))
+        counts = score_phrases(extract_phrases(source, target, inside, 7), lexical_table(source, target, inside))
+        # Counts add up: what the whole text has is what the fold's model has and what stands in the fold itself.
+        whole = PhraseTable.load(own_work / "phrases" / "table")
+        left_B = np.array(whole.count_B, dtype=np.float64)
+        for part in (unseen.table, counts):
+            left_B[same_pairs(part, whole)] -= np.asarray(part.count_B)
+        assert np.count_nonzero(left_B) == 0
+        assert len(unseen.table) < len(whole)
+        # Its language model likes the fold less than one that has seen it does.
+        seen = NgramModel.load(own_work / "lm" / "model")
+        assert unseen.lm.sentence_logprobs(target).sum() < seen.sentence_logprobs(target).sum()

@@ -22,7 +22,12 @@ class DemoCorpusConfig:
 
 @dataclass
 class DataConfig:
-    """Parallel text; `{root}`, `{source}` and `{target}` in file names stand for XLATE_DATA and the two languages."""
+    """Parallel text; `{root}`, `{source}` and `{target}` in file names stand for XLATE_DATA and the two languages.
+
+    Attributes:
+        dev_pairs: the last so many training pairs are the dev set, not trained on, when no `dev_source` is named.
+        tokenized: those of train, dev, test and lm_text whose files are Moses-tokenised and escaped.
+    """
 
     name: str = MISSING
     pair: str = MISSING
@@ -38,6 +43,8 @@ class DataConfig:
     case: str = MISSING
     max_words: int = MISSING
     max_sentences: int | None = None
+    dev_pairs: int | None = None
+    tokenized: list[str] = field(default_factory=list)
     generated: DemoCorpusConfig | None = None
 
 

@@ -13,13 +13,14 @@ from xlate.config.schema import DataConfig
 from xlate.errors import InputError
 from xlate.recipes.stages import file_hash
 from xlate.text.lines import atomic_write, read_lines, write_lines
-from xlate.text.parallel import drop_unusable, read_parallel, read_references
-from xlate.text.tokens import Preprocessor, preprocess_lines
+from xlate.text.parallel import ParallelText, drop_unusable, read_parallel, read_references
+from xlate.text.tokens import Preprocessor, preprocess_lines, untokenized_lines
 from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 CASES = ("true", "lower", "keep")
+PARTS = ("train", "dev", "test", "lm_text")
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,9 @@ def corpus_identity(data: DataConfig, files: CorpusFiles) -> dict[str, Any]:
         "case": data.case,
         "max_words": data.max_words,
         "max_sentences": data.max_sentences,
+        # Named only when given, so that work directories made before there were such settings stay as they are.
+        **({"dev_pairs": data.dev_pairs} if data.dev_pairs else {}),
+        **({"tokenized": sorted(data.tokenized)} if data.tokenized else {}),
         "version": 1,
     }
 
@@ -123,13 +127,12 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
     Raises:
         InputError: sides of unequal length, files that cannot be read, nothing left to train on.
     """
-    if data.case not in CASES:
-        raise InputError("unknown casing", seen=data.case, expected=", ".join(CASES))
+    _check(data)
     sides = {
         "source": Preprocessor(files.source_language, tokenize=data.tokenize),
         "target": Preprocessor(files.target_language, tokenize=data.tokenize),
     }
-    source, target = _training_lines(files, data)
+    source, target, dev = _training_lines(files, data)
     tokens = {
         "source": preprocess_lines(source, sides["source"]),
         "target": preprocess_lines(target, sides["target"]),
@@ -154,7 +157,9 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
         figures[f"{side}_words"] = sum(map(len, cased))
         figures[f"{side}_types"] = len(vocabulary)
         if side == "target" and files.lm_text:
-            extra = [line for path in files.lm_text for line in read_lines(path)]
+            extra = [
+                line for path in files.lm_text for line in _plain("lm_text", read_lines(path), "target", files, data)
+            ]
             lm_tokens = preprocess_lines(extra, sides[side])
             write_lines(folder / "lm.target.gz", (" ".join(_case(caser, data.case, t)) for t in lm_tokens))
     for split, path, references in (
@@ -162,7 +167,11 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
         ("test", files.test_source, files.test_references),
     ):
         if path is not None:
-            figures[split] = _write_split(split, path, references, folder)
+            figures[split] = _write_split(split, path, references, folder, files, data)
+    if dev is not None:
+        write_lines(folder / "dev.source.gz", dev.source)
+        write_lines(folder / "dev.reference.0.gz", dev.target)
+        figures["dev"] = len(dev.source)
     settings = {
         "source_language": files.source_language,
         "target_language": files.target_language,
@@ -174,21 +183,50 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
     return figures
 
 
-def _training_lines(files: CorpusFiles, data: DataConfig) -> tuple[list[str], list[str]]:
+def _check(data: DataConfig) -> None:
+    if data.case not in CASES:
+        raise InputError("unknown casing", seen=data.case, expected=", ".join(CASES))
+    unknown = [part for part in data.tokenized if part not in PARTS]
+    if unknown:
+        raise InputError("unknown part of a corpus", seen=f"data.tokenized={unknown}", expected=", ".join(PARTS))
+    if data.dev_pairs is not None and (data.dev_source is not None or data.dev_pairs < 1):
+        raise InputError(
+            "pairs cannot be held out of the training text as a dev set",
+            seen=f"data.dev_pairs={data.dev_pairs}, data.dev_source={data.dev_source}",
+            expected="at least one pair, and no dev set of its own",
+            remedy="leave out one of the two settings",
+        )
+
+
+def _plain(part: str, lines: list[str], side: str, files: CorpusFiles, data: DataConfig) -> list[str]:
+    if part not in data.tokenized:
+        return lines
+    return untokenized_lines(lines, files.source_language if side == "source" else files.target_language)
+
+
+def _training_lines(files: CorpusFiles, data: DataConfig) -> tuple[list[str], list[str], ParallelText | None]:
+    """The training text, and the dev set that was its end."""
     source: list[str] = []
     target: list[str] = []
     for source_path, target_path in zip(files.train_source, files.train_target, strict=True):
         pair = read_parallel(source_path, target_path)
         source += pair.source
         target += pair.target
-    return source[: data.max_sentences], target[: data.max_sentences]
+    source, target = _plain("train", source, "source", files, data), _plain("train", target, "target", files, data)
+    held = min(data.dev_pairs or 0, len(source))
+    kept = len(source) - held
+    dev = ParallelText(source[kept:], target[kept:]) if held else None
+    return source[:kept][: data.max_sentences], target[:kept][: data.max_sentences], dev
 
 
-def _write_split(split: str, source: Path, references: Sequence[Path], folder: Path) -> int:
-    lines = read_lines(source)
+def _write_split(
+    split: str, source: Path, references: Sequence[Path], folder: Path, files: CorpusFiles, data: DataConfig
+) -> int:
+    lines = _plain(split, read_lines(source), "source", files, data)
     write_lines(folder / f"{split}.source.gz", lines)
     for number, reference in enumerate(read_references(references, len(lines))):
-        write_lines(folder / f"{split}.reference.{number}.gz", reference)
+        plain = _plain(split, reference, "target", files, data)
+        write_lines(folder / f"{split}.reference.{number}.gz", plain)
     return len(lines)
 
 

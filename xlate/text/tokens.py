@@ -64,6 +64,17 @@ class Preprocessor:
         return str(self._detokenizer.detokenize(list(tokens), unescape=False))
 
 
+def untokenized_lines(lines: Sequence[str], language: str) -> list[str]:
+    """The plain text of lines that Moses's tokenizer has split and escaped.
+
+    Example:
+        >>> untokenized_lines(["I don &apos;t , he said ."], "en")
+        ["I don't, he said."]
+    """
+    detokenizer = MosesDetokenizer(lang=language)
+    return [str(detokenizer.detokenize(split_tokens(line), unescape=True)) for line in lines]
+
+
 def _pieces(text: str) -> list[str]:
     return [piece for piece in BLANKS.sub(" ", text).split() if piece.strip(JOINERS)]
 
