@@ -18,7 +18,8 @@ from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
-from xlate.recipes.phrase_models import phrase_search
+from xlate.decode.phrase_model import PhraseModel
+from xlate.recipes.phrase_models import open_phrase_model, phrase_search
 from xlate.scoring.weights import load_weights
 
 FEW = ["loss.tune.rounds=2", "loss.tune.nbest=20", "loss.tune.restarts=2", "decoder.pop_limit=50"]
@@ -115,8 +116,11 @@ def test_export_and_import_give_the_same_translations(phrase_run: Path, tmp_path
         first = stream.readline().split(" ||| ")
     assert len(first[2].split()) == 4
     assert main(["import", f"moses={tmp_path / 'moses' / 'moses.ini'}", f"out={tmp_path / 'back'}"]) == 0
-    one, two = (read_config(folder / "config.yaml", TrainConfig).decoder for folder in (phrase_run, tmp_path / "back"))
-    assert phrase_search(one) == phrase_search(two)
+    runs = (phrase_run, tmp_path / "back")
+    one, two = (read_config(folder / "config.yaml", TrainConfig) for folder in runs)
+    assert phrase_search(one.decoder) == phrase_search(two.decoder)
+    before, after = (open_phrase_model(folder, config) for folder, config in zip(runs, (one, two), strict=True))
+    assert_all_bits_alike(before, after)
     tokens = translated(phrase_run, tmp_path, "detokenize=false")
     (tmp_path / "again").mkdir()
     (tmp_path / "again" / "in.txt").write_text("nirka no holdo va bolko ast .\n\ngonban va fuspan ri pikum nu .\n")
@@ -128,6 +132,40 @@ def test_export_and_import_give_the_same_translations(phrase_run: Path, tmp_path
     for name in ("phrase-table.gz", "reordering-table.hier-msd-bidirectional-fe.gz", "lm.arpa.gz"):
         one, two = (gzip.decompress((tmp_path / folder / name).read_bytes()) for folder in ("moses", "moses2"))
         assert one == two, name
+
+
+def assert_all_bits_alike(before: PhraseModel, after: PhraseModel) -> None:
+    tables = []
+    for model in (before, after):
+        assert model.reordering is not None
+        numbers = np.hstack([model.table.scores_B4, model.reordering.probability_BK2, model.table.count_B[:, None]])
+        tables.append(numbers[np.lexsort(numbers.T)])
+    assert np.array_equal(tables[0], tables[1], equal_nan=True)
+
+
+def test_words_that_hold_bars_come_back_from_an_export(tmp_path: Path) -> None:
+    words = ["das", "haus|NN", "ist", "a|||b", "klein"]
+    lines = [" ".join(words[(start + step) % 5] for step in range(4)) for start in range(5)] * 3
+    for side in ("de", "en"):
+        (tmp_path / f"train.{side}").write_text("\n".join(lines if side == "de" else [x.upper() for x in lines]) + "\n")
+    files = [f"data.train_source=[{tmp_path / 'train.de'}]", f"data.train_target=[{tmp_path / 'train.en'}]"]
+    settings = ["data=files", "data.name=bars", "data.pair=de-en", "data.tokenize=false", "data.case=keep"]
+    files += [f"data.dev_source={tmp_path / 'train.de'}", f"data.dev_references=[{tmp_path / 'train.en'}]"]
+    assert main(["prepare", *settings, *files, f"work={tmp_path / 'work'}"]) == 0
+    own, back, moses = tmp_path / "own", tmp_path / "back", tmp_path / "moses"
+    trained(tmp_path / "work", own, *PHRASE, "loss=mira")
+    assert main(["export", f"run={own}", f"out={moses}"]) == 0
+    assert main(["import", f"moses={moses / 'moses.ini'}", f"out={back}"]) == 0
+    (tmp_path / "in.txt").write_text("das haus|NN a|||b klein\n")
+    (tmp_path / "escaped.txt").write_text("das haus&#124;NN a&#124;&#124;&#124;b klein\n")
+    for folder, name in ((own, "in"), (back, "escaped")):
+        files = [f"input={tmp_path / name}.txt", f"output={folder}.out", f"nbest_out={folder}.nbest", "nbest=5"]
+        assert main(["translate", f"run={folder}", *files]) == 0
+    assert own.with_suffix(".out").read_text() == back.with_suffix(".out").read_text().replace("&#124;", "|")
+    lists = [folder.with_suffix(".nbest").read_text().splitlines() for folder in (own, back)]
+    assert len(lists[0]) == 5
+    totals = [[line.split(" ||| ")[3] for line in lines] for lines in lists]
+    assert totals[0] == totals[1]
 
 
 def test_an_imported_system_is_tuned_on_files(phrase_run: Path, work: Path, tmp_path: Path) -> None:  # noqa: F811

@@ -7,7 +7,7 @@ sorted by their bytes. The bar `|` inside a word is written `&#124;`; see `write
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -25,7 +25,6 @@ from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.vocabulary import Vocabulary
 
 CHUNK = 10_000
-_SCORES = "%.6g %.6g %.6g %.6g"
 _LINK = "%d-%d".__mod__
 
 
@@ -44,10 +43,13 @@ def write_phrase_table(
     target_vocabulary: Vocabulary,
     *,
     escape: bool | None = None,
+    exact: bool = False,
 ) -> None:
     """Writes a phrase table as Moses does, sorted by bytes, gzip when the name ends in .gz.
 
     Args:
+        exact: whether numbers are written with all their digits, so that they read back the same, and not with
+            Moses's six.
         escape: whether to write `|` inside words as `&#124;` (and a literal `&#124;` as `&amp;#124;`). None: when
             any word holds a bar, so that text already escaped by Moses's tokenizer is written as it is.
 
@@ -58,7 +60,7 @@ def write_phrase_table(
     sources = spell_phrases(path, table.source_phrases, source_vocabulary, escape)
     targets = spell_phrases(path, table.target_phrases, target_vocabulary, escape)
     order_B = moses_order(table, sources, targets)
-    write_lines(path, track(_format(table, sources, targets, order_B), "writing phrase table", len(table)))
+    write_lines(path, track(_format(table, sources, targets, order_B, exact), "writing phrase table", len(table)))
 
 
 def read_phrase_table(
@@ -131,7 +133,9 @@ def _byte_ranks(phrases: list[str]) -> NDArray[np.int64]:
     return ranks
 
 
-def _format(table: PhraseTable, sources: list[str], targets: list[str], order_B: NDArray[np.int64]) -> Iterator[str]:
+def _format(
+    table: PhraseTable, sources: list[str], targets: list[str], order_B: NDArray[np.int64], exact: bool
+) -> Iterator[str]:
     for first in range(0, len(order_B), CHUNK):
         rows = order_B[first : first + CHUNK]
         source, target = table.source_B[rows], table.target_B[rows]
@@ -140,11 +144,20 @@ def _format(table: PhraseTable, sources: list[str], targets: list[str], order_B:
         ends = table.link_offsets_B1[rows + 1]
         for p, q, scores, n_e, n_f, n_fe, start, end in zip(*(c.tolist() for c in (*columns, ends)), strict=True):
             links = zip(table.link_source_K[start:end].tolist(), table.link_target_K[start:end].tolist(), strict=True)
-            yield (
-                f"{sources[p]} ||| {targets[q]} ||| {_SCORES % tuple(scores)} ||| {' '.join(map(_LINK, links))} ||| "
-                f"{_count(n_e)} {_count(n_f)} {_count(n_fe)} ||| |||"
-            )
+            counted = " ".join(_count(n, exact) for n in (n_e, n_f, n_fe))
+            linked = " ".join(map(_LINK, links))
+            yield f"{sources[p]} ||| {targets[q]} ||| {numbers_text(scores, exact)} ||| {linked} ||| {counted} ||| |||"
 
 
-def _count(number: float) -> str:
-    return str(int(number)) if number.is_integer() else f"{number:.6g}"
+def numbers_text(numbers: Iterable[float], exact: bool) -> str:
+    """Numbers with blanks between: six digits each as Moses writes them, or when `exact` as many as it takes.
+
+    Example:
+        >>> numbers_text([1.0, 1 / 3], exact=False), numbers_text([1.0, 1 / 3], exact=True)
+        ('1 0.333333', '1 0.3333333333333333')
+    """
+    return " ".join(repr(number).removesuffix(".0") if exact else f"{number:.6g}" for number in numbers)
+
+
+def _count(number: float, exact: bool) -> str:
+    return str(int(number)) if number.is_integer() else numbers_text([number], exact)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from xlate.errors import InputError
 from xlate.formats.bars import unescape_bars
-from xlate.formats.moses_table import moses_order, spell_phrases
+from xlate.formats.moses_table import moses_order, numbers_text, spell_phrases
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
 from xlate.text.encoded import EncodedText
@@ -136,6 +136,7 @@ def write_reordering_table(
     target_vocabulary: Vocabulary,
     *,
     escape: bool | None = None,
+    exact: bool = False,
 ) -> None:
     """Writes a table, gzip when the name ends so, in the order of `write_phrase_table`; pairs without stay out.
 
@@ -144,7 +145,7 @@ def write_reordering_table(
         table: the phrase pairs.
         probability_B6: see `read_reordering_table`.
         source_vocabulary, target_vocabulary: the words.
-        escape: as in `write_phrase_table`.
+        escape, exact: as in `write_phrase_table`.
 
     Raises:
         InputError: a word that a Moses table cannot hold.
@@ -153,6 +154,7 @@ def write_reordering_table(
     targets = spell_phrases(path, table.target_phrases, target_vocabulary, escape)
     order_B = moses_order(table, sources, targets)
     order_B = order_B[~np.isnan(probability_B6[order_B, 0])]
-    rows = zip(table.source_B[order_B].tolist(), table.target_B[order_B].tolist(), probability_B6[order_B], strict=True)
-    lines = (f"{sources[p]}{BAR}{targets[q]}{BAR}{' '.join(f'{v:.6g}' for v in values)}" for p, q, values in rows)
+    columns = (table.source_B[order_B], table.target_B[order_B], probability_B6[order_B])
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    lines = (f"{sources[p]}{BAR}{targets[q]}{BAR}{numbers_text(values, exact)}" for p, q, values in rows)
     write_lines(path, track(lines, "writing reordering table", len(order_B)))

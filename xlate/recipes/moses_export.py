@@ -9,6 +9,7 @@ from xlate.config.schema import ExportConfig, TrainConfig
 from xlate.config.stored import read_config
 from xlate.decode.phrase_model import PHRASE_FEATURES, SLOTS, PhraseModel
 from xlate.errors import InputError
+from xlate.formats.bars import escape_bars, needs_escape
 from xlate.formats.moses_ini import write_moses_ini
 from xlate.formats.moses_table import write_phrase_table
 from xlate.formats.reordering_table import write_reordering_table
@@ -17,6 +18,7 @@ from xlate.recipes.moses_import import copy_packed
 from xlate.recipes.phrase_models import KIND, SET, open_phrase_model, phrase_search
 from xlate.recipes.sparse_models import unpacked_weights
 from xlate.recipes.translate import weights_of
+from xlate.text.lines import iterate_lines, write_lines
 
 TABLE, LM, INI = "phrase-table.gz", "lm.arpa.gz", "moses.ini"
 ALGORITHMS = {"stack": 0, "cube": 1}
@@ -25,8 +27,9 @@ ALGORITHMS = {"stack": 0, "cube": 1}
 def export_moses(config: ExportConfig) -> dict[str, Any]:
     """Writes tables, language model, weights and search settings of a run of the phrase model in Moses's formats.
 
-    Bars inside words are written `&#124;` in the tables, and as they are in the language model. Text to be translated
-    with the system has to be tokenised as the run's was.
+    Numbers are written with all their digits, so an imported system scores as the run does. If any word holds a bar,
+    bars are written `&#124;` in tables and language model, and have to be in the text that is translated with them.
+    That text has to be tokenised as the run's was.
 
     Raises:
         InputError: another kind of run, or one that is not finished.
@@ -39,12 +42,18 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
     model, weights_D = folded(model, unpacked_weights(weights_of(run), SET, model.sparse, run))
     out.mkdir(parents=True, exist_ok=True)
     vocabularies = (model.source_vocabulary, model.target_vocabulary)
-    write_phrase_table(out / TABLE, model.table, *vocabularies)
+    escape = any(needs_escape(vocabulary.words) for vocabulary in vocabularies)
+    write_phrase_table(out / TABLE, model.table, *vocabularies, escape=escape, exact=True)
     if model.reordering is not None:
         write_reordering_table(
-            out / _reordering_file(model), model.table, model.reordering.probability_BK2, *vocabularies
+            out / _reordering_file(model),
+            model.table,
+            model.reordering.probability_BK2,
+            *vocabularies,
+            escape=escape,
+            exact=True,
         )
-    copy_packed(language_model_file(run, trained), out / LM)
+    _copy_language_model(language_model_file(run, trained), out / LM, escape)
     weights = {name: weights_D[part].tolist() for name, part in SLOTS.items() if name in _names(model)}
     write_moses_ini(out / INI, _features(model, trained.decoder.options), weights, _settings(trained))
     return {"out": str(out), "pairs": len(model.table), "files": sorted(p.name for p in out.iterdir())}
@@ -58,6 +67,13 @@ def language_model_file(run: Path, trained: TrainConfig) -> Path:
         base = Path(trained.base)
         return language_model_file(base, read_config(base / "config.yaml", TrainConfig))
     return Path(trained.work) / "lm" / LM
+
+
+def _copy_language_model(source: Path, target: Path, escape: bool) -> None:
+    if escape:
+        write_lines(target, map(escape_bars, iterate_lines(source)))
+    else:
+        copy_packed(source, target)
 
 
 def _reordering_file(model: PhraseModel) -> str:
