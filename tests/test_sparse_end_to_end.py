@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,16 +25,22 @@ from xlate.candidates.part_shards import PartShard, read_shard, write_shard
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
+from xlate.decode.phrase import PhraseDecoder
+from xlate.decode.phrase_model import SPARSE_REORDERING
 from xlate.decode.phrase_parts import sparse_ids
 from xlate.decode.phrase_store import load_phrase_model
 from xlate.errors import InputError
+from xlate.features.sparse_subset import features_of_subset
 from xlate.kernels.part_lists import SparseWeights, list_losses, list_space
 from xlate.lm.model import NgramModel
+from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.table import PhraseTable, offsets_of, ragged_rows, score_phrases, select_phrases
-from xlate.recipes.fold_models import FoldModels, same_pairs
+from xlate.recipes.fold_models import FoldModels, rows_in
+from xlate.recipes.phrase_models import open_phrase_model
 from xlate.recipes.translate import Translator
 from xlate.recipes.work import WorkDirectory
+from xlate.scoring.weights import load_weights
 from xlate.updates.part_lists import ListLearner, ListSettings, numbers, part_lists
 
 LISTS = ["loss.lists.folds=3", "loss.lists.nbest=15", "loss.lists.shard=120", "loss.lists.epochs=4"]
@@ -282,9 +289,80 @@ def test_a_fold_is_decoded_by_a_model_that_has_not_seen_it(own_work: Path, spars
         whole = PhraseTable.load(own_work / "phrases" / "table")
         left_B = np.array(whole.count_B, dtype=np.float64)
         for part in (unseen.table, counts):
-            left_B[same_pairs(part, whole)] -= np.asarray(part.count_B)
+            left_B[rows_in(part, whole).pair_B] -= np.asarray(part.count_B)
         assert np.count_nonzero(left_B) == 0
         assert len(unseen.table) < len(whole)
         # Its language model likes the fold less than one that has seen it does.
         seen = NgramModel.load(own_work / "lm" / "model")
         assert unseen.lm.sentence_logprobs(target).sum() < seen.sentence_logprobs(target).sum()
+
+
+def test_lists_of_a_second_decoding_are_pooled(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
+    again = trained(own_work, tmp_path / "run", *SPARSE, "sparse=all", "loss.tune.processes=2", "loss.lists.rounds=2")
+    once = json.loads((sparse_run / "summary.json").read_text())
+    assert again["list_sentences"] == once["list_sentences"]
+    assert once["list_hypotheses"] * 1.05 < again["list_hypotheses"] < once["list_hypotheses"] * 2
+    assert again["list_oracle_BLEU"] > once["list_oracle_BLEU"]
+    one, two = (load_weights(tmp_path / "run" / "checkpoint" / f"sparse-{n}.safetensors") for n in (1, 2))
+    first = load_weights(sparse_run / "checkpoint" / "sparse-1.safetensors")
+    assert np.array_equal(one.extra["sparse.values"], first.extra["sparse.values"])
+    assert not np.array_equal(one.extra["sparse.values"], two.extra["sparse.values"])
+
+
+def test_a_second_decoding_charges_what_the_whole_model_would(own_work: Path, sparse_run: Path) -> None:
+    """Sparse weights of the whole text's features, seen from a fold's table, score its derivations the same."""
+    config = read_config(sparse_run / "config.yaml", TrainConfig)
+    whole = Translator.of_run(config, sparse_run, nbest=20).decoder
+    assert whole.model.sparse is not None
+    models = FoldModels(WorkDirectory(own_work), "hier", 3)
+    model = load_phrase_model(models.stage(1).folder / "model")
+    rows = models.whole_rows(model.table)
+    features, ids_F = features_of_subset(whole.model.sparse, model.table, *rows)
+    decoder = PhraseDecoder(replace(model, sparse=features), whole.weights_D, whole.search, True, whole.sparse_F[ids_F])
+    found = decoder.translate(["nirka", "no", "holdo", "va", "bolko", "ast", "."])
+    assert len(found) > 5
+    for derivation in found:
+        steps = [replace(step, pair=int(rows.pair_B[step.pair]) if step.pair >= 0 else -1) for step in derivation.steps]
+        _, ids = sparse_ids(whole.model, derivation.source, steps)
+        sums = derivation.features_D[whole.model.slots[SPARSE_REORDERING].start :].sum()
+        assert whole.sparse_F[ids].sum() == pytest.approx(sums)
+        assert derivation.features_D @ whole.weights_D == pytest.approx(derivation.score)
+    assert any(whole.sparse_F[sparse_ids(whole.model, d.source, d.steps)[1]].any() for d in found)
+
+
+def test_expected_bleu_over_the_search_graph_by_drawn_derivations(own_work: Path, tmp_path: Path) -> None:
+    drawn = [*SPARSE, "sparse=all", "loss.tune.processes=2", "loss.lists.candidates=drawn"]
+    figures = trained(own_work, tmp_path / "run", *drawn)
+    assert figures["list_heldout_loss"] < figures["list_heldout_loss_before"]
+    some = [shard for shard in map(read_shard, shards(own_work)) if shard.drawn]
+    assert some
+    for shard in some:
+        assert set(np.add.reduceat(shard.draws_C, shard.candidate_offsets_I1[:-1]).tolist()) == {15}
+    # Before a step, the loss is the mean gain of what was drawn.
+    model = open_phrase_model(Path("."), read_config(tmp_path / "run" / "config.yaml", TrainConfig))
+    assert model.sparse is not None
+    batch = some[0].batch(model.sparse, np.zeros(some[0].features_CD.shape[1]), 20.0)
+    gain_C = sentence_bleu(batch.gain_CG, "gao") / 100
+    lists = part_lists(batch, gain_C)
+    settings = ListSettings(loss="expected_bleu", gamma=20.0)
+    every, best_I = np.arange(len(batch)), np.empty(len(batch), dtype=np.int64)
+    zero = SparseWeights(np.zeros(model.sparse.size, np.float32), np.zeros(0, np.float32), np.zeros(0), np.zeros(0))
+    total = list_losses(every, lists, zero, numbers(settings), list_space(lists, 1), 1, best_I)
+    assert -total == pytest.approx(np.sum(gain_C * some[0].draws_C) / 15, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "seen"),
+    [
+        (["loss.lists.candidates=other"], "candidates=other"),
+        (["loss.lists.candidates=drawn", "loss.lists.objective=cll"], "objective=cll"),
+        (["loss.lists.candidates=drawn", "loss.lists.joint=true"], "joint=True"),
+        (["loss.lists.candidates=drawn", "loss.lists.rounds=2"], "rounds=2"),
+        (["loss.lists.rounds=0"], "rounds=0"),
+    ],
+)
+def test_ways_to_make_lists_that_do_not_go_together(
+    own_work: Path, tmp_path: Path, settings: list[str], seen: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", f"work={own_work}", f"run={tmp_path / 'run'}", *SPARSE, "sparse=all", *settings]) == 2
+    assert seen in capsys.readouterr().err

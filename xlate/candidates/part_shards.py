@@ -26,7 +26,7 @@ from xlate.text.lines import atomic_write
 
 log = logging.getLogger(__name__)
 
-FORMAT = "xlate part shard 1"
+FORMAT = "xlate part shard 2"
 # Columns of `phrase_P12`.
 APPLICATION = slice(0, 7)
 ORIENTATION, TOP = 7, slice(8, 12)
@@ -36,14 +36,16 @@ ORIENTATION, TOP = 7, slice(8, 12)
 class PartShard:
     """I lists of C hypotheses in all, with D float features and K BLEU statistics; P different phrases.
 
-    `phrase_P12` has the numbers of `Applications`, then orientation and the four words of `Groups`; source words in
-    between are `between_T` at `between_offsets_P1`. The other arrays are those of `RaggedBatch`.
+    `draws_C` is how often each hypothesis was drawn, 0 in lists of the best. `phrase_P12` has the numbers of
+    `Applications`, then orientation and the four words of `Groups`; source words in between are `between_T` at
+    `between_offsets_P1`. The other arrays are those of `RaggedBatch`.
     """
 
     sentence_I: NDArray[np.int64]
     candidate_offsets_I1: NDArray[np.int64]
     features_CD: NDArray[np.float32]
     statistics_CK: NDArray[np.int16]
+    draws_C: NDArray[np.int32]
     part_offsets_I1: NDArray[np.int64]
     candidate_part_offsets_C1: NDArray[np.int64]
     candidate_parts_K: NDArray[np.int32]
@@ -72,6 +74,7 @@ class PartShard:
             offsets_of(np.diff(self.candidate_offsets_I1)[rows]),
             self.features_CD[candidates],
             self.statistics_CK[candidates],
+            self.draws_C[candidates],
             offsets_of(np.diff(self.part_offsets_I1)[rows]),
             offsets_of(np.diff(self.candidate_part_offsets_C1)[candidates]),
             self.candidate_parts_K[ragged_rows(self.candidate_part_offsets_C1, candidates)],
@@ -80,11 +83,21 @@ class PartShard:
             self.between_T[ragged_rows(self.between_offsets_P1, parts)],
         )
 
-    def batch(self, sparse: SparseFeatures, weights_D: NDArray[np.float64] | None) -> RaggedBatch:
+    @property
+    def drawn(self) -> bool:
+        """Whether the hypotheses were drawn by lot."""
+        return bool(self.draws_C.any())
+
+    def batch(self, sparse: SparseFeatures, weights_D: NDArray[np.float64] | None, gamma: float) -> RaggedBatch:
         """Two-level lists under templates, BLEU statistics as gains.
 
-        Float features are weighted into `base_C`; without weights they are kept as features.
+        Float features are weighted into `base_C`; without weights they are kept as features. Hypotheses that were drawn
+        have ln(draws) / γ there: exp(γ · score) is then their weight as a sample of all derivations, and sparse weights
+        that have grown since weigh them anew.
         """
+        base_C = None if weights_D is None else self.features_CD @ weights_D
+        if self.drawn:
+            base_C = np.log(self.draws_C) / gamma
         columns = self.phrase_P12
         first_s, last_s, first_t, last_t = columns.T[TOP]
         applications = Applications(*columns.T[APPLICATION])
@@ -101,7 +114,7 @@ class PartShard:
             self.part_offsets_I1,
             self.candidate_part_offsets_C1,
             self.candidate_parts_K,
-            base_C=None if weights_D is None else (self.features_CD @ weights_D).astype(np.float32),
+            base_C=None if base_C is None else base_C.astype(np.float32),
         )
 
 
@@ -129,7 +142,10 @@ def is_whole(path: Path) -> bool:
     except (OSError, ValueError) as error:
         log.warning("%s cannot be read (%s) and is made again", path, error)
         return False
-    if described.get("format") != FORMAT or described.get("sha256") != hashlib.sha256(data).hexdigest():
+    if described.get("format") != FORMAT:
+        log.warning("%s has the form %r, not %r, and is made again", path, described.get("format"), FORMAT)
+        return False
+    if described.get("sha256") != hashlib.sha256(data).hexdigest():
         log.warning("%s is damaged (its checksum differs) and is made again", path)
         return False
     return True

@@ -206,6 +206,8 @@ class ListsConfig:
     tolerance: float = MISSING
     pairs: int = MISSING
     tuner: str = MISSING
+    candidates: str = "best"
+    rounds: int = 1
 
 
 @dataclass

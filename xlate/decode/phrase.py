@@ -35,6 +35,7 @@ from xlate.kernels.phrase_decoder import (
 )
 from xlate.kernels.phrase_orientation import GroupScores
 from xlate.kernels.phrase_paths import Paths
+from xlate.kernels.sampled_paths import sample_paths
 from xlate.text.vocabulary import END_ID
 
 __all__ = ["PhraseDecoder", "PhraseDerivation", "PhraseModel", "PhraseSearch", "PhraseStep"]
@@ -131,6 +132,22 @@ class PhraseDecoder:
             raise InputError("an empty sentence has no n-best list", expected="one word or more")
         return self._list(self.moves(words))
 
+    def drawn_list(
+        self, words: Sequence[str], draws: int, scale: float, seed: int
+    ) -> tuple[PhraseList, NDArray[np.int64]]:
+        """Derivations drawn from the search graph with shares of exp(scale · score), best first; how often each came.
+
+        Raises:
+            InputError: as `nbest_list`.
+        """
+        if not words:
+            raise InputError("an empty sentence has no derivations to draw", expected="one word or more")
+        moves = self.moves(words)
+        graph = self._graph(moves, every_arc=True)
+        arcs = graph.source_A, graph.target_A, graph.label_A, graph.score_A, graph.goal, len(graph.score_N)
+        offsets_N1, labels_L, count_N = sample_paths(*arcs, scale, draws, np.random.default_rng(seed))
+        return self._as_list(moves, offsets_N1, labels_L), count_N
+
     def _list(self, moves: PhraseMoves) -> PhraseList:
         graph, search = self._graph(moves, every_arc=True), self.search
         offsets_O1 = moves.options.phrases.offsets_O1
@@ -145,6 +162,9 @@ class PhraseDecoder:
             Texts(offsets_O1, ids_W, search.distinct),
             search.nbest,
         )
+        return self._as_list(moves, offsets_N1, labels_L)
+
+    def _as_list(self, moves: PhraseMoves, offsets_N1: NDArray[np.int64], labels_L: NDArray[np.int32]) -> PhraseList:
         return PhraseList(self.model, moves, Paths(offsets_N1, labels_L), self.sparse_F if self.has_sparse else None)
 
     def moves(self, words: Sequence[str]) -> PhraseMoves:

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,14 @@ from xlate.recipes.phrase_models import reordering_model
 from xlate.recipes.stages import Stage, identity_of, read_stage, run_stage
 from xlate.recipes.work import WorkDirectory
 from xlate.text.encoded import EncodedText
+
+
+class WholeRows(NamedTuple):
+    """Rows in the table of the whole text of a smaller table's P source phrases, Q target phrases and B pairs."""
+
+    source_P: NDArray[np.int64]
+    target_Q: NDArray[np.int64]
+    pair_B: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -62,9 +70,9 @@ class FoldModels:
         settings = {"on": self.identity, "fold": fold, "version": 1}
         return run_stage(self.work.path, name, settings, lambda folder: self._build(fold, folder))
 
-    def whole_pairs(self, table: PhraseTable) -> NDArray[np.int64]:
-        """The number in the whole text's table of each pair of a fold's, -1 where it lacks the pair."""
-        return same_pairs(table, self._table)
+    def whole_rows(self, table: PhraseTable) -> WholeRows:
+        """Where the phrases and pairs of a fold's table stand in that of the whole text."""
+        return rows_in(table, self._table)
 
     @cached_property
     def source(self) -> EncodedText:
@@ -84,7 +92,7 @@ class FoldModels:
             extract_phrases(source, target, links, self._max_length), lexical_table(source, target, links)
         )
         # Pairs that the whole text's table lacks were filtered there.
-        table = table.select(self.whole_pairs(table) >= 0)
+        table = table.select(self.whole_rows(table).pair_B >= 0)
         reordering = reordering_model(table, source, target, links, self.reordering, self._max_length)
         arpa = estimate(self.work.lm_text(target), self.work.target_vocabulary, self._order)
         lm = NgramModel.from_arpa(arpa)
@@ -111,16 +119,15 @@ class FoldModels:
         return PhraseTable.load(self.work.path / "phrases" / "table")
 
 
-def same_pairs(table: PhraseTable, whole: PhraseTable) -> NDArray[np.int64]:
-    """The number in `whole` of each pair of a table over the same vocabularies, -1 where there is none."""
+def rows_in(table: PhraseTable, whole: PhraseTable) -> WholeRows:
+    """Where the phrases and pairs of a table stand in another over the same vocabularies, -1 where they do not."""
     source_P = _same_phrases(table.source_phrases, whole.source_phrases)
     target_Q = _same_phrases(table.target_phrases, whole.target_phrases)
     keys_B = _pair_keys(source_P[table.source_B], target_Q[table.target_B])
     known = _pair_keys(np.asarray(whole.source_B), np.asarray(whole.target_B))
     order = np.argsort(known, kind="stable")
     place = np.minimum(np.searchsorted(known[order], keys_B), len(known) - 1)
-    found: NDArray[np.int64] = np.where(known[order][place] == keys_B, order[place], -1)
-    return found
+    return WholeRows(source_P, target_Q, np.where(known[order][place] == keys_B, order[place], -1))
 
 
 def _pair_keys(source_B: NDArray[Any], target_B: NDArray[Any]) -> NDArray[np.int64]:

@@ -7,13 +7,14 @@ goes on with the first shard that is missing, and runs that differ only in featu
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +22,18 @@ from numpy.typing import NDArray
 from xlate.candidates.batch import offsets_of
 from xlate.candidates.part_shards import PartShard, is_whole, read_shard, write_shard
 from xlate.config.schema import DecoderConfig, ListsConfig
+from xlate.decode.list_arrays import Draw, ListArrays, list_arrays
 from xlate.decode.nbest_oracle import first_best, oracle
-from xlate.decode.phrase import PhraseDecoder
-from xlate.decode.phrase_lists import target_ids
+from xlate.decode.phrase_model import PhraseModel
 from xlate.decode.phrase_parallel import each_sentence
 from xlate.decode.phrase_store import load_phrase_model
+from xlate.features.phrase_sparse import SparseFeatures
+from xlate.features.sparse_sets import signature
+from xlate.features.sparse_subset import features_of_subset
 from xlate.kernels.ngram_statistics import list_statistics
 from xlate.metrics.bleu import ORDER
-from xlate.phrases.table import ragged_rows
 from xlate.progress import track
-from xlate.recipes.fold_models import FoldModels
+from xlate.recipes.fold_models import FoldModels, WholeRows
 from xlate.recipes.phrase_models import phrase_decoder
 from xlate.recipes.stages import discard_stage, identity_of
 from xlate.recipes.work import WorkDirectory
@@ -40,19 +43,6 @@ from xlate.text.encoded import EncodedText
 log = logging.getLogger(__name__)
 
 
-class ListArrays(NamedTuple):
-    """The list of one sentence: features, numbered target words, and the phrases as in `PartShard`."""
-
-    features_CD: NDArray[np.float32]
-    offsets_C1: NDArray[np.int64]
-    words_T: NDArray[np.int32]
-    part_offsets_C1: NDArray[np.int64]
-    parts_K: NDArray[np.int32]
-    phrase_P12: NDArray[np.int32]
-    between_lengths_P: NDArray[np.int64]
-    between_T: NDArray[np.int32]
-
-
 @dataclass(frozen=True)
 class Jackknife:
     """The lists of a work directory's training text.
@@ -60,9 +50,11 @@ class Jackknife:
     Attributes:
         work: the work directory.
         reordering: kind of the reordering model, as in `phrase_stage`.
-        weights: float weights to decode with.
+        weights: float weights to decode with, sparse ones too when there are `sparse`.
         decoder: search settings.
         settings: folds, list size, shard size, processes.
+        seed: of derivations that are drawn.
+        sparse: the sparse features of the whole text's model, None to decode without.
     """
 
     work: WorkDirectory
@@ -70,6 +62,8 @@ class Jackknife:
     weights: Weights
     decoder: DecoderConfig
     settings: ListsConfig
+    seed: int = 1
+    sparse: SparseFeatures | None = None
 
     def decode(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Decodes every shard that is not there; False when `stop` said so before the end."""
@@ -103,13 +97,28 @@ class Jackknife:
     def identity(self) -> str:
         """What the lists were made from."""
         search = {k: v for k, v in asdict(self.decoder).items() if v is not None}
-        models = {"search": search, "weights": self.weights.dense_D.tolist(), "nbest": self.settings.nbest}
+        models: dict[str, Any] = {
+            "search": search,
+            "weights": self.weights.dense_D.tolist(),
+            "nbest": self.settings.nbest,
+        }
+        if self._draw is not None:
+            models["draw"] = asdict(self._draw)
+        if self.sparse is not None:
+            models["sparse"] = [list(row) for row in signature(self.sparse)]
+            models["phi"] = hashlib.sha256(self.weights.sparse_F.tobytes()).hexdigest()
         return identity_of({**models, "on": self.models.identity, "shard": self.settings.shard, "version": 1})
 
     @property
     def folder(self) -> Path:
         """Where the shards are."""
         return self.work.path / "lists" / self.identity[:16]
+
+    @property
+    def _draw(self) -> Draw | None:
+        if self.settings.candidates == "best":
+            return None
+        return Draw(self.settings.nbest, self.settings.gamma, self.seed)
 
     @cached_property
     def models(self) -> FoldModels:
@@ -126,25 +135,34 @@ class Jackknife:
     ) -> bool:
         stage = self.models.stage(fold)
         model = load_phrase_model(stage.folder / "model")
-        pair_B = self.models.whole_pairs(model.table)
-        decoder = phrase_decoder(model, self.weights, self.decoder, nbest=self.settings.nbest)
+        rows = self.models.whole_rows(model.table)
+        model, weights = self._with_sparse(model, rows)
+        decoder = phrase_decoder(model, weights, self.decoder, nbest=self.settings.nbest)
+        arrays_of = partial(list_arrays, draw=self._draw)
         source, words = self.models.source, self.work.source_vocabulary
-        for path, rows in wanted:
+        for path, some in wanted:
             start = time.perf_counter()
-            sentences = [[words.word(w) for w in source[s].tolist()] for s in rows.tolist()]
+            sentences = [[words.word(w) for w in source[s].tolist()] for s in some.tolist()]
             found = []
-            decoded = each_sentence(decoder, list_arrays, sentences, self.settings.processes)
+            decoded = each_sentence(decoder, arrays_of, sentences, self.settings.processes)
             for arrays in track(decoded, f"fold {fold}", total=len(sentences)):
                 if stop():
                     return False
                 found.append(arrays)
-            shard = self._shard(found, rows, pair_B)
+            shard = self._shard(found, some, rows.pair_B)
             figures = {"seconds": round(time.perf_counter() - start, 2), **headroom(shard)}
             write_shard(path, shard, figures)
             log.info("%s: %s", path.relative_to(self.folder), ", ".join(f"{k} {v}" for k, v in figures.items()))
         # A fold's model is large and made in seconds.
         discard_stage(stage)
         return True
+
+    def _with_sparse(self, model: PhraseModel, rows: WholeRows) -> tuple[PhraseModel, Weights]:
+        """A fold's model with the sparse features of its pairs, and their weights."""
+        if self.sparse is None:
+            return model, self.weights
+        features, ids_F = features_of_subset(self.sparse, model.table, *rows)
+        return replace(model, sparse=features), replace(self.weights, sparse_F=self.weights.sparse_F[ids_F])
 
     def _shard(self, found: Sequence[ListArrays], rows: NDArray[np.int64], pair_B: NDArray[np.int64]) -> PartShard:
         sizes = [len(arrays.features_CD) for arrays in found]
@@ -168,6 +186,7 @@ class Jackknife:
             candidate_offsets_I1,
             np.concatenate([arrays.features_CD for arrays in found]),
             statistics.astype(np.int16),
+            np.concatenate([arrays.draws_C for arrays in found]),
             offsets_of([len(arrays.phrase_P12) for arrays in found]),
             offsets_of(np.concatenate([np.diff(arrays.part_offsets_C1) for arrays in found])),
             np.concatenate([arrays.parts_K for arrays in found]),
@@ -175,28 +194,6 @@ class Jackknife:
             offsets_of(np.concatenate([arrays.between_lengths_P for arrays in found])),
             np.concatenate([arrays.between_T for arrays in found]),
         )
-
-
-def list_arrays(decoder: PhraseDecoder, words: Sequence[str]) -> ListArrays:
-    """The n-best list of a sentence as arrays that can be sent from one process to another."""
-    found = decoder.nbest_list(words)
-    options, paths, parts = found.moves.options, found.paths, found.told_apart()
-    offsets_O1, ids_W = options.phrases.offsets_O1, target_ids(decoder.model, options)
-    lengths_L = (offsets_O1[1:] - offsets_O1[:-1])[paths.labels_L]
-    applications, groups = parts.applications, parts.groups
-    columns = [*vars(applications).values(), groups.orientation_N]
-    columns += [groups.source_first_N, groups.source_last_N, groups.target_first_N, groups.target_last_N]
-    ends_L1 = offsets_of(lengths_L)
-    return ListArrays(
-        found.features_ND.astype(np.float32),
-        ends_L1[paths.offsets_N1],
-        ids_W[ragged_rows(offsets_O1, paths.labels_L)],
-        paths.offsets_N1,
-        parts.part_L,
-        np.stack(columns, axis=1).astype(np.int32),
-        np.diff(groups.between_offsets_N1),
-        np.asarray(groups.between_T, dtype=np.int32),
-    )
 
 
 def headroom(shard: PartShard) -> dict[str, Any]:

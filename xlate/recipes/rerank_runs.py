@@ -33,7 +33,7 @@ from xlate.kernels.part_lists import list_losses, list_space
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.progress import track
-from xlate.recipes.sparse_runs import check_lists, list_settings
+from xlate.recipes.list_settings import check_lists, list_settings
 from xlate.recipes.stages import file_hash, peak_megabytes
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
@@ -215,6 +215,9 @@ def _checked(config: TrainConfig) -> tuple[str, ListsConfig]:
         seen = f"loss={config.loss.name}"
         raise InputError("lists are ranked by a loss over lists", seen=seen, expected="loss=xbleu")
     check_lists(config.loss.lists)
+    if config.loss.lists.candidates != "best" or config.loss.lists.rounds != 1:
+        seen = f"loss.lists.candidates={config.loss.lists.candidates}, rounds={config.loss.lists.rounds}"
+        raise InputError("lists that are given are not made again", seen=seen, expected="candidates best, one round")
     return config.nbest, config.loss.lists
 
 

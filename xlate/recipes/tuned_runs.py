@@ -26,6 +26,7 @@ from xlate.report.identity import flat
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import Weights, save_weights
+from xlate.train.reporter import Reporter
 from xlate.train.signals import StopFlag
 from xlate.train.tuning import RoundFigures
 
@@ -60,12 +61,8 @@ def train_tuned(
             weights, rounds = found
             tuned.save(run, weights)
             summary = tuning_summary(config, weights, rounds, text)
-            for split in ("dev", "test") if config.measure_test else ("dev",):
-                measured = measure(config, work, folder, split, reporter, len(rounds)) if work else None
-                summary |= {} if measured is None else measured.figures()
-            summary |= {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak_megabytes(), 1)}
-            figures = {k: v for k, v in summary.items() if isinstance(v, int | float) and not isinstance(v, bool)}
-            reporter.hparams(flat(identity), figures)
+            summary = measured_summary(config, work, folder, reporter, rounds, summary, start)
+            reporter.hparams(flat(identity), numbers_of(summary))
         finally:
             reporter.close()
     run.write_summary(summary)
@@ -181,3 +178,25 @@ def tuning_summary(
         "weights": {"dense": dict(zip(weights.dense_names, np.round(weights.dense_D, 6).tolist(), strict=True))},
         "history": [figures.to_json() for figures in rounds],
     }
+
+
+def measured_summary(
+    config: TrainConfig,
+    work: WorkDirectory | None,
+    folder: Path,
+    reporter: Reporter,
+    rounds: list[RoundFigures],
+    summary: dict[str, Any],
+    start: float,
+) -> dict[str, Any]:
+    """A summary with the measures of the run's splits, and what it took since `start`."""
+    summary = dict(summary)
+    for split in ("dev", "test") if config.measure_test else ("dev",):
+        measured = measure(config, work, folder, split, reporter, len(rounds)) if work else None
+        summary |= {} if measured is None else measured.figures()
+    return summary | {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak_megabytes(), 1)}
+
+
+def numbers_of(summary: dict[str, Any]) -> dict[str, int | float]:
+    """Those of its values that runs are compared by."""
+    return {k: v for k, v in summary.items() if isinstance(v, int | float) and not isinstance(v, bool)}
