@@ -115,12 +115,20 @@ class PhraseDecoder:
         if not words:
             return [PhraseDerivation((), (), np.zeros(self.model.size), 0.0)]
         if self.search.nbest == 1:
-            return [self.derivation(moves, self._graph(moves, every_arc=False).best_labels())]
+            return [self._best(moves)]
         if self.fast:
             return self._list(moves).derivations()
         texts = moves.words_of if self.search.distinct else None
         paths = best_paths(self._graph(moves, every_arc=True), texts)
         return [self.derivation(moves, labels) for _, labels in islice(paths, self.search.nbest)]
+
+    def _best(self, moves: PhraseMoves) -> PhraseDerivation:
+        graph = self._graph(moves, every_arc=False)
+        labels = [label for label in graph.best_labels() if label != END_LABEL]
+        if not self.fast or not labels:
+            return self.derivation(moves, labels)
+        path = self._as_list(moves, np.array([0, len(labels)]), np.array(labels, dtype=np.int32))
+        return path.first(float(graph.score_N[graph.goal]))
 
     def nbest_list(self, words: Sequence[str]) -> PhraseList:
         """The `nbest` best derivations of a sentence as arrays; the compiled search only.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +31,22 @@ from xlate.text.vocabulary import END_ID
 class PhraseDerivation:
     """A source sentence, the phrases that translate it in target order, their features and weighted score.
 
-    `features_D` is in the order of `PhraseModel.features`, natural logs; score = weights · features.
+    `features` may be a function that gives them when they are first looked at: a translation needs only its words.
     """
 
     source: tuple[str, ...]
     steps: tuple[PhraseStep, ...]
-    features_D: NDArray[np.float64]
+    features: NDArray[np.float64] | Callable[[], NDArray[np.float64]]
     score: float
+
+    @cached_property
+    def features_D(self) -> NDArray[np.float64]:
+        """Features in the order of `PhraseModel.features`, natural logs; score = weights · features."""
+        return self.features() if callable(self.features) else self.features
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """As it is sent to another process: with its features."""
+        return PhraseDerivation, (self.source, self.steps, self.features_D, self.score)
 
     @property
     def words(self) -> list[str]:

@@ -135,6 +135,11 @@ class PhraseList:
             for a, b, features_D, score in zip(ends, ends[1:], self.features_ND, scores_N, strict=False)
         ]
 
+    def first(self, score: float) -> PhraseDerivation:
+        """The first derivation, whose score is known; its features wait until somebody asks for them."""
+        steps = tuple(map(self.moves.step, self.paths.labels_L[: self.paths.offsets_N1[1]].tolist()))
+        return PhraseDerivation(self.moves.options.words, steps, lambda: self.features_ND[0], score)
+
     def words(self) -> list[list[str]]:
         """The target words of each derivation."""
         ends, words_of = self.paths.offsets_N1.tolist(), self.moves.words_of

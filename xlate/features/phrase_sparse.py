@@ -161,7 +161,8 @@ class SparseFeatures:
             if family.position in GROUP or family.position == BIGRAM:
                 continue
             weights = family.weights(sparse_F)
-            if not weights.any():
+            # Looking whether there is any weight pays where there are more applications than values.
+            if len(applications) > len(weights) and not weights.any():
                 continue
             row, value = self._local(family, applications)
             scores, one_each = weights[value], family.position != WORD_PAIR
