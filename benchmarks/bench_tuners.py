@@ -11,6 +11,10 @@ from __future__ import annotations
 
 import json
 import os
+
+# Idle threads of a linear algebra library would count as CPU seconds.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
 import resource
 import statistics
 import sys

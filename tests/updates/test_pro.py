@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from tests.updates.test_gradient import telling_lists
+from xlate.config.load import load
+from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.losses.pairwise import PairwiseLogistic
+from xlate.recipes.tuners import optimiser
 from xlate.scoring.weights import Weights
 from xlate.updates.gradient import GradientSettings
 from xlate.updates.pro import ProSettings, pro, sampled_pairs
@@ -68,3 +73,19 @@ def test_settings_are_checked() -> None:
     for wrong in ({"share": 0.0}, {"least": 0.0}, {"kept": 0}):
         with pytest.raises(InputError):
             ProSettings(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_configuration_names_the_pairs() -> None:
+    tune = load(TrainConfig, "train", ["loss=pro", "model=phrase", "decoder=phrase", "work=''"]).loss.tune
+    assert tune is not None
+    begin = Weights(np.array([1.0, -0.001, 1.0]), np.zeros(0), ("a", "b", "c"))
+    every = np.ones(3, dtype=bool)
+    changes: list[dict[str, float]] = [{}, {"share": 0.5}, {"kept": 1, "samples": 9}, {"least": 0.9}]
+    new, half, few, none = (
+        optimiser("pro", replace(tune, **changed), every)(telling_lists(), begin, 1).dense_D  # type: ignore[arg-type]
+        for changed in changes
+    )
+    old = begin.dense_D / np.abs(begin.dense_D).sum()
+    assert half == pytest.approx((new + old) / np.abs(new + old).sum(), abs=1e-9)
+    assert not np.allclose(new, few)
+    assert none == pytest.approx(old)

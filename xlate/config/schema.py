@@ -177,6 +177,10 @@ class TuneConfig:
     decay: float = MISSING
     gamma: float = MISSING
     l2: float = MISSING
+    samples: int = 5000
+    kept: int = 50
+    least: float = 0.05
+    share: float = 1.0
 
 
 @dataclass

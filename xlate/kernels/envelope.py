@@ -47,24 +47,19 @@ def envelopes(
         for k in range(offsets_I1[i], offsets_I1[i + 1]):
             c = order_C[k]
             score, slope = score_C[c], slope_C[c]
-            x = -np.inf
+            # How far the one before is above, and how much slower it rises: they meet at fall / rise.
+            fall, rise = 0.0, 0.0
             while top >= 0:
-                known = line[top]
-                rise = slope - slope_C[known]
-                if rise <= 0.0:
-                    if score <= score_C[known]:
-                        x = np.nan
-                        break
-                    top -= 1
-                    continue
-                x = (score_C[known] - score) / rise
-                if x > start[top]:
+                fall, rise = score_C[line[top]] - score, slope - slope_C[line[top]]
+                if fall > start[top] * rise if rise > 0.0 else fall >= 0.0:
                     break
                 top -= 1
-            if x != x:
-                continue
-            top += 1
-            line[top], start[top] = c, x if top > 0 else -np.inf
+            if top < 0:
+                top = 0
+                line[0], start[0] = c, -np.inf
+            elif rise > 0.0:
+                top += 1
+                line[top], start[top] = c, max(fall / rise, start[top - 1])
         if top >= 0:
             leftmost_I[i] = line[0]
         for k in range(1, top + 1):
@@ -80,7 +75,7 @@ def swept_statistics(
     before_E: NDArray[np.int32],
     after_E: NDArray[np.int32],
     leftmost_I: NDArray[np.int32],
-    statistics_CK: Floats,
+    statistics_CK: NDArray[np.float32],
 ) -> tuple[Floats, Floats]:
     """Summed statistics in each of the B intervals between different changes, and the B - 1 places between them."""
     size, columns = len(order_E), statistics_CK.shape[1]

@@ -71,7 +71,8 @@ def _mert(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objecti
 
 
 def _pro(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
-    chosen = ProSettings(regression=GradientSettings(settings.epochs, settings.l2, trained_D))
+    regression = GradientSettings(settings.epochs, settings.l2, trained_D)
+    chosen = ProSettings(settings.samples, settings.kept, settings.least, settings.share, regression)
     return lambda lists, weights, seed: pro(lists, weights, chosen, seed, objective)
 
 

@@ -92,7 +92,8 @@ class _Search:
         arrays = mira_lists(lists, start)
         self.settings, self.scores = settings, scores
         self.offsets_I1 = arrays.candidate_offsets_I1
-        self.statistics_CK = arrays.statistics_CK
+        # Counts are whole numbers, and half as wide they are found in the cache.
+        self.statistics_CK = arrays.statistics_CK.astype(np.float32)
         self.columns_DC = np.ascontiguousarray(arrays.dense_CD.T)
         given = settings.trained_D
         self.trained_D = np.ones(len(start.dense_D), np.bool_) if given is None else given
@@ -138,7 +139,7 @@ class _Search:
     def _line(self, score_C: Floats, slope_C: Floats, order_C: NDArray[np.int32], best: float) -> tuple[float, float]:
         """The step along a line to its best place, and the smoothed score there; no step when it is no better."""
         at_E, before_E, after_E, leftmost_I = envelopes(score_C, slope_C, order_C, self.offsets_I1)
-        order_E = np.argsort(at_E, kind="stable")
+        order_E = np.argsort(at_E)
         sums_BK, edge_B = swept_statistics(order_E, at_E, before_E, after_E, leftmost_I, self.statistics_CK)
         if not len(edge_B):
             return 0.0, best
