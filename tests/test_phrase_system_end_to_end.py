@@ -110,6 +110,44 @@ def test_forced_decoding_and_lattices(phrase_run: Path, tmp_path: Path) -> None:
     assert main(["translate", *arguments]) == 2
 
 
+def test_several_processes_translate_alike_and_in_order(phrase_run: Path, tmp_path: Path) -> None:
+    lists = []
+    for processes in (1, 2):
+        nbest = tmp_path / f"{processes}.nbest"
+        translated(phrase_run, tmp_path, "nbest=5", f"nbest_out={nbest}", f"processes={processes}")
+        lists.append(((tmp_path / "out.txt").read_text(), nbest.read_text()))
+    assert lists[0] == lists[1]
+    assert main(["translate", f"run={phrase_run}", f"input={tmp_path / 'in.txt'}", "processes=2", "target=x"]) == 2
+
+
+def test_every_line_can_have_a_table_of_its_own(
+    phrase_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    free = translated(phrase_run, tmp_path, f"nbest_out={tmp_path / 'free.nbest'}")
+    assert main(["export", f"run={phrase_run}", f"out={tmp_path / 'moses'}"]) == 0
+    whole = gzip.decompress((tmp_path / "moses" / "phrase-table.gz").read_bytes()).decode().splitlines()
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    for number, line in enumerate(["nirka no holdo va bolko ast .", "", "gonban va fuspan ri pikum nu ."]):
+        words = set(line.split())
+        some = [row for row in whole if set(row.split(" ||| ")[0].split()) <= words]
+        (tables / str(number)).write_text("".join(f"{row}\n" for row in some))
+    arguments = [f"tables={tables}", f"nbest_out={tmp_path / 'own.nbest'}"]
+    assert translated(phrase_run, tmp_path, *arguments) == free
+    assert (tmp_path / "own.nbest").read_text() == (tmp_path / "free.nbest").read_text()
+    # A table that knows one word in its own way is followed, and what it lacks stands for itself.
+    (tables / "2").write_text("va ||| entirely new ||| 1 1 1 1 ||| 0-0 0-1 ||| 1 1 1 ||| |||\n")
+    assert translated(phrase_run, tmp_path, *arguments)[2].lower() == "gonban entirely new fuspan ri pikum nu."
+    forced = translated(phrase_run, tmp_path, f"tables={tables}", f"target={tmp_path / 'out.txt'}")
+    assert forced == (tmp_path / "out.txt").read_text().splitlines()
+    (tables / "2").unlink()
+    refused = ["translate", f"run={phrase_run}", f"input={tmp_path / 'in.txt'}", f"tables={tables}"]
+    assert main(refused) == 2
+    assert "2.gz for sentence 2" in capsys.readouterr().err
+    assert main([*refused, f"lattice_out={tmp_path / 'lattices'}"]) == 2
+    assert "without lattices" in capsys.readouterr().err
+
+
 def test_export_and_import_give_the_same_translations(phrase_run: Path, tmp_path: Path) -> None:
     assert main(["export", f"run={phrase_run}", f"out={tmp_path / 'moses'}"]) == 0
     with gzip.open(tmp_path / "moses" / "phrase-table.gz", "rt") as stream:

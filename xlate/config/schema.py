@@ -350,6 +350,8 @@ class TranslateConfig:
     lattice_out: str | None = None
     lattice_format: str = MISSING
     target: str | None = None
+    tables: str | None = None
+    processes: int = MISSING
     distinct: bool = MISSING
     trace: bool = MISSING
     detokenize: bool = MISSING

@@ -16,8 +16,11 @@ from xlate.decode.distortion import DistortionDecoder
 from xlate.decode.explain import explain
 from xlate.decode.nbest import format_nbest
 from xlate.decode.phrase import PhraseDecoder, PhraseDerivation
+from xlate.decode.phrase_model import PhraseModel
+from xlate.decode.phrase_parallel import translate_many
 from xlate.decode.phrase_target import force_target
 from xlate.decode.phrase_text import explain_phrases, phrase_nbest_line
+from xlate.decode.sentence_tables import SentenceTables
 from xlate.errors import InputError
 from xlate.progress import track
 from xlate.recipes import phrase_models
@@ -35,13 +38,17 @@ AnyDerivation = Derivation | PhraseDerivation
 
 @dataclass(frozen=True)
 class Translation:
-    """One translated line: the text, the tokens it was made from, and the derivations behind it, best first."""
+    """One translated line: the text, the tokens it was made from, and the derivations behind it, best first.
+
+    `model` is what derivations of the phrase model are numbered by.
+    """
 
     number: int
     source: list[str]
     text: str
     derivations: Sequence[AnyDerivation]
     explanation: str = ""
+    model: PhraseModel | None = None
 
 
 class TextSides(Protocol):
@@ -144,26 +151,56 @@ class Translator:
         if unreached:
             log.warning("%d of %d targets cannot be reached", unreached, len(lines))
 
-    def force_line(self, line: str, target: str, number: int = 0) -> Translation:
-        """The best derivation of a line's given translation; one without derivations when there is none."""
+    def translate_side_by_side(self, lines: Sequence[str], processes: int) -> Iterator[Translation]:
+        """Translates lines in so many processes, in order.
+
+        Raises:
+            InputError: another model than the phrase model; a process that died.
+        """
+        sources = [self.text.source_tokens(line) for line in lines]
+        found = translate_many(self._phrase_decoder("translated in processes"), sources, processes)
+        for number, derivations in enumerate(track(found, "translating", total=len(lines))):
+            yield self._translation(number, sources[number], derivations)
+
+    def translate_with_tables(
+        self, lines: Sequence[str], folder: Path, targets: Sequence[str] | None = None
+    ) -> Iterator[Translation]:
+        """Translates every line with the phrase table of its number in a folder; `targets` as in `translate`.
+
+        Raises:
+            InputError: another model than the phrase model, one with sparse features, or a table that is missing.
+        """
+        tables = SentenceTables(self._phrase_decoder("given tables of sentences"), folder, len(lines))
+        for number, line in enumerate(track(lines, "translating")):
+            one = Translator(self.text, tables.of(number), detokenize=self.detokenize, trace=self.trace)
+            some = None if targets is None else targets[number : number + 1]
+            yield replace(next(one.translate([line], some)), number=number)
+
+    def _phrase_decoder(self, done: str) -> PhraseDecoder:
         if not isinstance(self.decoder, PhraseDecoder):
             seen = type(self.decoder).__name__
-            raise InputError("only the phrase model is forced to a target", seen=seen, expected="model=phrase")
+            raise InputError(f"only the phrase model is {done}", seen=seen, expected="model=phrase")
+        return self.decoder
+
+    def force_line(self, line: str, target: str, number: int = 0) -> Translation:
+        """The best derivation of a line's given translation; one without derivations when there is none."""
+        decoder = self._phrase_decoder("forced to a target")
         source = self.text.source_tokens(line)
-        found = force_target(self.decoder, source, self.text.target_tokens(target))
+        found = force_target(decoder, source, self.text.target_tokens(target))
         if found is None:
             return Translation(number, source, "", [], "")
-        text = self.text.target_text(found.words, self.detokenize)
-        return Translation(number, source, text, [found], self._explained(source, found) if self.trace else "")
+        return self._translation(number, source, [found])
 
     def translate_line(self, line: str, number: int = 0) -> Translation:
         """Translates one line."""
         source = self.text.source_tokens(line)
-        derivations = self.decoder.translate(source)
+        return self._translation(number, source, self.decoder.translate(source))
+
+    def _translation(self, number: int, source: list[str], derivations: Sequence[AnyDerivation]) -> Translation:
         text = self.text.target_text(list(derivations[0].words), self.detokenize)
-        return Translation(
-            number, source, text, derivations, self._explained(source, derivations[0]) if self.trace else ""
-        )
+        explanation = self._explained(source, derivations[0]) if self.trace else ""
+        model = self.decoder.model if isinstance(self.decoder, PhraseDecoder) else None
+        return Translation(number, source, text, derivations, explanation, model)
 
     def nbest_lines(self, translation: Translation) -> Iterator[str]:
         """The derivations of a translation as lines of a Moses n-best list."""
@@ -171,8 +208,8 @@ class Translator:
             if isinstance(derivation, Derivation):
                 yield format_nbest(translation.number, derivation)
             else:
-                assert isinstance(self.decoder, PhraseDecoder)
-                yield phrase_nbest_line(translation.number, derivation, self.decoder.model)
+                assert translation.model is not None
+                yield phrase_nbest_line(translation.number, derivation, translation.model)
 
     def _explained(self, source: list[str], best: AnyDerivation) -> str:
         if isinstance(self.decoder, PhraseDecoder):
