@@ -41,6 +41,7 @@ from xlate.recipes.phrase_models import open_phrase_model
 from xlate.recipes.translate import Translator
 from xlate.recipes.work import WorkDirectory
 from xlate.scoring.weights import load_weights
+from xlate.train.tuning_rounds import load_round
 from xlate.updates.part_lists import ListLearner, ListSettings, numbers, part_lists
 
 LISTS = ["loss.lists.folds=3", "loss.lists.nbest=15", "loss.lists.shard=120", "loss.lists.epochs=4"]
@@ -366,3 +367,35 @@ def test_ways_to_make_lists_that_do_not_go_together(
 ) -> None:
     assert main(["train", f"work={own_work}", f"run={tmp_path / 'run'}", *SPARSE, "sparse=all", *settings]) == 2
     assert seen in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("tuner", ["mira", "pro"])
+def test_sparse_weights_are_tuned_on_the_dev_set(own_work: Path, tmp_path: Path, tuner: str) -> None:
+    folder = tmp_path / "run"
+    plain = ["model=phrase", "decoder=phrase", f"loss={tuner}", "sparse=full", *FEW, *SEARCH, "loss.tune.epochs=10"]
+    figures = trained(own_work, folder, *plain)
+    assert figures["active_features"] > 100
+    config = read_config(folder / "config.yaml", TrainConfig)
+    translator = Translator.of_run(config, folder, nbest=10)
+    decoder = translator.decoder
+    assert np.count_nonzero(decoder.sparse_F) == figures["active_features"]
+    slots = decoder.model.slots
+    assert decoder.weights_D[slots[SPARSE_REORDERING]].tolist() == [1.0, 1.0, 1.0]
+    for line in ("Nirka no holdo va bolko ast.", "Gonban va fuspan ri pikum nu."):
+        for derivation in decoder.translate(translator.text.source_tokens(line)):
+            _, ids = sparse_ids(decoder.model, derivation.source, derivation.steps)
+            charged = derivation.features_D[slots[SPARSE_REORDERING].start :].sum()
+            assert charged == pytest.approx(decoder.sparse_F[ids].sum())
+            assert derivation.features_D @ decoder.weights_D == pytest.approx(derivation.score)
+    # The lists a tuner sees score a hypothesis as the decoder does.
+    rounds = sorted((folder / "checkpoint").glob("round-*.safetensors"))
+    last = load_round(rounds[-1])
+    ids_N, offsets_C1, _ = last.lists.flat_ids()
+    sums_C = np.add.reduceat(np.append(last.sparse_F[ids_N], 0.0), offsets_C1[:-1])
+    sums_C[np.diff(offsets_C1) == 0] = 0.0
+    scores_C = last.lists.dense_CD @ last.dense_D + sums_C
+    starts = last.lists.candidate_offsets_I1
+    for first, end in pairwise(starts.tolist()):
+        assert np.all(np.diff(scores_C[first:end]) < 1e-4)
+    assert np.count_nonzero(last.sparse_F) > 100
+    assert main(["translate", f"run={folder}", f"input={own_work / 'generated' / 'dev.src'}", "output=/dev/null"]) == 0

@@ -135,6 +135,15 @@ class PhraseList:
             for a, b, features_D, score in zip(ends, ends[1:], self.features_ND, scores_N, strict=False)
         ]
 
+    def sparse_ids(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The sparse features of each derivation, once for every phrase that has them: offsets (N+1) and ids."""
+        assert self.model.sparse is not None
+        parts = self.parts
+        offsets_P1, ids_M = self.model.sparse.ids(parts.applications, parts.groups)
+        part_L = parts.part_L.astype(np.int64)
+        ends_L1 = offsets_of(np.diff(offsets_P1)[part_L])
+        return ends_L1[self.paths.offsets_N1], ids_M[ragged_rows(offsets_P1, part_L)]
+
     def first(self, score: float) -> PhraseDerivation:
         """The first derivation, whose score is known; its features wait until somebody asks for them."""
         steps = tuple(map(self.moves.step, self.paths.labels_L[: self.paths.offsets_N1[1]].tolist()))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.config.schema import SparseConfig
+from xlate.config.schema import ModelConfig, SparseConfig
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.sparse_sets import Side, SparseSettings, make_sparse_features, signature
@@ -42,6 +42,21 @@ def sparse_features(
 
     chosen = SparseSettings(settings.words, settings.reordering, settings.plain, settings.class_seed)
     return make_sparse_features(chosen, table, sides[0], sides[1], orientations, classes_of)
+
+
+def check_orientations(model: ModelConfig) -> None:
+    """Checks that sparse reordering features have the stack of the hierarchical model to look at.
+
+    Raises:
+        InputError: they have not.
+    """
+    kind = model.reordering or "none"
+    if model.sparse is not None and model.sparse.reordering and not kind.startswith("hier"):
+        raise InputError(
+            "sparse reordering features need the hierarchical model",
+            seen=f"model.reordering={kind}",
+            expected="model.reordering=hier or hier5, or model.sparse.reordering=[]",
+        )
 
 
 def class_stage(work: WorkDirectory, side: str, classes: int, seed: int) -> Path:

@@ -15,23 +15,21 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from xlate.candidates.pooled_shards import pooled
 from xlate.config.schema import ListsConfig, TrainConfig
 from xlate.config.stored import to_yaml
-from xlate.decode.phrase_model import SPARSE_PLAIN, SPARSE_REORDERING, PhraseModel
+from xlate.decode.phrase_model import PhraseModel
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.recipes import phrase_models
 from xlate.recipes.jackknife import Jackknife
 from xlate.recipes.list_settings import check_lists
 from xlate.recipes.sparse_learning import Learned, learn, learned_before
-from xlate.recipes.sparse_models import described, packed_weights
+from xlate.recipes.sparse_models import check_orientations, described, packed_weights
 from xlate.recipes.stages import identity_of
 from xlate.recipes.translate import weights_of
 from xlate.recipes.tuned_runs import measured_summary, numbers_of, train_tuned, tuning_summary
-from xlate.recipes.tuned_systems import PhraseSystem
+from xlate.recipes.tuned_systems import PhraseSystem, with_sums
 from xlate.recipes.tuning import tune, tuning_text
 from xlate.recipes.work import WorkDirectory
 from xlate.report.identity import flat
@@ -139,30 +137,13 @@ def _learned(
     return found
 
 
-def with_sums(theta: Weights, model: PhraseModel) -> Weights:
-    """Float weights of a model without sparse features, and 1 for the sums of sparse features (λ = 1)."""
-    dense_D = np.zeros(model.size)
-    held = dict(zip(theta.dense_names, theta.dense_D.tolist(), strict=True))
-    for place, name in enumerate(model.columns):
-        dense_D[place] = held.get(name, 0.0)
-    dense_D[model.slots[SPARSE_REORDERING]] = 1.0
-    dense_D[model.slots[SPARSE_PLAIN]] = 1.0
-    return Weights(dense_D, np.zeros(0), model.columns)
-
-
 def _checked(config: TrainConfig) -> ListsConfig:
     assert config.loss.lists is not None
     if config.model.kind != phrase_models.KIND:
         raise InputError("sparse features of phrases need the phrase model", seen=config.model.kind, expected="phrase")
     if config.model.sparse is None:
         raise InputError("no sparse features to train", seen="sparse=none", expected="sparse=local, full or another")
-    kind = config.model.reordering or "none"
-    if config.model.sparse.reordering and not kind.startswith("hier"):
-        raise InputError(
-            "sparse reordering features need the hierarchical model",
-            seen=f"model.reordering={kind}",
-            expected="model.reordering=hier or hier5, or model.sparse.reordering=[]",
-        )
+    check_orientations(config.model)
     check_lists(config.loss.lists)
     return config.loss.lists
 

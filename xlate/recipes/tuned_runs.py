@@ -17,9 +17,10 @@ from xlate.errors import InputError
 from xlate.recipes import phrase_models
 from xlate.recipes.evaluate import measure
 from xlate.recipes.models import decoder_model
+from xlate.recipes.sparse_models import check_orientations, described, packed_weights
 from xlate.recipes.stages import identity_of, peak_megabytes
 from xlate.recipes.translate import weights_of
-from xlate.recipes.tuned_systems import BlockSystem, PhraseSystem, TunedSystem
+from xlate.recipes.tuned_systems import BlockSystem, PhraseSystem, TunedSystem, with_sums
 from xlate.recipes.tuning import TuningText, tune, tuning_text
 from xlate.recipes.work import WorkDirectory
 from xlate.report.identity import flat
@@ -99,7 +100,13 @@ class _Tuned:
     metadata: dict[str, Any]
 
     def save(self, run: RunDirectory, weights: Weights) -> None:
-        save_weights(run.path / "weights.safetensors", {phrase_models.SET: weights}, metadata=self.metadata)
+        path, name, system = run.path / "weights.safetensors", phrase_models.SET, self.system
+        if isinstance(system, PhraseSystem) and system.model.sparse is not None:
+            floats = replace(weights, sparse_F=np.zeros(0))
+            metadata = {**self.metadata, **described(system.model.sparse)}
+            save_weights(path, {name: floats}, extra=packed_weights(weights.sparse_F), metadata=metadata)
+        else:
+            save_weights(path, {name: weights}, metadata=self.metadata)
 
 
 @dataclass(frozen=True)
@@ -128,14 +135,17 @@ class _TunedBlocks(_Tuned):
 
 def _phrase_run(config: TrainConfig, work: WorkDirectory | None) -> _Tuned:
     assert config.loss.tune is not None
-    if config.base is not None:
+    if config.base is not None and config.model.sparse is None:
         model = phrase_models.open_phrase_model(Path(config.base), read_config(_stored(config.base), TrainConfig))
     else:
+        check_orientations(config.model)
         model = phrase_models.open_phrase_model(Path("."), config)
-    system = PhraseSystem(model, config.decoder, config.loss.tune.processes)
+    system = PhraseSystem(model, config.decoder, config.loss.tune.processes, tunes_sparse=model.sparse is not None)
     start = system.uniform
     if config.loss.tune.start == "base":
         start = weights_of(_base(config)).sets[phrase_models.SET]
+        if model.sparse is not None:
+            start = replace(with_sums(start, model), sparse_F=np.zeros(model.sparse.size))
     return _Tuned(system, start, {"work": config.work, "work_identity": work.identity if work else None})
 
 
@@ -171,6 +181,7 @@ def tuning_summary(
     return {
         "finished": True,
         "work": config.work,
+        **({"active_features": weights.active} if len(weights.sparse_F) else {}),
         "rounds": len(rounds),
         "tune_BLEU": round(best.bleu, 4),
         "tune_sentences": len(text),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from itertools import pairwise
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,15 @@ from xlate.recipes.models import make_decoder
 from xlate.recipes.phrase_models import phrase_decoder
 from xlate.scoring.weights import Weights
 
-NbestRow = tuple[list[str], NDArray[np.float64]]
+
+class NbestRow(NamedTuple):
+    """One translation: its words, D float features, and the sparse features whose weights are tuned, if any are."""
+
+    words: list[str]
+    features_D: NDArray[np.float64]
+    ids: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+
+
 BINARY = "binary"
 
 
@@ -43,23 +52,28 @@ class TunedSystem(Protocol):
 
 @dataclass(frozen=True)
 class PhraseSystem:
-    """The phrase decoder; its penalty of unknown words is not tuned, nor is a reordering model it does not have."""
+    """The phrase decoder; its penalty of unknown words is not tuned, nor is a reordering model it does not have.
+
+    Sparse features have fixed weights `sparse_F`, and their sums are floats that are tuned; with `tunes_sparse` the
+    weights themselves are tuned, and the sums weigh 1.
+    """
 
     model: PhraseModel
     decoder: DecoderConfig
     processes: int = 1
     sparse_F: NDArray[np.float64] | None = None
+    tunes_sparse: bool = False
 
     @property
     def trained_D(self) -> NDArray[np.bool_]:
-        """All but the penalty of unknown words and what is always 0; sparse features by their weighted sums."""
+        """All but the penalty of unknown words and what is always 0."""
         names = self.model.columns
         trained_D = np.ones(len(names), dtype=np.bool_)
         trained_D[UNKNOWN] = False
         if self.model.reordering is None:
             trained_D[[name.startswith("LexicalReordering") for name in names]] = False
         if self.model.sparse is not None:
-            slots, held = self.model.slots, self.model.sparse.families
+            slots, held = self.model.slots, () if self.tunes_sparse else self.model.sparse.families
             trained_D[slots[SPARSE_REORDERING]] = any(family.crossed > 1 for family in held)
             trained_D[slots[SPARSE_PLAIN]] = any(family.crossed == 1 for family in held)
         return trained_D
@@ -71,10 +85,15 @@ class PhraseSystem:
         dense_D = np.where(trained_D, 1.0 / trained_D.sum(), 0.0)
         dense_D[WORD_PENALTY] *= -1.0
         dense_D[UNKNOWN] = 1.0
-        return Weights(dense_D, np.zeros(0), self.model.columns)
+        if not self.tunes_sparse or self.model.sparse is None:
+            return Weights(dense_D, np.zeros(0), self.model.columns)
+        return with_sums(Weights(dense_D, np.zeros(self.model.sparse.size), self.model.columns), self.model)
 
     def nbest(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[list[NbestRow]]:
         """Lists without two hypotheses of the same words."""
+        if self.tunes_sparse:
+            decoder = phrase_decoder(self.model, weights, self.decoder, nbest=size)
+            return each_sentence(decoder, _sparse_rows, sentences, self.processes)
         if self.sparse_F is not None:
             weights = replace(weights, sparse_F=self.sparse_F)
         decoder = phrase_decoder(self.model, weights, self.decoder, nbest=size)
@@ -83,9 +102,32 @@ class PhraseSystem:
 
 def _phrase_rows(decoder: PhraseDecoder, words: Sequence[str]) -> list[NbestRow]:
     if not words:
-        return [([], np.zeros(decoder.model.size))]
+        return [NbestRow([], np.zeros(decoder.model.size))]
     found = decoder.nbest_list(words)
-    return list(zip(found.words(), found.features_ND, strict=True))
+    return [NbestRow(*row) for row in zip(found.words(), found.features_ND, strict=True)]
+
+
+def _sparse_rows(decoder: PhraseDecoder, words: Sequence[str]) -> list[NbestRow]:
+    """Float features without the sums, which the ids stand for."""
+    if not words:
+        return _phrase_rows(decoder, words)
+    found = decoder.nbest_list(words)
+    features_ND = found.features_ND.copy()
+    features_ND[:, decoder.model.slots[SPARSE_REORDERING].start :] = 0.0
+    offsets_N1, ids_M = found.sparse_ids()
+    bags = (ids_M[a:b] for a, b in pairwise(offsets_N1.tolist()))
+    return [NbestRow(*row) for row in zip(found.words(), features_ND, bags, strict=True)]
+
+
+def with_sums(theta: Weights, model: PhraseModel) -> Weights:
+    """Float weights of a model, perhaps of one without sparse features, and 1 for their sums (λ = 1)."""
+    dense_D = np.zeros(model.size)
+    held = dict(zip(theta.dense_names, theta.dense_D.tolist(), strict=True))
+    for place, name in enumerate(model.columns):
+        dense_D[place] = held.get(name, 0.0)
+    dense_D[model.slots[SPARSE_REORDERING]] = 1.0
+    dense_D[model.slots[SPARSE_PLAIN]] = 1.0
+    return replace(theta, dense_D=dense_D, dense_names=model.columns)
 
 
 @dataclass(frozen=True)
@@ -149,4 +191,4 @@ def _rows(decoder: BlockDecoder | DistortionDecoder, sentence: list[str], scale:
     for derivation in decoder.translate(sentence):
         values_D = np.array([value for name, value in derivation.features() if name != "partition"])
         values_D[-1] /= scale
-        yield derivation.words, values_D
+        yield NbestRow(derivation.words, values_D)

@@ -152,10 +152,10 @@ class NbestLists:
         candidate_offsets_I1 = offsets_of(sizes)
         return RaggedBatch(
             candidate_offsets_I1,
-            np.array([features_D for _, features_D in rows], dtype=np.float32),
-            self._beside(self._statistics([words for words, _ in rows], candidate_offsets_I1), rows, sizes),
-            np.zeros(len(rows) + 1, dtype=np.int64),
-            np.zeros(0, dtype=np.int32),
+            np.array([row.features_D for row in rows], dtype=np.float32),
+            self._beside(self._statistics([row.words for row in rows], candidate_offsets_I1), rows, sizes),
+            offsets_of([len(row.ids) for row in rows]),
+            np.concatenate([row.ids for row in rows]).astype(np.int32),
         )
 
     def _beside(self, bleu_CK: Any, rows: list[NbestRow], sizes: list[int]) -> Any:
@@ -163,7 +163,7 @@ class NbestLists:
         columns = [bleu_CK]
         sentence_C = [i for i, size in enumerate(sizes) for _ in range(size)]
         for name in self.objective.others:
-            keys = [(name, i, " ".join(words)) for i, (words, _) in zip(sentence_C, rows, strict=True)]
+            keys = [(name, i, " ".join(row.words)) for i, row in zip(sentence_C, rows, strict=True)]
             wanted = list(dict.fromkeys(key for key in keys if key not in self.known))
             most = max(map(len, self.text.references))
             references = [[" ".join(r) for r in self.text.references[i]] for _, i, _ in wanted]
