@@ -33,6 +33,7 @@ from xlate.kernels.phrase_decoder import (
     PhraseSentence,
     search_phrases,
 )
+from xlate.kernels.phrase_hypotheses import Limits
 from xlate.kernels.phrase_orientation import GroupScores
 from xlate.kernels.phrase_paths import Paths
 from xlate.kernels.sampled_paths import sample_paths
@@ -242,12 +243,10 @@ class PhraseDecoder:
             bigrams=model.sparse is not None and model.sparse.has_bigrams,
             begin_state=int(self.model.lm.begin_state),
             end_word=END_ID,
-            beam=search.beam or 0,
-            log_threshold=search.log_threshold,
+            limits=Limits(search.beam or 0, search.log_threshold, every_arc),
             log_early_threshold=search.log_early_threshold,
             distortion_limit=-1 if search.distortion_limit is None else search.distortion_limit,
             distortion_future=search.distortion_future,
-            every_arc=every_arc,
             pop_limit=search.pop_limit,
         )
 

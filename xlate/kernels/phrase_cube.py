@@ -19,20 +19,17 @@ from xlate.kernels.phrase_coverage import Coverages, expand_cover, new_coverages
 from xlate.kernels.phrase_decoder import (
     PhraseNumbers,
     PhraseSentence,
-    Search,
     add_option,
     add_root,
     ask,
-    empty_search,
     finish,
     fixed_score,
     local_score,
     orient,
     reaches,
-    survivors,
     target_of,
-    with_room,
 )
+from xlate.kernels.phrase_hypotheses import Search, empty_search, survivors, with_room
 from xlate.kernels.phrase_lm import PackedNgrams
 from xlate.kernels.trie import Trie, new_trie, room
 
@@ -72,7 +69,7 @@ def search_cubes(
     coverages, search, stacks, cubes = new_coverages(n, sentence.future_nn), empty_search(n), new_trie(64), _no_cubes(n)
     add_root(search, coverages, numbers)
     for level in range(n):
-        alive, offsets_G1 = _groups(search, survivors(search, level, numbers.beam))
+        alive, offsets_G1 = _groups(search, survivors(search, level, numbers.limits.beam))
         for g in range(len(offsets_G1) - 1):
             group = alive[offsets_G1[g] : offsets_G1[g + 1]]
             cover = search.nodes[group[0]].cover
