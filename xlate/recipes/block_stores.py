@@ -10,7 +10,7 @@ from typing import Any
 
 from xlate.candidates.block_instances import STORES, BlockInstances
 from xlate.candidates.store import CandidateStore
-from xlate.config.schema import ModelConfig
+from xlate.config.model_schema import ModelConfig
 from xlate.features.index import FeatureIndex
 from xlate.phrases.events import collect_events
 from xlate.phrases.matching import Matches, match_blocks

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from xlate.candidates.batch import offsets_of
 from xlate.candidates.part_shards import PartShard, is_whole, read_shard, write_shard
-from xlate.config.schema import DecoderConfig, ListsConfig
+from xlate.config.loss_schema import ListsConfig
+from xlate.config.schema import DecoderConfig
 from xlate.decode.list_arrays import Draw, ListArrays, list_arrays
 from xlate.decode.nbest_oracle import first_best, oracle
 from xlate.decode.phrase_model import PhraseModel

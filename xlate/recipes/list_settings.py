@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xlate.config.schema import ListsConfig
+from xlate.config.loss_schema import ListsConfig
 from xlate.errors import InputError
 from xlate.updates.part_lists import ListSettings
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from xlate.align.links import read_links
 from xlate.align.model1 import Model1
 from xlate.candidates.block_instances import heldout
-from xlate.config.schema import DecoderConfig, ModelConfig
+from xlate.config.model_schema import ModelConfig
+from xlate.config.schema import DecoderConfig
 from xlate.decode.block import BlockDecoder
 from xlate.decode.block_lexicon import BlockLexicon
 from xlate.decode.block_model import BlockModel

@@ -23,7 +23,9 @@ from xlate.candidates.batch import RaggedBatch, offsets_of
 from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_store import NbestCandidates, nbest_candidates, reference_rows
 from xlate.candidates.spread import spread_within_lists
-from xlate.config.schema import ListsConfig, RerankConfig, TrainConfig
+from xlate.config.loss_schema import ListsConfig
+from xlate.config.model_schema import RerankConfig
+from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config, to_yaml
 from xlate.decode.nbest_oracle import first_best, oracle
 from xlate.errors import InputError

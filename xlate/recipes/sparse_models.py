@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.config.schema import ModelConfig, SparseConfig
+from xlate.config.model_schema import ModelConfig, SparseConfig
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.sparse_sets import Side, SparseSettings, make_sparse_features, signature

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from xlate.candidates.pooled_shards import pooled
-from xlate.config.schema import ListsConfig, TrainConfig
+from xlate.config.loss_schema import ListsConfig
+from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.decode.phrase_model import PhraseModel
 from xlate.errors import InputError

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from xlate.candidates.batch import RaggedBatch
-from xlate.config.schema import TuneConfig
+from xlate.config.loss_schema import TuneConfig
 from xlate.errors import InputError
 from xlate.kernels.envelope import corpus_bleu
 from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu

@@ -11,7 +11,8 @@ import numpy as np
 
 from xlate.candidates.batch import RaggedBatch, offsets_of
 from xlate.candidates.nbest_columns import WordNumbers
-from xlate.config.schema import TrainConfig, TuneConfig
+from xlate.config.loss_schema import TuneConfig
+from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.kernels.ngram_statistics import list_statistics
 from xlate.metrics.bleu import ORDER
