@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.updates.test_mira import random_lists
 from xlate.candidates.batch import RaggedBatch
 from xlate.errors import InputError
-from xlate.kernels.envelope import corpus_bleu, envelopes, slope_orders, swept_statistics
+from xlate.kernels.envelope import corpus_bleu, envelopes, promising, slope_orders, swept_statistics
 from xlate.metrics.bleu import bleu_scores
 from xlate.scoring.weights import Weights
 from xlate.updates.mert import MertSettings, mert, smoothed
@@ -23,10 +23,10 @@ def best_of(scores: np.ndarray, offsets: np.ndarray) -> list[int]:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.integers(0, 10**6), st.booleans())
-def test_sweep_is_what_trying_every_place_gives(seed: int, whole_numbers: bool) -> None:
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([7, 60]))
+def test_sweep_is_what_trying_every_place_gives(seed: int, whole_numbers: bool, widest: int) -> None:
     random = np.random.default_rng(seed)
-    sizes = random.integers(0, 7, 4)
+    sizes = random.integers(0, widest, 4)
     sizes[0] += 1
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     total = int(offsets[-1])
@@ -52,6 +52,24 @@ def test_sweep_is_what_trying_every_place_gives(seed: int, whole_numbers: bool) 
         if not np.isnan(mine).any():
             assert np.allclose(mine, sums[b])
         assert len(chosen) == int((sizes > 0).sum())
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([1, 3, 1000]))
+def test_what_is_under_the_chain_is_nowhere_best(seed: int, values: int) -> None:
+    random = np.random.default_rng(seed)
+    offsets = np.array([0, 80, 80, 81, 200])
+    score, slope = (random.integers(-values, values + 1, 200) / values for _ in range(2))
+    kept, ends = promising(score, slope, slope_orders(slope, offsets), offsets)
+    assert np.diff(ends).tolist()[1:3] == [0, 1]
+    assert (np.diff(slope[kept])[np.diff(np.searchsorted(offsets, kept, side="right")) == 0] >= 0).all()
+    for x in np.concatenate([random.normal(size=50) * 10.0 ** random.integers(-3, 4, 50), [-1e9, 0.0, 1e9]]):
+        everything = score + x * slope
+        for (a, b), (first, last) in zip(pairwise(offsets), pairwise(ends), strict=True):
+            if a < b:
+                assert everything[kept[first:last]].max() == everything[a:b].max()
+    if values == 1000:
+        assert len(kept) < 60
 
 
 @given(st.integers(0, 1000))

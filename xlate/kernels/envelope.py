@@ -2,7 +2,7 @@
 
 Along a line a hypothesis scores intercept + x · slope, so over all x the best of a list is its upper envelope (Och
 2003; Macherey et al. 2008, Algorithm 1). With the hypotheses of a list in the order of their slopes it is found in one
-walk.
+walk. Nine in ten hypotheses of a list are under the few best ones everywhere, and are seen to be so without a branch.
 """
 
 from __future__ import annotations
@@ -25,6 +25,89 @@ def slope_orders(values_C: Floats, offsets_I1: NDArray[np.int64]) -> NDArray[np.
 
 
 @njit(cache=True, nogil=True)
+def promising(
+    score_C: Floats, slope_C: Floats, order_C: NDArray[np.int32], offsets_I1: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The hypotheses that may be on an upper envelope, list by list in the given order of slopes, and their offsets.
+
+    The best at both ends, in the middle, and where those cross make a chain of lines. It bends upwards, so a hypothesis
+    that is under it at each bend is under it everywhere.
+    """
+    kept_C, kept_I1 = np.empty(len(score_C) + 1, dtype=np.int32), np.zeros(len(offsets_I1), dtype=np.int64)
+    above_C = np.empty(len(score_C), dtype=np.uint8)
+    size = 0
+    for i in range(len(offsets_I1) - 1):
+        first, last = offsets_I1[i], offsets_I1[i + 1]
+        if first < last:
+            bends = _bends(
+                score_C, slope_C, first, last, int(np.int64(order_C[first])), int(np.int64(order_C[last - 1]))
+            )
+            x0, y0, x1, y1, x2, y2, x3, y3 = bends
+            for c in range(first, last):
+                score, slope = score_C[c], slope_C[c]
+                above_C[c] = (
+                    (score + x0 * slope >= y0)
+                    | (score + x1 * slope >= y1)
+                    | (score + x2 * slope >= y2)
+                    | (score + x3 * slope >= y3)
+                )
+            for k in range(first, last):
+                kept_C[size] = order_C[k]
+                size += above_C[order_C[k]]
+        kept_I1[i + 1] = size
+    return kept_C[:size], kept_I1
+
+
+@njit(cache=True, nogil=True)
+def _bends(
+    score_C: Floats, slope_C: Floats, first: int, last: int, flattest: int, steepest: int
+) -> tuple[float, float, float, float, float, float, float, float]:
+    """Four bends of a chain under the envelope of a list as x and a little less than y; bends that lack repeat one."""
+    middle = _best_at(score_C, slope_C, first, last, 0.0)
+    left, right = _crossing(score_C, slope_C, flattest, middle), _crossing(score_C, slope_C, middle, steepest)
+    before = _best_at(score_C, slope_C, first, last, left) if left == left else middle
+    behind = _best_at(score_C, slope_C, first, last, right) if right == right else middle
+    # Without any bend the middle one is best everywhere, and at its own place.
+    x, y = 0.0, score_C[middle]
+    x0, x1 = _crossing(score_C, slope_C, flattest, before), _crossing(score_C, slope_C, before, middle)
+    x2, x3 = _crossing(score_C, slope_C, middle, behind), _crossing(score_C, slope_C, behind, steepest)
+    for bend, line in ((x0, flattest), (x1, before), (x2, middle), (x3, behind)):
+        if bend == bend:
+            x, y = bend, score_C[line] + bend * slope_C[line]
+    return (
+        *_under(score_C, slope_C, flattest, x0, x, y),
+        *_under(score_C, slope_C, before, x1, x, y),
+        *_under(score_C, slope_C, middle, x2, x, y),
+        *_under(score_C, slope_C, behind, x3, x, y),
+    )
+
+
+@njit(cache=True, inline="always")
+def _under(score_C: Floats, slope_C: Floats, line: int, at: float, x: float, y: float) -> tuple[float, float]:
+    """A place a little under a line, or under (x, y) when there is no such place; rounding must not lift it."""
+    if at == at:
+        x, y = at, score_C[line] + at * slope_C[line]
+    return x, y - 1e-9 * (1.0 + abs(y))
+
+
+@njit(cache=True, inline="always")
+def _crossing(score_C: Floats, slope_C: Floats, one: int, steeper: int) -> float:
+    """Where two lines meet; not a number when neither is steeper."""
+    rise = slope_C[steeper] - slope_C[one]
+    return float((score_C[one] - score_C[steeper]) / rise) if rise > 0.0 else np.nan
+
+
+@njit(cache=True, nogil=True)
+def _best_at(score_C: Floats, slope_C: Floats, first: int, last: int, x: float) -> int:
+    best, top = first, -np.inf
+    for c in range(first, last):
+        value = score_C[c] + x * slope_C[c]
+        if value > top:
+            best, top = c, value
+    return int(best)
+
+
+@njit(cache=True, nogil=True)
 def envelopes(
     score_C: Floats, slope_C: Floats, order_C: NDArray[np.int32], offsets_I1: NDArray[np.int64]
 ) -> tuple[Floats, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
@@ -34,8 +117,9 @@ def envelopes(
         Where the best hypothesis changes, (E,), from which to which, both (E,), and the best at x = -inf, one a list
         (-1 for an empty one). Of hypotheses with equal scores everywhere the first in the order is taken.
     """
-    at_E = np.empty(len(score_C))
-    before_E, after_E = np.empty(len(score_C), np.int32), np.empty(len(score_C), np.int32)
+    order_C, offsets_I1 = promising(score_C, slope_C, order_C, offsets_I1)
+    at_E = np.empty(len(order_C))
+    before_E, after_E = np.empty(len(order_C), np.int32), np.empty(len(order_C), np.int32)
     leftmost_I = np.full(len(offsets_I1) - 1, -1, dtype=np.int32)
     widest = 0
     for i in range(len(offsets_I1) - 1):

@@ -21,7 +21,7 @@ class MiraLists(NamedTuple):
     dense_CD: NDArray[np.float64]
     id_offsets_C1: NDArray[np.int64]
     ids_N: NDArray[np.int32]
-    values_N: NDArray[np.float64]
+    values_N: NDArray[np.float32]
     statistics_CK: NDArray[np.float64]
     beside_C: NDArray[np.float64]
     bleu_share: float
@@ -40,6 +40,31 @@ class MiraWeights(NamedTuple):
     sparse_lag_F: NDArray[np.float64]
     background_K: NDArray[np.float64]
     clock_1: NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def ascending_bags(
+    offsets_C1: NDArray[np.int64], ids_N: NDArray[np.int32], values_N: NDArray[np.float32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """The sparse features of each hypothesis with ascending ids, each once, with the sum of its values."""
+    ends_C1 = np.zeros(len(offsets_C1), dtype=np.int64)
+    sorted_N, summed_N = np.empty(len(ids_N), dtype=np.int32), np.empty(len(ids_N), dtype=np.float32)
+    size = 0
+    for c in range(len(offsets_C1) - 1):
+        begin = size
+        for n in range(offsets_C1[c], offsets_C1[c + 1]):
+            at = size
+            while at > begin and sorted_N[at - 1] > ids_N[n]:
+                at -= 1
+            if at > begin and sorted_N[at - 1] == ids_N[n]:
+                summed_N[at - 1] += values_N[n]
+                continue
+            for k in range(size, at, -1):
+                sorted_N[k], summed_N[k] = sorted_N[k - 1], summed_N[k - 1]
+            sorted_N[at], summed_N[at] = ids_N[n], values_N[n]
+            size += 1
+        ends_C1[c + 1] = size
+    return ends_C1, sorted_N[:size].copy(), summed_N[:size].copy()
 
 
 @njit(cache=True, nogil=True)

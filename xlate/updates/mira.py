@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from xlate.candidates.batch import RaggedBatch
 from xlate.errors import InputError
-from xlate.kernels.mira import MiraLists, MiraWeights, best_statistics, mira_epoch
+from xlate.kernels.mira import MiraLists, MiraWeights, ascending_bags, best_statistics, mira_epoch
 from xlate.metrics.bleu import ORDER
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
@@ -111,7 +111,7 @@ def mira_lists(lists: RaggedBatch, start: Weights, objective: Objective = BLEU) 
     if not (np.isfinite(lists.dense_CD).all() and np.isfinite(values_N).all() and start.finite):
         raise InputError("features or weights are not finite", expected="numbers")
     statistics_CK = np.ascontiguousarray(lists.gain_CG, dtype=np.float64)
-    offsets_C1, ids_N, values = _ascending(offsets_C1, ids_N, values_N.astype(np.float64))
+    offsets_C1, ids_N, values = ascending_bags(offsets_C1, ids_N, values_N)
     return MiraLists(
         np.ascontiguousarray(lists.candidate_offsets_I1),
         np.ascontiguousarray(lists.dense_CD, dtype=np.float64),
@@ -123,18 +123,6 @@ def mira_lists(lists: RaggedBatch, start: Weights, objective: Objective = BLEU) 
         objective.weights.get("bleu", 0.0),
         (statistics_CK.shape[1] - 2) // 2 if objective.is_bleu else ORDER,
     )
-
-
-def _ascending(
-    offsets_C1: NDArray[np.int64], ids_N: NDArray[np.int32], values_N: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Sorts the ids of each hypothesis; values of an id that stands twice are added."""
-    candidate_N = np.repeat(np.arange(len(offsets_C1) - 1), np.diff(offsets_C1))
-    keys_N = (candidate_N << 32) | ids_N
-    kept_M, place_N = np.unique(keys_N, return_inverse=True)
-    values_M = np.bincount(place_N, values_N, minlength=len(kept_M)).astype(np.float64)
-    ends = np.searchsorted(kept_M, np.arange(len(offsets_C1)) << 32)
-    return ends.astype(np.int64), (kept_M & 0xFFFFFFFF).astype(np.int32), values_M
 
 
 def _begin(start: Weights, statistics: int) -> MiraWeights:
