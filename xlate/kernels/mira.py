@@ -42,6 +42,13 @@ class MiraWeights(NamedTuple):
     clock_1: NDArray[np.int64]
 
 
+class JudgedWeights(NamedTuple):
+    """Weights that are looked at on the way."""
+
+    dense_D: NDArray[np.float64]
+    sparse_F: NDArray[np.float64]
+
+
 @njit(cache=True, nogil=True)
 def ascending_bags(
     offsets_C1: NDArray[np.int64], ids_N: NDArray[np.int32], values_N: NDArray[np.float32]
@@ -76,41 +83,66 @@ def mira_epoch(
     most: float,
     decay: float,
     sparse_rate: float,
-) -> int:
-    """Goes through the lists once, changing the weights; returns the number of steps that changed anything."""
-    lists, weights = lent(lists), lent(weights)
-    changed = 0
+    judged: JudgedWeights,
+) -> NDArray[np.float64]:
+    """Goes through the lists once, changing the weights.
+
+    Returns the summed statistics of each list's best hypothesis under the weights that are `judged`, (K,): reading the
+    lists takes longer than scoring them twice.
+    """
+    sums_K = np.zeros(lists.statistics_CK.shape[1])
+    _go_through(lists, weights, order_I, trained_D, most, decay, sparse_rate, judged, sums_K)
+    return sums_K
+
+
+@njit(cache=True, nogil=True)
+def _go_through(
+    lists: MiraLists,
+    weights: MiraWeights,
+    order_I: NDArray[np.int64],
+    trained_D: NDArray[np.bool_],
+    most: float,
+    decay: float,
+    sparse_rate: float,
+    judged: JudgedWeights,
+    sums_K: NDArray[np.float64],
+) -> None:
+    lists, weights, judged = lent(lists), lent(weights), lent(judged)
     for i in order_I:
         first, last = lists.candidate_offsets_I1[i], lists.candidate_offsets_I1[i + 1]
         if first == last:
             continue
-        hope, fear, margin, cost = _hope_and_fear(lists, weights, first, last)
+        hope, fear, margin, cost, best = _hope_and_fear(lists, weights, judged, first, last)
+        for k in range(len(sums_K)):
+            sums_K[k] += lists.statistics_CK[best, k]
         if cost > margin:
             norm = _difference(lists, weights, hope, fear, trained_D, 0.0, sparse_rate)
             if norm > 0.0:
                 step = min(most, (cost - margin) / norm)
                 _difference(lists, weights, hope, fear, trained_D, step, sparse_rate)
-                changed += 1
         weights.clock_1[0] += 1
         for k in range(len(weights.background_K)):
             weights.background_K[k] = decay * (weights.background_K[k] + lists.statistics_CK[hope, k])
-    return changed
 
 
 @njit(cache=True, nogil=True)
-def _hope_and_fear(lists: MiraLists, weights: MiraWeights, first: int, last: int) -> tuple[int, int, float, float]:
-    """Hope and fear, how much higher hope scores, and how much more it gains; of equals the first."""
-    hope, fear = first, first
+def _hope_and_fear(
+    lists: MiraLists, weights: MiraWeights, judged: JudgedWeights, first: int, last: int
+) -> tuple[int, int, float, float, int]:
+    """Hope and fear, how much higher hope scores, how much more it gains, the best of `judged`; of equals the first."""
+    hope, fear, best, highest = first, first, first, -np.inf
     hope_score = hope_gain = fear_score = fear_gain = 0.0
     for c in range(first, last):
-        score = _score(lists, weights.dense_D, weights.sparse_F, c)
+        score, other = _two_scores(lists, weights, judged, c)
+        if other > highest:
+            best, highest = c, other
         gain = lists.bleu_share * background_gain(lists.statistics_CK[c], weights.background_K, lists.order)
         gain += lists.beside_C[c] * (lists.statistics_CK[c, 1] + weights.background_K[1])
         if c == first or score + gain > hope_score + hope_gain:
             hope, hope_score, hope_gain = c, score, gain
         if c == first or score - gain > fear_score - fear_gain:
             fear, fear_score, fear_gain = c, score, gain
-    return hope, fear, hope_score - fear_score, hope_gain - fear_gain
+    return hope, fear, hope_score - fear_score, hope_gain - fear_gain, best
 
 
 @njit(cache=True, nogil=True)
@@ -126,6 +158,18 @@ def background_gain(statistics_K: NDArray[np.float64], background_K: NDArray[np.
     if length < reference:
         bleu *= np.exp(1.0 - reference / max(length, 1e-300))
     return float(bleu * reference)
+
+
+@njit(cache=True, inline="always")
+def _two_scores(lists: MiraLists, weights: MiraWeights, judged: JudgedWeights, c: int) -> tuple[float, float]:
+    score, other = 0.0, 0.0
+    for d in range(len(weights.dense_D)):
+        score += weights.dense_D[d] * lists.dense_CD[c, d]
+        other += judged.dense_D[d] * lists.dense_CD[c, d]
+    for n in range(lists.id_offsets_C1[c], lists.id_offsets_C1[c + 1]):
+        score += weights.sparse_F[lists.ids_N[n]] * lists.values_N[n]
+        other += judged.sparse_F[lists.ids_N[n]] * lists.values_N[n]
+    return score, other
 
 
 @njit(cache=True, inline="always")

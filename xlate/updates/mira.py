@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from xlate.candidates.batch import RaggedBatch
 from xlate.errors import InputError
-from xlate.kernels.mira import MiraLists, MiraWeights, ascending_bags, best_statistics, mira_epoch
+from xlate.kernels.mira import JudgedWeights, MiraLists, MiraWeights, ascending_bags, best_statistics, mira_epoch
 from xlate.metrics.bleu import ORDER
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
@@ -79,15 +79,24 @@ def mira(lists: RaggedBatch, start: Weights, settings: MiraSettings, seed: int, 
     trained_D = np.ones(len(start.dense_D), np.bool_) if settings.trained_D is None else settings.trained_D
     state = _begin(start, arrays.statistics_CK.shape[1])
     best: tuple[bool, float, int, Weights] | None = None
-    for epoch in range(settings.epochs):
-        order_I = random.permutation(len(lists))
-        mira_epoch(arrays, state, order_I, trained_D, settings.C, settings.decay, settings.sparse_rate)
+    average = start
+    for epoch in range(settings.epochs + 1):
+        judged = JudgedWeights(
+            np.asarray(average.dense_D, dtype=np.float64), np.asarray(average.sparse_F, dtype=np.float64)
+        )
+        if epoch < settings.epochs:
+            order_I = random.permutation(len(lists))
+            steps = settings.C, settings.decay, settings.sparse_rate
+            sums_K = mira_epoch(arrays, state, order_I, trained_D, *steps, judged)
+        else:
+            sums_K = best_statistics(arrays, *judged)
+        # An epoch says what the average before it was worth; the first one knows the start only.
+        if epoch > 0:
+            score = float(objective.corpus(sums_K[None])[0])
+            fits = abs(sums_K[0] / max(sums_K[1], 1.0) - 1.0) <= settings.length_band
+            if best is None or (fits, score) > best[:2]:
+                best = (fits, score, epoch - 1, average)
         average = _average(state, start)
-        sums_K = best_statistics(arrays, average.dense_D, average.sparse_F)
-        score = float(objective.corpus(sums_K[None])[0])
-        fits = abs(sums_K[0] / max(sums_K[1], 1.0) - 1.0) <= settings.length_band
-        if best is None or (fits, score) > best[:2]:
-            best = (fits, score, epoch, average)
     assert best is not None
     return Tuned(best[3], best[1], {"epoch": float(best[2]), "length_fits": float(best[0])})
 
