@@ -54,6 +54,7 @@ class TuneConfig:
     nbest: int = MISSING
     select: str = MISSING
     metric: str = "bleu"
+    gain: str = "add-1"
     heldout_every: int = MISSING
     length_band: float = MISSING
     processes: int = MISSING

@@ -19,6 +19,7 @@ from xlate.metrics.sentence_bleu import sentence_bleu
 Floats = NDArray[np.float64]
 # Columns of each measure, in the order in which they stand beside each other; those of BLEU are always there.
 COLUMNS = {"bleu": 2 + 2 * ORDER, "chrf": 18, "ter": 2}
+SMOOTHINGS = ("add-1", "gao", "floor", "exp", "none")
 _PART = re.compile(r"(bleu|chrf|ter)(?::([0-9.]+))?")
 
 
@@ -26,20 +27,24 @@ _PART = re.compile(r"(bleu|chrf|ter)(?::([0-9.]+))?")
 class Objective:
     """A mixture of measures with weights that sum to 1; of TER, 100 - TER.
 
-    Statistics are BLEU's, then those of the other measures in use, in the order of `COLUMNS`.
+    Statistics are BLEU's, then those of the other measures in use, in the order of `COLUMNS`. `smooth` is how BLEU of
+    a sentence is smoothed, see `sentence_bleu`.
 
     Example: `Objective.of("bleu:1,chrf:1")` is the mean of BLEU and chrF.
     """
 
     weights: Mapping[str, float]
+    smooth: str = "add-1"
 
     @classmethod
-    def of(cls, text: str) -> Objective:
+    def of(cls, text: str, smooth: str = "add-1") -> Objective:
         """Reads `bleu`, or measures with weights like `bleu:0.5,ter:0.5`.
 
         Raises:
-            InputError: a measure there is none of, or twice, or weights that are not above 0.
+            InputError: a measure or smoothing there is none of, a measure that stands twice, weights not above 0.
         """
+        if smooth not in SMOOTHINGS:
+            raise InputError("no such smoothing of sentence BLEU", seen=smooth, expected=", ".join(SMOOTHINGS))
         found: dict[str, float] = {}
         for part in text.split(","):
             match = _PART.fullmatch(part.strip())
@@ -50,7 +55,7 @@ class Objective:
                 )
             found[match[1]] = weight
         total = sum(found.values())
-        return cls({name: found[name] / total for name in COLUMNS if name in found})
+        return cls({name: found[name] / total for name in COLUMNS if name in found}, smooth)
 
     @property
     def is_bleu(self) -> bool:
@@ -67,8 +72,8 @@ class Objective:
         return self._mixed(sums_BK, bleu_scores)
 
     def sentences(self, statistics_CK: NDArray[Any]) -> Floats:
-        """The objective of each of C sentences, 0 to 1, with BLEU+1 for BLEU; (C,)."""
-        return self._mixed(statistics_CK, sentence_bleu) / 100.0
+        """The objective of each of C sentences, 0 to 1; (C,)."""
+        return self._mixed(statistics_CK, lambda rows: sentence_bleu(rows, self.smooth)) / 100.0
 
     def beside_bleu(self, statistics_CK: NDArray[Any]) -> Floats:
         """The part of it that is not BLEU, of each of C sentences, 0 to 1; (C,)."""

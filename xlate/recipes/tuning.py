@@ -88,7 +88,7 @@ def tune(
     """
     settings = config.loss.tune
     assert settings is not None
-    objective = Objective.of(settings.metric)
+    objective = Objective.of(settings.metric, settings.gain)
     lists = NbestLists(system, text, settings.nbest, stop.__bool__, objective)
     loop = Tuning(
         lists.decode,
