@@ -14,7 +14,7 @@ from xlate.config.load import load
 from xlate.config.schema import InspectConfig, TrainConfig, TranslateConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
-from xlate.recipes.phrase_models import open_phrase_model
+from xlate.recipes.phrase_models import SET, open_phrase_model
 from xlate.recipes.sparse_models import IDS, VALUES
 from xlate.recipes.translate import Translator, weights_of
 from xlate.scoring.weights import WeightsFile
@@ -74,9 +74,8 @@ def phrase_features(run: Path, weights: WeightsFile) -> Iterator[Feature]:
 
 
 def _floats(weights: WeightsFile) -> Table:
-    table = Table(
-        title="float weights (of costs, such as block models have: below 0 is the rule)", title_justify="left"
-    )
+    kind = "" if SET in weights.sets else " of costs: below 0 is the rule"
+    table = Table(title=f"float weights{kind}", title_justify="left")
     table.add_column("float")
     for name in weights.sets:
         table.add_column(name, justify="right")
