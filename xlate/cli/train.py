@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from xlate.config.schema import TrainConfig
 from xlate.errors import Interrupted
 
 CONFIG = TrainConfig
+# Where the values of a configuration group are; an experiment may set any.
+GROUPS = {"model": "model.", "loss": "loss.", "decoder": "decoder.", "sparse": "model.sparse.", "experiment": ""}
 
 
 def run(config: TrainConfig) -> None:
@@ -42,10 +45,39 @@ def _name(config: TrainConfig) -> str:
 
 
 def expand(arguments: list[str]) -> list[str]:
-    """In a sweep, `experiment=PAPER/TABLE` stands for all of the table's rows, `PAPER/TABLE-row1` and so on."""
+    """In a sweep, `experiment=PAPER/TABLE` stands for all of the table's rows, `PAPER/TABLE-row1` and so on.
+
+    Keys of a group that is swept over need not be in its default choice: each job is checked by itself. Folders of jobs
+    are named after what is swept over.
+    """
     if not {"-m", "--multirun"} & set(arguments):
         return arguments
-    return [_rows(a) if a.startswith("experiment=") else a for a in arguments]
+    arguments = [_rows(a) if a.startswith("experiment=") else a for a in arguments]
+    given = [a for a in arguments if "=" in a and not a.startswith("-")]
+    swept = {_key(a) for a in given if _is_sweep(a)}
+    fixed = [_key(a) for a in given if _key(a) not in swept]
+    open_keys = tuple(prefix for group, prefix in GROUPS.items() if group in swept)
+    arguments = [f"++{a}" if a in given and a[0] not in "+~" and _under(a, open_keys) else a for a in arguments]
+    names = ",".join(["run", "work", *(key for key in fixed if not key.startswith("hydra"))])
+    return [*arguments, f"hydra.job.config.override_dirname.exclude_keys=[{names}]"]
+
+
+def _key(argument: str) -> str:
+    return argument.partition("=")[0].lstrip("+~")
+
+
+def _is_sweep(argument: str) -> bool:
+    """Whether a value is a list of choices, `a,b` or `range(…)`, and not one list `[a,b]`."""
+    value = argument.partition("=")[2]
+    return bool(re.match(r"(range|choice|glob|interval)\(", value)) or "," in re.sub(
+        r"\[[^\]]*\]|'[^']*'|\{[^}]*\}", "", value
+    )
+
+
+def _under(argument: str, prefixes: tuple[str, ...]) -> bool:
+    """Whether an argument sets a single value inside one of the groups."""
+    key = _key(argument)
+    return key not in GROUPS and "." in key and not key.startswith("hydra.") and key.startswith(prefixes)
 
 
 def _rows(argument: str) -> str:

@@ -1,0 +1,45 @@
+"""What the command line makes of a sweep before Hydra sees it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.test_end_to_end import run, work  # noqa: F401
+from xlate.cli.main import main
+from xlate.cli.train import expand
+
+
+def test_single_runs_are_left_alone() -> None:
+    arguments = ["loss=mira", "loss.tune.rounds=3", "seed=1"]
+    assert expand(arguments) == arguments
+
+
+def test_keys_of_a_swept_group_are_forced_and_only_what_is_swept_names_folders() -> None:
+    made = expand(["-m", "model=phrase", "loss=mira,mert", "loss.tune.references=[a,b]", "seed=range(1,4)", "data=x"])
+    assert made == [
+        "-m", "model=phrase", "loss=mira,mert", "++loss.tune.references=[a,b]", "seed=range(1,4)", "data=x",
+        "hydra.job.config.override_dirname.exclude_keys=[run,work,model,loss.tune.references,data]",
+    ]  # fmt: skip
+
+
+def test_an_experiment_opens_every_key() -> None:
+    made = expand(["--multirun", "experiment=auli2014/table4", "loss.tune.rounds=2,3", "work=w", "hydra.verbose=true"])
+    assert made[1].startswith("experiment=auli2014/table4-row1,")
+    assert made[2:5] == ["++loss.tune.rounds=2,3", "work=w", "hydra.verbose=true"]
+    assert made[-1] == "hydra.job.config.override_dirname.exclude_keys=[run,work,work]"
+
+
+def test_tuners_are_swept_over_with_their_settings(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    few = ["loss.tune.rounds=1", "loss.tune.nbest=5", "loss.tune.epochs=2", "decoder.pop_limit=30"]
+    sweep = ["-m", "model=phrase", "decoder=phrase", "loss=mira,pro", "seed=1,2", f"work={work}", *few]
+    assert main(["train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 0
+    found = sorted(path.parent.name for path in (tmp_path / "sweep").rglob("summary.json"))
+    assert found == ["loss=mira,seed=1", "loss=mira,seed=2", "loss=pro,seed=1", "loss=pro,seed=2"]
+
+
+def test_a_key_that_no_job_knows_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sweep = ["-m", "model=phrase", "decoder=phrase", "loss=mira,pro", "loss.tune.rouns=1", "work=nowhere"]
+    assert main(["train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 2
+    assert "seen:     loss.tune.rouns" in capsys.readouterr().err
