@@ -22,7 +22,7 @@ from xlate.decode.phrase_model import (
     PhraseModel,
 )
 from xlate.decode.phrase_orientation import Span
-from xlate.decode.phrase_parts import COPIED, PhraseStep, orientations, sparse_ids
+from xlate.decode.phrase_parts import COPIED, PhraseStep, applied, orientations
 from xlate.errors import InputError
 from xlate.text.vocabulary import END_ID
 
@@ -120,11 +120,9 @@ def _add_sparse(
     features_D: NDArray[np.float64],
 ) -> None:
     assert model.sparse is not None
-    _, ids_N = sparse_ids(model, source, steps)
-    k = model.orientations
-    sums = np.bincount(model.sparse.columns(ids_N), sparse_F[ids_N], minlength=k + 1)
-    features_D[model.slots[SPARSE_REORDERING]] = sums[:k]
-    features_D[model.slots[SPARSE_PLAIN]] = sums[k]
+    sums = model.sparse.sums(sparse_F, *applied(model, source, steps)).sum(axis=0)
+    features_D[model.slots[SPARSE_REORDERING]] = sums[:-1]
+    features_D[model.slots[SPARSE_PLAIN]] = sums[-1]
 
 
 def force(

@@ -75,12 +75,7 @@ class PhraseList:
         features_ND = path_features(model.packed_lm, self.paths, self._options, self._oriented, self._layout)
         if model.sparse is not None and self.sparse_F is not None:
             parts = self.parts
-            offsets_P1, ids_M = model.sparse.ids(parts.applications, parts.groups)
-            width = model.orientations + 1
-            row_M = np.repeat(np.arange(len(offsets_P1) - 1), np.diff(offsets_P1))
-            cells_M = row_M * width + model.sparse.columns(ids_M)
-            sums_PK = np.bincount(cells_M, self.sparse_F[ids_M], minlength=(len(offsets_P1) - 1) * width)
-            sums_PK = sums_PK.reshape(-1, width)
+            sums_PK = model.sparse.sums(self.sparse_F, parts.applications, parts.groups)
             sums_NK = np.add.reduceat(sums_PK[parts.part_L], self.paths.offsets_N1[:-1], axis=0)
             features_ND[:, model.slots[SPARSE_REORDERING]] = sums_NK[:, :-1]
             features_ND[:, model.slots[SPARSE_PLAIN]] = sums_NK[:, -1:]

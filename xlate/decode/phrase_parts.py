@@ -75,6 +75,11 @@ def sparse_ids(
 ) -> tuple[Ints, NDArray[np.int32]]:
     """The sparse features of each of N phrases of a derivation: offsets (N+1), and ids ascending within a phrase."""
     assert model.sparse is not None
+    return model.sparse.ids(*applied(model, source, steps))
+
+
+def applied(model: PhraseModel, source: Sequence[str], steps: Sequence[PhraseStep]) -> tuple[Applications, Groups]:
+    """The phrases of a derivation as sparse features see them, and what is before each."""
     source_n = model.source_vocabulary.ids(source)
     first_n, last_n = (model.target_vocabulary.ids([step.target_words[i] for step in steps]) for i in (0, -1))
     seen = list(orientations(model, len(source), steps))
@@ -90,7 +95,7 @@ def sparse_ids(
         np.array([len(step.target_words) for step in steps], dtype=np.int64),
     )
     groups = [one.group for one in seen]
-    return model.sparse.ids(
+    return (
         applications,
         Groups(
             np.array([one.backward for one in seen], dtype=np.int64),

@@ -131,25 +131,29 @@ class SparseFeatures:
 
     def ids(self, applications: Applications, groups: Groups) -> tuple[Ints, NDArray[np.int32]]:
         """The ids of each application where it stands, ascending: offsets (N+1) and ids."""
-        rows, ids = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for family in self.families:
-            row, value = self._values(family, applications, groups)
-            rows.append(row)
-            ids.append(family.first + value * family.crossed)
-            if family.crossed > 1:
-                ids[-1] = ids[-1] + groups.orientation_N[row]
-        row, found = np.concatenate(rows), np.concatenate(ids)
+        row, found, _ = self._rows_and_ids(applications, groups)
         order = np.lexsort((found, row))
         return offsets_of(np.bincount(row, minlength=len(applications))), found[order].astype(np.int32)
 
-    def columns(self, ids_N: Numbers) -> Ints:
-        """The orientation of each id, K for those of plain templates."""
-        column_N = np.full(len(ids_N), self.orientations, dtype=np.int64)
+    def sums(self, sparse_F: NDArray[np.float64], applications: Applications, groups: Groups) -> NDArray[np.float64]:
+        """What the features of each application weigh, by orientation and, last, those of plain templates; (N, K+1)."""
+        row, found, column = self._rows_and_ids(applications, groups)
+        width = self.orientations + 1
+        cells = row * width + column
+        sums = np.bincount(cells, sparse_F[found], minlength=len(applications) * width)
+        return np.asarray(sums, dtype=np.float64).reshape(-1, width)
+
+    def _rows_and_ids(self, applications: Applications, groups: Groups) -> tuple[Ints, Ints, Ints]:
+        """The application, the id, and the orientation or K, of every feature, family by family."""
+        rows, ids, columns = ([np.zeros(0, np.int64)] for _ in range(3))
         for family in self.families:
-            if family.crossed > 1:
-                inside = (ids_N >= family.first) & (ids_N < family.end)
-                column_N[inside] = (ids_N[inside] - family.first) % family.crossed
-        return column_N
+            row, value = self._values(family, applications, groups)
+            plain = family.crossed == 1
+            column = np.full(len(row), self.orientations) if plain else groups.orientation_N[row].astype(np.int64)
+            rows.append(row)
+            ids.append(family.first + value if plain else family.first + value * family.crossed + column)
+            columns.append(column)
+        return np.concatenate(rows), np.concatenate(ids), np.concatenate(columns)
 
     def local_scores(
         self, sparse_F: NDArray[np.float64], applications: Applications
