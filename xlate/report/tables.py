@@ -23,6 +23,7 @@ FIGURES = (
     ("test_bleu", "test BLEU", 2, 1),
     ("dev_bleu", "dev BLEU", 2, 1),
     ("bleu", "BLEU", 2, 1),
+    ("tune_BLEU", "tuned BLEU", 2, 1),
     ("dev_chrf", "dev chrF", 2, 1),
     ("P", "P", 4, -1),
     ("valid_loss", "loss", 4, -1),
@@ -116,10 +117,10 @@ class Table:
             table.add_row(*(f"[bold]{cell}[/]" if row in best[place] else cell for place, cell in enumerate(cells)))
         console.print(table)
 
-    def write(self, folder: str | Path) -> list[Path]:
-        """Writes `report.md` and `report.tsv` into a folder and returns their names."""
+    def write(self, folder: str | Path, stem: str = "report") -> list[Path]:
+        """Writes `STEM.md` and `STEM.tsv` into a folder and returns their names."""
         written = []
-        for name, text in (("report.md", self.markdown()), ("report.tsv", self.tsv())):
+        for name, text in ((f"{stem}.md", self.markdown()), (f"{stem}.tsv", self.tsv())):
             with atomic_write(Path(folder) / name) as stream:
                 stream.write(text.encode("utf-8"))
             written.append(Path(folder) / name)
@@ -136,7 +137,7 @@ def sweep_table(runs: Sequence[Run], title: str = "") -> Table:
     figures it reported and says so.
     """
     columns = [Column("run", [run.name for run in runs])]
-    columns += [Column(key, [_setting(run.settings.get(key)) for run in runs]) for key in differing_settings(runs)]
+    columns += [Column(key, [setting_text(run.settings.get(key)) for run in runs]) for key in differing_settings(runs)]
     for key, heading, digits, better in FIGURES:
         values = [_figure(run, key) for run in runs]
         if any(value is not None for value in values):
@@ -153,7 +154,8 @@ def _figure(run: Run, key: str) -> float | None:
     return run.last(TAGS[key]) if value is None and run.summary is None and key in TAGS else value
 
 
-def _setting(value: object) -> Cell:
+def setting_text(value: object) -> Cell:
+    """A setting as it is shown."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
