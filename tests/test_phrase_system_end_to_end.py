@@ -18,8 +18,12 @@ from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
+from xlate.decode.phrase import PhraseDecoder
 from xlate.decode.phrase_model import PhraseModel
+from xlate.decode.phrase_parts import sparse_ids
 from xlate.recipes.phrase_models import open_phrase_model, phrase_search
+from xlate.recipes.translate import Translator
+from xlate.recipes.work import WorkDirectory
 from xlate.scoring.weights import load_weights
 
 FEW = ["loss.tune.rounds=2", "loss.tune.nbest=20", "loss.tune.restarts=2", "decoder.pop_limit=50"]
@@ -170,6 +174,38 @@ def test_export_and_import_give_the_same_translations(phrase_run: Path, tmp_path
     for name in ("phrase-table.gz", "reordering-table.hier-msd-bidirectional-fe.gz", "lm.arpa.gz"):
         one, two = (gzip.decompress((tmp_path / folder / name).read_bytes()) for folder in ("moses", "moses2"))
         assert one == two, name
+
+
+def test_sparse_weights_of_an_imported_system_are_tuned(
+    phrase_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    work = WorkDirectory(Path(read_config(phrase_run / "config.yaml", TrainConfig).work))  # noqa: F811
+    assert main(["export", f"run={phrase_run}", f"out={tmp_path / 'moses'}"]) == 0
+    assert main(["import", f"moses={tmp_path / 'moses' / 'moses.ini'}", f"out={tmp_path / 'back'}"]) == 0
+    sides = (work.source_lines("dev"), work.source_tokens, "s"), (work.references("dev")[0], work.target_tokens, "t")
+    for lines, tokens, name in sides:
+        (tmp_path / f"dev.{name}").write_text("".join(f"{' '.join(tokens(line))}\n" for line in lines[:60]))
+    files = [f"loss.tune.source={tmp_path / 'dev.s'}", f"loss.tune.references=[{tmp_path / 'dev.t'}]"]
+    tuned = [*PHRASE, "loss=mira", "sparse=local", "loss.tune.select=last", f"base={tmp_path / 'back'}", *files]
+    assert main(["train", *tuned, f"run={tmp_path / 'classes'}"]) == 2
+    assert "no text to compute word classes" in capsys.readouterr().err
+    assert main(["train", *tuned, "model.sparse.words=[top80,all]", f"run={tmp_path / 'tuned'}"]) == 0
+    assert json.loads((tmp_path / "tuned" / "summary.json").read_text())["active_features"] > 5
+    translator = Translator.of_run(read_config(tmp_path / "tuned" / "config.yaml", TrainConfig), tmp_path / "tuned")
+    decoder = translator.decoder
+    assert isinstance(decoder, PhraseDecoder)
+    assert decoder.model.sparse is not None
+    assert decoder.model.reordering is not None
+    best = decoder.translate(["nirka", "no", "holdo", "va", "bolko", "ast", "."])[0]
+    _, ids = sparse_ids(decoder.model, best.source, best.steps)
+    assert decoder.sparse_F[ids].any()
+    start = decoder.model.slots["SparseReordering0"].start
+    assert best.features_D[start:].sum() == pytest.approx(decoder.sparse_F[ids].sum())
+    assert best.features_D @ decoder.weights_D == pytest.approx(best.score)
+    # The most frequent words are told by the counts of one-word phrases.
+    (family,) = [f for f in decoder.model.sparse.families if f.name == "reordering:source_first:top80"]
+    assert family.left is not None
+    assert "." in family.left.labels
 
 
 def assert_all_bits_alike(before: PhraseModel, after: PhraseModel) -> None:

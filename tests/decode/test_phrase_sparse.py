@@ -28,7 +28,7 @@ TEMPLATES = {
     "groups": (("top_source_last", "top_target_first", "top_target_last", "between"), ()),
     "bigrams": ((), ("target_bigram",)),
 }
-CASES = [(k, t) for k in (None, "wbe", "hier", "hier5") for t in TEMPLATES if k != "wbe" or t == "bigrams"]
+CASES = [(k, t) for k in (None, "wbe", "hier", "hier5") for t in TEMPLATES if k != "wbe" or t in ("bigrams", "local")]
 
 
 def random_case(seed, kind, templates):

@@ -109,9 +109,9 @@ class PhraseModel:
                 expected=str(shape),
             )
         if self.sparse is not None and self.sparse.has_orientations:
-            if self.reordering is not None and self.reordering.kind == "wbe":
+            if self.reordering is not None and self.reordering.kind == "wbe" and self.sparse.has_groups:
                 raise InputError(
-                    "sparse reordering features need the hierarchical model",
+                    "sparse features of the group before a phrase need the hierarchical model",
                     seen="a word-based reordering model",
                     expected="model.reordering=hier, hier5 or none",
                 )

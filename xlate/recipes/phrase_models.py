@@ -19,7 +19,7 @@ from xlate.decode.phrase_store import load_phrase_model, save_phrase_model
 from xlate.errors import InputError
 from xlate.phrases.reordering import reordering_counts, reordering_probabilities
 from xlate.phrases.table import PhraseTable
-from xlate.recipes.sparse_models import sparse_features
+from xlate.recipes.sparse_models import imported_sparse_features, sparse_features
 from xlate.recipes.stages import Stage, read_stage, run_stage
 from xlate.recipes.work import WorkDirectory
 from xlate.scoring.weights import Weights
@@ -76,13 +76,20 @@ def reordering_model(
 
 
 def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
-    """The model of a run: its own, that of the run it is based on, or, always with sparse features, that of its work.
+    """The model of a run: its own, that of the run it is based on, or that of its work directory.
+
+    With sparse features it is that of the imported system it is based on, if any and if they are not learned from
+    lists of its work directory's text, or that of its work directory.
 
     Raises:
         InputError: none of them is there.
     """
     if (run / MODEL).exists():
         return load_phrase_model(run / MODEL)
+    lists_of_work = config.loss.lists is not None
+    if config.model.sparse is not None and not lists_of_work and (imported := _imported(config)) is not None:
+        model = load_phrase_model(imported / MODEL)
+        return replace(model, sparse=imported_sparse_features(config.model.sparse, model))
     # Sparse features are those of the work directory, whatever run the float weights came from.
     if config.base is not None and config.model.sparse is None:
         base = Path(config.base)
@@ -93,6 +100,16 @@ def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
         return model
     sparse = sparse_features(work, config.model.sparse, model.table, model.orientations)
     return replace(model, sparse=sparse)
+
+
+def _imported(config: TrainConfig) -> Path | None:
+    """The imported system a run is based on, through any other runs; None when it is based on none."""
+    while config.base is not None:
+        base = Path(config.base)
+        if (base / MODEL).exists():
+            return base
+        config = read_config(base / "config.yaml", TrainConfig)
+    return None
 
 
 def phrase_search(settings: DecoderConfig, *, nbest: int = 1, distinct: bool = True) -> PhraseSearch:

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.config.model_schema import ModelConfig, SparseConfig
+from xlate.decode.phrase_model import PhraseModel
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
+from xlate.features.phrase_templates import GROUP
 from xlate.features.sparse_sets import Side, SparseSettings, make_sparse_features, signature
 from xlate.phrases.table import PhraseTable
 from xlate.recipes.stages import read_stage, run_stage
@@ -19,6 +21,7 @@ from xlate.recipes.work import WorkDirectory
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.text.classes import read_classes, write_classes
 from xlate.text.clustering import exchange_classes
+from xlate.text.encoded import EncodedText
 
 IDS, VALUES, SIGNATURE = "sparse.ids", "sparse.values", "sparse"
 
@@ -51,12 +54,45 @@ def check_orientations(model: ModelConfig) -> None:
         InputError: they have not.
     """
     kind = model.reordering or "none"
-    if model.sparse is not None and model.sparse.reordering and not kind.startswith("hier"):
+    if model.sparse is None or kind.startswith("hier"):
+        return
+    beyond = [template for template in model.sparse.reordering if template in GROUP]
+    if beyond or (model.sparse.reordering and kind == "none"):
         raise InputError(
             "sparse reordering features need the hierarchical model",
-            seen=f"model.reordering={kind}",
-            expected="model.reordering=hier or hier5, or model.sparse.reordering=[]",
+            seen=f"model.reordering={kind}, templates {', '.join(beyond or model.sparse.reordering)}",
+            expected="model.reordering=hier or hier5, or templates of the phrase itself and another model than none",
         )
+
+
+def imported_sparse_features(settings: SparseConfig, model: PhraseModel) -> SparseFeatures:
+    """The features of an imported table; words are counted by the counts of the one-word phrases in it.
+
+    Raises:
+        InputError: as `sparse_features`; computed classes, for which there is no text.
+    """
+    table = model.table
+    source, target = model.source_vocabulary, model.target_vocabulary
+    sides = [
+        Side("source", source, _word_counts(table.source_phrases, table.source_count_P, len(source))),
+        Side("target", target, _word_counts(table.target_phrases, table.target_count_Q, len(target))),
+    ]
+
+    def no_text(side: str, classes: int) -> Mapping[str, str]:
+        raise InputError(
+            "an imported system has no text to compute word classes from",
+            seen=f"class{classes} of the {side}",
+            expected="model.sparse.words of all, topN, or files of classes SOURCE,TARGET",
+        )
+
+    chosen = SparseSettings(settings.words, settings.reordering, settings.plain, settings.class_seed)
+    return make_sparse_features(chosen, table, sides[0], sides[1], model.orientations, no_text)
+
+
+def _word_counts(phrases: EncodedText, count_P: NDArray[np.floating], size: int) -> NDArray[np.int64]:
+    alone = np.flatnonzero(np.diff(phrases.offsets_S1) == 1)
+    words = phrases.ids_T[phrases.offsets_S1[alone]]
+    return np.bincount(words, count_P[alone], minlength=size).astype(np.int64)
 
 
 def class_stage(work: WorkDirectory, side: str, classes: int, seed: int) -> Path:
