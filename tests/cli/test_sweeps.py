@@ -27,8 +27,13 @@ def test_keys_of_a_swept_group_are_forced_and_only_what_is_swept_names_folders()
 def test_an_experiment_opens_every_key() -> None:
     made = expand(["--multirun", "experiment=auli2014/table4", "loss.tune.rounds=2,3", "work=w", "hydra.verbose=true"])
     assert made[1].startswith("experiment=auli2014/table4-row1,")
-    assert made[2:5] == ["++loss.tune.rounds=2,3", "work=w", "hydra.verbose=true"]
-    assert made[-1] == "hydra.job.config.override_dirname.exclude_keys=[run,work,work]"
+    assert made[2:] == ["++loss.tune.rounds=2,3", "work=w", "hydra.verbose=true"]
+
+
+def test_without_choices_every_setting_names_the_folder() -> None:
+    assert expand(["-m", "loss=mira", "seed=3"]) == ["-m", "loss=mira", "seed=3"]
+    one = expand(["-m", "experiment=mine", "seed=1,2", "data.pair=a-b"])
+    assert one[-1] == "hydra.job.config.override_dirname.exclude_keys=[run,work,data.pair]"
 
 
 def test_tuners_are_swept_over_with_their_settings(work: Path, tmp_path: Path) -> None:  # noqa: F811

@@ -48,7 +48,7 @@ def expand(arguments: list[str]) -> list[str]:
     """In a sweep, `experiment=PAPER/TABLE` stands for all of the table's rows, `PAPER/TABLE-row1` and so on.
 
     Keys of a group that is swept over need not be in its default choice: each job is checked by itself. Folders of jobs
-    are named after what is swept over.
+    are named after what is swept over, and the experiment.
     """
     if not {"-m", "--multirun"} & set(arguments):
         return arguments
@@ -58,8 +58,10 @@ def expand(arguments: list[str]) -> list[str]:
     fixed = [_key(a) for a in given if _key(a) not in swept]
     open_keys = tuple(prefix for group, prefix in GROUPS.items() if group in swept)
     arguments = [f"++{a}" if a in given and a[0] not in "+~" and _under(a, open_keys) else a for a in arguments]
-    names = ",".join(["run", "work", *(key for key in fixed if not key.startswith("hydra"))])
-    return [*arguments, f"hydra.job.config.override_dirname.exclude_keys=[{names}]"]
+    unsaid = [key for key in fixed if key not in ("run", "work", "experiment") and not key.startswith("hydra")]
+    if not (swept and unsaid):
+        return arguments
+    return [*arguments, f"hydra.job.config.override_dirname.exclude_keys=[run,work,{','.join(unsaid)}]"]
 
 
 def _key(argument: str) -> str:
