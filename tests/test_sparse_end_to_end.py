@@ -249,7 +249,7 @@ def test_local_features_are_exported_inside_the_tables(
         (["sparse=local", "model.sparse.words=[top0]"], "kind of words"),
         (["sparse=local", "model.sparse.reordering=[first]"], "template"),
         (["sparse=local", "loss.lists.objective=mse"], "no such loss"),
-        (["sparse=local", "model.reordering=wbe"], "hierarchical"),
+        (["sparse=full", "model.reordering=wbe"], "hierarchical"),
         (["sparse=local", "model.reordering=none"], "hierarchical"),
         (["sparse=local", "loss.lists.folds=1"], "loss.lists.folds=1"),
         (["sparse=local", "loss.lists.heldout_every=0"], "loss.lists.heldout_every=0"),
