@@ -21,6 +21,7 @@ from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links
+from xlate.candidates import part_shards
 from xlate.candidates.part_shards import PartShard, read_shard, write_shard
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
@@ -399,3 +400,18 @@ def test_sparse_weights_are_tuned_on_the_dev_set(own_work: Path, tmp_path: Path,
         assert np.all(np.diff(scores_C[first:end]) < 1e-4)
     assert np.count_nonzero(last.sparse_F) > 100
     assert main(["translate", f"run={folder}", f"input={own_work / 'generated' / 'dev.src'}", "output=/dev/null"]) == 0
+
+
+def test_features_of_many_phrases_are_made_piece_by_piece(
+    own_work: Path, sparse_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = open_phrase_model(Path("."), read_config(sparse_run / "config.yaml", TrainConfig))
+    assert model.sparse is not None
+    shard = read_shard(shards(own_work)[0])
+    floats = np.zeros(shard.features_CD.shape[1])
+    whole = shard.batch(model.sparse, floats, 20.0)
+    monkeypatch.setattr(part_shards, "PHRASES_AT_A_TIME", 7)
+    pieces = shard.batch(model.sparse, floats, 20.0)
+    assert len(whole.part_ids_N) > 1000
+    assert np.array_equal(whole.part_ids_N, pieces.part_ids_N)
+    assert np.array_equal(whole.part_id_offsets_P1, pieces.part_id_offsets_P1)

@@ -30,6 +30,7 @@ FORMAT = "xlate part shard 2"
 # Columns of `phrase_P12`.
 APPLICATION = slice(0, 7)
 ORIENTATION, TOP = 7, slice(8, 12)
+PHRASES_AT_A_TIME = 250_000
 
 
 @dataclass(frozen=True)
@@ -98,13 +99,7 @@ class PartShard:
         base_C = None if weights_D is None else self.features_CD @ weights_D
         if self.drawn:
             base_C = np.log(self.draws_C) / gamma
-        columns = self.phrase_P12
-        first_s, last_s, first_t, last_t = columns.T[TOP]
-        applications = Applications(*columns.T[APPLICATION])
-        groups = Groups(
-            columns[:, ORIENTATION], first_s, last_s, first_t, last_t, self.between_offsets_P1, self.between_T
-        )
-        id_offsets_P1, ids_N = sparse.ids(applications, groups)
+        id_offsets_P1, ids_N = self._ids(sparse)
         return RaggedBatch(
             self.candidate_offsets_I1,
             self.features_CD if weights_D is None else self.features_CD[:, :0],
@@ -116,6 +111,25 @@ class PartShard:
             self.candidate_parts_K,
             base_C=None if base_C is None else base_C.astype(np.float32),
         )
+
+    def _ids(self, sparse: SparseFeatures) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The features of every phrase, made piece by piece: on the way they take several times their room."""
+        lengths: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+        found: list[NDArray[np.int32]] = [np.zeros(0, np.int32)]
+        for first in range(0, len(self.phrase_P12), PHRASES_AT_A_TIME):
+            columns = self.phrase_P12[first : first + PHRASES_AT_A_TIME]
+            ends = self.between_offsets_P1[first : first + len(columns) + 1]
+            first_s, last_s, first_t, last_t = columns.T[TOP]
+            offsets, ids = sparse.ids(
+                Applications(*columns.T[APPLICATION]),
+                Groups(
+                    columns[:, ORIENTATION], first_s, last_s, first_t, last_t,
+                    ends - ends[0], self.between_T[ends[0] : ends[-1]],
+                ),
+            )  # fmt: skip
+            lengths.append(np.diff(offsets))
+            found.append(ids)
+        return offsets_of(np.concatenate(lengths)), np.concatenate(found)
 
 
 def write_shard(path: Path, shard: PartShard, about: dict[str, Any]) -> None:
