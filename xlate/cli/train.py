@@ -72,7 +72,7 @@ def _is_sweep(argument: str) -> bool:
     """Whether a value is a list of choices, `a,b` or `range(…)`, and not one list `[a,b]`."""
     value = argument.partition("=")[2]
     return bool(re.match(r"(range|choice|glob|interval)\(", value)) or "," in re.sub(
-        r"\[[^\]]*\]|'[^']*'|\{[^}]*\}", "", value
+        r"""\[[^\]]*\]|'[^']*'|"[^"]*"|\{[^}]*\}""", "", value
     )
 
 

@@ -40,7 +40,11 @@ class Draw:
 
 
 def list_arrays(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None = None) -> ListArrays:
-    """The n-best list of a sentence, or derivations that are drawn; sums of sparse features are left out."""
+    """The n-best list of a sentence, or derivations that are drawn; sums of sparse features are left out.
+
+    Raises:
+        InputError: a sentence without words, or of more than the search can number.
+    """
     if draw is None:
         found = decoder.nbest_list(words)
         return _arrays(found, np.zeros(len(found), dtype=np.int64))
@@ -57,7 +61,7 @@ def _arrays(found: PhraseList, draws_C: NDArray[np.int64]) -> ListArrays:
     columns += [groups.source_first_N, groups.source_last_N, groups.target_first_N, groups.target_last_N]
     sums = found.model.slots.get(SPARSE_REORDERING)
     return ListArrays(
-        found.features_ND[:, : None if sums is None else sums.start].astype(np.float32),
+        found.floats_ND[:, : None if sums is None else sums.start].astype(np.float32),
         draws_C.astype(np.int32),
         offsets_of(lengths_L)[paths.offsets_N1],
         ids_W[ragged_rows(offsets_O1, paths.labels_L)],

@@ -125,11 +125,15 @@ class PhraseDecoder:
 
     def _best(self, moves: PhraseMoves) -> PhraseDerivation:
         graph = self._graph(moves, every_arc=False)
-        labels = [label for label in graph.best_labels() if label != END_LABEL]
-        if not self.fast or not labels:
-            return self.derivation(moves, labels)
-        path = self._as_list(moves, np.array([0, len(labels)]), np.array(labels, dtype=np.int32))
-        return path.first(float(graph.score_N[graph.goal]))
+        if not self.fast or graph.goal < 0:
+            return self.derivation(moves, graph.best_labels())
+        words, steps = moves.options.words, self._steps(moves, graph.best_labels())
+
+        # It must not hold the search space: translations of a whole text are kept.
+        def features_D() -> NDArray[np.float64]:
+            return score_steps(self.model, self.weights_D, words, steps, self.sparse_F).features_D
+
+        return PhraseDerivation(words, steps, features_D, float(graph.score_N[graph.goal]))
 
     def nbest_list(self, words: Sequence[str]) -> PhraseList:
         """The `nbest` best derivations of a sentence as arrays; the compiled search only.
@@ -144,7 +148,10 @@ class PhraseDecoder:
     def drawn_list(
         self, words: Sequence[str], draws: int, scale: float, seed: int
     ) -> tuple[PhraseList, NDArray[np.int64]]:
-        """Derivations drawn from the search graph with shares of exp(scale · score), best first; how often each came.
+        """Derivations drawn from the search graph with shares of exp(scale · score), best first.
+
+        Returns:
+            The N different ones, and how often each was drawn, shape (N,), `draws` in all.
 
         Raises:
             InputError: as `nbest_list`.
@@ -197,8 +204,11 @@ class PhraseDecoder:
 
     def derivation(self, moves: PhraseMoves, labels: Sequence[int]) -> PhraseDerivation:
         """The derivation along the labels of a path, its features from their definitions."""
-        steps = [moves.step(label) for label in labels if label != END_LABEL]
-        return score_steps(self.model, self.weights_D, moves.options.words, steps, self.sparse_F)
+        return score_steps(self.model, self.weights_D, moves.options.words, self._steps(moves, labels), self.sparse_F)
+
+    @staticmethod
+    def _steps(moves: PhraseMoves, labels: Sequence[int]) -> tuple[PhraseStep, ...]:
+        return tuple(moves.step(label) for label in labels if label != END_LABEL)
 
     def with_weights(
         self, weights_D: NDArray[np.float64], sparse_F: NDArray[np.float64] | None = None

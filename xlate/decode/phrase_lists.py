@@ -68,11 +68,15 @@ class PhraseList:
         """The number of derivations N."""
         return len(self.paths.offsets_N1) - 1
 
+    @property
+    def floats_ND(self) -> NDArray[np.float64]:
+        """Float features in the order of `PhraseModel.features`, sums of sparse ones left at 0; shape (N, D)."""
+        return path_features(self.model.packed_lm, self.paths, self._options, self._oriented, self._layout)
+
     @cached_property
     def features_ND(self) -> NDArray[np.float64]:
         """Float features in the order of `PhraseModel.features`, shape (N, D)."""
-        model = self.model
-        features_ND = path_features(model.packed_lm, self.paths, self._options, self._oriented, self._layout)
+        model, features_ND = self.model, self.floats_ND
         if model.sparse is not None and self.sparse_F is not None:
             parts = self.parts
             sums_PK = model.sparse.sums(self.sparse_F, parts.applications, parts.groups)
@@ -138,11 +142,6 @@ class PhraseList:
         part_L = parts.part_L.astype(np.int64)
         ends_L1 = offsets_of(np.diff(offsets_P1)[part_L])
         return ends_L1[self.paths.offsets_N1], ids_M[ragged_rows(offsets_P1, part_L)]
-
-    def first(self, score: float) -> PhraseDerivation:
-        """The first derivation, whose score is known; its features wait until somebody asks for them."""
-        steps = tuple(map(self.moves.step, self.paths.labels_L[: self.paths.offsets_N1[1]].tolist()))
-        return PhraseDerivation(self.moves.options.words, steps, lambda: self.features_ND[0], score)
 
     def words(self) -> list[list[str]]:
         """The target words of each derivation."""

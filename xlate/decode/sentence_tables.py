@@ -56,7 +56,9 @@ class SentenceTables:
             raise InputError(
                 "a sentence without a phrase table",
                 file=plain,
+                seen="no such file",
                 expected=f"{plain.name} or {packed.name} for sentence {number}, counted from 0",
+                remedy="write a table for every line, an empty one for a line whose words are all to be copied",
             )
         return plain if plain.exists() else packed
 

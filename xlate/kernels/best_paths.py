@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.lent import lent
-from xlate.kernels.search_graph import completion_scores
+from xlate.kernels.search_graph import completion_scores, leaving
 from xlate.kernels.trie import Trie, child, new_trie, room
 
 NONE = -1
@@ -110,20 +110,10 @@ def _by_node(
 ) -> Arcs:
     """The arcs that lead to the goal."""
     completion_N = completion_scores(source_A, target_A, score_A, goal, nodes)
-    offsets_N1 = np.zeros(nodes + 1, dtype=np.int64)
-    for arc in range(len(source_A)):
-        if completion_N[target_A[arc]] > -np.inf:
-            offsets_N1[source_A[arc] + 1] += 1
-    for node in range(nodes):
-        offsets_N1[node + 1] += offsets_N1[node]
-    place_N, kept = offsets_N1[:-1].copy(), offsets_N1[nodes]
-    order_A, cost_A = np.empty(kept, dtype=np.int32), np.empty(kept)
-    for arc in range(len(source_A)):
-        best = completion_N[target_A[arc]]
-        if best > -np.inf:
-            at = place_N[source_A[arc]]
-            place_N[source_A[arc]] = at + 1
-            order_A[at], cost_A[at] = arc, -(score_A[arc] + best)
+    offsets_N1, order_A = leaving(source_A, target_A, completion_N)
+    cost_A = np.empty(len(order_A))
+    for at in range(len(order_A)):
+        cost_A[at] = -(score_A[order_A[at]] + completion_N[target_A[order_A[at]]])
     return Arcs(offsets_N1, order_A, cost_A, np.zeros(nodes, dtype=np.bool_), target_A, label_A, score_A)
 
 

@@ -90,24 +90,8 @@ def mira_epoch(
     Returns the summed statistics of each list's best hypothesis under the weights that are `judged`, (K,): reading the
     lists takes longer than scoring them twice.
     """
-    sums_K = np.zeros(lists.statistics_CK.shape[1])
-    _go_through(lists, weights, order_I, trained_D, most, decay, sparse_rate, judged, sums_K)
-    return sums_K
-
-
-@njit(cache=True, nogil=True)
-def _go_through(
-    lists: MiraLists,
-    weights: MiraWeights,
-    order_I: NDArray[np.int64],
-    trained_D: NDArray[np.bool_],
-    most: float,
-    decay: float,
-    sparse_rate: float,
-    judged: JudgedWeights,
-    sums_K: NDArray[np.float64],
-) -> None:
     lists, weights, judged = lent(lists), lent(weights), lent(judged)
+    sums_K = np.zeros(lists.statistics_CK.shape[1])
     for i in order_I:
         first, last = lists.candidate_offsets_I1[i], lists.candidate_offsets_I1[i + 1]
         if first == last:
@@ -123,6 +107,7 @@ def _go_through(
         weights.clock_1[0] += 1
         for k in range(len(weights.background_K)):
             weights.background_K[k] = decay * (weights.background_K[k] + lists.statistics_CK[hope, k])
+    return sums_K
 
 
 @njit(cache=True, nogil=True)

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from xlate.kernels.search_graph import leaving
 from xlate.kernels.trie import ROOT, child, new_trie, room
 
 Sample = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
@@ -58,7 +59,7 @@ def sample_paths(
     if goal < 0:
         return np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
     sum_N = log_sums(source_A, target_A, score_A, goal, nodes, scale)
-    offsets_N1, order_A = _leaving(source_A, target_A, sum_N)
+    offsets_N1, order_A = leaving(source_A, target_A, sum_N)
     trie, longest = new_trie(1024), 256
     end_D, score_D = np.empty(draws, dtype=np.int64), np.empty(draws)
     for draw in range(draws):
@@ -90,28 +91,10 @@ def sample_paths(
 
 
 @njit(cache=True, nogil=True)
-def _leaving(
-    source_A: NDArray[np.int32], target_A: NDArray[np.int32], sum_N: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The arcs that lead to the goal, by the node they leave."""
-    offsets_N1 = np.zeros(len(sum_N) + 1, dtype=np.int64)
-    for arc in range(len(source_A)):
-        if sum_N[target_A[arc]] > -np.inf:
-            offsets_N1[source_A[arc] + 1] += 1
-    offsets_N1 = np.cumsum(offsets_N1)
-    place_N, order_A = offsets_N1[:-1].copy(), np.empty(offsets_N1[-1], dtype=np.int64)
-    for arc in range(len(source_A)):
-        if sum_N[target_A[arc]] > -np.inf:
-            order_A[place_N[source_A[arc]]] = arc
-            place_N[source_A[arc]] += 1
-    return offsets_N1, order_A
-
-
-@njit(cache=True, nogil=True)
 def _draw(
     node: int,
     offsets_N1: NDArray[np.int64],
-    order_A: NDArray[np.int64],
+    order_A: NDArray[np.int32],
     target_A: NDArray[np.int32],
     score_A: NDArray[np.float64],
     sum_N: NDArray[np.float64],

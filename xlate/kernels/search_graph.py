@@ -8,6 +8,26 @@ from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True)
+def leaving(
+    source_A: NDArray[np.int32], target_A: NDArray[np.int32], reached_N: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The arcs that leave each node for one whose number in `reached_N` is not minus infinity: offsets (N+1), arcs."""
+    offsets_N1 = np.zeros(len(reached_N) + 1, dtype=np.int64)
+    for arc in range(len(source_A)):
+        if reached_N[target_A[arc]] > -np.inf:
+            offsets_N1[source_A[arc] + 1] += 1
+    for node in range(len(reached_N)):
+        offsets_N1[node + 1] += offsets_N1[node]
+    place_N, order_A = offsets_N1[:-1].copy(), np.empty(offsets_N1[-1], dtype=np.int32)
+    for arc in range(len(source_A)):
+        if reached_N[target_A[arc]] > -np.inf:
+            at = place_N[source_A[arc]]
+            place_N[source_A[arc]] = at + 1
+            order_A[at] = arc
+    return offsets_N1, order_A
+
+
+@njit(cache=True, nogil=True)
 def completion_scores(
     source_A: NDArray[np.int32], target_A: NDArray[np.int32], score_A: NDArray[np.float64], goal: int, nodes: int
 ) -> NDArray[np.float64]:

@@ -14,12 +14,11 @@ from xlate.errors import InputError
 from xlate.metrics.bleu import ORDER, bleu_scores
 from xlate.metrics.character_fscore import chrf_scores
 from xlate.metrics.edit_rate import ter_scores
-from xlate.metrics.sentence_bleu import sentence_bleu
+from xlate.metrics.sentence_bleu import SENTENCE_SMOOTHING, sentence_bleu
 
 Floats = NDArray[np.float64]
 # Columns of each measure, in the order in which they stand beside each other; those of BLEU are always there.
 COLUMNS = {"bleu": 2 + 2 * ORDER, "chrf": 18, "ter": 2}
-SMOOTHINGS = ("add-1", "gao", "floor", "exp", "none")
 _PART = re.compile(r"(bleu|chrf|ter)(?::([0-9.]+))?")
 
 
@@ -43,8 +42,8 @@ class Objective:
         Raises:
             InputError: a measure or smoothing there is none of, a measure that stands twice, weights not above 0.
         """
-        if smooth not in SMOOTHINGS:
-            raise InputError("no such smoothing of sentence BLEU", seen=smooth, expected=", ".join(SMOOTHINGS))
+        if smooth not in SENTENCE_SMOOTHING:
+            raise InputError("no such smoothing of sentence BLEU", seen=smooth, expected=", ".join(SENTENCE_SMOOTHING))
         found: dict[str, float] = {}
         for part in text.split(","):
             match = _PART.fullmatch(part.strip())

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
-from xlate.metrics.bleu import ORDER, bleu_scores
+from xlate.metrics.bleu import ORDER, SMOOTHING, bleu_scores
 from xlate.text.encoded import EncodedText
 
 Ints = NDArray[np.int64]
+SENTENCE_SMOOTHING = (*SMOOTHING, "gao")
 
 
 class ReferenceNgrams:

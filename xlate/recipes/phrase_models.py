@@ -86,8 +86,7 @@ def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
     """
     if (run / MODEL).exists():
         return load_phrase_model(run / MODEL)
-    lists_of_work = config.loss.lists is not None
-    if config.model.sparse is not None and not lists_of_work and (imported := _imported(config)) is not None:
+    if config.model.sparse is not None and (imported := _imported(config)) is not None:
         model = load_phrase_model(imported / MODEL)
         return replace(model, sparse=imported_sparse_features(config.model.sparse, model))
     # Sparse features are those of the work directory, whatever run the float weights came from.
@@ -103,8 +102,11 @@ def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
 
 
 def _imported(config: TrainConfig) -> Path | None:
-    """The imported system a run is based on, through any other runs; None when it is based on none."""
-    while config.base is not None:
+    """The imported system a run is based on, through any other runs; None when it is based on none.
+
+    What is learned from lists of a work directory's text is of that work directory's model, whatever it began with.
+    """
+    while config.base is not None and config.loss.lists is None:
         base = Path(config.base)
         if (base / MODEL).exists():
             return base

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -136,16 +136,22 @@ class Translator:
         Raises:
             InputError: another number of targets than lines, or another model than the phrase model.
         """
+        return self._each(lines, targets, lambda _: self)
+
+    def _each(
+        self, lines: Sequence[str], targets: Sequence[str] | None, translator_of: Callable[[int], Translator]
+    ) -> Iterator[Translation]:
+        """Translates or forces every line with the translator of its number."""
         if targets is None:
             for number, line in enumerate(track(lines, "translating")):
-                yield self.translate_line(line, number)
+                yield translator_of(number).translate_line(line, number)
             return
         if len(lines) != len(targets):
             seen = f"{len(lines)} lines, {len(targets)} targets"
             raise InputError("every line needs a target", seen=seen, expected="as many targets as lines")
         unreached = 0
         for number, (line, target) in enumerate(track(list(zip(lines, targets, strict=True)), "forcing")):
-            translation = self.force_line(line, target, number)
+            translation = translator_of(number).force_line(line, target, number)
             unreached += not translation.derivations
             yield translation
         if unreached:
@@ -168,13 +174,15 @@ class Translator:
         """Translates every line with the phrase table of its number in a folder; `targets` as in `translate`.
 
         Raises:
-            InputError: another model than the phrase model, one with sparse features, or a table that is missing.
+            InputError: another model than the phrase model, one with sparse features, a table that is missing, or
+                another number of targets than lines.
         """
         tables = SentenceTables(self._phrase_decoder("given tables of sentences"), folder, len(lines))
-        for number, line in enumerate(track(lines, "translating")):
-            one = Translator(self.text, tables.of(number), detokenize=self.detokenize, trace=self.trace)
-            some = None if targets is None else targets[number : number + 1]
-            yield replace(next(one.translate([line], some)), number=number)
+
+        def translator_of(number: int) -> Translator:
+            return Translator(self.text, tables.of(number), detokenize=self.detokenize, trace=self.trace)
+
+        return self._each(lines, targets, translator_of)
 
     def _phrase_decoder(self, done: str) -> PhraseDecoder:
         if not isinstance(self.decoder, PhraseDecoder):

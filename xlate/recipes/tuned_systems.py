@@ -112,11 +112,9 @@ def _sparse_rows(decoder: PhraseDecoder, words: Sequence[str]) -> list[NbestRow]
     if not words:
         return _phrase_rows(decoder, words)
     found = decoder.nbest_list(words)
-    features_ND = found.features_ND.copy()
-    features_ND[:, decoder.model.slots[SPARSE_REORDERING].start :] = 0.0
     offsets_N1, ids_M = found.sparse_ids()
     bags = (ids_M[a:b] for a, b in pairwise(offsets_N1.tolist()))
-    return [NbestRow(*row) for row in zip(found.words(), features_ND, bags, strict=True)]
+    return [NbestRow(*row) for row in zip(found.words(), found.floats_ND, bags, strict=True)]
 
 
 def with_sums(theta: Weights, model: PhraseModel) -> Weights:
