@@ -20,7 +20,7 @@ from xlate.errors import InputError
 from xlate.kernels.mira import best_statistics
 from xlate.metrics.objective import BLEU, Objective
 from xlate.metrics.sentence_bleu import sentence_bleu
-from xlate.scoring.linear import LinearScorer
+from xlate.scoring.flat import FlatScorer
 from xlate.scoring.weights import Weights
 from xlate.updates.mira import mira_lists
 from xlate.updates.tuned import Tuned
@@ -87,40 +87,38 @@ def descend(
     """
     arrays = mira_lists(lists, start)
     spread_D = spread_within_lists(arrays.dense_CD, arrays.candidate_offsets_I1)
-    batch = replace(lists, dense_CD=(arrays.dense_CD / spread_D).astype(np.float32))
-    scorer = LinearScorer(len(start.dense_D), len(start.sparse_F))
-    with torch.no_grad():
-        scorer.dense.copy_(torch.as_tensor(start.dense_D * spread_D))
-        if len(start.sparse_F):
-            scorer.bag.weight.copy_(torch.as_tensor(start.sparse_F)[:, None])
+    standardised_CD, sparse_F = arrays.dense_CD / spread_D, start.sparse_F
+    bags = arrays.id_offsets_C1, arrays.ids_N, arrays.values_N
+    scorer = FlatScorer(standardised_CD, *bags, start.dense_D * spread_D, sparse_F)
     trained_D = np.ones(len(start.dense_D), np.bool_) if settings.trained_D is None else settings.trained_D
     gain = torch.as_tensor(gains(arrays.statistics_CK))
-    value = _minimise(scorer, batch, loss, gain, torch.as_tensor(trained_D), settings)
-    sparse_F = scorer.bag.weight.detach().numpy()[: len(start.sparse_F), 0].astype(np.float64)
-    weights = replace(start, dense_D=scorer.dense.detach().numpy() / spread_D, sparse_F=sparse_F)
+    offsets = torch.as_tensor(arrays.candidate_offsets_I1)
+    value = _minimise(
+        scorer, lambda scores: loss(scores, gain, offsets), torch.as_tensor(trained_D), settings, len(lists)
+    )
+    dense_D, sparse_F = scorer.dense.detach().numpy() / spread_D, scorer.sparse.detach().numpy()
+    weights = replace(start, dense_D=dense_D, sparse_F=sparse_F)
     score = float(objective.corpus(best_statistics(arrays, weights.dense_D, weights.sparse_F)[None])[0])
     return Tuned(weights, score, {"loss": value})
 
 
 def _minimise(
-    scorer: LinearScorer,
-    batch: RaggedBatch,
-    loss: nn.Module,
-    gain: Tensor,
+    scorer: FlatScorer,
+    loss: Callable[[Tensor], Tensor],
     trained_D: Tensor,
     settings: GradientSettings,
+    instances: int,
 ) -> float:
     """Changes the scorer's weights; returns the last value of the loss."""
-    parameters = [scorer.dense, *([scorer.bag.weight] if len(batch.part_ids_N) else [])]
+    parameters = [scorer.dense, *([scorer.sparse] if len(scorer.sparse) else [])]
     most = settings.epochs
     rule = torch.optim.LBFGS(parameters, max_iter=most, max_eval=most, line_search_fn="strong_wolfe")
-    offsets = torch.as_tensor(batch.candidate_offsets_I1)
     reached = [0.0]
 
     def closure() -> Tensor:
         rule.zero_grad()
         penalty = sum((p**2).sum() for p in parameters)
-        value: Tensor = loss(scorer(batch), gain, offsets) + 0.5 * settings.l2 * len(batch) * penalty
+        value = loss(scorer()) + 0.5 * settings.l2 * instances * penalty
         value.backward()  # type: ignore[no-untyped-call]
         assert scorer.dense.grad is not None
         scorer.dense.grad *= trained_D
