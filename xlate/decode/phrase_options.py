@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -196,14 +197,15 @@ def collect_phrase_options(
     rows_O = ranked.offsets_P1[row_C[cell_O]] + np.arange(len(cell_O)) - offsets_C1[cell_O]
     # Copied words have no row: they come behind the others, and are put in their places by `order_O`.
     known_O, unknown_O = np.flatnonzero(~copied_O), np.flatnonzero(copied_O)
-    order_O = np.argsort(np.concatenate([known_O, unknown_O]), kind="stable")
-    rows = rows_O[known_O]
+    rows, order_O = rows_O, known_O
+    if len(unknown_O):
+        rows, order_O = rows_O[known_O], np.argsort(np.concatenate([known_O, unknown_O]), kind="stable")
     starts = cell_O[unknown_O] // longest
     copies = _copies(model, weights_D, [words[start] for start in starts.tolist()], sparse_F)
     targets, target_R = model.table.target_phrases, model.table.target_B[ranked.pair_R[rows]]
 
     def joined(known: NDArray[Any], copied: NDArray[Any]) -> NDArray[Any]:
-        return np.concatenate([known, copied])[order_O]
+        return np.concatenate([known, copied])[order_O] if len(copied) else known
 
     return PhraseOptions(
         words=tuple(words),
@@ -237,17 +239,26 @@ class _Copies:
 def _copies(
     model: PhraseModel, weights_D: NDArray[np.float64], words: list[str], sparse_F: NDArray[np.float64] | None
 ) -> _Copies:
+    if not words:
+        return _no_copies(model.orientations)
     ids = model.lm.vocabulary.ids(words)
     penalty = weights_D[UNKNOWN] * UNKNOWN_PENALTY - weights_D[WORD_PENALTY] + weights_D[PHRASE_PENALTY]
     static, backward = np.full(len(words), penalty), np.zeros((len(words), model.orientations))
     target = model.target_vocabulary.ids(words)
-    if model.sparse is not None and sparse_F is not None and words:
+    if model.sparse is not None and sparse_F is not None:
         backward, plain = _weighted(model, weights_D, sparse_F, copied_words(model, words))
         static += plain
     phrases = _alone(model.lm, np.arange(len(words) + 1), ids)
     empty = np.full(len(words), model.lm.empty_state, dtype=np.int32)
     alone = static + weights_D[LM] * step_all(model.lm.arrays, empty, ids)[0]
     return _Copies(phrases, static, alone, backward, target)
+
+
+@cache
+def _no_copies(orientations: int) -> _Copies:
+    nothing, numbers = np.zeros(0), np.zeros(0, dtype=np.int32)
+    phrases = PhrasesAlone(np.zeros(1, dtype=np.int64), numbers, numbers, nothing)
+    return _Copies(phrases, nothing, nothing, np.zeros((0, orientations)), numbers)
 
 
 def copied_words(model: PhraseModel, words: Sequence[str]) -> Applications:
@@ -263,11 +274,14 @@ def _joined_phrases(
     """The phrases of some rows and the copied words, in the order of the options."""
     places = ragged_rows(ranked.offsets_O1, rows)
     known_O = ranked.offsets_O1[rows + 1] - ranked.offsets_O1[rows]
+    words_W, states_W, rest_W = ranked.words_W[places], ranked.states_W[places], ranked.rest_W[places]
+    if not len(copies.words_W):
+        return PhrasesAlone(offsets_of(known_O), words_W, states_W, rest_W)
     lengths_O = np.concatenate([known_O, np.diff(copies.offsets_O1)])
-    words_W = np.concatenate([ranked.words_W[places], copies.words_W])
-    states_W = np.concatenate([ranked.states_W[places], copies.states_W])
-    rest_W = np.concatenate([ranked.rest_W[places], copies.rest_W])
-    if len(copies.words_W):
-        places = ragged_rows(offsets_of(lengths_O), order_O)
-        words_W, states_W, rest_W = words_W[places], states_W[places], rest_W[places]
-    return PhrasesAlone(offsets_of(lengths_O[order_O]), words_W, states_W, rest_W)
+    places = ragged_rows(offsets_of(lengths_O), order_O)
+    return PhrasesAlone(
+        offsets_of(lengths_O[order_O]),
+        np.concatenate([words_W, copies.words_W])[places],
+        np.concatenate([states_W, copies.states_W])[places],
+        np.concatenate([rest_W, copies.rest_W])[places],
+    )

@@ -30,7 +30,7 @@ from xlate.kernels.phrase_decoder import (
     target_of,
 )
 from xlate.kernels.phrase_hypotheses import Search, empty_search, survivors, with_room
-from xlate.kernels.phrase_lm import PackedNgrams
+from xlate.kernels.phrase_lm import PackedNgrams, fetch_ahead
 from xlate.kernels.trie import Trie, new_trie, room
 
 NONE = -1
@@ -38,9 +38,21 @@ NONE = -1
 STEPS = 256
 # Rows of one cube (places in `rows_R`), its edge, and the next cube that leads to the same number of covered words.
 CUBE = np.dtype([("begin", np.int64), ("end", np.int64), ("edge", np.int64), ("next", np.int64)])
-# A cell: its cube, row and option; the score and the history behind the move once the language model was asked.
+# A cell: its cube, row and option; the score and the history behind the move once the language model was asked. And
+# what all options of a row have in common: what the move scores besides, with hypothesis and estimate, and where it is.
 CELL = np.dtype(
-    [("score", np.float64), ("cube", np.int32), ("row", np.int32), ("option", np.int32), ("lm_state", np.int32)]
+    [
+        ("score", np.float64),
+        ("fixed", np.float64),
+        ("base", np.float64),
+        ("cube", np.int32),
+        ("row", np.int32),
+        ("option", np.int64),
+        ("lm_state", np.int64),
+        ("backward", np.int32),
+        ("stack", np.int64),
+        ("first", np.int64),
+    ]
 )
 UNASKED = -1
 
@@ -175,12 +187,12 @@ def _fill_heap(
     cubes.sizes[2], cubes.sizes[3] = 0, 0
     cube = cubes.heads_L[level]
     while cube >= 0:
-        _push(lm, sentence, numbers, search, coverages, stacks, cubes, cube, cubes.cubes[cube].begin, 0)
+        _push_row(lm, sentence, numbers, search, coverages, stacks, cubes, cube, cubes.cubes[cube].begin, level)
         cube = cubes.cubes[cube].next
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _push(
+def _push_row(
     lm: PackedNgrams,
     sentence: PhraseSentence,
     numbers: PhraseNumbers,
@@ -190,26 +202,66 @@ def _push(
     cubes: Cubes,
     cube: int,
     row: int,
-    rank: int,
+    level: int,
 ) -> None:
-    """Puts one more cell of a cube into the heap, a corner under its estimate without a history; there must be room."""
+    """Puts the first cell of a row into the heap, a corner under its estimate without a history; there must be room."""
     edge, node = coverages.edges[cubes.cubes[cube].edge], cubes.rows_R[row]
-    option = sentence.cell_offsets_C1[edge.cell] + rank
     placed = orient(search, numbers, coverages, stacks, node, edge.begin, edge.end)
     target = target_of(numbers, coverages, sentence.words, edge, 0, 0)
-    estimate = search.nodes[node].score + target.future
-    estimate += fixed_score(search, numbers, sentence.groups, node, edge.begin, edge.end, placed)
     cell = cubes.cells[cubes.sizes[2]]
-    cell.cube, cell.row, cell.option = cube, row, option
-    if row == cubes.cubes[cube].begin and rank == 0:
+    cell.cube, cell.row, cell.option = cube, row, sentence.cell_offsets_C1[edge.cell]
+    cell.fixed = fixed_score(search, numbers, sentence.groups, node, edge.begin, edge.end, placed)
+    cell.base = search.nodes[node].score + target.future + cell.fixed
+    cell.backward, cell.stack, cell.first = placed.backward, placed.stack, placed.first
+    if row == cubes.cubes[cube].begin:
         # Most corners never come to the top: the language model is asked when one does.
-        cell.score, cell.lm_state = sentence.alone_O[option], UNASKED
+        cell.score, cell.lm_state = sentence.alone_O[cell.option], UNASKED
     else:
-        cell.score, cell.lm_state = _ask(lm, sentence, numbers, search, cubes, row, option)
-    estimate += cell.score + local_score(sentence, numbers, search.nodes[node].last, option, placed.backward)
-    cubes.sizes[3] += 1
-    _sift_up(cubes, cubes.sizes[3] - 1, cubes.sizes[2], estimate)
+        cell.score, cell.lm_state = _ask(lm, sentence, numbers, search, cubes, row, cell.option)
+    estimate = _estimate(sentence, numbers, search, cubes, cell)
+    if estimate >= search.bars_L[level]:
+        cubes.sizes[3] += 1
+        _sift_up(cubes, cubes.sizes[3] - 1, cubes.sizes[2], estimate)
+        cubes.sizes[2] += 1
+        _fetch_next(lm, sentence, search, node, cell)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _next_of_row(
+    lm: PackedNgrams,
+    sentence: PhraseSentence,
+    numbers: PhraseNumbers,
+    search: Search,
+    cubes: Cubes,
+    before: Any,
+    level: int,
+) -> None:
+    """Puts the cell behind the one on top of the heap in its place; there must be room."""
+    cell = cubes.cells[cubes.sizes[2]]
+    cell.cube, cell.row, cell.option = before.cube, before.row, before.option + 1
+    cell.fixed, cell.base = before.fixed, before.base
+    cell.backward, cell.stack, cell.first = before.backward, before.stack, before.first
+    cell.score, cell.lm_state = _ask(lm, sentence, numbers, search, cubes, cell.row, cell.option)
+    estimate = _estimate(sentence, numbers, search, cubes, cell)
+    if estimate < search.bars_L[level]:
+        _drop_top(cubes)
+        return
+    _sift_down(cubes, cubes.sizes[2], estimate)
     cubes.sizes[2] += 1
+    _fetch_next(lm, sentence, search, cubes.rows_R[cell.row], cell)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _fetch_next(lm: PackedNgrams, sentence: PhraseSentence, search: Search, node: int, cell: Any) -> None:
+    """Asks for the memory that the query behind a cell begins with."""
+    if cell.option + 1 < len(sentence.static_O):
+        fetch_ahead(lm, sentence.phrases, cell.option + 1, search.nodes[node].lm_state)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _estimate(sentence: PhraseSentence, numbers: PhraseNumbers, search: Search, cubes: Cubes, cell: Any) -> float:
+    last = search.nodes[cubes.rows_R[cell.row]].last
+    return float(cell.base + (cell.score + local_score(sentence, numbers, last, cell.option, cell.backward)))
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -279,15 +331,15 @@ def _take_best(
             _sift_down(cubes, cubes.heap[0], estimate + top.score - sentence.alone_O[option])
             continue
         _make_move(sentence, numbers, search, coverages, stacks, cubes, top)
-        _drop_top(cubes)
         taken += 1
         # Each cell has one way to it: along the first column to its row, then along the row.
         cell = coverages.edges[cubes.cubes[cube].edge].cell
-        if option == sentence.cell_offsets_C1[cell] and row + 1 < cubes.cubes[cube].end:
-            _push(lm, sentence, numbers, search, coverages, stacks, cubes, cube, row + 1, 0)
         if option + 1 < sentence.cell_offsets_C1[cell + 1]:
-            rank = option + 1 - sentence.cell_offsets_C1[cell]
-            _push(lm, sentence, numbers, search, coverages, stacks, cubes, cube, row, rank)
+            _next_of_row(lm, sentence, numbers, search, cubes, top, level)
+        else:
+            _drop_top(cubes)
+        if option == sentence.cell_offsets_C1[cell] and row + 1 < cubes.cubes[cube].end:
+            _push_row(lm, sentence, numbers, search, coverages, stacks, cubes, cube, row + 1, level)
     return taken
 
 
@@ -318,10 +370,8 @@ def _make_move(
 ) -> None:
     """Makes the move of a cell whose score is known; there must be room."""
     node, edge, option = cubes.rows_R[cell.row], coverages.edges[cubes.cubes[cell.cube].edge], cell.option
-    placed = orient(search, numbers, coverages, stacks, node, edge.begin, edge.end)
-    target = target_of(numbers, coverages, sentence.words, edge, placed.stack, placed.first)
-    fixed = fixed_score(search, numbers, sentence.groups, node, edge.begin, edge.end, placed)
-    score = cell.score + local_score(sentence, numbers, search.nodes[node].last, option, placed.backward) + fixed
+    target = target_of(numbers, coverages, sentence.words, edge, cell.stack, cell.first)
+    score = cell.score + local_score(sentence, numbers, search.nodes[node].last, option, cell.backward) + cell.fixed
     add_option(sentence, numbers, search, stacks, target, node, option, cell.lm_state, score)
 
 
