@@ -17,8 +17,9 @@ from xlate.decode.phrase_groups import GroupWeights, no_groups
 from xlate.decode.phrase_lists import PhraseList, target_ids
 from xlate.decode.phrase_model import DISTORTION, LM, SPARSE_PLAIN, SPARSE_REORDERING, PhraseModel
 from xlate.decode.phrase_moves import END_LABEL, PhraseMoves
-from xlate.decode.phrase_options import PhraseOptions, RankedPhrases, collect_phrase_options, rank_phrases
+from xlate.decode.phrase_options import PhraseOptions, collect_phrase_options
 from xlate.decode.phrase_parts import PhraseStep
+from xlate.decode.phrase_ranking import RankedPhrases
 from xlate.decode.phrase_settings import PhraseSearch
 from xlate.errors import InputError
 from xlate.kernels.best_paths import Texts, k_best_paths
@@ -84,8 +85,8 @@ class PhraseDecoder:
 
     @cached_property
     def ranked(self) -> RankedPhrases:
-        """The best translations of each source phrase under the weights."""
-        return rank_phrases(self.model, self.weights_D, self.search.options, self.sparse_F)
+        """The best translations of source phrases under the weights, as far as they were asked for."""
+        return RankedPhrases(self.model, self.weights_D, self.search.options, self.sparse_F)
 
     @cached_property
     def group_weights(self) -> GroupWeights | None:
@@ -101,9 +102,11 @@ class PhraseDecoder:
         """Whether any sparse weight is not 0."""
         return bool(self.sparse_F.any())
 
-    def prepare(self) -> None:
-        """Makes everything that is made once for all sentences, so that forked processes share it."""
-        for part in (self.ranked, self.group_weights, self.model.source_finder, self.model.packed_lm, self.has_sparse):
+    def prepare(self, sentences: Sequence[Sequence[str]]) -> None:
+        """Makes what is made once, for all of these sentences together, so that forked processes share it."""
+        ids = [self.model.source_vocabulary.ids(words) for words in sentences]
+        self.ranked.prepare(ids, self.search.max_phrase)
+        for part in (self.group_weights, self.model.packed_lm, self.has_sparse):
             assert part is not NotImplemented
 
     def translate(self, words: Sequence[str]) -> list[PhraseDerivation]:
@@ -189,7 +192,7 @@ class PhraseDecoder:
             raise InputError("the sentence is too long", seen=f"{len(words)} words", expected=f"≤ {LONGEST_SENTENCE}")
         longest, model = self.search.max_phrase, self.model
         options = collect_phrase_options(model, self.weights_D, self.ranked, longest, words, self.sparse_F)
-        return PhraseMoves(model, self.weights_D, self.search, options, self.ranked.forward_FK, self._groups(options))
+        return PhraseMoves(model, self.weights_D, self.search, options, self._groups(options))
 
     def _groups(self, options: PhraseOptions) -> GroupScores:
         if self.group_weights is None:
@@ -228,7 +231,7 @@ class PhraseDecoder:
                 moves.start, moves.levels, moves.expand, moves.future, search.beam, search.log_threshold
             )
         kernel = search_cubes if search.algorithm == "cube" else search_phrases
-        nodes, arcs, goal = kernel(self.model.packed_lm, _sentence_arrays(moves), self._numbers(every_arc))
+        nodes, arcs, goal = kernel(self.model.packed_lm, _sentence_arrays(moves), self._numbers(moves, every_arc))
         return SearchGraph(
             source_A=arcs["source"],
             target_A=arcs["target"],
@@ -239,7 +242,7 @@ class PhraseDecoder:
             goal=int(goal),
         )
 
-    def _numbers(self, every_arc: bool) -> PhraseNumbers:
+    def _numbers(self, moves: PhraseMoves, every_arc: bool) -> PhraseNumbers:
         search, model = self.search, self.model
         reordering = WORD_BASED if model.reordering is not None else NO_REORDERING
         if model.hierarchical:
@@ -247,7 +250,7 @@ class PhraseDecoder:
         return PhraseNumbers(
             lm_weight=float(self.weights_D[LM]),
             distortion_weight=float(self.weights_D[DISTORTION]),
-            forward_FK=self.ranked.forward_FK,
+            forward_FK=moves.options.forward_FK,
             reordering=reordering,
             groups=model.sparse is not None and model.sparse.has_groups,
             bigrams=model.sparse is not None and model.sparse.has_bigrams,

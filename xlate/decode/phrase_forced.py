@@ -80,7 +80,8 @@ def score_steps(
     steps = tuple(steps)
     features_D = np.zeros(model.size)
     lm_state, at = model.lm.begin_state, 0
-    for step in steps:
+    logs_S4 = model.log_scores(np.array([max(step.pair, 0) for step in steps], dtype=np.int64))
+    for step, logs_4 in zip(steps, logs_S4, strict=True):
         logprob, lm_state = model.lm.score_words(lm_state, model.lm.vocabulary.ids(step.target_words))
         features_D[LM] += logprob
         features_D[DISTORTION] -= abs(step.source_span[0] - at)
@@ -90,7 +91,7 @@ def score_steps(
         if step.pair == COPIED:
             features_D[UNKNOWN] += UNKNOWN_PENALTY
         else:
-            features_D[TABLE] += model.log_scores_B4[step.pair]
+            features_D[TABLE] += logs_4
     features_D[LM] += model.lm.score(lm_state, END_ID)[0]
     if model.reordering is not None:
         _add_reordering(model, source, steps, features_D)
@@ -102,14 +103,13 @@ def score_steps(
 def _add_reordering(
     model: PhraseModel, source: Sequence[str], steps: tuple[PhraseStep, ...], features_D: NDArray[np.float64]
 ) -> None:
-    k, logs_BK2 = model.orientations, model.log_reordering_BK2
-    before: PhraseStep | None = None
-    for step, seen in zip(steps, orientations(model, len(source), steps), strict=True):
+    k = model.orientations
+    logs_SK2 = model.log_reordering(np.array([max(step.pair, 0) for step in steps], dtype=np.int64))
+    for at, (step, seen) in enumerate(zip(steps, orientations(model, len(source), steps), strict=True)):
         if step.pair != COPIED:
-            features_D[model.backward][seen.backward] += logs_BK2[step.pair, seen.backward]
-        if before and before.pair != COPIED:
-            features_D[model.forward][seen.forward] += logs_BK2[before.pair, k + seen.forward]
-        before = step
+            features_D[model.backward][seen.backward] += logs_SK2[at, seen.backward]
+        if at and steps[at - 1].pair != COPIED:
+            features_D[model.forward][seen.forward] += logs_SK2[at - 1, k + seen.forward]
 
 
 def _add_sparse(

@@ -17,13 +17,13 @@ from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.kernels.matching import PhraseFinder
-from xlate.kernels.ngram import walk_sentences
 from xlate.kernels.phrase_lm import PackedNgrams, pack_ngrams
 from xlate.kernels.spans import span_rows
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.phrases.matching import phrase_finder
-from xlate.phrases.table import PhraseTable
+from xlate.phrases.table import PhraseTable, select_phrases
+from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 
 # Features in the order of Moses's n-best lists, and how many numbers each has; a model may have more behind them.
@@ -166,17 +166,20 @@ class PhraseModel:
         counts = self.features.items()
         return tuple(name if count == 1 else f"{name}_{place}" for name, count in counts for place in range(count))
 
-    @cached_property
-    def log_scores_B4(self) -> NDArray[np.float64]:
-        """Natural logs of the four scores, at least -100."""
-        return _floored_log(self.table.scores_B4)
+    def log_scores(self, pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Natural logs of the four scores of pairs, at least -100, shape (N, 4)."""
+        return _floored_log(self.table.scores_B4[pair_N])
 
-    @cached_property
-    def log_reordering_BK2(self) -> NDArray[np.float64]:
-        """Natural logs of the reordering probabilities, 0 where there are none, as Moses adds nothing there."""
+    def log_reordering(self, pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Natural logs of the reordering probabilities of pairs, 0 where there are none, as Moses adds nothing there.
+
+        Shape (N, 2K).
+        """
         if self.reordering is None:
-            return np.zeros((len(self.table), 2 * self.orientations))
-        return np.nan_to_num(_floored_log(self.reordering.probability_BK2), nan=0.0)
+            return np.zeros((len(pair_N), 2 * self.orientations))
+        logs_N2 = _floored_log(self.reordering.probability_BK2[pair_N])
+        logs_N2[np.isnan(logs_N2)] = 0.0
+        return logs_N2
 
     @cached_property
     def source_finder(self) -> PhraseFinder:
@@ -184,10 +187,10 @@ class PhraseModel:
         return phrase_finder(self.table.source_phrases)
 
     @cached_property
-    def lm_ids_T(self) -> NDArray[np.int32]:
-        """The language model's numbers of the words of the target phrases, shape (T,)."""
-        ids_T: NDArray[np.int32] = self.lm.map_vocabulary(self.target_vocabulary.words)[self.table.target_phrases.ids_T]
-        return ids_T
+    def lm_number_V(self) -> NDArray[np.int32]:
+        """The language model's numbers of the target words, shape (V,)."""
+        number_V: NDArray[np.int32] = self.lm.map_vocabulary(self.target_vocabulary.words)
+        return number_V
 
     @cached_property
     def packed_lm(self) -> PackedNgrams:
@@ -195,30 +198,24 @@ class PhraseModel:
         return pack_ngrams(self.lm.arrays)
 
     @cached_property
-    def lm_alone_Q(self) -> NDArray[np.float64]:
-        """The natural log probability of each target phrase without a history, shape (Q,)."""
-        alone_Q: NDArray[np.float64] = walk_sentences(
-            self.lm.arrays, self.lm.empty_state, -1, self.lm_ids_T, self.table.target_phrases.offsets_S1
-        )
-        return alone_Q
-
-    @cached_property
-    def target_length_B(self) -> NDArray[np.int64]:
-        """The number of target words of each pair."""
-        lengths: NDArray[np.int64] = np.diff(self.table.target_phrases.offsets_S1)[self.table.target_B]
-        return lengths
-
-    @cached_property
     def pair_offsets_P1(self) -> NDArray[np.int64]:
         """Where the pairs of each source phrase begin, shape (P + 1,)."""
         sources = np.arange(len(self.table.source_phrases) + 1)
         return np.searchsorted(self.table.source_B, sources).astype(np.int64)
 
-    def static_scores(self, weights_D: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The weighted sum of what a pair scores wherever it stands: table and penalties; shape (B,)."""
-        penalties_B = weights_D[PHRASE_PENALTY] - weights_D[WORD_PENALTY] * self.target_length_B
-        static_B: NDArray[np.float64] = self.log_scores_B4 @ weights_D[TABLE] + penalties_B
-        return static_B
+    def static_scores(self, weights_D: NDArray[np.float64], pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
+        """The weighted sum of what pairs score wherever they stand: table and penalties; shape (N,)."""
+        target_N, offsets_S1 = self.table.target_B[pair_N], self.table.target_phrases.offsets_S1
+        lengths_N = offsets_S1[target_N + 1] - offsets_S1[target_N]
+        static_N = weights_D[PHRASE_PENALTY] - weights_D[WORD_PENALTY] * lengths_N
+        # Not a matrix product, whose last bits depend on which pairs are looked at together.
+        for weight, logs_N in zip(weights_D[TABLE], self.log_scores(pair_N).T, strict=True):
+            static_N += weight * logs_N
+        return np.asarray(static_N, dtype=np.float64)
+
+    def target_phrases(self, pair_N: NDArray[np.integer]) -> EncodedText:
+        """The target phrases of pairs."""
+        return select_phrases(self.table.target_phrases, self.table.target_B[pair_N])
 
     def pair_number(self, source: Sequence[str], target: Sequence[str]) -> int | None:
         """The number of the pair of two phrases, None when the table lacks it."""

@@ -54,7 +54,6 @@ class PhraseMoves:
     weights_D: NDArray[np.float64]
     search: PhraseSearch
     options: PhraseOptions
-    forward_FK: NDArray[np.float64]
     groups: GroupScores
 
     @property
@@ -129,7 +128,7 @@ class PhraseMoves:
         options = self.options
         backward, forward = self._orientations(state, begin, end)
         jump = float(self.weights_D[DISTORTION]) * abs(begin - state.end)
-        before = float(self.forward_FK[state.forward, forward]) - jump + self._group(state, begin, end, backward)
+        before = float(options.forward_FK[state.forward, forward]) - jump + self._group(state, begin, end, backward)
         for option in options.cell(begin, end):
             logprob, lm_state = self.model.lm.score_words(state.lm_state, options.phrase(option))
             score = float(options.static_O[option] + options.backward_OK[option, backward])

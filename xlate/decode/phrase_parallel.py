@@ -45,11 +45,11 @@ def each_sentence(
     """What `translate` gives for each of the sentences, in their order; see `translate_many`."""
     if processes < 1:
         raise InputError("too few processes", seen=processes, expected="1 or more")
+    decoder.prepare(sentences)
     if processes == 1 or len(sentences) < 2:
         for number, words in enumerate(sentences):
             yield _translated(decoder, translate, number, words)
         return
-    decoder.prepare()
     # The first sentence is translated here, so that what is compiled when it is needed is compiled once.
     yield _translated(decoder, translate, 0, sentences[0])
     yield from _forked(decoder, translate, sentences, processes)

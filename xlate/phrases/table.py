@@ -212,8 +212,8 @@ def _keys(given_K: NDArray[np.int32], word_K: NDArray[np.int32]) -> NDArray[np.u
 
 def select_phrases(phrases: EncodedText, rows_R: NDArray[np.integer[Any]]) -> EncodedText:
     """The phrases of the given rows, in that order."""
-    places = ragged_rows(phrases.offsets_S1, rows_R)
-    return EncodedText(phrases.ids_T[places], offsets_of(np.diff(phrases.offsets_S1)[rows_R]))
+    places, rows = ragged_rows(phrases.offsets_S1, rows_R), np.asarray(rows_R)
+    return EncodedText(phrases.ids_T[places], offsets_of(phrases.offsets_S1[rows + 1] - phrases.offsets_S1[rows]))
 
 
 def offsets_of(lengths_R: NDArray[np.integer[Any]]) -> NDArray[np.int64]:

@@ -44,14 +44,14 @@ def folded(model: PhraseModel, weights: Weights) -> tuple[PhraseModel, NDArray[n
     if crossed_BK.any():
         if reordering is None:
             raise InputError("sparse reordering features without a reordering table", expected="model.reordering=hier")
-        logs_BK2 = np.array(model.log_reordering_BK2)
+        logs_BK2 = model.log_reordering(np.arange(len(model.table)))
         logs_BK2[:, :3] = logs_BK2[:, :3] * weights_D[model.backward] + crossed_BK
         reordering = Reordering(reordering.kind, np.exp(logs_BK2))
         weights_D[model.backward] = 1.0
     table = model.table
     if plain_B.any():
         column = int(np.abs(weights_D[TABLE]).argmax())
-        logs_B4 = np.array(model.log_scores_B4)
+        logs_B4 = model.log_scores(np.arange(len(model.table)))
         logs_B4[:, column] += plain_B / weights_D[TABLE][column]
         table = replace(table, scores_B4=np.exp(logs_B4))
     return replace(model, table=table, reordering=reordering, sparse=None), weights_D

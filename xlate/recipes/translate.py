@@ -136,6 +136,8 @@ class Translator:
         Raises:
             InputError: another number of targets than lines, or another model than the phrase model.
         """
+        if targets is None and isinstance(self.decoder, PhraseDecoder):
+            return self.translate_side_by_side(lines, processes=1)
         return self._each(lines, targets, lambda _: self)
 
     def _each(
