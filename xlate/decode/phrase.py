@@ -106,7 +106,7 @@ class PhraseDecoder:
         """Makes what is made once, for all of these sentences together, so that forked processes share it."""
         ids = [self.model.source_vocabulary.ids(words) for words in sentences]
         self.ranked.prepare(ids, self.search.max_phrase)
-        for part in (self.group_weights, self.model.packed_lm, self.has_sparse):
+        for part in (self.group_weights, self.has_sparse):
             assert part is not NotImplemented
 
     def translate(self, words: Sequence[str]) -> list[PhraseDerivation]:
@@ -231,7 +231,7 @@ class PhraseDecoder:
                 moves.start, moves.levels, moves.expand, moves.future, search.beam, search.log_threshold
             )
         kernel = search_cubes if search.algorithm == "cube" else search_phrases
-        nodes, arcs, goal = kernel(self.model.packed_lm, _sentence_arrays(moves), self._numbers(moves, every_arc))
+        nodes, arcs, goal = kernel(self.model.lm.arrays, _sentence_arrays(moves), self._numbers(moves, every_arc))
         return SearchGraph(
             source_A=arcs["source"],
             target_A=arcs["target"],

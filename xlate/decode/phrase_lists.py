@@ -71,7 +71,7 @@ class PhraseList:
     @property
     def floats_ND(self) -> NDArray[np.float64]:
         """Float features in the order of `PhraseModel.features`, sums of sparse ones left at 0; shape (N, D)."""
-        return path_features(self.model.packed_lm, self.paths, self._options, self._oriented, self._layout)
+        return path_features(self.model.lm.arrays, self.paths, self._options, self._oriented, self._layout)
 
     @cached_property
     def features_ND(self) -> NDArray[np.float64]:

@@ -17,7 +17,6 @@ from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.kernels.matching import PhraseFinder
-from xlate.kernels.phrase_lm import PackedNgrams, pack_ngrams
 from xlate.kernels.spans import span_rows
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
@@ -191,11 +190,6 @@ class PhraseModel:
         """The language model's numbers of the target words, shape (V,)."""
         number_V: NDArray[np.int32] = self.lm.map_vocabulary(self.target_vocabulary.words)
         return number_V
-
-    @cached_property
-    def packed_lm(self) -> PackedNgrams:
-        """The language model as the compiled search reads it."""
-        return pack_ngrams(self.lm.arrays)
 
     @cached_property
     def pair_offsets_P1(self) -> NDArray[np.int64]:

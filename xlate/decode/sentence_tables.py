@@ -73,16 +73,13 @@ def with_table(model: PhraseModel, given: MosesTable) -> PhraseModel:
             if pair is not None:
                 probability_BK2[b] = model.reordering.probability_BK2[pair]
         reordering = Reordering(model.reordering.kind, probability_BK2)
-    made = replace(
+    return replace(
         model,
         table=given.table,
         source_vocabulary=given.source_vocabulary,
         target_vocabulary=given.target_vocabulary,
         reordering=reordering,
     )
-    # The language model is the same, and packing it takes longer than translating a sentence.
-    made.__dict__["packed_lm"] = model.packed_lm
-    return made
 
 
 def _words(given: MosesTable, b: int) -> tuple[list[str], list[str]]:

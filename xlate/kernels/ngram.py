@@ -2,45 +2,81 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from xlate.kernels.hashing import HashTable, find, pack
+from xlate.kernels.hashing import EMPTY, HashTable, first_slot, pack
+
+SLOT = np.dtype([("key", np.uint64), ("logprob", np.float32), ("next", np.int32)])
+CONTEXT = np.dtype([("backoff", np.float32), ("suffix", np.int32)])
+# A tag is 0 where a slot is empty, else seven bits of the product of this and the key, plus 1.
+TAG_FACTOR, TAG_SHIFT = np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(57)
 
 
 class NgramArrays(NamedTuple):
-    """K n-grams and N contexts (states); context 0 is the empty one.
+    """A hash table of n-grams with H slots, and N contexts (states); context 0 is the empty one.
 
-    An n-gram is found under the key (context, last word). Logs are natural.
+    An n-gram is found under the key (context, last word), with its log probability and the context behind it. Logs are
+    natural. Values lie beside their keys, so that a query waits for memory once. Most queries are of n-grams that are
+    not there; `tags_H`, a sixteenth of the size of the slots and so nearer to the processor, answers nearly all of
+    those.
     """
 
-    table: HashTable
-    logprob_K: NDArray[np.float32]
-    next_K: NDArray[np.int32]
-    backoff_N: NDArray[np.float32]
-    suffix_N: NDArray[np.int32]
+    slots_H: NDArray[Any]
+    tags_H: NDArray[np.uint8]
+    contexts_N: NDArray[Any]
 
 
-@njit(cache=True, nogil=True)
+def ngram_arrays(
+    table: HashTable,
+    logprob_K: NDArray[np.float32],
+    next_K: NDArray[np.int32],
+    backoff_N: NDArray[np.float32],
+    suffix_N: NDArray[np.int32],
+) -> NgramArrays:
+    """The arrays of K n-grams, the rows of a table, and N contexts; read-only, as those of a stored model are."""
+    slots_H = np.empty(len(table.keys_H), dtype=SLOT)
+    rows_H = np.maximum(table.rows_H, 0)
+    slots_H["key"] = table.keys_H
+    slots_H["logprob"], slots_H["next"] = logprob_K[rows_H], next_K[rows_H]
+    tags_H = ((slots_H["key"] * TAG_FACTOR) >> TAG_SHIFT).astype(np.uint8) + np.uint8(1)
+    tags_H[slots_H["key"] == EMPTY] = 0
+    contexts_N = np.empty(len(backoff_N), dtype=CONTEXT)
+    contexts_N["backoff"], contexts_N["suffix"] = backoff_N, suffix_N
+    arrays = NgramArrays(slots_H, tags_H, contexts_N)
+    for array in arrays:
+        # Compiled code tells arrays that can be written from those that cannot, and would be made twice.
+        array.flags.writeable = False
+    return arrays
+
+
+@njit(cache=True, nogil=True, forceinline=True)
 def step(arrays: NgramArrays, state: int, word: int) -> tuple[float, int]:
     """The natural log probability of a word after a state, and the state behind the word.
 
     A word the model does not list counts as `<unk>` (number 0).
     """
+    slots_H, tags_H, mask = arrays.slots_H, arrays.tags_H, np.uint64(len(arrays.slots_H) - 1)
     penalty = 0.0
     while True:
-        row = find(arrays.table, pack(state, word))
-        if row >= 0:
-            return penalty + arrays.logprob_K[row], int(arrays.next_K[row])
+        key = pack(state, word)
+        slot = first_slot(key, mask)
+        tag = ((key * TAG_FACTOR) >> TAG_SHIFT) + np.uint64(1)
+        seen = np.uint64(tags_H[slot])
+        while seen != 0:
+            if seen == tag and slots_H[slot].key == key:
+                return penalty + slots_H[slot].logprob, int(slots_H[slot].next)
+            slot = (slot + np.uint64(1)) & mask
+            seen = np.uint64(tags_H[slot])
         if state == 0:
             # Word 0 always has a unigram, so this ends.
             word = 0
         else:
-            penalty += arrays.backoff_N[state]
-            state = int(arrays.suffix_N[state])
+            penalty += arrays.contexts_N[state].backoff
+            state = int(arrays.contexts_N[state].suffix)
 
 
 @njit(cache=True, nogil=True)

@@ -15,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.lent import lent
+from xlate.kernels.ngram import NgramArrays
 from xlate.kernels.phrase_coverage import Coverages, expand_cover, new_coverages
 from xlate.kernels.phrase_decoder import (
     PhraseNumbers,
@@ -30,7 +31,7 @@ from xlate.kernels.phrase_decoder import (
     target_of,
 )
 from xlate.kernels.phrase_hypotheses import Search, empty_search, survivors, with_room
-from xlate.kernels.phrase_lm import PackedNgrams, fetch_ahead
+from xlate.kernels.phrase_lm import fetch_ahead
 from xlate.kernels.trie import Trie, new_trie, room
 
 NONE = -1
@@ -74,7 +75,7 @@ class Cubes(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def search_cubes(
-    lm: PackedNgrams, sentence: PhraseSentence, numbers: PhraseNumbers
+    lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers
 ) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Searches one sentence; returns what `search_phrases` returns."""
     n = sentence.words
@@ -172,7 +173,7 @@ def _count_cubes(cubes: Cubes, level: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _fill_heap(
-    lm: PackedNgrams,
+    lm: NgramArrays,
     sentence: PhraseSentence,
     numbers: PhraseNumbers,
     search: Search,
@@ -193,7 +194,7 @@ def _fill_heap(
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _push_row(
-    lm: PackedNgrams,
+    lm: NgramArrays,
     sentence: PhraseSentence,
     numbers: PhraseNumbers,
     search: Search,
@@ -228,7 +229,7 @@ def _push_row(
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _next_of_row(
-    lm: PackedNgrams,
+    lm: NgramArrays,
     sentence: PhraseSentence,
     numbers: PhraseNumbers,
     search: Search,
@@ -252,7 +253,7 @@ def _next_of_row(
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _fetch_next(lm: PackedNgrams, sentence: PhraseSentence, search: Search, node: int, cell: Any) -> None:
+def _fetch_next(lm: NgramArrays, sentence: PhraseSentence, search: Search, node: int, cell: Any) -> None:
     """Asks for the memory that the query behind a cell begins with."""
     if cell.option + 1 < len(sentence.static_O):
         fetch_ahead(lm, sentence.phrases, cell.option + 1, search.nodes[node].lm_state)
@@ -301,7 +302,7 @@ def _drop_top(cubes: Cubes) -> None:
 
 @njit(cache=True, nogil=True)
 def _take_best(
-    lm: PackedNgrams,
+    lm: NgramArrays,
     sentence: PhraseSentence,
     numbers: PhraseNumbers,
     search: Search,
@@ -345,7 +346,7 @@ def _take_best(
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _ask(
-    lm: PackedNgrams,
+    lm: NgramArrays,
     sentence: PhraseSentence,
     numbers: PhraseNumbers,
     search: Search,

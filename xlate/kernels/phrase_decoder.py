@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from xlate.kernels.hashing import first_slot, pack
 from xlate.kernels.lent import lent
+from xlate.kernels.ngram import NgramArrays, step
 from xlate.kernels.phrase_coverage import Coverages, expand_cover, is_covered, new_coverages
 from xlate.kernels.phrase_hypotheses import (
     MEMO_SIZE,
@@ -22,7 +23,7 @@ from xlate.kernels.phrase_hypotheses import (
     survivors,
     with_room,
 )
-from xlate.kernels.phrase_lm import PackedNgrams, PhrasesAlone, phrase_logprob, step_packed
+from xlate.kernels.phrase_lm import PhrasesAlone, phrase_logprob
 from xlate.kernels.phrase_orientation import OPEN, GroupScores, Placed, adjacent, group_score, place
 from xlate.kernels.trie import ROOT, Trie, child, new_trie, room
 
@@ -72,7 +73,7 @@ class PhraseNumbers(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def search_phrases(
-    lm: PackedNgrams, sentence: PhraseSentence, numbers: PhraseNumbers
+    lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers
 ) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Searches one sentence; returns nodes (`NODE`), arcs (`ARC`) and the number of the goal, -1 when there is none.
 
@@ -111,12 +112,12 @@ def add_root(search: Search, coverages: Coverages, numbers: PhraseNumbers) -> No
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def finish(lm: PackedNgrams, search: Search, numbers: PhraseNumbers, n: int) -> int:
+def finish(lm: NgramArrays, search: Search, numbers: PhraseNumbers, n: int) -> int:
     """Ends the sentence after every surviving hypothesis that covers it; returns the goal's number, or -1."""
     target = Target(NONE, n + 1, NONE, n + 1, ROOT, 0, True, 0.0)
     for node in survivors(search, n, numbers.limits.beam):
         search = with_room(search, 1)
-        score = numbers.lm_weight * step_packed(lm, search.nodes[node].lm_state, numbers.end_word)[0]
+        score = numbers.lm_weight * step(lm, search.nodes[node].lm_state, numbers.end_word)[0]
         add_move(search, numbers.limits, target, node, 0, 0, ROOT, 0, score, NONE)
     return int(search.heads_L[n + 1])
 
@@ -164,7 +165,7 @@ def target_of(numbers: PhraseNumbers, coverages: Coverages, words: int, edge: An
 
 @njit(cache=True, nogil=True)
 def _extend(
-    lm: PackedNgrams,
+    lm: NgramArrays,
     sentence: PhraseSentence,
     numbers: PhraseNumbers,
     search: Search,
@@ -216,9 +217,7 @@ def local_score(sentence: PhraseSentence, numbers: PhraseNumbers, last: int, opt
 
 
 @njit(cache=True, inline="always")
-def ask(
-    lm: PackedNgrams, sentence: PhraseSentence, memo: NDArray[Any], lm_state: int, option: int
-) -> tuple[float, int]:
+def ask(lm: NgramArrays, sentence: PhraseSentence, memo: NDArray[Any], lm_state: int, option: int) -> tuple[float, int]:
     """The log probability of an option's words after a history, and the history behind them."""
     key = pack(lm_state, option)
     known = memo[first_slot(key, np.uint64(MEMO_SIZE - 1))]

@@ -9,7 +9,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.lent import lent
-from xlate.kernels.phrase_lm import PackedNgrams, PhrasesAlone, phrase_logprob, step_packed
+from xlate.kernels.ngram import NgramArrays, step
+from xlate.kernels.phrase_lm import PhrasesAlone, phrase_logprob
 from xlate.kernels.phrase_orientation import DISCONTINUOUS, MONOTONE, SWAP, adjacent, refine
 from xlate.kernels.trie import ROOT, child, new_trie, room
 
@@ -160,7 +161,7 @@ def _shift(stack_n3: NDArray[np.int32], depth: int, begin: int, end: int, first:
 
 @njit(cache=True, nogil=True)
 def path_features(
-    lm: PackedNgrams, paths: Paths, options: PathOptions, oriented: Oriented, layout: PathLayout
+    lm: NgramArrays, paths: Paths, options: PathOptions, oriented: Oriented, layout: PathLayout
 ) -> NDArray[np.float64]:
     """The float features of every path, natural logs, shape (N, D); sums of sparse features are left 0."""
     features_ND = np.zeros((len(paths.offsets_N1) - 1, layout.size))
@@ -170,7 +171,7 @@ def path_features(
 
 @njit(cache=True, nogil=True)
 def _add_features(
-    lm: PackedNgrams,
+    lm: NgramArrays,
     paths: Paths,
     options: PathOptions,
     oriented: Oriented,
@@ -206,7 +207,7 @@ def _add_features(
                 o = oriented.forward_L[at]
                 row_D[layout.forward + o] += options.logs_OK2[before, layout.orientations + o]
             before, end_before = option, options.end_O[option]
-        row_D[layout.lm] += step_packed(lm, state, layout.end_word)[0]
+        row_D[layout.lm] += step(lm, state, layout.end_word)[0]
 
 
 @njit(cache=True, nogil=True)

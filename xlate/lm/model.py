@@ -12,15 +12,23 @@ from numpy.typing import NDArray
 
 from xlate.errors import InputError
 from xlate.kernels.hashing import HashTable, build_table, find_all
-from xlate.kernels.ngram import NgramArrays, step, step_all, walk, walk_sentences
+from xlate.kernels.ngram import CONTEXT, SLOT, NgramArrays, ngram_arrays, step, step_all, walk, walk_sentences
 from xlate.lm.arpa import ArpaModel
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import atomic_write
 from xlate.text.vocabulary import BEGIN_ID, END_ID, Vocabulary
 
-FORMAT = "xlate n-gram model 1"
+FORMAT = "xlate n-gram model 2"
 LN10 = float(np.log(10.0))
-DTYPES = {"keys": "u8", "rows": "i4", "logprob": "f4", "next": "i4", "backoff": "f4", "suffix": "i4"}
+DTYPES = {"slots": SLOT, "tags": np.dtype("u1"), "contexts": CONTEXT}
+# What earlier versions wrote, by their format.
+EARLIER = "xlate n-gram model 1"
+EARLIER_DTYPES = {
+    name: np.dtype(kind)
+    for name, kind in {
+        "keys": "u8", "rows": "i4", "logprob": "f4", "next": "i4", "backoff": "f4", "suffix": "i4"
+    }.items()
+}  # fmt: skip
 
 
 class NgramModel:
@@ -93,7 +101,7 @@ class NgramModel:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "header.json").unlink(missing_ok=True)
         self.vocabulary.save(directory / "vocabulary.txt")
-        flat = _flat(self.arrays)
+        flat = dict(zip(DTYPES, self.arrays, strict=True))
         for name, array in flat.items():
             with atomic_write(directory / f"{name}.npy") as stream:
                 np.save(stream, array, allow_pickle=False)
@@ -104,14 +112,15 @@ class NgramModel:
 
     @classmethod
     def load(cls, directory: str | Path) -> NgramModel:
-        """Opens what `save` wrote, memory-mapped.
+        """Opens what `save` wrote, memory-mapped, or what it wrote in an earlier version.
 
         Raises:
             InputError: another format or version, or a file that is missing, damaged or of another size.
         """
         directory = Path(directory)
         header = _read_header(directory / "header.json")
-        flat = {name: _read_array(directory / f"{name}.npy", header["sizes"][name], DTYPES[name]) for name in DTYPES}
+        kinds = DTYPES if header["format"] == FORMAT else EARLIER_DTYPES
+        flat = {name: _read_array(directory / f"{name}.npy", header["sizes"][name], kinds[name]) for name in kinds}
         vocabulary = Vocabulary.load(directory / "vocabulary.txt")
         if len(vocabulary) != header["words"]:
             raise InputError(
@@ -121,8 +130,10 @@ class NgramModel:
                 expected=f"{header['words']} words",
                 remedy="make the model again",
             )
-        table = HashTable(flat["keys"], flat["rows"])
-        arrays = NgramArrays(table, flat["logprob"], flat["next"], flat["backoff"], flat["suffix"])
+        if kinds is DTYPES:
+            return cls(vocabulary, header["order"], NgramArrays(*flat.values()))
+        *table, logprob_K, next_K, backoff_N, suffix_N = flat.values()
+        arrays = ngram_arrays(HashTable(*table), logprob_K, next_K, backoff_N, suffix_N)
         return cls(vocabulary, header["order"], arrays)
 
 
@@ -152,7 +163,7 @@ def _automaton(arpa: ArpaModel) -> NgramArrays:
         next_rows.append(suffix_K.astype(np.int32))
     state_N = _distinguishable(backoff_N, suffix_N, extended_N, first_of_order, arpa.counts)
     logprob_K = (np.concatenate([t.log10_K for t in arpa.tables]) * LN10).astype(np.float32)
-    return NgramArrays(
+    return ngram_arrays(
         build_table(np.concatenate(keys)), logprob_K, state_N[np.concatenate(next_rows)], backoff_N, state_N[suffix_N]
     )
 
@@ -216,21 +227,11 @@ def _distinguishable(
     return state_N
 
 
-def _flat(arrays: NgramArrays) -> dict[str, NDArray[Any]]:
-    return {
-        "keys": arrays.table.keys_H,
-        "rows": arrays.table.rows_H,
-        "logprob": arrays.logprob_K,
-        "next": arrays.next_K,
-        "backoff": arrays.backoff_N,
-        "suffix": arrays.suffix_N,
-    }
-
-
 def _read_header(path: Path) -> dict[str, Any]:
     try:
         header = json.loads(path.read_text(encoding="utf-8"))
-        fits = header["format"] == FORMAT and header["sizes"].keys() == DTYPES.keys()
+        kinds = {FORMAT: DTYPES, EARLIER: EARLIER_DTYPES}[header["format"]]
+        fits = header["sizes"].keys() == kinds.keys()
         numbers = [header["order"], header["words"], *header["sizes"].values()]
         fits = fits and all(isinstance(number, int) and number > 0 for number in numbers)
         seen = header
@@ -243,17 +244,17 @@ def _read_header(path: Path) -> dict[str, Any]:
     return dict(header)
 
 
-def _read_array(path: Path, size: int, dtype: str) -> NDArray[Any]:
+def _read_array(path: Path, size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise InputError("cannot be read", file=path, seen=error, expected=f"an array of {size}") from error
-    if array.shape != (size,) or array.dtype != np.dtype(dtype):
+    if array.shape != (size,) or array.dtype != dtype:
         raise InputError(
             "of another size or kind than the header says",
             file=path,
             seen=f"{array.shape} of {array.dtype}",
-            expected=f"({size},) of {np.dtype(dtype)}",
+            expected=f"({size},) of {dtype}",
             remedy="make the model again",
         )
     # Kernels take one kind of array: a plain read-only view of the mapped memory.
