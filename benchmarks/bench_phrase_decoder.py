@@ -2,8 +2,8 @@
 
 One process, 1-best, test_2016_flickr with a Moses system under XLATE_DATA (or ../shared/data): stack search and cube
 pruning at several sizes, each beside Moses's own speed on a machine of the same kind (README of the data) and the mean
-model score of Moses's 1-best at stack 200. Then the cost of a distinct 100-best list, of forked processes, and of
-loading the model. CPU seconds, medians of three.
+model score of Moses's 1-best at stack 200. Then the cost of a distinct 100-best list, of forked processes, of loading
+the model, and of the whole command. CPU seconds, medians of three.
 
 Run: python benchmarks/bench_phrase_decoder.py [--quick] [--curve]
      --quick: 100 sentences instead of 1,000; --curve: scores against time for both ways of pruning, and nothing else
@@ -15,6 +15,7 @@ import json
 import os
 import resource
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -71,9 +72,12 @@ def measure(decoder: PhraseDecoder, sentences: list[list[str]]) -> tuple[float, 
 def main() -> None:
     """Prints tables, and a JSON line last."""
     moses = data_folder()
-    model, weights_D, _ = load_moses_model(moses / "moses.ini")
     sentences = [line.split() for line in read_lines(moses / "corpus" / "test_2016_flickr.tok.de.gz")]
     sentences = sentences[: 100 if "--quick" in sys.argv else None]
+    if "--curve" not in sys.argv:
+        # First, as a process that is begun here counts the memory of this one as its own.
+        _whole_process(moses, sentences)
+    model, weights_D, _ = load_moses_model(moses / "moses.ini")
     path = moses / "nbest" / "test_2016_flickr.100best.gz"
     best = {group[0].sentence: group[0].total or 0.0 for group in by_sentence(iterate_hypotheses(path), path)}
     theirs = sum(best[number] for number in range(len(sentences))) / len(sentences)
@@ -127,6 +131,27 @@ def _processes(decoder: PhraseDecoder, sentences: list[list[str]]) -> None:
         list(translate_many(decoder, sentences, processes))
         spent[processes] = time.perf_counter() - start
     print(f"two processes at pop 1000: {spent[1] / spent[2]:.2f} times as fast as one (wall; Moses 1.89)")
+
+
+def _whole_process(moses: Path, sentences: list[list[str]]) -> None:
+    """Wall seconds and memory of the command, from its start to its end."""
+    xlate = str(Path(sys.executable).with_name("xlate"))
+    with tempfile.TemporaryDirectory() as folder:
+        run, text = Path(folder) / "run", Path(folder) / "source"
+        subprocess.run([xlate, "import", f"moses={moses / 'moses.ini'}", f"out={run}"], check=True, capture_output=True)
+        command = [xlate, "translate", f"run={run}", "decoder.pop_limit=200", "decoder.stack=100"]
+        for count in (1, len(sentences)):
+            text.write_text("".join(" ".join(words) + "\n" for words in sentences[:count]), encoding="utf-8")
+            seconds, peak = statistics.median(_timed_process(command, text) for _ in range(ROUNDS))
+            print(f"xlate translate, {count} lines at pop 200: {seconds:.2f} s, {peak / 1e3:.0f} MB at most")
+
+
+def _timed_process(command: list[str], text: Path) -> tuple[float, int]:
+    start = time.perf_counter()
+    with text.open() as given:
+        process = subprocess.Popen(command, stdin=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        usage = os.wait4(process.pid, 0)[2]
+    return time.perf_counter() - start, usage.ru_maxrss
 
 
 if __name__ == "__main__":
