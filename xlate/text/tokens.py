@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-
-from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
+from functools import cached_property
+from typing import Any
 
 from xlate.progress import track
 
@@ -39,18 +39,35 @@ class Preprocessor:
         """
         self.language = language
         self._tokenize = tokenize
-        self._tokenizer = MosesTokenizer(lang=language)
-        letters = self._tokenizer.IsAlnum + JOINERS
-        self._tokenizer.PAD_NOT_ISALNUM = re.compile(rf"([^{letters}\s\.'\`\,\-])"), r" \1 "
-        self._detokenizer = MosesDetokenizer(lang=language)
-        self._normalizer = MosesPunctNormalizer(lang=language) if normalize else None
+        self._normalize = normalize
+
+    # Importing sacremoses compiles the letters of all languages, which takes longer than opening a model; text that is
+    # tokens already does without.
+    @cached_property
+    def _tokenizer(self) -> Any:
+        from sacremoses import MosesTokenizer
+
+        tokenizer = MosesTokenizer(lang=self.language)
+        letters = tokenizer.IsAlnum + JOINERS
+        tokenizer.PAD_NOT_ISALNUM = re.compile(rf"([^{letters}\s\.'\`\,\-])"), r" \1 "
+        return tokenizer
+
+    @cached_property
+    def _detokenizer(self) -> Any:
+        return _detokenizer(self.language)
+
+    @cached_property
+    def _normalizer(self) -> Any:
+        from sacremoses import MosesPunctNormalizer
+
+        return MosesPunctNormalizer(lang=self.language)
 
     def tokens(self, line: str) -> list[str]:
         """The tokens of a line; none for a line of blanks."""
         if not self._tokenize:
             return _pieces(line)
         text = BLANKS.sub(" ", line).strip()
-        if self._normalizer is not None:
+        if self._normalize:
             text = self._normalizer.normalize(text)
         if not text:
             return []
@@ -64,6 +81,12 @@ class Preprocessor:
         return str(self._detokenizer.detokenize(list(tokens), unescape=False))
 
 
+def _detokenizer(language: str) -> Any:
+    from sacremoses import MosesDetokenizer
+
+    return MosesDetokenizer(lang=language)
+
+
 def untokenized_lines(lines: Sequence[str], language: str) -> list[str]:
     """The plain text of lines that Moses's tokenizer has split and escaped.
 
@@ -71,7 +94,7 @@ def untokenized_lines(lines: Sequence[str], language: str) -> list[str]:
         >>> untokenized_lines(["I don &apos;t , he said ."], "en")
         ["I don't, he said."]
     """
-    detokenizer = MosesDetokenizer(lang=language)
+    detokenizer = _detokenizer(language)
     return [str(detokenizer.detokenize(split_tokens(line), unescape=True)) for line in lines]
 
 
