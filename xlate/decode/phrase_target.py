@@ -74,7 +74,7 @@ def _without_table_limit(decoder: PhraseDecoder) -> PhraseDecoder:
     most = max(int(np.diff(decoder.model.pair_offsets_P1).max(initial=1)), 1)
     if decoder.search.options >= most:
         return decoder
-    # Made once: ranking a large table takes a second.
+    # Made once: what it has ranked stays.
     held = decoder.__dict__.get("_unlimited")
     if held is None:
         held = decoder.__dict__["_unlimited"] = decoder.with_search(options=most)
