@@ -97,6 +97,27 @@ def test_bare_words_become_the_positional_key() -> None:
     assert cli._named(["x"], None) == ["x"]
 
 
+def test_paths_of_sweeps_need_no_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Path("runs/it's") / "loss=pro,seed=1"
+    folder.mkdir(parents=True)
+    assert cli._quoted(f"run={folder}") == r"run='runs/it\'s/loss=pro,seed=1'"
+    assert cli._quoted("loss=pro,mira") == "loss=pro,mira"
+    assert cli._quoted("run='loss=pro'") == "run='loss=pro'"
+    assert cli._quoted(str(folder)) == str(folder)
+    assert cli._named([str(folder), "out=x"], "runs") == ["out=x", r"runs=['runs/it\'s/loss=pro,seed=1']"]
+    assert cli._named([str(folder)], ("action", "nbest")) == [r"action='runs/it\'s/loss=pro,seed=1'"]
+
+
+def test_a_run_of_a_sweep_is_opened_by_its_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "loss=pro,seed=1"
+    run.mkdir()
+    assert main(["translate", f"run={run}"]) == 2
+    assert "config.yaml" in capsys.readouterr().err
+    assert main(["translate", f"run={tmp_path}/absent=pro"]) == 2
+    assert "quotes" in capsys.readouterr().err
+
+
 def test_cfg_job_shows_the_composed_configuration(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "--cfg", "job", "loss.eta=0.5"]) == 0
     assert "eta: 0.5" in capsys.readouterr().out

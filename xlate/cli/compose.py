@@ -73,7 +73,9 @@ def _in_our_words(error: HydraException, command: str) -> InputError:
         available = re.search(r"Available options in '[^']+':\n((?:\t.*\n?)+)", text)
         expected = ", ".join(available.group(1).split()) if available else "a file in conf/"
         return InputError("no such configuration", seen=choice.group(1), expected=expected)
-    return InputError("the command line does not fit", seen=text.splitlines()[0], remedy=f"xlate {command} --help")
+    quotes = "values that hold = , or blanks need quotes inside quotes, KEY=\"'VALUE'\""
+    remedy = f"{quotes}; xlate {command} --help lists the keys"
+    return InputError("the command line does not fit", seen=text.splitlines()[0], remedy=remedy)
 
 
 def _keys_of(command: str) -> list[str]:

@@ -83,7 +83,19 @@ def _run(command: str, arguments: list[str]) -> int:
     expand: Callable[[list[str]], list[str]] = getattr(module, "expand", list)
     positional: str | tuple[str, ...] | None = getattr(module, "POSITIONAL", None)
     body: Callable[[Any], None] = module.run
-    return run_with_hydra(command, module.CONFIG, body, expand(_named(arguments, positional)))
+    return run_with_hydra(command, module.CONFIG, body, expand(_named([_quoted(a) for a in arguments], positional)))
+
+
+def _quoted(argument: str) -> str:
+    """A path whose name Hydra would take for more than one value, as folders of sweeps have them, in quotes."""
+    key, sign, value = argument.partition("=")
+    if not sign or os.path.exists(argument) or not set("=, ") & set(value) or not os.path.exists(value):
+        return argument
+    return f"{key}={_in_quotes(value)}"
+
+
+def _in_quotes(word: str) -> str:
+    return "'" + word.replace("'", "\\'") + "'"
 
 
 def _named(arguments: list[str], positional: str | tuple[str, ...] | None) -> list[str]:
@@ -97,11 +109,11 @@ def _named(arguments: list[str], positional: str | tuple[str, ...] | None) -> li
     """
     if positional is None:
         return arguments
-    bare = [a for a in arguments if "=" not in a and not a.startswith("-")]
+    bare = [a for a in arguments if not a.startswith("-") and ("=" not in a or os.path.exists(a))]
     rest = [a for a in arguments if a not in bare]
     if not bare:
         return rest
-    words = ["'" + word.replace("'", "\\'") + "'" for word in bare]
+    words = [_in_quotes(word) for word in bare]
     if isinstance(positional, str):
         return [*rest, f"{positional}=[{','.join(words)}]"]
     if len(words) > len(positional):
