@@ -14,7 +14,7 @@ from xlate.decode.phrase_ranking import RankedPhrases, RankedRows
 def of_source(ranked: RankedPhrases, row: int) -> RankedRows:
     rows = np.array([row])
     ranked.rank(rows)
-    return ranked.take(ranked.places(rows))
+    return ranked.pairs(rows)
 
 
 def bits(rows: RankedRows) -> list[bytes]:

@@ -75,7 +75,7 @@ def _in_our_words(error: HydraException, command: str) -> InputError:
         return InputError("no such configuration", seen=choice.group(1), expected=expected)
     quotes = "values that hold = , or blanks need quotes inside quotes, KEY=\"'VALUE'\""
     remedy = f"{quotes}; xlate {command} --help lists the keys"
-    return InputError("the command line does not fit", seen=text.splitlines()[0], remedy=remedy)
+    return InputError("the command line does not fit", seen=text.splitlines()[0], expected="key=value", remedy=remedy)
 
 
 def _keys_of(command: str) -> list[str]:

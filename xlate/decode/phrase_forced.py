@@ -80,7 +80,8 @@ def score_steps(
     steps = tuple(steps)
     features_D = np.zeros(model.size)
     lm_state, at = model.lm.begin_state, 0
-    logs_S4 = model.log_scores(np.array([max(step.pair, 0) for step in steps], dtype=np.int64))
+    pair_S = np.array([step.pair for step in steps], dtype=np.int64)
+    logs_S4 = model.log_scores(np.maximum(pair_S, 0))
     for step, logs_4 in zip(steps, logs_S4, strict=True):
         logprob, lm_state = model.lm.score_words(lm_state, model.lm.vocabulary.ids(step.target_words))
         features_D[LM] += logprob
@@ -94,21 +95,25 @@ def score_steps(
             features_D[TABLE] += logs_4
     features_D[LM] += model.lm.score(lm_state, END_ID)[0]
     if model.reordering is not None:
-        _add_reordering(model, source, steps, features_D)
+        _add_reordering(model, source, steps, pair_S, features_D)
     if model.sparse is not None and sparse_F is not None:
         _add_sparse(model, source, steps, sparse_F, features_D)
     return PhraseDerivation(tuple(source), steps, features_D, float(weights_D @ features_D))
 
 
 def _add_reordering(
-    model: PhraseModel, source: Sequence[str], steps: tuple[PhraseStep, ...], features_D: NDArray[np.float64]
+    model: PhraseModel,
+    source: Sequence[str],
+    steps: tuple[PhraseStep, ...],
+    pair_S: NDArray[np.int64],
+    features_D: NDArray[np.float64],
 ) -> None:
     k = model.orientations
-    logs_SK2 = model.log_reordering(np.array([max(step.pair, 0) for step in steps], dtype=np.int64))
-    for at, (step, seen) in enumerate(zip(steps, orientations(model, len(source), steps), strict=True)):
-        if step.pair != COPIED:
+    logs_SK2 = model.log_reordering(np.maximum(pair_S, 0))
+    for at, seen in enumerate(orientations(model, len(source), steps)):
+        if pair_S[at] != COPIED:
             features_D[model.backward][seen.backward] += logs_SK2[at, seen.backward]
-        if at and steps[at - 1].pair != COPIED:
+        if at and pair_S[at - 1] != COPIED:
             features_D[model.forward][seen.forward] += logs_SK2[at - 1, k + seen.forward]
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from xlate.decode.phrase_model import LM, PHRASE_PENALTY, UNKNOWN, UNKNOWN_PENALTY, WORD_PENALTY, PhraseModel
 from xlate.decode.phrase_parts import COPIED
-from xlate.decode.phrase_ranking import RankedPhrases, RankedRows, alone, logprobs_alone, weighted
+from xlate.decode.phrase_ranking import RankedPhrases, RankedRows, logprobs_alone, phrases_alone, weighted
 from xlate.features.phrase_sparse import Applications
 from xlate.kernels.distinct_rows import distinct_rows
 from xlate.kernels.phrase_lm import PhrasesAlone
@@ -93,7 +93,7 @@ def collect_phrase_options(
     size_C = copied_C.astype(np.int64)
     size_C[known_C] = ranked.sizes(rows)
     cell_O = np.repeat(np.arange(len(row_C)), size_C)
-    found = ranked.take(ranked.places(rows))
+    found = ranked.pairs(rows)
     copied_O = copied_C[cell_O]
     if copied_O.any():
         starts = cell_O[copied_O] // longest
@@ -128,11 +128,11 @@ def _copies(
     if model.sparse is not None and sparse_F is not None:
         backward, plain = weighted(model, weights_D, sparse_F, copied_words(model, words))
         static += plain
-    phrases = alone(model.lm, np.arange(len(words) + 1), model.lm.vocabulary.ids(words))
+    text = np.arange(len(words) + 1), model.lm.vocabulary.ids(words)
     target = model.target_vocabulary.ids(words)
     no_forward = np.zeros((len(words), model.orientations))
-    scores = static, static + weights_D[LM] * logprobs_alone(model.lm, phrases), backward, no_forward
-    return RankedRows(np.full(len(words), COPIED), *scores, target, target, phrases)
+    scores = static, static + weights_D[LM] * logprobs_alone(model.lm, *text), backward, no_forward
+    return RankedRows(np.full(len(words), COPIED), *scores, target, target, phrases_alone(model.lm, *text))
 
 
 def copied_words(model: PhraseModel, words: Sequence[str]) -> Applications:

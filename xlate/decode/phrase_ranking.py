@@ -19,7 +19,7 @@ from xlate.kernels.ngram import walk_sentences
 from xlate.kernels.phrase_lm import PhrasesAlone, walk_alone
 from xlate.kernels.spans import span_rows
 from xlate.lm.model import NgramModel
-from xlate.phrases.table import offsets_of, ragged_rows
+from xlate.phrases.table import offsets_of, ragged_rows, select_phrases
 
 # So many source phrases are ranked at a time: what is worked out on the way grows with them.
 AT_A_TIME = 1 << 14
@@ -62,12 +62,11 @@ class RankedPhrases:
         self.options = options
         self.sparse_F = sparse_F if sparse_F is not None and sparse_F.any() else None
         self._place_P = np.full(len(model.table.source_phrases), UNRANKED, dtype=np.int32)
-        self._begin_S = Column(np.zeros(0, dtype=np.int64))
-        self._size_S = Column(np.zeros(0, dtype=np.int64))
-        empty = self._ranked(np.zeros(0, dtype=np.int64))[0]
-        self._by_row = [Column(array) for array in _row_arrays(empty)]
-        self._word_begin_R = Column(np.zeros(0, dtype=np.int64))
-        self._words = [Column(array) for array in empty.phrases[1:]]
+        empty, _ = self._ranked(np.zeros(0, dtype=np.int64))
+        self._offsets_S1 = GrowingArray(np.zeros(1, dtype=np.int64))
+        self._rows = [GrowingArray(array) for array in _row_arrays(empty)]
+        self._word_offsets_R1 = GrowingArray(np.zeros(1, dtype=np.int64))
+        self._words = [GrowingArray(array) for array in empty.phrases[1:]]
 
     def prepare(self, sentences: Sequence[NDArray[np.int32]], longest: int) -> None:
         """Ranks whatever the spans of at most `longest` words of these sentences ask for."""
@@ -85,34 +84,27 @@ class RankedPhrases:
             self._append(new[start : start + AT_A_TIME])
 
     def sizes(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
-        """How many pairs each of these source phrases has, all of them ranked."""
-        size_S: NDArray[np.int64] = self._size_S.array[self._place_P[rows]]
+        """How many pairs each of S source phrases has, all of them ranked; shape (S,)."""
+        offsets_S1, place_S = self._offsets_S1.array, self._place_P[rows]
+        size_S: NDArray[np.int64] = offsets_S1[place_S + 1] - offsets_S1[place_S]
         return size_S
 
-    def places(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Where their pairs stand, one source phrase after the other."""
-        place_S = self._place_P[rows]
-        begin_S, size_S = self._begin_S.array[place_S], self._size_S.array[place_S]
-        shift_S = begin_S - (np.cumsum(size_S) - size_S)
-        places: NDArray[np.int64] = np.repeat(shift_S, size_S)
-        return places + np.arange(len(places))
-
-    def take(self, places: NDArray[np.int64]) -> RankedRows:
-        """The pairs at these places."""
-        pair, static, alone, backward, forward, first, last, length = (column.array[places] for column in self._by_row)
-        begin = self._word_begin_R.array[places]
-        offsets = offsets_of(length)
-        at = np.repeat(begin - offsets[:-1], length) + np.arange(offsets[-1])
+    def pairs(self, rows: NDArray[np.integer]) -> RankedRows:
+        """The pairs of source phrases, all of them ranked, one source phrase after the other."""
+        places = ragged_rows(self._offsets_S1.array, self._place_P[rows])
+        offsets_R1 = self._word_offsets_R1.array
+        at = ragged_rows(offsets_R1, places)
+        offsets = offsets_of(offsets_R1[places + 1] - offsets_R1[places])
         phrases = PhrasesAlone(offsets, *(column.array[at] for column in self._words))
+        pair, static, alone, backward, forward, first, last = (column.array[places] for column in self._rows)
         return RankedRows(pair, static, alone, backward, forward, first, last, phrases)
 
     def _append(self, rows: NDArray[np.int64]) -> None:
         found, size_S = self._ranked(rows)
-        self._place_P[rows] = len(self._size_S) + np.arange(len(rows), dtype=np.int32)
-        self._begin_S.append(len(self._by_row[0]) + offsets_of(size_S)[:-1])
-        self._size_S.append(size_S)
-        self._word_begin_R.append(len(self._words[0]) + found.phrases.offsets_O1[:-1])
-        for column, array in zip(self._by_row, _row_arrays(found), strict=True):
+        self._place_P[rows] = len(self._offsets_S1) - 1 + np.arange(len(rows), dtype=np.int32)
+        self._offsets_S1.append(len(self._rows[0]) + offsets_of(size_S)[1:])
+        self._word_offsets_R1.append(len(self._words[0]) + found.phrases.offsets_O1[1:])
+        for column, array in zip(self._rows, _row_arrays(found), strict=True):
             column.append(array)
         for column, values in zip(self._words, found.phrases[1:], strict=True):
             column.append(np.asarray(values))
@@ -127,36 +119,30 @@ class RankedPhrases:
             crossed_BK, plain_B = weighted(model, weights_D, self.sparse_F, model.sparse.applications(pair_B))
             static_B = static_B + plain_B
         targets = model.target_phrases(pair_B)
-        phrases = alone(model.lm, targets.offsets_S1, model.lm_number_V[targets.ids_T])
-        alone_B = static_B + weights_D[LM] * logprobs_alone(model.lm, phrases)
-        order = np.lexsort((-alone_B, np.repeat(np.arange(len(rows)), size_S)))
-        rank_B = np.arange(len(order)) - np.repeat(offsets_of(size_S)[:-1], size_S)
-        kept = order[rank_B < self.options]
+        words_T = model.lm_number_V[targets.ids_T]
+        alone_B = static_B + weights_D[LM] * logprobs_alone(model.lm, targets.offsets_S1, words_T)
+        kept = _best(alone_B, size_S, self.options)
         logs_RK2, k = model.log_reordering(pair_B[kept]), model.orientations
         backward_RK = weights_D[model.backward] * logs_RK2[:, :k]
         if crossed_BK is not None:
             backward_RK += crossed_BK[kept]
-        words = ragged_rows(phrases.offsets_O1, kept)
-        begin_B, end_B = targets.offsets_S1[:-1], targets.offsets_S1[1:]
-        return RankedRows(
-            pair_B[kept],
-            static_B[kept],
-            alone_B[kept],
-            backward_RK,
-            # No zero is negative: equal rows have equal bits.
-            weights_D[model.forward] * logs_RK2[:, k:] + 0.0,
-            targets.ids_T[begin_B[kept]],
-            targets.ids_T[end_B[kept] - 1],
-            phrases._replace(
-                offsets_O1=offsets_of((end_B - begin_B)[kept]),
-                words_W=phrases.words_W[words],
-                states_W=phrases.states_W[words],
-                rest_W=phrases.rest_W[words],
-            ),
-        ), np.minimum(size_S, self.options)
+        # No zero is negative: equal rows have equal bits.
+        forward_RK = weights_D[model.forward] * logs_RK2[:, k:] + 0.0
+        chosen = select_phrases(targets, kept)
+        first, last = chosen.ids_T[chosen.offsets_S1[:-1]], chosen.ids_T[chosen.offsets_S1[1:] - 1]
+        phrases = phrases_alone(model.lm, chosen.offsets_S1, model.lm_number_V[chosen.ids_T])
+        scores = static_B[kept], alone_B[kept], backward_RK, forward_RK
+        return RankedRows(pair_B[kept], *scores, first, last, phrases), np.minimum(size_S, self.options)
 
 
-class Column:
+def _best(score_B: NDArray[np.float64], size_S: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """The places of the `most` highest scores of each of S groups, best first, of equals the first."""
+    order = np.lexsort((-score_B, np.repeat(np.arange(len(size_S)), size_S)))
+    rank_B = np.arange(len(order)) - np.repeat(offsets_of(size_S)[:-1], size_S)
+    return order[rank_B < most]
+
+
+class GrowingArray:
     """An array that grows at its end."""
 
     def __init__(self, array: NDArray[Any]) -> None:
@@ -193,17 +179,16 @@ def weighted(
     )
 
 
-def alone(lm: NgramModel, offsets_O1: NDArray[np.int64], words_W: NDArray[np.int32]) -> PhrasesAlone:
-    """Phrases and what they are without a history."""
+def phrases_alone(lm: NgramModel, offsets_O1: NDArray[np.int64], words_W: NDArray[np.int32]) -> PhrasesAlone:
+    """O phrases of W words, in the model's numbers, with what they are without a history (natural logs)."""
     return PhrasesAlone(offsets_O1, words_W, *walk_alone(lm.arrays, lm.empty_state, offsets_O1, words_W))
 
 
-def logprobs_alone(lm: NgramModel, phrases: PhrasesAlone) -> NDArray[np.float64]:
-    """The natural log probability of each of O phrases without a history, shape (O,)."""
-    logprob_O: NDArray[np.float64] = walk_sentences(lm.arrays, lm.empty_state, -1, phrases.words_W, phrases.offsets_O1)
+def logprobs_alone(lm: NgramModel, offsets_O1: NDArray[np.int64], words_W: NDArray[np.int32]) -> NDArray[np.float64]:
+    """The natural log probability of each of O phrases of W words without a history, shape (O,)."""
+    logprob_O: NDArray[np.float64] = walk_sentences(lm.arrays, lm.empty_state, -1, words_W, offsets_O1)
     return logprob_O
 
 
 def _row_arrays(rows: RankedRows) -> tuple[NDArray[Any], ...]:
-    arrays = (rows.pair_R, rows.static_R, rows.alone_R, rows.backward_RK, rows.forward_RK, rows.first_R, rows.last_R)
-    return (*arrays, np.diff(rows.phrases.offsets_O1))
+    return rows.pair_R, rows.static_R, rows.alone_R, rows.backward_RK, rows.forward_RK, rows.first_R, rows.last_R

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from xlate.kernels.hashing import first_slot
+from xlate.kernels.hashing import equal_rows, first_slot, row_key
 
 FREE = -1
 
@@ -18,7 +18,7 @@ def distinct_rows(bits_OK: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArr
     Returns:
         The numbers, shape (O,), and the first row of each number from 1.
     """
-    rows, width = bits_OK.shape
+    rows = len(bits_OK)
     size = 8
     while size < 2 * rows:
         size *= 2
@@ -26,15 +26,11 @@ def distinct_rows(bits_OK: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArr
     number_O, first_F = np.zeros(rows, dtype=np.int32), np.empty(rows, dtype=np.int64)
     count = 0
     for o in range(rows):
-        key = np.uint64(0)
-        for k in range(width):
-            key = (key ^ bits_OK[o, k]) * np.uint64(0x9E3779B97F4A7C15)
-            key ^= key >> np.uint64(29)
-        # The key of zeros is 0; that of other rows hardly ever, and then they are told apart below.
+        key = row_key(bits_OK, o)
         if key == 0 and not bits_OK[o].any():
             continue
         slot = first_slot(key, np.uint64(size - 1))
-        while slots_H[slot] != FREE and not _equal(bits_OK, first_F[slots_H[slot]], o):
+        while slots_H[slot] != FREE and not equal_rows(bits_OK, first_F[slots_H[slot]], o):
             slot = (slot + np.uint64(1)) & np.uint64(size - 1)
         if slots_H[slot] == FREE:
             slots_H[slot] = count
@@ -42,11 +38,3 @@ def distinct_rows(bits_OK: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArr
             count += 1
         number_O[o] = slots_H[slot] + 1
     return number_O, first_F[:count].copy()
-
-
-@njit(cache=True, inline="always")
-def _equal(bits_OK: NDArray[np.uint64], one: int, other: int) -> bool:
-    equal = True
-    for k in range(bits_OK.shape[1]):
-        equal = equal and bits_OK[one, k] == bits_OK[other, k]
-    return equal

@@ -50,6 +50,26 @@ def first_slot(key: np.uint64, mask: np.uint64) -> np.uint64:
     return (mixed ^ (mixed >> np.uint64(32))) & mask
 
 
+@njit(cache=True, inline="always")
+def row_key(bits_RW: NDArray[np.uint64], row: int) -> np.uint64:
+    """One key of a row of W numbers; 0 for a row of zeros, and hardly ever for another."""
+    key = np.uint64(0)
+    for w in range(bits_RW.shape[1]):
+        key = (key ^ bits_RW[row, w]) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    return key
+
+
+@njit(cache=True, inline="always")
+def equal_rows(bits_RW: NDArray[np.uint64], one: int, other: int) -> bool:
+    """Whether two rows hold the same numbers."""
+    # A comparison of arrays would make a new array every time.
+    equal = True
+    for w in range(bits_RW.shape[1]):
+        equal = equal and bits_RW[one, w] == bits_RW[other, w]
+    return equal
+
+
 @njit(cache=True)
 def find(table: HashTable, key: np.uint64) -> int:
     """The row of a key, -1 when it is not in the table."""

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from xlate.kernels.hashing import first_slot
+from xlate.kernels.hashing import equal_rows, first_slot, row_key
 
 NONE = -1
 # A span that may be translated next, and the coverage that leads to.
@@ -113,22 +113,13 @@ def _number(coverages: Coverages, words: int, future_nn: NDArray[np.float64]) ->
     slot = _slot(bits_CW, new, coverages.slots_H)
     while coverages.slots_H[slot] >= 0:
         known = coverages.slots_H[slot]
-        if _equal_rows(bits_CW, known, new):
+        if equal_rows(bits_CW, known, new):
             return int(known)
         slot = (slot + np.uint64(1)) & np.uint64(len(coverages.slots_H) - 1)
     coverages.slots_H[slot] = new
     coverages.sizes[0] = new + 1
     _describe(coverages, new, words, future_nn)
     return int(new)
-
-
-@njit(cache=True, inline="always")
-def _equal_rows(bits_CW: NDArray[np.uint64], one: int, other: int) -> bool:
-    # A comparison of arrays would make a new array every time.
-    equal = True
-    for w in range(bits_CW.shape[1]):
-        equal = equal and bits_CW[one, w] == bits_CW[other, w]
-    return equal
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -156,10 +147,7 @@ def _describe(coverages: Coverages, number: int, words: int, future_nn: NDArray[
 
 @njit(cache=True, inline="always")
 def _slot(bits_CW: NDArray[np.uint64], row: int, slots_H: NDArray[np.int32]) -> np.uint64:
-    key = np.uint64(0)
-    for w in range(bits_CW.shape[1]):
-        key = (key ^ bits_CW[row, w]) * np.uint64(0x9E3779B97F4A7C15)
-    return first_slot(key, np.uint64(len(slots_H) - 1))
+    return first_slot(row_key(bits_CW, row), np.uint64(len(slots_H) - 1))
 
 
 @njit(cache=True, nogil=True)

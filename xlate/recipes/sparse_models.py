@@ -83,6 +83,7 @@ def imported_sparse_features(settings: SparseConfig, model: PhraseModel) -> Spar
             "an imported system has no text to compute word classes from",
             seen=f"class{classes} of the {side}",
             expected="model.sparse.words of all, topN, or files of classes SOURCE,TARGET",
+            remedy="model.sparse.words=[top80], or classes that a work directory has computed, given as files",
         )
 
     chosen = SparseSettings(settings.words, settings.reordering, settings.plain, settings.class_seed)

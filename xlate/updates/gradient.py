@@ -87,9 +87,8 @@ def descend(
     """
     arrays = mira_lists(lists, start)
     spread_D = spread_within_lists(arrays.dense_CD, arrays.candidate_offsets_I1)
-    standardised_CD, sparse_F = arrays.dense_CD / spread_D, start.sparse_F
     bags = arrays.id_offsets_C1, arrays.ids_N, arrays.values_N
-    scorer = FlatScorer(standardised_CD, *bags, start.dense_D * spread_D, sparse_F)
+    scorer = FlatScorer(arrays.dense_CD / spread_D, *bags, start.dense_D * spread_D, start.sparse_F)
     trained_D = np.ones(len(start.dense_D), np.bool_) if settings.trained_D is None else settings.trained_D
     gain = torch.as_tensor(gains(arrays.statistics_CK))
     offsets = torch.as_tensor(arrays.candidate_offsets_I1)
