@@ -85,10 +85,12 @@ def test_nothing_is_left_after_an_exception(tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_when_closing_fails(tmp_path: Path) -> None:
-    (tmp_path / "s").write_text("a file is in the way")
-    with pytest.raises(OSError), StoreWriter(tmp_path / "s", ["a", "b"], 10) as writer:
+    refused = pytest.raises(InputError, match="needs a folder")
+    with refused, StoreWriter(tmp_path / "s", ["a", "b"], 10) as writer:
         writer.append(example())
+        (tmp_path / "s").write_text("a file is in the way")
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
+    assert (tmp_path / "s").read_text() == "a file is in the way"
 
 
 def test_an_interrupted_writer_leaves_the_older_store(tmp_path: Path) -> None:

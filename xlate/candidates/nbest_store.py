@@ -146,7 +146,7 @@ def write_nbest_store(
     names = statistic_names((candidates.batch.gain_CG.shape[1] - 2) // 2)
     with StoreWriter(directory, candidates.dense_names, len(candidates.sparse_names), names, described) as writer:
         writer.append(candidates.batch)
-    write_lines(Path(directory) / NAMES_FILE, candidates.sparse_names)
+        write_lines(writer.aside / NAMES_FILE, candidates.sparse_names)
 
 
 def read_sparse_names(store: CandidateStore) -> tuple[str, ...]:

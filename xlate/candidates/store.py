@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,10 +15,12 @@ from numpy.typing import NDArray
 
 from xlate.candidates.batch import RaggedBatch
 from xlate.errors import InputError
-from xlate.text.lines import atomic_write
+from xlate.text.folders import WholeFolder, carries
+from xlate.text.lines import atomic_write, naming_file
 
 MAGIC = "xlate-candidates"
 VERSION = 1
+REMEDY = "name another folder"
 HEADER_BYTES = 128
 DTYPES = {
     "candidate_offsets_I1": "<i8",
@@ -39,7 +40,10 @@ class StoreWriter:
     """Writes a store batch by batch into a folder aside, which takes its final name when closed.
 
     Only the batch at hand is in memory. Used as a context manager it closes when all went well and leaves nothing
-    behind otherwise.
+    behind otherwise. Files of the caller's own that belong to the store go into the folder `aside`.
+
+    Raises:
+        InputError: a folder stands under that name that is neither empty nor a candidate store.
     """
 
     def __init__(
@@ -51,9 +55,8 @@ class StoreWriter:
         metadata: dict[str, Any] | None = None,
     ) -> None:
         self.directory = Path(directory)
-        self._aside = self.directory.with_name(f".{self.directory.name}.{os.getpid()}.partial")
-        shutil.rmtree(self._aside, ignore_errors=True)
-        self._aside.mkdir(parents=True)
+        self._whole = WholeFolder(self.directory, "a candidate store", carries("header.json", f'"{MAGIC}"'), REMEDY)
+        self.aside = self._whole.path
         self._described: dict[str, Any] = {
             "dense_names": list(dense_names),
             "gain_names": list(gain_names),
@@ -100,24 +103,19 @@ class StoreWriter:
             arrays[name] = {
                 "dtype": DTYPES[name],
                 "shape": shape,
-                "bytes": (self._aside / f"{name}.npy").stat().st_size,
+                "bytes": (self.aside / f"{name}.npy").stat().st_size,
             }
         body = {"magic": MAGIC, "version": VERSION, **self._described, "arrays": arrays}
-        with atomic_write(self._aside / "header.json") as header:
+        with atomic_write(self.aside / "header.json") as header:
             header.write(json.dumps({**body, "checksum": _checksum(body)}, indent=1).encode())
-        older = self._aside.with_suffix(".older")
-        shutil.rmtree(older, ignore_errors=True)
-        if self.directory.is_dir():
-            os.rename(self.directory, older)
-        os.rename(self._aside, self.directory)
-        shutil.rmtree(older, ignore_errors=True)
+        self._whole.keep()
 
     def discard(self) -> None:
         """Removes what was written so far."""
         for stream in self._files.values():
             with contextlib.suppress(OSError):
                 stream.close()
-        shutil.rmtree(self._aside, ignore_errors=True)
+        self._whole.discard()
 
     def __enter__(self) -> StoreWriter:
         return self
@@ -138,7 +136,7 @@ class StoreWriter:
 
     def _append(self, name: str, array: NDArray[Any]) -> None:
         if name not in self._files:
-            stream = (self._aside / f"{name}.npy").open("w+b")
+            stream = (self.aside / f"{name}.npy").open("w+b")
             stream.write(b" " * HEADER_BYTES)
             self._files[name] = stream
             self._rows[name] = 0
@@ -152,7 +150,8 @@ class StoreWriter:
         self._write(name, array)
 
     def _write(self, name: str, array: NDArray[Any]) -> None:
-        self._files[name].write(np.ascontiguousarray(array, dtype=DTYPES[name]).tobytes())
+        with naming_file(self.directory / f"{name}.npy"):
+            self._files[name].write(np.ascontiguousarray(array, dtype=DTYPES[name]).tobytes())
         self._rows[name] += len(array)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import importlib
 import logging
 import os
@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xlate import __version__
+from xlate.cli.failures import in_words
+from xlate.cli.streams import drop_output, open_streams, output_fails
 from xlate.errors import InputError, Interrupted
 
 COMMANDS = {
@@ -34,6 +36,28 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status: 0, 2 for bad input, 143 after SIGTERM, 130 after SIGINT."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    open_streams()
+    called = " ".join(["xlate", *arguments[:1]])
+    debug = "debug=true" in arguments
+    try:
+        status = _dispatch(arguments)
+        sys.stdout.flush()
+        return status
+    except InputError as error:
+        return _fail(f"{called}: {error}", 2, error, debug)
+    except Interrupted as error:
+        return _fail(f"{called}: {error}", error.status, error, debug)
+    except KeyboardInterrupt as error:
+        return _fail(f"{called}: interrupted", 130, error, debug)
+    except BrokenPipeError:
+        drop_output()
+        return 0
+    except OSError as error:
+        words = in_words(error, "standard output" if output_fails() else None)
+        return _fail(f"{called}: {words}", 2, error, debug)
+
+
+def _dispatch(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(_usage())
         return 0
@@ -44,25 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from xlate.cli import completion
 
         return completion.main(arguments)
-    debug = "debug=true" in arguments
-    try:
-        return _run(arguments[0], arguments[1:])
-    except InputError as error:
-        return _fail(f"xlate {arguments[0]}: {error}", 2, error, debug)
-    except Interrupted as error:
-        return _fail(f"xlate {arguments[0]}: {error}", error.status, error, debug)
-    except KeyboardInterrupt as error:
-        return _fail(f"xlate {arguments[0]}: interrupted", 130, error, debug)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            message = (
-                f"xlate {arguments[0]}: the disk is full\n  remedy:   free some room and run the same command again"
-            )
-            return _fail(message, 2, error, debug)
-        raise
+    return _run(arguments[0], arguments[1:])
 
 
 def _run(command: str, arguments: list[str]) -> int:
@@ -126,7 +132,10 @@ def _fail(message: str, status: int, error: BaseException, debug: bool) -> int:
         import traceback
 
         traceback.print_exception(error)
-    print(message, file=sys.stderr)
+    if output_fails():
+        drop_output()
+    with contextlib.suppress(OSError, ValueError):
+        print(message, file=sys.stderr, flush=True)
     return status
 
 

@@ -23,7 +23,9 @@ def run(config: NbestConfig) -> None:
     action = ACTIONS.get(config.action)
     if action is None:
         raise InputError("unknown action", seen=config.action, expected=", ".join(ACTIONS))
-    print(json.dumps(action(config), indent=2, ensure_ascii=False))
+    figures = json.dumps(action(config), indent=2, ensure_ascii=False)
+    # Standard output may be where the list goes.
+    print(figures, file=sys.stderr if config.out == "-" else sys.stdout)
 
 
 def check(config: NbestConfig) -> dict[str, Any]:
@@ -70,7 +72,10 @@ def oracle(config: NbestConfig) -> dict[str, Any]:
     """BLEU of the best, first and worst choices from a list; `out` is where the best one's text goes."""
     from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
     from xlate.text.lines import write_lines
+    from xlate.text.opening import check_read_again
 
+    if config.out is not None:
+        check_read_again(config.nbest)
     arrays = _arrays(config)
     figures, chosen_I = _bleu(arrays, _references(config, needed=True), config)
     if config.out is not None:
@@ -85,8 +90,10 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
     from xlate.formats.nbest_list import by_sentence, iterate_hypotheses, write_nbest
     from xlate.scoring.feature_weights import unweighted
     from xlate.scoring.nbest_rescore import rescored
+    from xlate.text.opening import check_read_again
 
     out = _needed(config.out, "out", "FILE")
+    check_read_again(config.nbest)
     arrays = _arrays(config)
     missing: list[str] = []
     if config.run is not None:

@@ -39,6 +39,6 @@ def run(config: ScoreConfig) -> None:
     text = json.dumps(figures, indent=2, ensure_ascii=False)
     print(text)
     print(result.summary(), file=sys.stderr)
-    if config.out is not None:
+    if config.out not in (None, "-"):
         with atomic_write(config.out) as stream:
             stream.write(text.encode("utf-8") + b"\n")

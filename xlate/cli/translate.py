@@ -21,13 +21,13 @@ def run(config: TranslateConfig) -> None:
     """Translates standard input (or `input=`) line by line to standard output (or `output=`)."""
     from xlate.recipes.lattice_files import LatticeFiles
     from xlate.recipes.translate import Translator
-    from xlate.text.lines import read_lines, write_lines
+    from xlate.text.lines import read_lines, standard_input, write_lines
 
     if config.nbest > 1 and config.nbest_out is None:
         raise InputError("nowhere to write the n-best list", seen=f"nbest={config.nbest}", expected="nbest_out=FILE")
     _check_together(config)
     translator = Translator.open(config)
-    lines = read_lines(config.input) if config.input else list(_standard_input())
+    lines = list(standard_input()) if config.input in (None, "", "-") else read_lines(config.input)
     lattices = (
         LatticeFiles(config.lattice_out, config.lattice_format, translator.decoder) if config.lattice_out else None
     )
@@ -39,7 +39,7 @@ def run(config: TranslateConfig) -> None:
     else:
         results = translator.translate(lines, targets)
     results = _with_lattices(results, lattices)
-    if config.output:
+    if config.output and config.output != "-":
         kept = list(results)
         write_lines(config.output, (r.text for r in kept))
     else:
@@ -74,14 +74,3 @@ def _with_lattices(results: Iterator[Translation], lattices: LatticeFiles | None
         yield result
     if lattices is not None:
         lattices.close()
-
-
-def _standard_input() -> Iterator[str]:
-    """The lines of standard input, split at LF alone."""
-    for number, raw in enumerate(sys.stdin.buffer, start=1):
-        try:
-            yield raw.removesuffix(b"\n").decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(
-                "not UTF-8", file="standard input", line=number, seen=raw[:40], expected="UTF-8 text"
-            ) from error

@@ -12,6 +12,7 @@ from typing import Any
 from xlate.config.schema import DataConfig
 from xlate.errors import InputError
 from xlate.recipes.stages import file_hash
+from xlate.text.folders import WholeFolder, carries
 from xlate.text.lines import atomic_write, read_lines, write_lines
 from xlate.text.parallel import ParallelText, drop_unusable, read_parallel, read_references
 from xlate.text.tokens import Preprocessor, preprocess_lines, untokenized_lines
@@ -21,6 +22,7 @@ from xlate.text.vocabulary import Vocabulary
 log = logging.getLogger(__name__)
 CASES = ("true", "lower", "keep")
 PARTS = ("train", "dev", "test", "lm_text")
+MADE = "made.json"
 
 
 @dataclass(frozen=True)
@@ -88,20 +90,25 @@ def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
 
 
 def write_demo_corpus(data: DataConfig, work: Path) -> None:
-    """Writes the built-in corpus into the work directory when the configuration asks for it."""
+    """Writes the built-in corpus into the work directory when the configuration asks for it.
+
+    Raises:
+        InputError: the folder it goes to is not ours.
+    """
     if data.generated is None:
         return
     from xlate.text.demo import DemoCorpus
 
     size = data.generated
     folder = work / "generated"
-    marker = folder / "made.json"
     wanted = json.dumps({"seed": size.seed, "train": size.train, "dev": size.dev, "test": size.test})
-    if marker.exists() and marker.read_text(encoding="utf-8") == wanted:
+    if carries(MADE, wanted)(folder):
         return
-    DemoCorpus(size.seed).write(folder, train=size.train, dev=size.dev, test=size.test)
-    with atomic_write(marker) as stream:
-        stream.write(wanted.encode("utf-8"))
+    remedy = f"move it away, or name another folder than {work}"
+    with WholeFolder(folder, "the built-in corpus", carries(MADE, '"seed"'), remedy) as aside:
+        DemoCorpus(size.seed).write(aside, train=size.train, dev=size.dev, test=size.test)
+        with atomic_write(aside / MADE) as stream:
+            stream.write(wanted.encode("utf-8"))
 
 
 def corpus_identity(data: DataConfig, files: CorpusFiles) -> dict[str, Any]:

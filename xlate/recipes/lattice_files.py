@@ -12,15 +12,18 @@ from xlate.errors import InputError
 from xlate.formats.lattice_fst import write_fst, write_symbols
 from xlate.formats.lattice_slf import write_slf
 from xlate.recipes.translate import AnyDecoder
+from xlate.text.folders import claim_folder
 
 KINDS = ("fst", "slf")
+# Says that a folder's files are lattices of ours.
+MARK = "xlate-lattices.json"
 
 
 class LatticeFiles:
     """Writes one file a line, N.fst or N.slf counted from 0; with OpenFst also the symbols `words.txt`, at the end.
 
     Raises:
-        InputError: no such format, or a decoder whose graphs do not become lattices.
+        InputError: no such format, a decoder whose graphs do not become lattices, or a folder that is not ours.
     """
 
     def __init__(self, folder: str | Path, kind: str, decoder: AnyDecoder) -> None:
@@ -31,6 +34,7 @@ class LatticeFiles:
             raise InputError("lattices are not written of this model", seen=seen, expected=expected)
         self.folder, self.kind, self.decoder = Path(folder), kind, decoder
         self.words: set[str] = set()
+        claim_folder(self.folder, "lattices", MARK, "name another folder with lattice_out=…")
 
     def write(self, number: int, source: list[str]) -> None:
         """The lattice of one tokenised line; a line without words has none."""

@@ -26,6 +26,7 @@ from xlate.phrases.distortion import Distortion
 from xlate.recipes.stages import Stage, read_stage, run_stage
 from xlate.recipes.work import WorkDirectory
 from xlate.scoring.weights import WeightsFile
+from xlate.text.lines import atomic_write
 
 KINDS = ("orientation", "distortion")
 FLOATS_OF = {"orientation": FLOATS, "distortion": DISTORTION_FLOATS}
@@ -88,7 +89,8 @@ def _estimate(work: WorkDirectory, model: ModelConfig, folder: Any) -> dict[str,
         model1.probability_K,
         1e-7,
     )
-    np.save(folder / "model1_B.npy", model1_B, allow_pickle=False)
+    with atomic_write(folder / "model1_B.npy") as stream:
+        np.save(stream, model1_B, allow_pickle=False)
     return {"model1_pairs": len(model1.keys_K)}
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from xlate.config.schema import ExportConfig, TrainConfig
 from xlate.config.stored import read_config
 from xlate.decode.phrase_model import PHRASE_FEATURES, SLOTS, PhraseModel
@@ -18,9 +21,12 @@ from xlate.recipes.moses_import import copy_packed
 from xlate.recipes.phrase_models import KIND, SET, open_phrase_model, phrase_search
 from xlate.recipes.sparse_models import unpacked_weights
 from xlate.recipes.translate import weights_of
+from xlate.text.folders import WholeFolder, carries, check_replaceable, write_mark
 from xlate.text.lines import iterate_lines, write_lines
 
 TABLE, LM, INI = "phrase-table.gz", "lm.arpa.gz", "moses.ini"
+# Says that a folder is an exported system, which a later export may replace.
+MARK, FORMAT = "xlate-export.json", "xlate export 1"
 ALGORITHMS = {"stack": 0, "cube": 1}
 
 
@@ -32,15 +38,23 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
     That text has to be tokenised as the run's was.
 
     Raises:
-        InputError: another kind of run, or one that is not finished.
+        InputError: another kind of run, or one that is not finished; `out` holds something else.
     """
     run, out = Path(config.run), Path(config.out)
+    asked = out, "an exported system", carries(MARK, FORMAT), "name another folder with out=…"
+    check_replaceable(*asked)
     trained = read_config(run / "config.yaml", TrainConfig)
     if trained.model.kind != KIND:
         raise InputError("only phrase models have Moses's form", file=run, seen=f"model.kind={trained.model.kind}")
     model = open_phrase_model(run, trained)
     model, weights_D = folded(model, unpacked_weights(weights_of(run), SET, model.sparse, run))
-    out.mkdir(parents=True, exist_ok=True)
+    with WholeFolder(*asked) as aside:
+        _write(aside, run, trained, model, weights_D)
+        write_mark(aside / MARK, {"format": FORMAT, "run": str(run)})
+    return {"out": str(out), "pairs": len(model.table), "files": sorted(p.name for p in out.iterdir())}
+
+
+def _write(out: Path, run: Path, trained: TrainConfig, model: PhraseModel, weights_D: NDArray[np.float64]) -> None:
     vocabularies = (model.source_vocabulary, model.target_vocabulary)
     escape = any(needs_escape(vocabulary.words) for vocabulary in vocabularies)
     write_phrase_table(out / TABLE, model.table, *vocabularies, escape=escape, exact=True)
@@ -56,7 +70,6 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
     _copy_language_model(language_model_file(run, trained), out / LM, escape)
     weights = {name: weights_D[part].tolist() for name, part in SLOTS.items() if name in _names(model)}
     write_moses_ini(out / INI, _features(model, trained.decoder.options), weights, _settings(trained))
-    return {"out": str(out), "pairs": len(model.table), "files": sorted(p.name for p in out.iterdir())}
 
 
 def language_model_file(run: Path, trained: TrainConfig) -> Path:

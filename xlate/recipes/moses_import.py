@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from xlate.recipes.stages import file_hash
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.lines import atomic_write
+from xlate.text.opening import open_unpacked
 
 LM_FILE = "lm.arpa.gz"
 # Moses's numbers of search algorithms.
@@ -92,7 +92,5 @@ def _search(ini: MosesIni, given: DecoderConfig) -> DecoderConfig:
 
 def copy_packed(source: Path, target: Path) -> None:
     """Copies a text file, plain or gzip, into one whose name ends in .gz."""
-    with source.open("rb") as given:
-        packed = given.read(2) == b"\x1f\x8b"
-    with gzip.open(source, "rb") if packed else source.open("rb") as text, atomic_write(target) as stream:
+    with open_unpacked(source) as text, atomic_write(target) as stream:
         shutil.copyfileobj(text, stream)

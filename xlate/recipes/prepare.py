@@ -25,8 +25,8 @@ from xlate.phrases.filters import occurring_blocks, shared_substrings_filter
 from xlate.phrases.matching import match_blocks
 from xlate.phrases.table import PhraseTable, score_phrases
 from xlate.recipes.corpus_stage import build_corpus, corpus_identity, resolve_files, write_demo_corpus
-from xlate.recipes.stages import Stage, file_hash, run_stage
-from xlate.recipes.work import WorkDirectory
+from xlate.recipes.stages import Stage, check_stage, file_hash, run_stage
+from xlate.recipes.work import STAGES, WorkDirectory
 from xlate.text.encoded import EncodedText
 
 log = logging.getLogger(__name__)
@@ -36,10 +36,12 @@ def prepare(config: PrepareConfig) -> WorkDirectory:
     """Prepares a work directory; stages that would come out the same are not run again.
 
     Raises:
-        InputError: any of the corpus files cannot be used.
+        InputError: any of the corpus files cannot be used, or a folder in the place of a stage is not ours.
     """
     path = Path(config.work)
     work = WorkDirectory(path)
+    for name in STAGES:
+        check_stage(path, name)
     path.mkdir(parents=True, exist_ok=True)
     write_demo_corpus(config.data, path)
     files = resolve_files(config.data, path)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
-import os
 import resource
-import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
+from xlate.text.folders import WholeFolder, carries, check_replaceable, remove_folder
 from xlate.text.lines import atomic_write
+from xlate.text.opening import check_read_again, checked_name
 
 log = logging.getLogger(__name__)
+MARK = "stage.json"
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,13 @@ def file_hash(path: str | Path) -> str:
     """The SHA-256 of a file's bytes.
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: the file cannot be read, or only once: what is hashed is read again.
     """
     digest = hashlib.sha256()
+    path = checked_name(path)
     try:
-        with Path(path).open("rb") as stream:
+        check_read_again(path)
+        with path.open("rb") as stream:
             for block in iter(lambda: stream.read(1 << 20), b""):
                 digest.update(block)
     except OSError as error:
@@ -66,46 +71,56 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
     `build` gets an empty folder and returns figures to record; the folder takes its final name only after it returned.
     """
     final = work / name
-    marker = final / "stage.json"
     wanted = identity_of(identity)
-    finished = _finished(marker)
+    finished = _finished(final / MARK)
     if finished is not None and finished["identity"] == wanted:
         log.info("%-8s unchanged", name)
         return Stage(final, wanted, finished["figures"], finished["seconds"])
-    aside = final.with_name(f".{final.name}.{os.getpid()}.partial")
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(parents=True)
     start = time.perf_counter()
+    figures: dict[str, Any] = {}
     try:
-        figures = build(aside)
-        seconds = time.perf_counter() - start
-        record = {
-            "identity": wanted,
-            "made_from": dict(identity),
-            "figures": figures,
-            "seconds": seconds,
-            "peak_mb": peak_megabytes(),
-        }
-        with atomic_write(aside / "stage.json") as stream:
-            stream.write(json.dumps(record, indent=2, ensure_ascii=False).encode("utf-8"))
-        _replace(aside, final, wanted)
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
+        with WholeFolder(final, *_asked(work, name)) as aside:
+            figures = build(aside)
+            seconds = time.perf_counter() - start
+            record = {
+                "identity": wanted,
+                "stage": name,
+                "made_from": dict(identity),
+                "figures": figures,
+                "seconds": seconds,
+                "peak_mb": peak_megabytes(),
+            }
+            with atomic_write(aside / MARK) as stream:
+                stream.write(json.dumps(record, indent=2, ensure_ascii=False).encode("utf-8"))
+    except OSError as error:
+        # Another process may have finished the same stage in the moment when this one was to take its name.
+        there = _finished(final / MARK)
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or there is None or there["identity"] != wanted:
+            raise
     log.info("%-8s %.1f s  %s", name, seconds, ", ".join(f"{k} {_short(v)}" for k, v in figures.items()))
     return Stage(final, wanted, figures, seconds)
 
 
-def _replace(aside: Path, final: Path, wanted: str) -> None:
-    """Gives a finished stage its name; another process may have finished the same stage meanwhile."""
-    shutil.rmtree(final, ignore_errors=True)
-    try:
-        os.rename(aside, final)
-    except OSError:
-        there = _finished(final / "stage.json")
-        if there is None or there["identity"] != wanted:
-            raise
-        shutil.rmtree(aside, ignore_errors=True)
+def check_stage(work: Path, name: str) -> None:
+    """Looks at what stands where a stage is to be made.
+
+    Raises:
+        InputError: it is not that stage, and no empty folder.
+    """
+    check_replaceable(work / name, *_asked(work, name))
+
+
+def _asked(work: Path, name: str) -> tuple[str, Callable[[Path], bool], str]:
+    """What a stage is called, how it is known, and what to do where something else stands."""
+    return f"the stage {name}", partial(_is_stage, name), f"move it away, or name another folder than {work}"
+
+
+def _is_stage(name: str, folder: Path) -> bool:
+    """Whether a folder is this stage, though perhaps a damaged one."""
+    finished = _finished(folder / MARK)
+    if finished is not None:
+        return bool(finished.get("stage", name) == name)
+    return carries(MARK, '"identity": ')(folder) and not _is_json(folder / MARK)
 
 
 def read_stage(work: Path, name: str) -> Stage:
@@ -114,7 +129,7 @@ def read_stage(work: Path, name: str) -> Stage:
     Raises:
         InputError: the work directory lacks it.
     """
-    finished = _finished(work / name / "stage.json")
+    finished = _finished(work / name / MARK)
     if finished is None:
         raise InputError(
             "not a prepared work directory",
@@ -128,18 +143,23 @@ def read_stage(work: Path, name: str) -> Stage:
 
 def discard_stage(stage: Stage) -> None:
     """Removes a stage; killed half-way, what is left of it does not count as finished."""
-    (stage.folder / "stage.json").unlink(missing_ok=True)
-    shutil.rmtree(stage.folder, ignore_errors=True)
+    remove_folder(stage.folder)
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _finished(marker: Path) -> dict[str, Any] | None:
-    if not marker.exists():
-        return None
     try:
-        record: dict[str, Any] = json.loads(marker.read_text(encoding="utf-8"))
-        return record if {"identity", "figures", "seconds"} <= record.keys() else None
-    except (json.JSONDecodeError, UnicodeDecodeError):
+        record = json.loads(marker.read_text(encoding="utf-8"))
+    except (FileNotFoundError, IsADirectoryError, ValueError, RecursionError):
         return None
+    return record if isinstance(record, dict) and {"identity", "figures", "seconds"} <= record.keys() else None
 
 
 def _short(value: Any) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
-from xlate.text.lines import atomic_write
+from xlate.text.lines import atomic_write, naming_file
 
 
 class Records:
@@ -30,7 +30,7 @@ class Records:
             ValueError: a number that JSON cannot hold.
         """
         line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
-        with self.path.open("ab") as stream:
+        with naming_file(self.path), self.path.open("ab") as stream:
             stream.write(line.encode("utf-8"))
 
     def append_scalar(self, tag: str, value: float, step: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from xlate.errors import InputError
 from xlate.report.identity import differing_keys, identity_hash, plain
 from xlate.report.records import Records
 from xlate.report.versions import versions
+from xlate.text.folders import check_is_folder, foreign_files
 from xlate.text.lines import atomic_write
 
 log = logging.getLogger(__name__)
@@ -148,17 +150,12 @@ def _check_same(path: Path, held: Mapping[str, Any], asked: Mapping[str, Any]) -
 
 
 def _check_free(path: Path) -> None:
-    if path.exists() and not path.is_dir():
-        raise InputError("a run needs a folder", file=path, seen="a file", expected="a folder, or nothing yet")
-    foreign = _foreign(sorted(entry.name for entry in path.iterdir())) if path.is_dir() else []
+    if not os.path.lexists(path):
+        return
+    check_is_folder(path, "a run")
+    foreign = _foreign(sorted(entry.name for entry in path.iterdir()))
     if foreign:
-        raise InputError(
-            "the folder holds something else than a run",
-            file=path,
-            seen=", ".join(foreign[:5]) + (f" and {len(foreign) - 5} more" if len(foreign) > 5 else ""),
-            expected="no folder yet, an empty one, or one that holds this run",
-            remedy="name another folder with run=…",
-        )
+        raise foreign_files(path, "a run", foreign, "name another folder with run=…", "this run")
 
 
 def _foreign(names: Sequence[str]) -> list[str]:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
-import io
 import os
-import tempfile
+import re
+import stat
+import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from xlate.errors import InputError
+from xlate.text.aside import clear_left_once, done_aside, name_aside
+from xlate.text.opening import checked_name, open_unpacked
 
-GZIP_MAGIC = b"\x1f\x8b"
+# Links that are followed one by one.
+MOST_LINKS = 40
+_DESCRIPTOR = re.compile(
+    r"/dev/std(?P<stream>out|err)|(?:/dev|/proc/(?P<process>self|[0-9]+))/fd/(?P<number>[0-9]{1,9})"
+)
 
 
 def read_lines(path: str | Path) -> list[str]:
@@ -29,23 +37,19 @@ def read_lines(path: str | Path) -> list[str]:
 
 
 def iterate_lines(path: str | Path) -> Iterator[str]:
-    """Yields the lines of a file one by one; see `read_lines` for what a line is and what is raised."""
+    """Yields the lines of a file one by one; see `read_lines` for what a line is and what is raised.
+
+    Pipes and other things that can be read only once are files too.
+    """
     path = Path(path)
     number = 0
     try:
-        with _open_binary(path) as stream:
+        with open_unpacked(path) as stream:
             for raw in stream:
                 number += 1
                 yield raw.removesuffix(b"\n").decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(
-            "not UTF-8",
-            file=path,
-            line=number,
-            seen=error.object[max(0, error.start - 10) : error.start + 10],
-            expected="UTF-8 text, plain or gzip",
-            remedy="convert the file, for example with iconv -t UTF-8",
-        ) from error
+        raise _not_utf8(path, number, error) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
             "truncated or damaged gzip file",
@@ -55,6 +59,29 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
             expected="a complete gzip stream",
             remedy="copy or compress the file again, and check it with gzip -t",
         ) from error
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def standard_input() -> Iterator[str]:
+    """The lines of standard input, UTF-8 and split at LF alone.
+
+    Raises:
+        InputError: it is closed, cannot be read, or is not UTF-8 (with the line).
+    """
+    name, number = "standard input", 0
+    if sys.stdin is None:
+        raise InputError(
+            "closed", file=name, expected="text to read", remedy="give a file, input=FILE, or send text to it"
+        )
+    try:
+        for raw in sys.stdin.buffer:
+            number += 1
+            yield raw.removesuffix(b"\n").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(name, number, error) from error
+    except OSError as error:
+        raise _unreadable(name, error) from error
 
 
 def count_lines(path: str | Path) -> int:
@@ -80,60 +107,105 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """Opens a binary stream that appears under `path` only once it was written whole.
 
     Written aside in the same folder, flushed to disk and renamed; after an error nothing is left. Names ending in .gz
-    are compressed with a zero time stamp, so that equal content gives equal bytes.
+    are compressed with a zero time stamp, so that equal content gives equal bytes. A symbolic link stays, and what it
+    leads to is replaced. `-` is standard output; devices, FIFOs, sockets and open descriptors (`/dev/fd/3`,
+    `/dev/stdout`) are written in place.
+
+    Raises:
+        InputError: no file can have such a name.
+        OSError: the file cannot be written; it says which.
     """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Cut short, so that the longest names still leave room for the random part.
-    handle, aside = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as raw:
-            if path.suffix == ".gz":
-                with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
-                    yield cast(BinaryIO, packed)
-            else:
-                yield cast(BinaryIO, raw)
-            raw.flush()
-            os.fsync(raw.fileno())
-        os.chmod(aside, 0o666 & ~_umask())
-        os.replace(aside, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(aside)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-@contextlib.contextmanager
-def _open_binary(path: Path) -> Iterator[BinaryIO]:
-    try:
-        raw = path.open("rb")
-    except OSError as error:
-        raise InputError(
-            "cannot be read", file=path, seen=error.strerror, expected="a readable text file", remedy="check the name"
-        ) from error
-    with raw:
-        magic = raw.read(2)
-        raw.seek(0)
-        if magic == GZIP_MAGIC:
-            with gzip.GzipFile(fileobj=raw, mode="rb") as packed:
-                yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, packed), 1 << 20))
+    path = checked_name(path)
+    with naming_file(path), _in_place(path) or _aside(path) as raw:
+        if path.suffix == ".gz":
+            with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
+                yield cast(BinaryIO, packed)
         else:
-            if path.suffix == ".gz":
-                raise _no_gzip(path, magic)
             yield raw
 
 
-def _no_gzip(path: Path, magic: bytes) -> InputError:
+@contextlib.contextmanager
+def naming_file(path: str | Path) -> Iterator[None]:
+    """What the operating system refuses in here is said of this file, where it does not say of which itself."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+@contextlib.contextmanager
+def _aside(path: Path) -> Iterator[BinaryIO]:
+    """A stream into a file beside `path`, which takes its name at the end."""
+    path = Path(os.path.realpath(path)) if path.is_symlink() else path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    clear_left_once(path.parent)
+    aside = name_aside(path)
+    try:
+        with aside.open("xb") as raw:
+            yield cast(BinaryIO, raw)
+            raw.flush()
+            os.fsync(raw.fileno())
+        os.replace(aside, path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(aside)
+        if isinstance(error, OSError) and error.filename == str(aside):
+            error.filename, error.filename2 = str(path), None
+        raise
+    finally:
+        done_aside(aside)
+
+
+def _in_place(path: Path) -> contextlib.AbstractContextManager[BinaryIO] | None:
+    """A stream into what is no plain file, None when it is one or is to become one.
+
+    Raises:
+        IsADirectoryError: it is a folder.
+    """
+    number = _descriptor(path)
+    if number is not None:
+        if number == 1 and sys.stdout is not None:
+            sys.stdout.flush()
+        # A descriptor of its own: position and mode stay those of the one that is open.
+        return cast(BinaryIO, os.fdopen(os.dup(number), "wb"))
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    return None if stat.S_ISREG(mode) else cast(BinaryIO, os.fdopen(os.open(path, os.O_WRONLY), "wb"))
+
+
+def _descriptor(path: Path) -> int | None:
+    """The open descriptor that a name stands for, followed through links."""
+    name = str(path)
+    if name == "-":
+        return 1
+    for _ in range(MOST_LINKS):
+        found = _DESCRIPTOR.fullmatch(os.path.abspath(name))
+        if found is not None and found["process"] in (None, "self", str(os.getpid())):
+            return int(found["number"] or {"out": 1, "err": 2}[found["stream"]])
+        if not os.path.islink(name):
+            break
+        name = os.path.join(os.path.dirname(name), os.readlink(name))
+    return None
+
+
+def _not_utf8(file: str | Path, line: int, error: UnicodeDecodeError) -> InputError:
     return InputError(
-        "not a gzip file",
-        file=path,
-        seen=repr(magic) if magic else "an empty file",
-        expected="gzip data under a name ending in .gz",
-        remedy="rename or compress the file, or copy it again",
+        "not UTF-8",
+        file=file,
+        line=line,
+        seen=error.object[max(0, error.start - 10) : error.start + 10],
+        expected="UTF-8 text, plain or gzip",
+        remedy="convert the file, for example with iconv -t UTF-8",
+    )
+
+
+def _unreadable(file: str | Path, error: OSError) -> InputError:
+    return InputError(
+        "cannot be read", file=file, seen=error.strerror, expected="a readable text file", remedy="check the name"
     )

@@ -1,0 +1,192 @@
+"""Folders written whole or not at all; one that is not ours is never replaced or written into."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from xlate.errors import InputError
+from xlate.text.aside import clear_left, done_aside, name_aside
+from xlate.text.lines import atomic_write
+
+# How much of a mark is looked at.
+MARK_BYTES = 1 << 20
+
+
+class WholeFolder:
+    """A folder that is filled under a hidden name beside its own, and takes its name when it is whole.
+
+    A folder that stands there already is replaced if it is empty or carries our mark of the same kind. As a context
+    manager it gives the path to fill, keeps it when all went well and leaves nothing behind otherwise. A symbolic link
+    to a folder stays, and what it leads to is replaced.
+
+    Args:
+        final: the folder's name.
+        kind: what it will hold, with its article: `a candidate store`.
+        ours: whether a folder carries the mark of that kind.
+        remedy: what to do when it does not.
+
+    Raises:
+        InputError: what stands there is no folder, or not ours; or the name is none of a folder's own, as `..` is.
+    """
+
+    def __init__(self, final: str | Path, kind: str, ours: Callable[[Path], bool], remedy: str) -> None:
+        self._asked = Path(final), kind, ours, remedy
+        check_replaceable(*self._asked)
+        self.final = Path(os.path.realpath(final)) if os.path.islink(final) else Path(final)
+        self.final.parent.mkdir(parents=True, exist_ok=True)
+        clear_left(self.final.parent)
+        self.path = name_aside(self.final)
+        self.path.mkdir()
+
+    def keep(self) -> None:
+        """Gives the folder its name.
+
+        Raises:
+            InputError: a folder that is not ours has come there meanwhile.
+            OSError: another process has put its folder there in this moment, or the file system refuses.
+        """
+        check_replaceable(*self._asked)
+        _sync(self.path)
+        older = name_aside(self.final)
+        try:
+            # Renamed before it is removed: killed in between, no folder is there that has lost its mark.
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(self.final, older)
+            os.rename(self.path, self.final)
+            _sync(self.final.parent)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.rename(older, self.final)
+            error.filename = str(self.final)
+            raise
+        finally:
+            if self.final.exists():
+                shutil.rmtree(older, ignore_errors=True)
+            done_aside(older)
+
+    def discard(self) -> None:
+        """Removes what was written so far."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        done_aside(self.path)
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None:
+                self.keep()
+        finally:
+            self.discard()
+
+
+def remove_folder(folder: Path) -> None:
+    """Removes a folder of ours; killed half-way, nothing of it is left under its name."""
+    aside = name_aside(folder)
+    with contextlib.suppress(OSError):
+        os.rename(folder, aside)
+    shutil.rmtree(aside, ignore_errors=True)
+    done_aside(aside)
+
+
+def check_replaceable(folder: Path, kind: str, ours: Callable[[Path], bool], remedy: str) -> None:
+    """Looks at what stands where a folder is to be made.
+
+    Raises:
+        InputError: no folder, one that is not ours, or one that cannot be replaced.
+    """
+    if folder.name in ("", "..", "-"):
+        raise InputError(
+            f"{kind} needs a folder with a name of its own",
+            seen=str(folder),
+            expected="the name of a folder, not . or .. or / or -",
+            remedy=remedy,
+        )
+    if not os.path.lexists(folder):
+        return
+    check_is_folder(folder, kind)
+    if os.path.ismount(folder):
+        raise InputError(
+            f"{kind} cannot take the place of a mounted folder",
+            file=folder,
+            seen="a mount point",
+            expected="a folder inside it",
+            remedy=remedy,
+        )
+    names = sorted(os.listdir(folder))
+    if names and not ours(folder):
+        raise foreign_files(folder, kind, names, remedy)
+
+
+def claim_folder(folder: Path, kind: str, mark: str, remedy: str) -> None:
+    """Makes a folder that files are written into one by one, with a file `mark` that says it is ours.
+
+    Raises:
+        InputError: no folder is there, or one that has files and not the mark.
+    """
+    if os.path.lexists(folder):
+        check_is_folder(folder, kind)
+        names = sorted(os.listdir(folder))
+        if mark in names:
+            return
+        if names:
+            raise foreign_files(folder, kind, names, remedy)
+    write_mark(folder / mark, {"holds": kind})
+
+
+def write_mark(path: Path, described: dict[str, Any]) -> None:
+    """Writes the JSON file that says whose a folder is."""
+    with atomic_write(path) as stream:
+        stream.write((json.dumps(described, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "surrogateescape"))
+
+
+def carries(mark: str, text: str) -> Callable[[Path], bool]:
+    """Whether a folder has a file `mark` that holds a text, even where the file is damaged otherwise."""
+
+    def ours(folder: Path) -> bool:
+        try:
+            with (folder / mark).open("rb") as stream:
+                return text.encode("utf-8") in stream.read(MARK_BYTES)
+        except OSError:
+            return False
+
+    return ours
+
+
+def foreign_files(folder: Path, kind: str, names: Sequence[str], remedy: str, held: str | None = None) -> InputError:
+    """What is said of a folder that holds something else; `held` is what it may hold, when not any of that kind."""
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return InputError(
+        f"the folder holds something else than {kind}",
+        file=folder,
+        seen=", ".join(names[:5]) + more,
+        expected=f"no folder yet, an empty one, or one that holds {held or kind}",
+        remedy=remedy,
+    )
+
+
+def check_is_folder(folder: Path, kind: str) -> None:
+    """Refuses a file where a folder is needed.
+
+    Raises:
+        InputError: something else than a folder stands there.
+    """
+    if not folder.is_dir():
+        seen = "a link that leads nowhere" if folder.is_symlink() and not folder.exists() else "a file"
+        raise InputError(f"{kind} needs a folder", file=folder, seen=seen, expected="a folder, or nothing yet")
+
+
+def _sync(folder: Path) -> None:
+    """Brings the names in a folder to disk, where the file system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
