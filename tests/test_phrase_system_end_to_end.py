@@ -21,6 +21,7 @@ from xlate.config.stored import read_config
 from xlate.decode.phrase import PhraseDecoder
 from xlate.decode.phrase_model import PhraseModel
 from xlate.decode.phrase_parts import sparse_ids
+from xlate.recipes.lattice_files import MARK
 from xlate.recipes.phrase_models import open_phrase_model, phrase_search
 from xlate.recipes.translate import Translator
 from xlate.recipes.work import WorkDirectory
@@ -108,7 +109,7 @@ def test_forced_decoding_and_lattices(phrase_run: Path, tmp_path: Path) -> None:
     )
     assert forced == [lines[0], "", ""]
     assert len((tmp_path / "n.txt").read_text().splitlines()) == 2
-    assert sorted(path.name for path in (tmp_path / "lattices").iterdir()) == ["0.fst", "2.fst", "words.txt"]
+    assert sorted(path.name for path in (tmp_path / "lattices").iterdir()) == ["0.fst", "2.fst", "words.txt", MARK]
     (tmp_path / "targets.txt").write_text("one\n")
     arguments = [f"run={phrase_run}", f"input={tmp_path / 'in.txt'}", f"target={tmp_path / 'targets.txt'}"]
     assert main(["translate", *arguments]) == 2

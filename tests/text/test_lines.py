@@ -5,7 +5,10 @@ from __future__ import annotations
 import errno
 import gzip
 import os
+import stat
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -167,3 +170,145 @@ def _only_old_left(path: Path, old: bytes | None) -> None:
     assert [entry.name for entry in path.parent.iterdir()] == ([] if old is None else [path.name])
     if old is not None:
         assert path.read_bytes() == old
+
+
+def test_a_device_is_written_in_place(tmp_path: Path) -> None:
+    node = tmp_path / "node.txt"
+    try:
+        os.mknod(node, 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+        node.write_bytes(b"x")
+    except PermissionError:
+        pytest.skip("no device can be made or used here")
+    before = node.stat()
+    write_lines(node, ["one", "two"])
+    after = node.stat()
+    assert stat.S_ISCHR(after.st_mode)
+    assert (after.st_ino, after.st_rdev) == (before.st_ino, before.st_rdev)
+    assert os.listdir(tmp_path) == [node.name]
+
+
+@pytest.mark.parametrize("name", ["fifo", "fifo.gz"])
+def test_a_fifo_is_written_and_read_in_place(tmp_path: Path, name: str) -> None:
+    fifo = tmp_path / name
+    os.mkfifo(fifo)
+    lines = [f"line {n} é" for n in range(20_000)]
+    writer = threading.Thread(target=write_lines, args=(fifo, lines))
+    writer.start()
+    assert read_lines(fifo) == lines
+    writer.join()
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("data", [b"", b"x", b"x\n", b"\x1f", b"two\nlines\n"])
+def test_a_pipe_that_gives_one_byte_at_a_time(data: bytes) -> None:
+    ours, theirs = os.pipe()
+
+    def give() -> None:
+        for byte in data:
+            os.write(theirs, bytes([byte]))
+            time.sleep(0.001)
+        os.close(theirs)
+
+    giver = threading.Thread(target=give)
+    giver.start()
+    try:
+        if data == b"\x1f":
+            assert list(iterate_lines(f"/dev/fd/{ours}")) == ["\x1f"]
+        else:
+            assert read_lines(f"/dev/fd/{ours}") == data.decode().split("\n")[: data.count(b"\n") + (data[-1:] == b"x")]
+    finally:
+        giver.join()
+        os.close(ours)
+
+
+def test_a_gzip_pipe_cut_off(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    whole = gzip.compress(os.urandom(300).hex().encode())
+    writer = threading.Thread(target=fifo.write_bytes, args=(whole[:-5],))
+    writer.start()
+    with pytest.raises(InputError, match="truncated or damaged gzip file"):
+        read_lines(fifo)
+    writer.join()
+
+
+@pytest.mark.parametrize("old", [None, b"older content"])
+def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path, old: bytes | None) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there/second")
+    (tmp_path / "there" / "second").symlink_to("real")
+    _given_old(tmp_path / "there" / "real", old)
+    other = tmp_path / "there" / "other"
+    if old is not None:
+        os.link(tmp_path / "there" / "real", other)
+    write_lines(tmp_path / "link", ["new"])
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "there" / "second").is_symlink()
+    assert (tmp_path / "there" / "real").read_bytes() == b"new\n"
+    assert old is None or other.read_bytes() == old, "replaced, not written into"
+    with pytest.raises(RuntimeError), atomic_write(tmp_path / "link") as stream:  # noqa: PT012
+        stream.write(b"half")
+        raise RuntimeError
+    assert (tmp_path / "there" / "real").read_bytes() == b"new\n"
+
+
+def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("link")
+    with pytest.raises(OSError, match="symbolic links"):
+        write_lines(tmp_path / "link", ["new"])
+    assert os.listdir(tmp_path) == ["link"]
+
+
+def test_an_open_descriptor_is_written_where_it_stands(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("wb") as log:
+        log.write(b"first\n")
+        log.flush()
+        (tmp_path / "link").symlink_to(f"/dev/fd/{log.fileno()}")
+        for name in (f"/dev/fd/{log.fileno()}", f"/proc/self/fd/{log.fileno()}", tmp_path / "link"):
+            write_lines(name, ["more"])
+    assert (tmp_path / "log").read_bytes() == b"first\nmore\nmore\nmore\n"
+    assert (tmp_path / "link").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1"])
+def test_standard_output_takes_its_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    print("before")
+    write_lines(name, ["é"])
+    print("after")
+    assert capfd.readouterr().out == "before\né\nafter\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "f").mkdir()
+    with pytest.raises(IsADirectoryError) as caught:
+        write_lines(tmp_path / "f", ["new"])
+    assert caught.value.filename == str(tmp_path / "f")
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def test_errors_name_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OSError) as caught, atomic_write(tmp_path / "a.npy"):
+        raise OSError("100 requested and 0 written")  # as numpy.save does
+    assert caught.value.args == ("100 requested and 0 written",)
+    assert caught.value.filename == str(tmp_path / "a.npy")
+    with pytest.raises(OSError, match="elsewhere") as caught, atomic_write(tmp_path / "a.npy"):
+        raise FileNotFoundError(errno.ENOENT, "elsewhere", "another")
+    assert caught.value.filename == "another"
+
+
+def test_a_name_with_nul_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="NUL"):
+        write_lines(tmp_path / "a\0b", [])
+    with pytest.raises(InputError, match="NUL"):
+        read_lines("a\0b")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="no /proc")
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        read_lines("/proc/self/mem")

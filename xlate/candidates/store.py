@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from xlate.candidates.batch import RaggedBatch
 from xlate.errors import InputError
-from xlate.text.folders import WholeFolder, carries
+from xlate.text.folders import WholeFolder, without_mark
 from xlate.text.lines import atomic_write, naming_file
 
 MAGIC = "xlate-candidates"
 VERSION = 1
+STRANGERS = without_mark("header.json", f'"{MAGIC}"', r"header\.json|\w+\.npy|sparse_names\.gz")
 REMEDY = "name another folder"
 HEADER_BYTES = 128
 DTYPES = {
@@ -55,7 +56,7 @@ class StoreWriter:
         metadata: dict[str, Any] | None = None,
     ) -> None:
         self.directory = Path(directory)
-        self._whole = WholeFolder(self.directory, "a candidate store", carries("header.json", f'"{MAGIC}"'), REMEDY)
+        self._whole = WholeFolder(self.directory, "a candidate store", STRANGERS, REMEDY)
         self.aside = self._whole.path
         self._described: dict[str, Any] = {
             "dense_names": list(dense_names),

@@ -42,7 +42,8 @@ def in_words(error: OSError, file: str | None = None) -> InputError:
     where = None if named is None else final_name(named)
     if error.errno is None:
         # What NumPy says when it could not write an array to its end.
-        return InputError("not written whole", file=where, seen=error, remedy=f"free some room on the disk {AGAIN}")
+        seen = " ".join(map(str, error.args))
+        return InputError("not written whole", file=where, seen=seen, remedy=f"free some room on the disk {AGAIN}")
     known = WORDS.get(error.errno)
     if known is None:
         return InputError("refused by the operating system", file=where, seen=error.strerror, remedy=NAME)

@@ -52,6 +52,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         drop_output()
         return 0
+    except ValueError as error:
+        # What Python says of a NUL in the name of a file, wherever it came from.
+        if "embedded null" not in str(error):
+            raise
+        return _fail(f"{called}: no file has such a name: it holds a NUL character", 2, error, debug)
     except OSError as error:
         words = in_words(error, "standard output" if output_fails() else None)
         return _fail(f"{called}: {words}", 2, error, debug)

@@ -7,10 +7,13 @@ from pathlib import Path
 
 from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
 from xlate.progress import track
+from xlate.text.folders import claim_folder
 from xlate.text.lines import iterate_lines, write_lines
 
 TABLES = ("PhraseDictionaryMemory", "LexicalReordering")
 LONGEST = 7
+# Says that a folder is a filtered system.
+MARK = "xlate-filtered.json"
 
 
 def filter_moses_system(
@@ -28,9 +31,10 @@ def filter_moses_system(
         longest: the most words of a source phrase.
 
     Raises:
-        InputError: whatever reading the configuration and its tables raises.
+        InputError: whatever reading the configuration and its tables raises; the folder holds something else.
     """
     ini, folder = read_moses_ini(path), Path(folder)
+    claim_folder(folder, "a filtered system", MARK, "name another folder")
     phrases = {
         " ".join(words[start:end])
         for words in sentences

@@ -12,7 +12,7 @@ from typing import Any
 from xlate.config.schema import DataConfig
 from xlate.errors import InputError
 from xlate.recipes.stages import file_hash
-from xlate.text.folders import WholeFolder, carries
+from xlate.text.folders import WholeFolder, holds, without_mark
 from xlate.text.lines import atomic_write, read_lines, write_lines
 from xlate.text.parallel import ParallelText, drop_unusable, read_parallel, read_references
 from xlate.text.tokens import Preprocessor, preprocess_lines, untokenized_lines
@@ -102,10 +102,10 @@ def write_demo_corpus(data: DataConfig, work: Path) -> None:
     size = data.generated
     folder = work / "generated"
     wanted = json.dumps({"seed": size.seed, "train": size.train, "dev": size.dev, "test": size.test})
-    if carries(MADE, wanted)(folder):
+    if holds(folder / MADE, wanted):
         return
     remedy = f"move it away, or name another folder than {work}"
-    with WholeFolder(folder, "the built-in corpus", carries(MADE, '"seed"'), remedy) as aside:
+    with WholeFolder(folder, "the built-in corpus", without_mark(MADE, '"seed"'), remedy) as aside:
         DemoCorpus(size.seed).write(aside, train=size.train, dev=size.dev, test=size.test)
         with atomic_write(aside / MADE) as stream:
             stream.write(wanted.encode("utf-8"))

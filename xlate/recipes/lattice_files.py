@@ -34,7 +34,7 @@ class LatticeFiles:
             raise InputError("lattices are not written of this model", seen=seen, expected=expected)
         self.folder, self.kind, self.decoder = Path(folder), kind, decoder
         self.words: set[str] = set()
-        claim_folder(self.folder, "lattices", MARK, "name another folder with lattice_out=…")
+        claim_folder(self.folder, "a set of lattices", MARK, "name another folder with lattice_out=…")
 
     def write(self, number: int, source: list[str]) -> None:
         """The lattice of one tokenised line; a line without words has none."""

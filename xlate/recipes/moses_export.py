@@ -21,12 +21,13 @@ from xlate.recipes.moses_import import copy_packed
 from xlate.recipes.phrase_models import KIND, SET, open_phrase_model, phrase_search
 from xlate.recipes.sparse_models import unpacked_weights
 from xlate.recipes.translate import weights_of
-from xlate.text.folders import WholeFolder, carries, check_replaceable, write_mark
+from xlate.text.folders import WholeFolder, check_replaceable, without_mark, write_mark
 from xlate.text.lines import iterate_lines, write_lines
 
 TABLE, LM, INI = "phrase-table.gz", "lm.arpa.gz", "moses.ini"
 # Says that a folder is an exported system, which a later export may replace.
 MARK, FORMAT = "xlate-export.json", "xlate export 1"
+FILES = r"(phrase|reordering)-table\..*gz|lm\.arpa\.gz|moses\.ini|xlate-export\.json"
 ALGORITHMS = {"stack": 0, "cube": 1}
 
 
@@ -41,7 +42,7 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
         InputError: another kind of run, or one that is not finished; `out` holds something else.
     """
     run, out = Path(config.run), Path(config.out)
-    asked = out, "an exported system", carries(MARK, FORMAT), "name another folder with out=…"
+    asked = out, "an exported system", without_mark(MARK, FORMAT, FILES), "name another folder with out=…"
     check_replaceable(*asked)
     trained = read_config(run / "config.yaml", TrainConfig)
     if trained.model.kind != KIND:

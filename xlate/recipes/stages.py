@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import logging
+import os
 import resource
 import sys
 import time
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
-from xlate.text.folders import WholeFolder, carries, check_replaceable, remove_folder
+from xlate.text.folders import Strangers, WholeFolder, check_replaceable, holds, remove_folder
 from xlate.text.lines import atomic_write
 from xlate.text.opening import check_read_again, checked_name
 
@@ -110,9 +111,9 @@ def check_stage(work: Path, name: str) -> None:
     check_replaceable(work / name, *_asked(work, name))
 
 
-def _asked(work: Path, name: str) -> tuple[str, Callable[[Path], bool], str]:
+def _asked(work: Path, name: str) -> tuple[str, Strangers, str]:
     """What a stage is called, how it is known, and what to do where something else stands."""
-    return f"the stage {name}", partial(_is_stage, name), f"move it away, or name another folder than {work}"
+    return f"the stage {name}", partial(_strangers, name), f"move it away, or name another folder than {work}"
 
 
 def _is_stage(name: str, folder: Path) -> bool:
@@ -120,7 +121,12 @@ def _is_stage(name: str, folder: Path) -> bool:
     finished = _finished(folder / MARK)
     if finished is not None:
         return bool(finished.get("stage", name) == name)
-    return carries(MARK, '"identity": ')(folder) and not _is_json(folder / MARK)
+    return holds(folder / MARK, '"identity": ') and not _is_json(folder / MARK)
+
+
+def _strangers(name: str, folder: Path) -> list[str]:
+    """All that a folder holds, when it is not this stage."""
+    return [] if _is_stage(name, folder) else sorted(os.listdir(folder))
 
 
 def read_stage(work: Path, name: str) -> Stage:

@@ -16,6 +16,7 @@ from xlate.report.records import Records
 from xlate.report.versions import versions
 from xlate.text.folders import check_is_folder, foreign_files
 from xlate.text.lines import atomic_write
+from xlate.text.opening import checked_name
 
 log = logging.getLogger(__name__)
 
@@ -150,7 +151,7 @@ def _check_same(path: Path, held: Mapping[str, Any], asked: Mapping[str, Any]) -
 
 
 def _check_free(path: Path) -> None:
-    if not os.path.lexists(path):
+    if not os.path.lexists(checked_name(path)):
         return
     check_is_folder(path, "a run")
     foreign = _foreign(sorted(entry.name for entry in path.iterdir()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,9 +14,11 @@ from typing import Any
 from xlate.errors import InputError
 from xlate.text.aside import clear_left, done_aside, name_aside
 from xlate.text.lines import atomic_write
+from xlate.text.opening import checked_name
 
 # How much of a mark is looked at.
 MARK_BYTES = 1 << 20
+Strangers = Callable[[Path], list[str]]
 
 
 class WholeFolder:
@@ -28,15 +31,15 @@ class WholeFolder:
     Args:
         final: the folder's name.
         kind: what it will hold, with its article: `a candidate store`.
-        ours: whether a folder carries the mark of that kind.
-        remedy: what to do when it does not.
+        strangers: what a folder holds that is not ours, everything when it does not carry the mark of that kind.
+        remedy: what to do then.
 
     Raises:
         InputError: what stands there is no folder, or not ours; or the name is none of a folder's own, as `..` is.
     """
 
-    def __init__(self, final: str | Path, kind: str, ours: Callable[[Path], bool], remedy: str) -> None:
-        self._asked = Path(final), kind, ours, remedy
+    def __init__(self, final: str | Path, kind: str, strangers: Strangers, remedy: str) -> None:
+        self._asked = Path(final), kind, strangers, remedy
         check_replaceable(*self._asked)
         self.final = Path(os.path.realpath(final)) if os.path.islink(final) else Path(final)
         self.final.parent.mkdir(parents=True, exist_ok=True)
@@ -95,19 +98,15 @@ def remove_folder(folder: Path) -> None:
     done_aside(aside)
 
 
-def check_replaceable(folder: Path, kind: str, ours: Callable[[Path], bool], remedy: str) -> None:
+def check_replaceable(folder: Path, kind: str, strangers: Strangers, remedy: str) -> None:
     """Looks at what stands where a folder is to be made.
 
     Raises:
         InputError: no folder, one that is not ours, or one that cannot be replaced.
     """
+    checked_name(folder)
     if folder.name in ("", "..", "-"):
-        raise InputError(
-            f"{kind} needs a folder with a name of its own",
-            seen=str(folder),
-            expected="the name of a folder, not . or .. or / or -",
-            remedy=remedy,
-        )
+        raise _nameless(folder, kind, remedy)
     if not os.path.lexists(folder):
         return
     check_is_folder(folder, kind)
@@ -119,8 +118,8 @@ def check_replaceable(folder: Path, kind: str, ours: Callable[[Path], bool], rem
             expected="a folder inside it",
             remedy=remedy,
         )
-    names = sorted(os.listdir(folder))
-    if names and not ours(folder):
+    names = strangers(folder)
+    if names:
         raise foreign_files(folder, kind, names, remedy)
 
 
@@ -130,6 +129,9 @@ def claim_folder(folder: Path, kind: str, mark: str, remedy: str) -> None:
     Raises:
         InputError: no folder is there, or one that has files and not the mark.
     """
+    checked_name(folder)
+    if str(folder) == "-":
+        raise _nameless(folder, kind, remedy)
     if os.path.lexists(folder):
         check_is_folder(folder, kind)
         names = sorted(os.listdir(folder))
@@ -146,17 +148,28 @@ def write_mark(path: Path, described: dict[str, Any]) -> None:
         stream.write((json.dumps(described, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "surrogateescape"))
 
 
-def carries(mark: str, text: str) -> Callable[[Path], bool]:
-    """Whether a folder has a file `mark` that holds a text, even where the file is damaged otherwise."""
+def without_mark(mark: str, text: str, known: str = ".*") -> Strangers:
+    """What a folder holds that is not ours.
 
-    def ours(folder: Path) -> bool:
-        try:
-            with (folder / mark).open("rb") as stream:
-                return text.encode("utf-8") in stream.read(MARK_BYTES)
-        except OSError:
-            return False
+    That is everything, unless it has a file `mark` that holds a text, even if that file is damaged otherwise; then it
+    is what has other names than those known, a pattern.
+    """
+    pattern = re.compile(known, re.DOTALL)
 
-    return ours
+    def strangers(folder: Path) -> list[str]:
+        names = sorted(os.listdir(folder))
+        return [name for name in names if not pattern.fullmatch(name)] if holds(folder / mark, text) else names
+
+    return strangers
+
+
+def holds(path: Path, text: str) -> bool:
+    """Whether a file is there and has a text near its beginning."""
+    try:
+        with path.open("rb") as stream:
+            return text.encode("utf-8") in stream.read(MARK_BYTES)
+    except OSError:
+        return False
 
 
 def foreign_files(folder: Path, kind: str, names: Sequence[str], remedy: str, held: str | None = None) -> InputError:
@@ -180,6 +193,15 @@ def check_is_folder(folder: Path, kind: str) -> None:
     if not folder.is_dir():
         seen = "a link that leads nowhere" if folder.is_symlink() and not folder.exists() else "a file"
         raise InputError(f"{kind} needs a folder", file=folder, seen=seen, expected="a folder, or nothing yet")
+
+
+def _nameless(folder: Path, kind: str, remedy: str) -> InputError:
+    return InputError(
+        f"{kind} needs a folder with a name of its own",
+        seen=str(folder),
+        expected="the name of a folder, not . or .. or / or -",
+        remedy=remedy,
+    )
 
 
 def _sync(folder: Path) -> None:

@@ -144,7 +144,13 @@ def _aside(path: Path) -> Iterator[BinaryIO]:
     aside = name_aside(path)
     try:
         with aside.open("xb") as raw:
-            yield cast(BinaryIO, raw)
+            try:
+                yield cast(BinaryIO, raw)
+            except OSError as error:
+                if error.errno is None:
+                    # What NumPy says when it could not write an array to its end, and not why: one more byte tells.
+                    os.write(raw.fileno(), b"\0")
+                raise
             raw.flush()
             os.fsync(raw.fileno())
         os.replace(aside, path)

@@ -1,0 +1,94 @@
+"""What a killed process left aside is cleared; what belongs to the living, to others, or has another name is not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from xlate.text import aside
+from xlate.text.aside import clear_left, clear_left_once, done_aside, final_name, name_aside
+from xlate.text.lines import atomic_write
+
+
+def left_by(process: int, folder: Path, name: str = "x", machine: str | None = None) -> Path:
+    return folder / f".{name}.xlate-{machine or aside._machine()}-{process}-0123abcd.partial"
+
+
+@pytest.fixture(scope="module")
+def dead() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def test_what_the_dead_left_is_cleared(tmp_path: Path, dead: int) -> None:
+    left_by(dead, tmp_path).write_text("half")
+    left_by(dead, tmp_path, "a folder\n").mkdir()
+    (left_by(dead, tmp_path, "a folder\n") / "inside").write_text("half")
+    clear_left(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_not_exactly_ours_stays(tmp_path: Path, dead: int) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "thesis.txt").write_text("whole")
+    left_by(dead, tmp_path, "link").symlink_to("theirs")
+    left_by(os.getppid(), tmp_path).write_text("being written")
+    left_by(dead, tmp_path, machine="00000000").write_text("on another machine")
+    for name in (".x.1234.partial", ".x.xlate-1-2-3.partial", f"x{left_by(dead, tmp_path).name}"):
+        (tmp_path / name).write_text("another form")
+    (tmp_path / f"{left_by(dead, tmp_path).name}.txt").write_text("another form")
+    before = sorted(tmp_path.rglob("*"))
+    clear_left(tmp_path)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_earlier_process_of_our_number_is_dead(tmp_path: Path) -> None:
+    ours, theirs = name_aside(tmp_path / "x"), left_by(os.getpid(), tmp_path)
+    ours.write_text("in use")
+    theirs.write_text("left")
+    clear_left(tmp_path)
+    assert list(tmp_path.iterdir()) == [ours]
+    done_aside(ours)
+    clear_left(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_looked_through_once(tmp_path: Path, dead: int) -> None:
+    clear_left_once(tmp_path)
+    left_by(dead, tmp_path).write_text("half")
+    clear_left_once(tmp_path)
+    assert left_by(dead, tmp_path).exists()
+
+
+def test_a_folder_that_is_not_there_is_no_error(tmp_path: Path) -> None:
+    clear_left(tmp_path / "absent")
+
+
+def test_a_killed_writer_is_cleared_after_by_the_next(tmp_path: Path) -> None:
+    program = """
+import os, signal, sys
+from xlate.text.lines import atomic_write
+with atomic_write(sys.argv[1]) as stream:
+    stream.write(b"half of it")
+    stream.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    path = tmp_path / "out.txt"
+    subprocess.run([sys.executable, "-c", program, str(path)], check=False)
+    (partial,) = tmp_path.iterdir()
+    assert partial.read_bytes() == b"half of it"
+    with atomic_write(path) as stream:
+        stream.write(b"whole")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_messages_name_what_is_meant(tmp_path: Path) -> None:
+    named = name_aside(tmp_path / "corpus")
+    assert final_name(f"{named}/train.gz") == f"{tmp_path}/corpus/train.gz"
+    assert final_name("/any/.other.partial") == "/any/.other.partial"

@@ -1,0 +1,143 @@
+"""Folders appear whole or not at all, and what is not ours stays."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from xlate.errors import InputError
+from xlate.text.folders import WholeFolder, claim_folder, remove_folder, without_mark, write_mark
+
+STRANGERS = without_mark("mark.json", "an example", r"mark\.json|text")
+
+
+def write(folder: Path, text: str = "text") -> None:
+    with WholeFolder(folder, "an example", STRANGERS, "name another") as aside:
+        (aside / "text").write_text(text)
+        assert folder.name not in aside.name.split("/")
+        write_mark(aside / "mark.json", {"holds": "an example"})
+
+
+def test_a_folder_of_ours_is_replaced(tmp_path: Path) -> None:
+    write(tmp_path / "made" / "f")
+    write(tmp_path / "made" / "f", "more")
+    assert (tmp_path / "made" / "f" / "text").read_text() == "more"
+    assert os.listdir(tmp_path / "made") == ["f"]
+
+
+def test_an_empty_folder_is_used(tmp_path: Path) -> None:
+    (tmp_path / "f").mkdir()
+    write(tmp_path / "f")
+    assert (tmp_path / "f" / "text").exists()
+
+
+def test_what_is_not_ours_stays(tmp_path: Path) -> None:
+    for name in ("thesis.txt", ".git", "mark.json"):
+        folder = tmp_path / name.strip(".")
+        folder.mkdir()
+        (folder / name).write_text("mine")
+        with pytest.raises(InputError, match=r"(?s)something else than an example.*" + name):
+            write(folder)
+        assert (folder / name).read_text() == "mine"
+    write(tmp_path / "f")
+    (tmp_path / "f" / "notes").write_text("mine")
+    with pytest.raises(InputError, match=r"seen: +notes\n"):
+        write(tmp_path / "f")
+    assert (tmp_path / "f" / "notes").read_text() == "mine"
+
+
+def test_what_comes_while_writing_stays(tmp_path: Path) -> None:
+    def write_beside() -> None:
+        with WholeFolder(tmp_path / "f", "an example", STRANGERS, "name another"):
+            (tmp_path / "f").mkdir()
+            (tmp_path / "f" / "thesis").write_text("mine")
+
+    with pytest.raises(InputError, match="something else"):
+        write_beside()
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["f", "f/thesis"]
+
+
+@pytest.mark.parametrize("name", [".", "..", "/", "-", "q/..", ""])
+def test_names_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q").mkdir()
+    with pytest.raises(InputError, match="a name of its own"):
+        write(Path(name))
+    assert os.listdir(tmp_path) == ["q"]
+
+
+def test_a_name_with_nul_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="NUL"):
+        write(tmp_path / "a\0b")
+    with pytest.raises(InputError, match="NUL"):
+        claim_folder(tmp_path / "a\0b", "an example", "m", "")
+
+
+def test_a_file_or_a_dangling_link_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("a file")
+    (tmp_path / "l").symlink_to("nowhere")
+    with pytest.raises(InputError, match=r"(?s)needs a folder.*a file"):
+        write(tmp_path / "f")
+    with pytest.raises(InputError, match=r"(?s)needs a folder.*leads nowhere"):
+        write(tmp_path / "l")
+    assert (tmp_path / "f").read_text() == "a file"
+
+
+def test_a_link_to_a_folder_stays(tmp_path: Path) -> None:
+    (tmp_path / "disk" / "real").mkdir(parents=True)
+    (tmp_path / "l").symlink_to("disk/real")
+    for text in ("one", "two"):
+        write(tmp_path / "l", text)
+    assert (tmp_path / "l").is_symlink()
+    assert (tmp_path / "disk" / "real" / "text").read_text() == "two"
+    assert os.listdir(tmp_path / "disk") == ["real"]
+
+
+def test_a_mount_point_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "f").mkdir()
+    monkeypatch.setattr(os.path, "ismount", lambda _: True)
+    with pytest.raises(InputError, match="mounted"):
+        write(tmp_path / "f")
+
+
+def test_a_failure_leaves_the_old_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "f", "old")
+    rename = os.rename
+
+    def refuses(source: Path, target: Path) -> None:
+        if Path(source).joinpath("text").read_text() == "new":
+            raise OSError(5, "Input/output error")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", refuses)
+    with pytest.raises(OSError, match="Input/output") as caught:
+        write(tmp_path / "f", "new")
+    assert caught.value.filename == str(tmp_path / "f")
+    assert (tmp_path / "f" / "text").read_text() == "old"
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def test_killed_while_removing_no_half_of_it_is_left_under_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "f")
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
+    remove_folder(tmp_path / "f")
+    assert not (tmp_path / "f").exists()
+
+
+def test_a_claimed_folder_is_ours_from_then_on(tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "0.fst").write_text("mine")
+    with pytest.raises(InputError, match=r"(?s)something else.*0\.fst"):
+        claim_folder(tmp_path / "theirs", "a set of lattices", "mark", "name another")
+    for _ in range(2):
+        claim_folder(tmp_path / "f", "a set of lattices", "mark", "name another")
+        (tmp_path / "f" / "0.fst").write_text("ours")
+    with pytest.raises(InputError, match="a name of its own"):
+        claim_folder(Path("-"), "a set of lattices", "mark", "name another")
+    with pytest.raises(InputError, match="needs a folder"):
+        claim_folder(tmp_path / "f" / "0.fst", "a set of lattices", "mark", "name another")
