@@ -96,11 +96,12 @@ class StoreWriter:
         arrays = {}
         for name, stream in self._files.items():
             shape = [self._rows[name], *self._columns(name)]
-            stream.seek(0)
-            stream.write(_npy_header(DTYPES[name], shape))
-            stream.flush()
-            os.fsync(stream.fileno())
-            stream.close()
+            with naming_file(self.directory / f"{name}.npy"):
+                stream.seek(0)
+                stream.write(_npy_header(DTYPES[name], shape))
+                stream.flush()
+                os.fsync(stream.fileno())
+                stream.close()
             arrays[name] = {
                 "dtype": DTYPES[name],
                 "shape": shape,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from xlate.recipes.corpus_stage import build_corpus, corpus_identity, resolve_fi
 from xlate.recipes.stages import Stage, check_stage, file_hash, run_stage
 from xlate.recipes.work import STAGES, WorkDirectory
 from xlate.text.encoded import EncodedText
+from xlate.text.folders import check_is_folder
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +42,8 @@ def prepare(config: PrepareConfig) -> WorkDirectory:
     """
     path = Path(config.work)
     work = WorkDirectory(path)
+    if os.path.lexists(path):
+        check_is_folder(path, "a work directory")
     for name in STAGES:
         check_stage(path, name)
     path.mkdir(parents=True, exist_ok=True)
