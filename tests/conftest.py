@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,40 @@ from hypothesis import settings
 # Machines are noisy and kernels compile in a first example: no deadline. Every run draws the same examples.
 settings.register_profile("xlate", deadline=None, derandomize=True)
 settings.load_profile("xlate")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_changed_outside() -> Iterator[None]:
+    """The suite leaves devices, the home folder and the repository's own folders as they were."""
+    before = state_outside()
+    yield
+    after = state_outside()
+    changed = {place: sorted(before[place] ^ after[place]) for place in before if before[place] != after[place]}
+    assert not changed, f"changed while the tests ran, not there before or no longer there: {changed}"
+
+
+def state_outside() -> dict[str, set[str]]:
+    """What is compared, by place.
+
+    Of folders that other programs write into, the names that stand directly in them; hidden ones are their business.
+    """
+    root = Path(__file__).resolve().parents[1]
+    found = {str(device): {described(device)} for device in map(Path, ("/dev/null", "/dev/zero", "/dev/full"))}
+    for folder in (Path.home(), root, root / "runs", root / "work"):
+        names = [entry for entry in folder.iterdir() if entry.name[0] != "."] if folder.is_dir() else []
+        found[str(folder)] = {f"{entry.name} {stat.S_IFMT(entry.lstat().st_mode):o}" for entry in names}
+    found[str(root / "conf")] = {described(path) for path in (root / "conf").rglob("*")}
+    return found
+
+
+def described(path: Path) -> str:
+    """A file's name, kind and device, and for plain files size and time of change."""
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return f"{path} absent"
+    plain = f"{status.st_size} {status.st_mtime_ns}" if stat.S_ISREG(status.st_mode) else ""
+    return f"{path} {stat.S_IFMT(status.st_mode):o} {status.st_rdev} {plain}"
 
 
 @pytest.fixture(scope="session")

@@ -153,6 +153,23 @@ def test_every_line_can_have_a_table_of_its_own(
     assert "without lattices" in capsys.readouterr().err
 
 
+def test_an_export_replaces_only_exports(phrase_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = tmp_path / "mine" / "moses.ini"
+    mine.parent.mkdir()
+    mine.write_text("[feature]\n")
+    for out in (mine.parent, f"{mine.parent}/..", "/"):
+        assert main(["export", f"run={phrase_run}", f"out={out}"]) == 2
+    assert "xlate export: an exported system needs a folder with a name of its own" in capsys.readouterr().err
+    assert mine.read_text() == "[feature]\n"
+    ours = tmp_path / "ours"
+    for _ in range(2):
+        assert main(["export", f"run={phrase_run}", f"out={ours}"]) == 0
+    (ours / "notes").write_text("mine")
+    assert main(["export", f"run={phrase_run}", f"out={ours}"]) == 2
+    assert (ours / "notes").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "ours"]
+
+
 def test_export_and_import_give_the_same_translations(phrase_run: Path, tmp_path: Path) -> None:
     assert main(["export", f"run={phrase_run}", f"out={tmp_path / 'moses'}"]) == 0
     with gzip.open(tmp_path / "moses" / "phrase-table.gz", "rt") as stream:

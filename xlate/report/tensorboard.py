@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from torch.utils.tensorboard.summary import hparams as hparams_summaries
 
 from xlate.report.records import Records
 from xlate.report.run_directory import RunDirectory
+from xlate.text.lines import naming_file
 
 FINAL = "final/"
 EVENTS = "events.out.tfevents."
@@ -36,22 +40,26 @@ class TensorBoardReporter:
 
     def scalar(self, tag: str, value: float, step: int) -> None:
         """One number; also a line of `metrics.jsonl`."""
-        self._at(step, tag).add_scalar(tag, value, step)
+        with self._named():
+            self._at(step, tag).add_scalar(tag, value, step)
         self.records.append_scalar(tag, float(value), step)
 
     def histogram(self, tag: str, values: NDArray[np.floating[Any]], step: int) -> None:
         """The distribution of many numbers; those that are not finite are left out, and none at all draws nothing."""
         finite = values[np.isfinite(values)]
         if finite.size:
-            self._at(step).add_histogram(tag, finite, step)
+            with self._named():
+                self._at(step).add_histogram(tag, finite, step)
 
     def text(self, tag: str, text: str, step: int) -> None:
         """Words to read, Markdown allowed."""
-        self._at(step).add_text(tag, text, step)
+        with self._named():
+            self._at(step).add_text(tag, text, step)
 
     def image(self, tag: str, image_HW3: NDArray[np.uint8], step: int) -> None:
         """A picture, (height, width, 3)."""
-        self._at(step).add_image(tag, image_HW3, step, dataformats="HWC")
+        with self._named():
+            self._at(step).add_image(tag, image_HW3, step, dataformats="HWC")
 
     def event(self, event: Mapping[str, Any]) -> None:
         """A line of `metrics.jsonl` that is no scalar, in a form of the caller's own (without the key `tag`)."""
@@ -65,18 +73,32 @@ class TensorBoardReporter:
         torch's `add_hparams` would open a second run in a folder below; these are its summaries in this one.
         Settings that are None and figures that are not finite are left out.
         """
-        writer = self._at(self._last)
         shown = {key: _shown(value) for key, value in params.items() if value is not None}
         figures = {FINAL + key: float(value) for key, value in metrics.items() if math.isfinite(value)}
-        for summary in hparams_summaries(shown, figures):  # type: ignore[no-untyped-call]
-            writer._get_file_writer().add_summary(summary)  # type: ignore[no-untyped-call]
-        for key, value in figures.items():
-            writer.add_scalar(key, value, self._last)
+        with self._named():
+            writer = self._at(self._last)
+            for summary in hparams_summaries(shown, figures):  # type: ignore[no-untyped-call]
+                writer._get_file_writer().add_summary(summary)  # type: ignore[no-untyped-call]
+            for key, value in figures.items():
+                writer.add_scalar(key, value, self._last)
 
     def close(self) -> None:
-        """Writes out what is held back; nothing is reported after it."""
+        """Writes out what is held back; nothing is reported after it.
+
+        Raises:
+            OSError: it cannot be written.
+        """
         if self._writer is not None:
-            self._writer.close()
+            with self._named():
+                try:
+                    # Closing alone would say nothing of what its thread could not write.
+                    self._writer.flush()
+                finally:
+                    self._writer.close()
+
+    def _named(self) -> AbstractContextManager[None]:
+        """Errors of TensorBoard's writer say which file they are about."""
+        return naming_file(self.path / f"{EVENTS}*")
 
     def _at(self, step: int, tag: str | None = None) -> SummaryWriter:
         if self._writer is None:
@@ -86,6 +108,7 @@ class TensorBoardReporter:
 
     def _begun(self, step: int, tag: str | None) -> SummaryWriter:
         """Opens the writer; `step` and `tag` are those of the first figure reported."""
+        _silence_writers()
         self.records.repair()
         scalars = [record for record in self.records.read() if "tag" in record]
         if not scalars:
@@ -110,6 +133,19 @@ class TensorBoardReporter:
         while int(time.time()) <= max(stamps, default=0):
             time.sleep(0.05)
         return SummaryWriter(str(self.path), purge_step=purge_step)
+
+
+@cache
+def _silence_writers() -> None:
+    """TensorBoard's writing thread raises its error again where something is reported: it need not print it too."""
+    before = threading.excepthook
+
+    def hook(failed: threading.ExceptHookArgs) -> None:
+        ours = type(failed.thread).__name__ == "_AsyncWriterThread" and issubclass(failed.exc_type, OSError)
+        if not ours:
+            before(failed)
+
+    threading.excepthook = hook
 
 
 def _shown(value: Any) -> bool | int | float | str:

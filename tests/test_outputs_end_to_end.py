@@ -1,0 +1,104 @@
+"""Where translations, lists, lattices and stages go, and what a killed command leaves; from the command line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.test_end_to_end import CORPUS, run, translate, work  # noqa: F401
+from xlate.cli.main import main
+
+TEXT = "Nirka va.\nthe zzz é\n"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "source"
+    path.write_text(TEXT)
+    return path
+
+
+def test_outputs_are_written_in_place(run: Path, source: Path, tmp_path: Path) -> None:  # noqa: F811
+    """A private device, a FIFO and a link, as output and as list."""
+    expected = translate(run, tmp_path, TEXT)
+    fifo, link, node = tmp_path / "fifo", tmp_path / "link", tmp_path / "node"
+    os.mkfifo(fifo)
+    link.symlink_to("real")
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(fifo.read_bytes()))
+    reader.start()
+    given = ["translate", f"run={run}", f"input={source}"]
+    assert main([*given, f"output={fifo}", "nbest=2", f"nbest_out={link}"]) == 0
+    reader.join()
+    assert read == [expected.encode()]
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+    assert link.is_symlink()
+    assert (tmp_path / "real").read_text().startswith("0 ||| ")
+    try:
+        os.mknod(node, 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+        node.write_bytes(b"x")
+    except PermissionError:
+        pytest.skip("no device can be made or used here")
+    assert main([*given, f"output={node}"]) == 0
+    assert stat.S_ISCHR(node.stat().st_mode)
+
+
+def test_minus_and_process_substitution(run: Path, source: Path, tmp_path: Path) -> None:  # noqa: F811
+    expected = translate(run, tmp_path, TEXT).encode()
+    given = f'"{sys.executable}" -m xlate.cli.main translate run={run}'
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+
+    def shell(line: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            ["bash", "-c", line], cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=300
+        )
+
+    done = shell(f"{given} input=<(cat source) output=- nbest=2 nbest_out=-")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(expected + b"0 ||| ")
+    assert not (tmp_path / "-").exists()
+    done = shell(f"set -o pipefail; {given} nbest=2 nbest_out=>(cat >list) <source >text; sleep 0.2; cat text")
+    assert (done.returncode, done.stdout) == (0, expected), done.stderr
+    assert (tmp_path / "list").read_text().startswith("0 ||| ")
+    done = shell(f"{given} <&-")
+    assert (done.returncode, b"standard input: closed" in done.stderr) == (2, True)
+
+
+def test_lattices_go_into_a_folder_of_their_own(
+    run: Path,  # noqa: F811
+    source: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "words.txt").write_text("mine")
+    given = ["translate", f"run={run}", f"input={source}", f"output={tmp_path / 'out'}"]
+    for folder in (tmp_path / "mine", Path("-")):
+        assert main([*given, f"lattice_out={folder}"]) == 2
+    assert "needs a folder" in capsys.readouterr().err
+    assert (tmp_path / "mine" / "words.txt").read_text() == "mine"
+    for _ in range(2):
+        assert main([*given, f"lattice_out={tmp_path / 'ours'}"]) == 0
+
+
+def test_what_a_killed_prepare_left_is_cleared_by_the_next(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    command = [sys.executable, "-m", "xlate.cli.main", "prepare", f"work={folder}", *CORPUS]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not list(folder.glob(".align.*")) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert list(folder.glob(".align.*.partial")), "killed while it aligned"
+    assert main(["prepare", f"work={folder}", *CORPUS]) == 0
+    assert sorted(os.listdir(folder)) == ["align", "blocks", "corpus", "generated", "lm", "phrases"]
+    assert list(folder.rglob("*.partial")) == []
