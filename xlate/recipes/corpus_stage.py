@@ -12,6 +12,7 @@ from typing import Any
 from xlate.config.schema import DataConfig
 from xlate.errors import InputError
 from xlate.recipes.stages import file_hash
+from xlate.text.json_files import write_json
 from xlate.text.lines import atomic_write, read_lines, write_lines
 from xlate.text.parallel import ParallelText, drop_unusable, read_parallel, read_references
 from xlate.text.tokens import Preprocessor, preprocess_lines, untokenized_lines
@@ -97,7 +98,7 @@ def write_demo_corpus(data: DataConfig, work: Path) -> None:
     folder = work / "generated"
     marker = folder / "made.json"
     wanted = json.dumps({"seed": size.seed, "train": size.train, "dev": size.dev, "test": size.test})
-    if marker.exists() and marker.read_text(encoding="utf-8") == wanted:
+    if marker.exists() and marker.read_bytes() == wanted.encode("utf-8"):
         return
     DemoCorpus(size.seed).write(folder, train=size.train, dev=size.dev, test=size.test)
     with atomic_write(marker) as stream:
@@ -178,8 +179,7 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
         "tokenize": data.tokenize,
         "case": data.case,
     }
-    with atomic_write(folder / "preprocessing.json") as stream:
-        stream.write(json.dumps(settings, indent=2).encode("utf-8"))
+    write_json(folder / "preprocessing.json", settings)
     return figures
 
 

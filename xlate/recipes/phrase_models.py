@@ -50,7 +50,7 @@ def phrase_stage(work: WorkDirectory, reordering: str) -> Stage:
 
 
 def _build(work: WorkDirectory, reordering: str, folder: Path) -> dict[str, Any]:
-    table = PhraseTable.load(work.path / "phrases" / "table")
+    table = PhraseTable.load(work.path / "phrases" / "table", work.words)
     source, target = work.training_text("source"), work.training_text("target")
     links = read_links(
         work.path / "align" / "links.gz", *(np.diff(text.offsets_S1).tolist() for text in (source, target))

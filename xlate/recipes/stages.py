@@ -15,10 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from xlate.arrays.stored import HEADER, is_whole
 from xlate.errors import InputError
-from xlate.text.lines import atomic_write
+from xlate.text.json_files import Fields, check_fields, read_json, write_json
 
 log = logging.getLogger(__name__)
+
+MARK = "stage.json"
+FIELDS: Fields = {"identity": str, "figures": dict, "seconds": (int, float)}
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,15 @@ class Stage:
     identity: str
     figures: dict[str, Any]
     seconds: float
+
+    def number(self, name: str) -> int:
+        """A whole number among the figures.
+
+        Raises:
+            InputError: there is none of this name.
+        """
+        check_fields(self.figures, {name: int}, self.folder / MARK, f"remove {self.folder} and run xlate prepare again")
+        return int(self.figures[name])
 
 
 def identity_of(value: Mapping[str, Any]) -> str:
@@ -64,12 +77,13 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
     """Runs one stage unless its folder was made from the same things before.
 
     `build` gets an empty folder and returns figures to record; the folder takes its final name only after it returned.
+    A stage whose arrays are damaged, or of an earlier version, is made again.
     """
     final = work / name
-    marker = final / "stage.json"
+    marker = final / MARK
     wanted = identity_of(identity)
     finished = _finished(marker)
-    if finished is not None and finished["identity"] == wanted:
+    if finished is not None and finished["identity"] == wanted and _arrays_whole(final, finished):
         log.info("%-8s unchanged", name)
         return Stage(final, wanted, finished["figures"], finished["seconds"])
     aside = final.with_name(f".{final.name}.{os.getpid()}.partial")
@@ -81,13 +95,13 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
         seconds = time.perf_counter() - start
         record = {
             "identity": wanted,
+            "arrays": sorted(str(header.parent.relative_to(aside)) for header in aside.rglob(HEADER)),
             "made_from": dict(identity),
             "figures": figures,
             "seconds": seconds,
             "peak_mb": peak_megabytes(),
         }
-        with atomic_write(aside / "stage.json") as stream:
-            stream.write(json.dumps(record, indent=2, ensure_ascii=False).encode("utf-8"))
+        write_json(aside / MARK, record)
         _replace(aside, final, wanted)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
@@ -96,13 +110,23 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
     return Stage(final, wanted, figures, seconds)
 
 
+def _arrays_whole(final: Path, record: Mapping[str, Any]) -> bool:
+    """Whether the folders of arrays of a stage are all there and as they were written; says which is not."""
+    named = {final / str(folder) for folder in record.get("arrays", [])}
+    for folder in sorted(named | {path.parent for path in final.rglob("*.npy")}):
+        if not is_whole(folder):
+            log.warning("%s is damaged or of an earlier version, and %s is made again", folder, final)
+            return False
+    return True
+
+
 def _replace(aside: Path, final: Path, wanted: str) -> None:
     """Gives a finished stage its name; another process may have finished the same stage meanwhile."""
     shutil.rmtree(final, ignore_errors=True)
     try:
         os.rename(aside, final)
     except OSError:
-        there = _finished(final / "stage.json")
+        there = _finished(final / MARK)
         if there is None or there["identity"] != wanted:
             raise
         shutil.rmtree(aside, ignore_errors=True)
@@ -112,33 +136,34 @@ def read_stage(work: Path, name: str) -> Stage:
     """A stage finished before.
 
     Raises:
-        InputError: the work directory lacks it.
+        InputError: the work directory lacks it, or its `stage.json` is damaged.
     """
-    finished = _finished(work / name / "stage.json")
-    if finished is None:
+    marker, remedy = work / name / MARK, f"xlate prepare data=… work={work}"
+    if not marker.exists():
         raise InputError(
             "not a prepared work directory",
             file=work,
             seen=f"no finished stage {name!r}",
             expected="what xlate prepare writes",
-            remedy=f"xlate prepare data=… work={work}",
+            remedy=remedy,
         )
-    return Stage(work / name, finished["identity"], finished["figures"], finished["seconds"])
+    held = read_json(marker, "the record of a finished stage", remedy, FIELDS)
+    return Stage(work / name, held["identity"], held["figures"], held["seconds"])
 
 
 def discard_stage(stage: Stage) -> None:
     """Removes a stage; killed half-way, what is left of it does not count as finished."""
-    (stage.folder / "stage.json").unlink(missing_ok=True)
+    (stage.folder / MARK).unlink(missing_ok=True)
     shutil.rmtree(stage.folder, ignore_errors=True)
 
 
 def _finished(marker: Path) -> dict[str, Any] | None:
+    """What a stage said of itself, None when it is not there or damaged: then it is made again."""
     if not marker.exists():
         return None
     try:
-        record: dict[str, Any] = json.loads(marker.read_text(encoding="utf-8"))
-        return record if {"identity", "figures", "seconds"} <= record.keys() else None
-    except (json.JSONDecodeError, UnicodeDecodeError):
+        return read_json(marker, "the record of a finished stage", "", FIELDS)
+    except InputError:
         return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,11 +11,13 @@ from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.recipes.stages import read_stage
 from xlate.text.encoded import EncodedText
+from xlate.text.json_files import read_json
 from xlate.text.lines import read_lines
 from xlate.text.tokens import Preprocessor, split_tokens
 from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary
 
+PREPROCESSING = {"source_language": str, "target_language": str, "tokenize": bool, "case": str}
 STAGES = ("corpus", "align", "lm", "phrases", "blocks")
 
 
@@ -44,9 +45,8 @@ class WorkDirectory:
     @cached_property
     def preprocessing(self) -> dict[str, Any]:
         """Languages, tokenisation and casing."""
-        text = (self.path / "corpus" / "preprocessing.json").read_text(encoding="utf-8")
-        settings: dict[str, Any] = json.loads(text)
-        return settings
+        path, remedy = self.path / "corpus" / "preprocessing.json", f"remove {self.path / 'corpus'} and prepare again"
+        return read_json(path, "languages, tokenisation and casing", remedy, PREPROCESSING)
 
     @property
     def lowercased(self) -> bool:
@@ -71,7 +71,12 @@ class WorkDirectory:
     @cached_property
     def blocks(self) -> BlockSet:
         """The block set with its counts."""
-        return BlockSet.load(self.path / "blocks" / "set")
+        return BlockSet.load(self.path / "blocks" / "set", self.words)
+
+    @property
+    def words(self) -> tuple[int, int]:
+        """How many source and target words there are, special ones included."""
+        return len(self.source_vocabulary), len(self.target_vocabulary)
 
     def training_tokens(self, side: str) -> list[list[str]]:
         """The tokenised training sentences of `source` or `target`."""
