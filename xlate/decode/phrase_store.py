@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from xlate.arrays.ranges import check_hash_table, check_within
+from xlate.arrays.ranges import check_hash_table, check_lengths, check_within
 from xlate.arrays.stored import HEADER, StoredArrays, check_seals, open_arrays, save_arrays, seal_of, unusable
 from xlate.decode.phrase_model import REORDERINGS, PhraseModel, Reordering
 from xlate.kernels.hashing import EMPTY, HashTable
@@ -61,8 +61,10 @@ def load_phrase_model(folder: str | Path) -> PhraseModel:
     if stored.number("source_phrases") != len(table.source_phrases):
         path, seen = stored.folder / HEADER, f"{stored.number('source_phrases')} source phrases"
         raise unusable(path, "not a whole phrase model", seen, f"{len(table.source_phrases)}, as in the table")
-    kind = stored.metadata["reordering"]
-    reordering = None if kind is None else Reordering(kind, stored[REORDERING])
+    reordering, kind = None, stored.metadata["reordering"]
+    if kind is not None:
+        check_lengths(stored, reordering=(len(table), 2 * REORDERINGS[kind]))
+        reordering = Reordering(kind, stored[REORDERING])
     model = PhraseModel(table, source, target, NgramModel.load(stored.folder / "lm"), reordering)
     keys_H, rows_H, row_N = (stored[name] for name in FINDER)
     # What would otherwise be made anew when it is first asked for.
@@ -71,7 +73,7 @@ def load_phrase_model(folder: str | Path) -> PhraseModel:
 
 
 def _check(stored: StoredArrays) -> None:
-    """Looks whether the finder leads to phrases that are there; `PhraseModel` compares shape and number of pairs."""
+    """Looks whether the finder leads to phrases that are there, and a reordering model has its array."""
     kind = stored.metadata.get("reordering")
     if kind not in (None, *REORDERINGS) or (kind is None) == (REORDERING in stored.arrays):
         raise unusable(stored.folder / HEADER, "not a whole phrase model", f"reordering {kind}", "a kind and its array")
