@@ -43,7 +43,7 @@ def read_config(path: str | Path, schema: type[T]) -> T:
         raise InputError("a damaged configuration", file=path, seen=error, expected="YAML", remedy=REMEDY) from error
     if not isinstance(loaded, dict):
         expected = "keys and their values"
-        raise InputError("a damaged configuration", file=path, seen=loaded, expected=expected, remedy=REMEDY)
+        raise InputError("a damaged configuration", file=path, seen=repr(loaded), expected=expected, remedy=REMEDY)
     _check_plain(loaded, Path(path))
     try:
         return typed(OmegaConf.create(loaded), schema)
