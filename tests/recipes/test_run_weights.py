@@ -14,6 +14,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.errors import InputError
 from xlate.recipes.models import decoder_model
+from xlate.recipes.phrase_models import open_phrase_model
 from xlate.recipes.run_weights import made_with, weights_of
 from xlate.recipes.work import WorkDirectory
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
@@ -85,3 +86,9 @@ def test_weights_of_other_floats_are_refused() -> None:
         decoder_model(WorkDirectory(Path("w")), file, model)
     with pytest.raises(InputError, match=r"(?s)unknown value of model\.kind.*zz"):
         decoder_model(WorkDirectory(Path("w")), file, replace(model, kind="zz"))
+
+
+def test_an_edited_base_is_refused(config: TrainConfig, tmp_path: Path) -> None:
+    write(tmp_path, replace(config, model=replace(config.model, reordering="none")))
+    with pytest.raises(InputError, match=r"(?s)config\.yaml: the base run.*reordering=none.*reordering=hier"):
+        open_phrase_model(tmp_path / "run", replace(config, base=str(tmp_path)))

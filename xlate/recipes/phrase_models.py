@@ -92,7 +92,16 @@ def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
     # Sparse features are those of the work directory, whatever run the float weights came from.
     if config.base is not None and config.model.sparse is None:
         base = Path(config.base)
-        return open_phrase_model(base, read_config(base / "config.yaml", TrainConfig))
+        trained = read_config(base / "config.yaml", TrainConfig)
+        if trained.model.reordering != config.model.reordering:
+            raise InputError(
+                "the base run has another reordering model than the run that was tuned on it",
+                file=base / "config.yaml",
+                seen=f"model.reordering={trained.model.reordering}",
+                expected=f"model.reordering={config.model.reordering}",
+                remedy="restore the configuration of the base run",
+            )
+        return open_phrase_model(base, trained)
     work = WorkDirectory(Path(config.work)).check()
     model = load_phrase_model(phrase_stage(work, config.model.reordering or "none").folder / MODEL)
     if config.model.sparse is None:
