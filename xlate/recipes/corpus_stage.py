@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from xlate.arrays.stored import save_arrays
 from xlate.config.schema import DataConfig
 from xlate.errors import InputError
 from xlate.recipes.stages import file_hash
+from xlate.recipes.work import VOCABULARIES
 from xlate.text.json_files import write_json
 from xlate.text.lines import atomic_write, read_lines, write_lines
 from xlate.text.parallel import ParallelText, drop_unusable, read_parallel, read_references
@@ -180,6 +182,7 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
         "case": data.case,
     }
     write_json(folder / "preprocessing.json", settings)
+    save_arrays(folder, VOCABULARIES, {}, files=[f"vocabulary.{side}" for side in ("source", "target")])
     return figures
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from xlate.arrays.stored import HEADER, open_arrays
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.recipes.stages import read_stage
@@ -17,6 +18,7 @@ from xlate.text.tokens import Preprocessor, split_tokens
 from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary
 
+VOCABULARIES = "pair of vocabularies"
 PREPROCESSING = {"source_language": str, "target_language": str, "tokenize": bool, "case": str}
 STAGES = ("corpus", "align", "lm", "phrases", "blocks")
 
@@ -56,12 +58,12 @@ class WorkDirectory:
     @cached_property
     def source_vocabulary(self) -> Vocabulary:
         """The source words of the training text."""
-        return Vocabulary.load(self.path / "corpus" / "vocabulary.source")
+        return self._vocabulary("source")
 
     @cached_property
     def target_vocabulary(self) -> Vocabulary:
         """The target words of the training text."""
-        return Vocabulary.load(self.path / "corpus" / "vocabulary.target")
+        return self._vocabulary("target")
 
     @cached_property
     def lm(self) -> NgramModel:
@@ -121,6 +123,13 @@ class WorkDirectory:
         if self.preprocessing["case"] == "true" and self._target_caser is not None:
             tokens = self._target_caser.restore(tokens)
         return self._preprocessor("target").text(tokens) if detokenize else " ".join(tokens)
+
+    def _vocabulary(self, side: str) -> Vocabulary:
+        corpus = self.path / "corpus"
+        # Work directories of earlier versions have no checksums of their vocabularies.
+        if (corpus / HEADER).exists():
+            open_arrays(corpus, VOCABULARIES, {})
+        return Vocabulary.load(corpus / f"vocabulary.{side}")
 
     def _preprocessor(self, side: str) -> Preprocessor:
         return self._preprocessors[side]
