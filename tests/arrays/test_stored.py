@@ -164,6 +164,22 @@ def test_whole_or_not(tmp_path: Path) -> None:
         opened(tmp_path)
 
 
+def test_a_folder_found_whole_has_its_ranges_checked_still(tmp_path: Path, sums: list[str]) -> None:
+    folder = saved(tmp_path / "f")
+    for _ in range(2):
+        assert is_whole(folder)
+    opened(folder)
+    assert is_whole(folder)
+    opened(folder)
+    assert len(sums) == 2
+    save_arrays(folder, "list of rows", {"rows_N": np.array([0, 5], dtype=np.int32)})
+    for path in folder.iterdir():
+        os.utime(path, (1, 1))
+    assert is_whole(folder)
+    with pytest.raises(InputError, match="5 at 1"):
+        opened(folder)
+
+
 def test_a_reader_keeps_what_it_opened(tmp_path: Path) -> None:
     before = opened(saved(tmp_path))
     save_arrays(tmp_path, "list of rows", {"rows_N": np.zeros(1, np.int32)}, {})

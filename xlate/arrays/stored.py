@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.npy import ArrayStream, header_bytes, npy_header, values_sha256
-from xlate.arrays.verified import check_once
+from xlate.arrays.verified import RANGES, SUMS, check_once
 from xlate.errors import InputError
 from xlate.text.json_files import check_fields, read_json, write_json
 from xlate.text.lines import atomic_write
@@ -132,7 +132,7 @@ def open_arrays(
 
     files = [HEADER, *(f"{name}.npy" for name in header["arrays"]), *header["files"]]
     _check_sizes(folder, header["files"])
-    check_once(folder, files, header["sha256"], look_through)
+    check_once(folder, files, header["sha256"], SUMS if check is None else RANGES, look_through)
     return stored
 
 

@@ -18,20 +18,23 @@ from xlate.text.lines import atomic_write
 
 # A file changed again within this time may keep its time stamp.
 RECENT_NS = 100_000_000
+# Checksums alone, or the ranges of values too.
+SUMS, RANGES = DEPTHS = ("sums", "ranges")
 
 
-def check_once(folder: Path, files: Sequence[str], seal: str, check: Callable[[], None]) -> None:
+def check_once(folder: Path, files: Sequence[str], seal: str, depth: str, check: Callable[[], None]) -> None:
     """Calls `check` unless it has passed on these files of the folder, as they are now, under the same seal.
 
-    Whatever `check` raises is passed on, and nothing is remembered then.
+    `depth`, one of `DEPTHS`, is how much it looks at; what passed a deeper check passes. Whatever `check` raises is
+    passed on, and nothing is remembered then.
     """
     stamp = _stamp(folder, files, seal)
     record = _record_of(folder)
-    if stamp is not None and _read(record) == stamp:
+    if stamp is not None and _read(record) in [stamp + deep for deep in DEPTHS[DEPTHS.index(depth) :]]:
         return
     check()
     if stamp is not None and not _recent(folder, files) and _stamp(folder, files, seal) == stamp:
-        _write(record, stamp)
+        _write(record, stamp + depth)
 
 
 def _stamp(folder: Path, files: Sequence[str], seal: str) -> str | None:
