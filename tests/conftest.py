@@ -50,6 +50,18 @@ def described(path: Path) -> str:
     return f"{path} {stat.S_IFMT(status.st_mode):o} {status.st_rdev} {plain}"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache folder of the session's own: what was found whole is remembered there, also by commands it starts."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        # Matplotlib keeps its list of fonts where it was.
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        patch.setenv("MPLCONFIGDIR", os.environ.get("MPLCONFIGDIR") or str(Path(home) / "matplotlib"))
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        yield folder
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real corpora: XLATE_DATA, or ../shared/data beside the repository; skips when absent."""

@@ -11,11 +11,11 @@ import xlate
 
 PACKAGE = Path(xlate.__file__).parent
 ROOMS = [
-    "kernels", "text", "metrics", "align", "lm", "phrases", "features", "candidates", "formats", "scoring",
+    "kernels", "text", "arrays", "metrics", "align", "lm", "phrases", "features", "candidates", "formats", "scoring",
     "losses", "updates", "decode", "train", "report", "config", "recipes", "cli",
 ]  # fmt: skip
 FOUNDATION = {"errors", "progress"}
-WITHOUT_TORCH = {"kernels", "text", "metrics", "align", "lm", "phrases", "features"}
+WITHOUT_TORCH = {"kernels", "text", "arrays", "metrics", "align", "lm", "phrases", "features"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 

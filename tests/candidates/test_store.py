@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.arrays.forged import forged
 from tests.candidates.plain_lists import arrays_of, listed
 from tests.candidates.test_batch import example
 from tests.strategies import ragged_batches
@@ -133,42 +134,47 @@ def _edit_header(folder: Path, **changes: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
-def _put(folder: Path, name: str, values: list[int]) -> None:
-    """Overwrites the values behind a file's header; the size stays."""
-    path = folder / f"{name}.npy"
-    raw = path.read_bytes()
-    body = np.array(values, dtype=np.int64).tobytes()
-    assert len(raw) == 128 + len(body)
-    path.write_bytes(raw[:128] + body)
-
-
 def _flip(folder: Path, name: str, place: int) -> None:
     raw = bytearray((folder / name).read_bytes())
     raw[place] ^= 1
     (folder / name).write_bytes(raw)
 
 
+def _put(folder: Path, name: str, values: list[int]) -> None:
+    """Another array, with a checksum of its own."""
+    forged(folder, name, np.array(values, dtype=np.int64))
+
+
 DAMAGES = {
-    "not a candidate store": lambda folder: (folder / "header.json").unlink(),
-    "a damaged store header(?s:.*)JSON": lambda folder: (folder / "header.json").write_bytes(b'{"magic": \xff'),
-    "not a candidate store(?s:.*)xlate-candidates": lambda folder: _edit_header(folder, magic="another"),
-    "of another version(?s:.*)seen: +2(?s:.*)expected: version 1": lambda folder: _edit_header(folder, version=2),
-    "its checksum differs": lambda folder: _edit_header(folder, sparse_size=11),
-    "base_C.npy: .*missing(?s:.*)None bytes": lambda folder: (folder / "base_C.npy").unlink(),
+    "not a whole candidate store": lambda folder: (folder / "header.json").unlink(),
+    "damaged(?s:.*)JSON": lambda folder: (folder / "header.json").write_bytes(b'{"magic": \xff'),
+    "not a candidate store(?s:.*)version 2": lambda folder: _edit_header(folder, magic="another"),
+    "of an earlier version(?s:.*)expected: a candidate store of version 2": lambda folder: _edit_header(
+        folder, magic="xlate-candidates", version=1
+    ),
+    "of another version(?s:.*)seen: +3": lambda folder: _edit_header(folder, version=3),
+    "its checksum differs": lambda folder: _edit_header(folder, metadata={}),
+    "base_C.npy: .*missing(?s:.*)no such file": lambda folder: (folder / "base_C.npy").unlink(),
     "part_ids_N.npy: .*wrong size(?s:.*)139 bytes(?s:.*)140 bytes": lambda folder: (
         folder / "part_ids_N.npy"
     ).write_bytes((folder / "part_ids_N.npy").read_bytes()[:-1]),
-    "part_ids_N.npy: a damaged file": lambda folder: _flip(folder, "part_ids_N.npy", 20),
-    "candidate_offsets_I1.npy: .*do not fit(?s:.*)rising from 0 to 3": lambda folder: _put(
+    "part_ids_N.npy: damaged": lambda folder: _flip(folder, "part_ids_N.npy", 20),
+    "part_ids_N.npy: damaged: its checksum differs": lambda folder: _flip(folder, "part_ids_N.npy", 128),
+    "candidate_offsets_I1.npy: (?s:.*)rising from 0 to 3": lambda folder: _put(
         folder, "candidate_offsets_I1", [0, 2, 2]
     ),
-    "part_id_offsets_P1.npy: .*(?s:.*)0 to 3, falling in between": lambda folder: _put(
-        folder, "part_id_offsets_P1", [0, 9, 3, 3]
-    ),
-    "part_offsets_I1.npy: .*do not fit": lambda folder: _put(folder, "part_offsets_I1", [1, 2, 3]),
-    "candidate_part_offsets_C1.npy: .*(?s:.*)rising from 0 to 4": lambda folder: _put(
+    "part_id_offsets_P1.npy: (?s:.*)9, then 3": lambda folder: _put(folder, "part_id_offsets_P1", [0, 9, 3, 3]),
+    "part_offsets_I1.npy: ": lambda folder: _put(folder, "part_offsets_I1", [1, 2, 3]),
+    "candidate_part_offsets_C1.npy: (?s:.*)rising from 0 to 4": lambda folder: _put(
         folder, "candidate_part_offsets_C1", [0, 1, 3, 5]
     ),
+    "part_ids_N.npy: (?s:.*)10 at 1(?s:.*)below 10": lambda folder: forged(
+        folder, "part_ids_N", np.array([7, 10, 4], np.int32)
+    ),
+    "candidate_parts_K.npy: (?s:.*)1 at 3(?s:.*)below 1": lambda folder: forged(
+        folder, "candidate_parts_K", np.array([0, 0, 1, 1], np.int32)
+    ),
+    "part_values_N.npy: arrays that do not fit": lambda folder: forged(folder, "part_values_N", np.ones(2, np.float32)),
 }
 
 
@@ -178,7 +184,7 @@ def test_each_damage_is_refused_by_name(tmp_path: Path, message: str) -> None:
     DAMAGES[message](folder)
     with pytest.raises(InputError, match=message) as caught:
         CandidateStore.open(folder)
-    assert caught.value.remedy == "make the store again"
+    assert caught.value.remedy.startswith(f"make {folder} again")
     assert str(folder) in str(caught.value.file)
 
 

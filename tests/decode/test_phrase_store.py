@@ -44,17 +44,16 @@ def test_a_model_read_back_translates_alike(tmp_path: Path, rng: np.random.Gener
 def test_a_torn_model_is_refused(tmp_path: Path, rng: np.random.Generator) -> None:
     folder = tmp_path / "model"
     save_phrase_model(folder, random_phrase_model(rng, "wbe"))
-    for name in ("model.json", "reordering.npy", "finder.row_N.npy"):
+    for name in ("header.json", "reordering.npy", "finder.row_N.npy"):
         kept = (folder / name).read_bytes()
         (folder / name).write_bytes(kept[: len(kept) // 2])
-        with pytest.raises(InputError, match="phrase model") as error:
+        with pytest.raises(InputError, match=name):
             load_phrase_model(folder)
-        assert name in str(error.value)
         (folder / name).write_bytes(kept)
     load_phrase_model(folder)
     other = random_phrase_model(rng, "wbe")
     other.table.select(np.arange(len(other.table)) > 0).save(folder / "table")
-    with pytest.raises(InputError, match="pairs"):
+    with pytest.raises(InputError, match="not what was written with"):
         load_phrase_model(folder)
     with pytest.raises(InputError, match="phrase model"):
         load_phrase_model(tmp_path)

@@ -124,28 +124,8 @@ def test_saved_is_loaded(model: NgramModel, tmp_path: Path, rng: np.random.Gener
     assert NgramModel.load(tmp_path / "lm").arrays.contexts_N.tolist() == model.arrays.contexts_N.tolist()
 
 
-def test_what_an_earlier_version_wrote_is_loaded(model: NgramModel, tmp_path: Path) -> None:
-    model.save(tmp_path)
-    slots_H, tags_H, contexts_N = model.arrays
-    rows_H = np.where(tags_H > 0, np.arange(len(tags_H)), -1).astype(np.int32)
-    arrays = {
-        "keys": slots_H["key"], "rows": rows_H, "logprob": slots_H["logprob"], "next": slots_H["next"],
-        "backoff": contexts_N["backoff"], "suffix": contexts_N["suffix"],
-    }  # fmt: skip
-    for name, array in arrays.items():
-        np.save(tmp_path / f"{name}.npy", np.ascontiguousarray(array))
-    path = tmp_path / "header.json"
-    sizes = {"format": "xlate n-gram model 1", "sizes": {name: len(array) for name, array in arrays.items()}}
-    path.write_text(json.dumps(json.loads(path.read_text()) | sizes))
-    for ours, theirs in zip(NgramModel.load(tmp_path).arrays, model.arrays, strict=True):
-        known = slice(None) if ours.dtype != slots_H.dtype else tags_H > 0
-        assert ours[known].tolist() == theirs[known].tolist()
-
-
 @pytest.mark.parametrize(
-    "header",
-    [None, "", "{", "[]", "7", "{}", '{"format": "xlate n-gram model 0"}', {"sizes": {}}, {"sizes": [1]}]
-    + [{"order": "3"}, {"order": 0}, {"sizes": {"../keys": 1}}],
+    "header", [None, "", "{", "[]", "7", "{}", '{"format": "xlate n-gram model 2"}', {"sizes": {}}]
 )
 def test_a_damaged_header(model: NgramModel, tmp_path: Path, header: str | dict | None) -> None:
     model.save(tmp_path)
@@ -156,30 +136,27 @@ def test_a_damaged_header(model: NgramModel, tmp_path: Path, header: str | dict 
         path.write_text(header)
     else:
         path.write_text(json.dumps(json.loads(path.read_text()) | header))
-    with pytest.raises(InputError, match=r"header\.json: not a language model directory"):
+    with pytest.raises(InputError, match=r"header\.json: (not a|damaged|a language model of an earlier version)"):
         NgramModel.load(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["slots", "tags", "contexts"])
-@pytest.mark.parametrize("damage", ["missing", "short", "empty", "another size", "another kind"])
+@pytest.mark.parametrize("damage", ["missing", "short", "empty"])
 def test_a_damaged_file(model: NgramModel, tmp_path: Path, name: str, damage: str) -> None:
     model.save(tmp_path)
     path = tmp_path / f"{name}.npy"
-    array = np.load(path)
     if damage == "missing":
         path.unlink()
-    elif damage in ("short", "empty"):
-        path.write_bytes(path.read_bytes()[: -1 if damage == "short" else 0])
     else:
-        np.save(path, array[:-1] if damage == "another size" else np.zeros(len(array)))
-    with pytest.raises(InputError, match=rf"{name}\.npy: (cannot be read|of another size or kind)"):
+        path.write_bytes(path.read_bytes()[: -1 if damage == "short" else 0])
+    with pytest.raises(InputError, match=rf"{name}\.npy: missing or of the wrong size"):
         NgramModel.load(tmp_path)
 
 
 def test_another_vocabulary(model: NgramModel, tmp_path: Path) -> None:
     model.save(tmp_path)
     (tmp_path / "vocabulary.txt").write_text("<unk>\n<s>\n</s>\na\n")
-    with pytest.raises(InputError, match="the vocabulary does not fit"):
+    with pytest.raises(InputError, match=r"vocabulary\.txt: missing or of the wrong size"):
         NgramModel.load(tmp_path)
 
 
@@ -189,10 +166,10 @@ def test_a_save_that_was_cut_off_is_refused(model: NgramModel, tmp_path: Path, m
     def no_space(*_: object, **__: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(np, "save", no_space)
+    monkeypatch.setattr("xlate.arrays.npy.ArrayStream.finish", no_space)
     with pytest.raises(OSError, match="no space left"):
         model.save(tmp_path)
-    with pytest.raises(InputError, match="not a language model directory"):
+    with pytest.raises(InputError, match="not a whole language model"):
         NgramModel.load(tmp_path)
 
 

@@ -188,9 +188,9 @@ def test_a_block_set_without_bigrams_comes_back(tmp_path):
     assert again.count_B.tolist() == [0]
 
 
-def _other_format(folder):
+def _other_version(folder):
     header = json.loads((folder / "header.json").read_text())
-    (folder / "header.json").write_text(json.dumps({**header, "format": "xlate block set 999"}))
+    (folder / "header.json").write_text(json.dumps({**header, "version": 999}))
 
 
 def _smaller_array(folder):
@@ -204,17 +204,17 @@ def _other_table(folder):
 @pytest.mark.parametrize(
     ("damage", "named"),
     [
-        (lambda folder: (folder / "header.json").unlink(), "No such file"),
+        (lambda folder: (folder / "header.json").unlink(), "arrays without a header"),
         (lambda folder: (folder / "header.json").write_text("{"), "Expecting"),
-        (lambda folder: (folder / "header.json").write_text("[]"), "not a block set"),
-        (_other_format, "999"),
-        (_smaller_array, "left_B has 2 entries"),
+        (lambda folder: (folder / "header.json").write_text("[]"), "a JSON object"),
+        (_other_version, "999"),
+        (_smaller_array, r"left_B\.npy: missing or of the wrong size"),
         (lambda folder: (folder / "count_B.npy").unlink(), "count_B.npy"),
-        (lambda folder: (folder / "count_B.npy").write_bytes(b"not an array"), "not a block set"),
-        (lambda folder: (folder / "count_B.npy").write_bytes(b""), "not a block set"),
-        (lambda folder: (folder / "bigram_keys_U.npy").write_bytes(b"\x93NUMPY\x01\x00"), "not a block set"),
-        (_other_table, "the table has 1"),
-        (lambda folder: (folder / "table" / "table.json").unlink(), "table.json"),
+        (lambda folder: (folder / "count_B.npy").write_bytes(b"not an array"), "wrong size"),
+        (lambda folder: (folder / "count_B.npy").write_bytes(b""), "0 bytes"),
+        (lambda folder: (folder / "bigram_keys_U.npy").write_bytes(b"\x93NUMPY\x01\x00"), "8 bytes"),
+        (_other_table, "not what was written with"),
+        (lambda folder: (folder / "table" / "header.json").unlink(), "not a whole phrase table"),
     ],
 )
 def test_damaged_files_are_refused(saved, damage, named):
@@ -230,9 +230,9 @@ def test_an_interrupted_save_over_an_older_block_set_is_no_block_set(saved, monk
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "save", full)
+    monkeypatch.setattr("xlate.arrays.npy.ArrayStream.finish", full)
     with pytest.raises(OSError, match="No space"):
         blocks.save(folder)
     monkeypatch.undo()
-    with pytest.raises(InputError, match="not a block set"):
+    with pytest.raises(InputError, match="not a whole block set"):
         BlockSet.load(folder)

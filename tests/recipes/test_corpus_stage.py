@@ -9,6 +9,7 @@ import pytest
 from xlate.config.schema import DataConfig
 from xlate.errors import InputError
 from xlate.recipes.corpus_stage import build_corpus, corpus_identity, resolve_files
+from xlate.recipes.work import WorkDirectory
 from xlate.text.lines import read_lines, write_lines
 
 
@@ -74,3 +75,25 @@ def test_settings_that_cannot_be(settings: dict[str, object], seen: str, tmp_pat
         setattr(data, name, value)
     with pytest.raises(InputError, match=seen):
         built(data, tmp_path / "stage")
+
+
+def test_a_changed_vocabulary_is_refused(tmp_path: Path) -> None:
+    stage = built(corpus(tmp_path), tmp_path / "corpus")
+    work = WorkDirectory(tmp_path)
+    assert work.words == (14, 14)
+    path = stage / "vocabulary.target"
+    path.write_bytes(path.read_bytes().replace(b"en", b"em"))
+    with pytest.raises(InputError, match=r"vocabulary\.target: damaged: its checksum differs"):
+        _ = WorkDirectory(tmp_path).source_vocabulary
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match=r"vocabulary\.target: missing or of the wrong size"):
+        _ = WorkDirectory(tmp_path).target_vocabulary
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"source_language": "fr"}'])
+def test_damaged_preprocessing_settings_are_refused(tmp_path: Path, text: str) -> None:
+    stage = built(corpus(tmp_path), tmp_path / "corpus")
+    assert WorkDirectory(tmp_path).preprocessing["case"] == "keep"
+    (stage / "preprocessing.json").write_text(text)
+    with pytest.raises(InputError, match=r"preprocessing\.json: damaged"):
+        _ = WorkDirectory(tmp_path).preprocessing

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.errors import InputError
 from xlate.recipes.stages import discard_stage, file_hash, identity_of, read_stage, run_stage
 
@@ -54,8 +57,10 @@ def test_a_stage_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
 def test_a_damaged_marker_means_not_finished(tmp_path: Path) -> None:
     run_stage(tmp_path, "one", {"a": 1}, writes("x", []))
     (tmp_path / "one" / "stage.json").write_text('{"identity": ')
-    with pytest.raises(InputError, match=r"(?s)not a prepared work directory.*'one'.*xlate prepare"):
+    with pytest.raises(InputError, match=r"(?s)one/stage\.json: damaged.*xlate prepare"):
         read_stage(tmp_path, "one")
+    with pytest.raises(InputError, match=r"(?s)not a prepared work directory.*'two'.*xlate prepare"):
+        read_stage(tmp_path, "two")
     calls: list[str] = []
     run_stage(tmp_path, "one", {"a": 1}, writes("z", calls))
     assert calls == ["z"]
@@ -83,3 +88,60 @@ def test_a_stage_half_removed_does_not_count(tmp_path: Path, monkeypatch: pytest
     assert [path.name for path in tmp_path.iterdir()] == ["one"], "what was left is cleared"
     discard_stage(stage)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["[]", "7", "\xff", '{"identity": 1, "figures": {}, "seconds": 1}', "[" * 10_000])
+def test_a_marker_that_is_not_ours_is_refused_and_nothing_removed(tmp_path: Path, text: str) -> None:
+    run_stage(tmp_path, "one", {"a": 1}, writes("x", []))
+    (tmp_path / "one" / "stage.json").write_text(text, encoding="latin-1")
+    before = sorted(path.name for path in (tmp_path / "one").iterdir())
+    with pytest.raises(InputError, match=r"stage\.json: damaged"):
+        read_stage(tmp_path, "one")
+    calls: list[str] = []
+    with pytest.raises(InputError, match="something else than the stage one"):
+        run_stage(tmp_path, "one", {"a": 1}, writes("z", calls))
+    assert calls == []
+    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == before
+
+
+def test_a_marker_cut_off_is_made_again(tmp_path: Path) -> None:
+    run_stage(tmp_path, "one", {"a": 1}, writes("x", []))
+    marker = tmp_path / "one" / "stage.json"
+    marker.write_bytes(marker.read_bytes()[:-20])
+    calls: list[str] = []
+    run_stage(tmp_path, "one", {"a": 1}, writes("z", calls))
+    assert calls == ["z"]
+
+
+def test_a_figure_that_is_missing_is_named(tmp_path: Path) -> None:
+    stage = run_stage(tmp_path, "one", {"a": 1}, writes("x", []))
+    assert stage.number("size") == 1
+    with pytest.raises(InputError, match=r"(?s)stage\.json.*no order"):
+        stage.number("order")
+
+
+@pytest.mark.parametrize("damage", ["flip", "no header", "no folder", "earlier version"])
+def test_a_stage_whose_arrays_are_damaged_is_made_again(tmp_path: Path, damage: str) -> None:
+    calls: list[str] = []
+
+    def build(folder: Path) -> dict[str, Any]:
+        calls.append("x")
+        save_arrays(folder / "deep" / "table", "table", {"x": np.arange(9)})
+        return {}
+
+    run_stage(tmp_path, "one", {"a": 1}, build)
+    run_stage(tmp_path, "one", {"a": 1}, build)
+    assert calls == ["x"]
+    folder = tmp_path / "one" / "deep" / "table"
+    if damage == "flip":
+        (folder / "x.npy").write_bytes((folder / "x.npy").read_bytes()[:-1] + b"x")
+    elif damage == "no header":
+        (folder / "header.json").unlink()
+    elif damage == "no folder":
+        shutil.rmtree(folder)
+    else:
+        (folder / "header.json").write_text('{"format": "xlate phrase table 1"}')
+    run_stage(tmp_path, "one", {"a": 1}, build)
+    run_stage(tmp_path, "one", {"a": 1}, build)
+    assert calls == ["x", "x"]
+    assert open_arrays(folder, "table", {"x": ("<i8", 1)})["x"].tolist() == list(range(9))

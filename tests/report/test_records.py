@@ -70,3 +70,15 @@ def test_keep_drops_the_rest(tmp_path: Path) -> None:
         records.append({"n": number})
     records.keep(lambda place, record: place != 1 and record["n"] != 3)
     assert records.read() == [{"n": 0}, {"n": 2}]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"tag": "x"}', '{"tag": 1, "value": 1, "step": 1}', '{"tag": "x", "value": "1", "step": 1}', "[" * 10_000]
+    + ['{"tag": "x", "value": 1, "step": 1.5}', '{"tag": "x", "value": [1], "step": 1}'],
+)
+def test_a_scalar_without_its_numbers_is_refused_with_its_line(tmp_path, line):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"tag": "x", "value": null, "step": 1}\n' + line + "\n")
+    with pytest.raises(InputError, match=r"metrics\.jsonl:2: a damaged record"):
+        Records(path).curves()

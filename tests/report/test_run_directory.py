@@ -98,7 +98,7 @@ def test_no_run_here(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="damaged"):
         RunDirectory.open(tmp_path)
     (tmp_path / "run.json").write_text("{}")
-    with pytest.raises(InputError, match="not a run directory"):
+    with pytest.raises(InputError, match="no identity"):
         RunDirectory.open(tmp_path)
 
 

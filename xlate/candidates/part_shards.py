@@ -22,6 +22,7 @@ from xlate.candidates.batch import RaggedBatch, offsets_of
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import Applications, Groups, SparseFeatures
 from xlate.phrases.table import ragged_rows
+from xlate.text.json_files import read_json
 from xlate.text.lines import atomic_write
 
 log = logging.getLogger(__name__)
@@ -149,10 +150,10 @@ def write_shard(path: Path, shard: PartShard, about: dict[str, Any]) -> None:
 def is_whole(path: Path) -> bool:
     """Whether a shard is there as it was written; says so when it is not but something is."""
     try:
-        described = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        if not path.with_suffix(".json").exists() or not path.exists():
+            return False
+        described = read_json(path.with_suffix(".json"), FORMAT, "decode it again")
         data = path.read_bytes()
-    except FileNotFoundError:
-        return False
     except (OSError, ValueError) as error:
         log.warning("%s cannot be read (%s) and is made again", path, error)
         return False

@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.npy import ArrayStream
+from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces, refuse
+from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, remedy_for, write_header
 from xlate.candidates.batch import RaggedBatch
-from xlate.errors import InputError
 from xlate.text.folders import WholeFolder, without_mark
-from xlate.text.lines import atomic_write, naming_file
+from xlate.text.json_files import Fields, check_fields
+from xlate.text.lines import naming_file
 
-MAGIC = "xlate-candidates"
-VERSION = 1
-STRANGERS = without_mark("header.json", f'"{MAGIC}"', r"header\.json|\w+\.npy|sparse_names\.gz")
+KIND = "candidate store"
+STRANGERS = without_mark(HEADER, f'"{KIND}"', r"header\.json|\w+\.npy|sparse_names\.gz")
 REMEDY = "name another folder"
-HEADER_BYTES = 128
-DTYPES = {
-    "candidate_offsets_I1": "<i8",
-    "dense_CD": "<f4",
-    "gain_CG": "<f4",
-    "part_id_offsets_P1": "<i8",
-    "part_ids_N": "<i4",
-    "part_offsets_I1": "<i8",
-    "candidate_part_offsets_C1": "<i8",
-    "candidate_parts_K": "<i4",
-    "part_values_N": "<f4",
-    "base_C": "<f4",
+LAYOUT = {
+    "candidate_offsets_I1": ("<i8", 1),
+    "dense_CD": ("<f4", 2),
+    "gain_CG": ("<f4", 2),
+    "part_id_offsets_P1": ("<i8", 1),
+    "part_ids_N": ("<i4", 1),
+    "part_offsets_I1": ("<i8", 1),
+    "candidate_part_offsets_C1": ("<i8", 1),
+    "candidate_parts_K": ("<i4", 1),
+    "part_values_N": ("<f4", 1),
+    "base_C": ("<f4", 1),
 }
+BETWEEN = ("part_offsets_I1", "candidate_part_offsets_C1", "candidate_parts_K")
+OPTIONAL = (*BETWEEN, "part_values_N", "base_C")
+FIELDS: Fields = {"dense_names": list, "gain_names": list, "sparse_size": int, "metadata": dict}
 
 
 class StoreWriter:
@@ -65,7 +66,7 @@ class StoreWriter:
             "metadata": metadata or {},
         }
         self._files: dict[str, BinaryIO] = {}
-        self._rows: dict[str, int] = {}
+        self._arrays: dict[str, ArrayStream] = {}
         self._ends: dict[str, int] = {}
 
     def append(self, batch: RaggedBatch) -> None:
@@ -82,10 +83,10 @@ class StoreWriter:
             raise ValueError(
                 f"part_ids_N: id {batch.part_ids_N.max()}, expected below {self._described['sparse_size']}"
             )
-        present = {name for name in DTYPES if getattr(batch, name) is not None}
+        present = {name for name in LAYOUT if getattr(batch, name) is not None}
         if self._files and present != set(self._files):
             raise ValueError(f"arrays {sorted(present)}, the batches before had {sorted(self._files)}")
-        for name in DTYPES:
+        for name in LAYOUT:
             if name in present:
                 self._append(name, getattr(batch, name))
 
@@ -93,23 +94,12 @@ class StoreWriter:
         """Completes the files and gives the folder its final name; an older store of that name is replaced."""
         if not self._files:
             self.append(_no_instances(len(self._described["dense_names"]), len(self._described["gain_names"])))
-        arrays = {}
-        for name, stream in self._files.items():
-            shape = [self._rows[name], *self._columns(name)]
+        entries = {}
+        for name, array in self._arrays.items():
             with naming_file(self.directory / f"{name}.npy"):
-                stream.seek(0)
-                stream.write(_npy_header(DTYPES[name], shape))
-                stream.flush()
-                os.fsync(stream.fileno())
-                stream.close()
-            arrays[name] = {
-                "dtype": DTYPES[name],
-                "shape": shape,
-                "bytes": (self.aside / f"{name}.npy").stat().st_size,
-            }
-        body = {"magic": MAGIC, "version": VERSION, **self._described, "arrays": arrays}
-        with atomic_write(self.aside / "header.json") as header:
-            header.write(json.dumps({**body, "checksum": _checksum(body)}, indent=1).encode())
+                entries[name] = array.finish()
+                self._files[name].close()
+        write_header(self.aside, KIND, entries, self._described)
         self._whole.keep()
 
     def discard(self) -> None:
@@ -139,49 +129,41 @@ class StoreWriter:
     def _append(self, name: str, array: NDArray[Any]) -> None:
         if name not in self._files:
             stream = (self.aside / f"{name}.npy").open("w+b")
-            stream.write(b" " * HEADER_BYTES)
             self._files[name] = stream
-            self._rows[name] = 0
+            self._arrays[name] = ArrayStream(stream, np.dtype(LAYOUT[name][0]), self._columns(name))
             self._ends[name] = 0
             if "offsets" in name:
-                self._write(name, np.zeros(1, dtype=np.int64))
+                self._arrays[name].append(np.zeros(1, dtype=np.int64))
         if "offsets" in name:
             moved = array[1:] + self._ends[name]
             self._ends[name] += int(array[-1])
             array = moved
-        self._write(name, array)
-
-    def _write(self, name: str, array: NDArray[Any]) -> None:
         with naming_file(self.directory / f"{name}.npy"):
-            self._files[name].write(np.ascontiguousarray(array, dtype=DTYPES[name]).tobytes())
-        self._rows[name] += len(array)
+            self._arrays[name].append(array)
 
 
 class CandidateStore:
     """A store opened for reading: its arrays are mapped, so it may be larger than memory."""
 
-    def __init__(self, directory: Path, header: dict[str, Any], arrays: RaggedBatch) -> None:
+    def __init__(self, directory: Path, described: Mapping[str, Any], arrays: RaggedBatch) -> None:
         self.directory = directory
         self.arrays = arrays
-        self.dense_names: list[str] = header["dense_names"]
-        self.gain_names: list[str] = header["gain_names"]
-        self.sparse_size: int = header["sparse_size"]
-        self.metadata: dict[str, Any] = header["metadata"]
+        self.dense_names: list[str] = described["dense_names"]
+        self.gain_names: list[str] = described["gain_names"]
+        self.sparse_size: int = described["sparse_size"]
+        self.metadata: dict[str, Any] = described["metadata"]
 
     @classmethod
     def open(cls, directory: str | Path) -> CandidateStore:
-        """Opens and checks what `StoreWriter` wrote.
+        """Opens and checks what `StoreWriter` wrote; values are read the first time on a machine.
 
         Raises:
-            InputError: no store, another version, a damaged header, a file missing or of another size, offsets that
-                do not lead through the arrays. The values themselves are not read.
+            InputError: no store, another version, a file missing or damaged, offsets that do not lead through the
+                arrays, parts and ids that are not there.
         """
-        directory = Path(directory)
-        header = _read_header(directory / "header.json")
-        arrays = {name: _map(directory / f"{name}.npy", entry) for name, entry in header["arrays"].items()}
-        batch = RaggedBatch(**arrays)
-        _check_offsets(directory, batch)
-        return cls(directory, header, batch)
+        stored = open_arrays(directory, KIND, LAYOUT, _check, optional=OPTIONAL)
+        check_fields(stored.metadata, FIELDS, stored.folder / HEADER, remedy_for(stored.folder))
+        return cls(stored.folder, stored.metadata, RaggedBatch(**stored.arrays))
 
     def __len__(self) -> int:
         """The number of instances."""
@@ -198,72 +180,47 @@ def _no_instances(dense: int, gains: int) -> RaggedBatch:
     return RaggedBatch(start, *rows, start, np.zeros(0, dtype=np.int32))
 
 
-def _npy_header(dtype: str, shape: list[int]) -> bytes:
-    """A .npy version 1 header of fixed length, so that it can be rewritten when the shape is known."""
-    text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({', '.join(map(str, shape))},), }}".encode()
-    return b"\x93NUMPY\x01\x00" + (HEADER_BYTES - 10).to_bytes(2, "little") + text.ljust(HEADER_BYTES - 11) + b"\n"
+def _check(stored: StoredArrays) -> None:
+    """Looks whether the arrays fit each other, and parts and ids are there."""
+    check_fields(stored.metadata, FIELDS, stored.folder / HEADER, remedy_for(stored.folder))
+    instances, candidates = len(stored["candidate_offsets_I1"]) - 1, len(stored["dense_CD"])
+    parts, ids = len(stored["part_id_offsets_P1"]) - 1, len(stored["part_ids_N"])
+    described = stored.metadata
+    check_lengths(
+        stored,
+        dense_CD=(candidates, len(described["dense_names"])),
+        gain_CG=(candidates, len(described["gain_names"])),
+        part_values_N=(ids,),
+        base_C=(candidates,),
+    )
+    check_offsets(stored, "candidate_offsets_I1", candidates)
+    check_offsets(stored, "part_id_offsets_P1", ids)
+    check_within(stored, "part_ids_N", 0, int(described["sparse_size"]))
+    between = [name for name in BETWEEN if name in stored.arrays]
+    if not between:
+        check_lengths(stored, part_id_offsets_P1=(candidates + 1,))
+    elif len(between) < len(BETWEEN):
+        raise refuse(stored, between[0], ", ".join(between), "with " + ", ".join(BETWEEN))
+    else:
+        check_lengths(stored, part_offsets_I1=(instances + 1,), candidate_part_offsets_C1=(candidates + 1,))
+        check_offsets(stored, "part_offsets_I1", parts)
+        check_offsets(stored, "candidate_part_offsets_C1", len(stored["candidate_parts_K"]))
+        _check_parts(stored)
 
 
-def _checksum(body: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
-
-
-def _read_header(path: Path) -> dict[str, Any]:
-    def refuse(message: str, seen: object, expected: str) -> InputError:
-        return InputError(message, file=path, seen=seen, expected=expected, remedy="make the store again")
-
-    try:
-        header = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise refuse("not a candidate store", error.strerror, "a header") from error
-    except ValueError as error:
-        raise refuse("a damaged store header", error, "JSON") from error
-    if not isinstance(header, dict) or header.get("magic") != MAGIC:
-        raise refuse("not a candidate store", str(header)[:80], MAGIC)
-    if header.get("version") != VERSION:
-        raise refuse("a candidate store of another version", header.get("version"), f"version {VERSION}")
-    body = {key: value for key, value in header.items() if key != "checksum"}
-    if header.get("checksum") != _checksum(body):
-        raise refuse("a damaged store header", "its checksum differs", "the header as it was written")
-    return dict(header)
-
-
-def _map(path: Path, entry: dict[str, Any]) -> NDArray[Any]:
-    def refuse(message: str, seen: str, expected: str) -> InputError:
-        return InputError(message, file=path, seen=seen, expected=expected, remedy="make the store again")
-
-    size = path.stat().st_size if path.exists() else None
-    if size != entry["bytes"]:
-        raise refuse("a file of the store is missing or of the wrong size", f"{size} bytes", f"{entry['bytes']} bytes")
-    expected = _npy_header(entry["dtype"], entry["shape"])
-    with path.open("rb") as stream:
-        seen = stream.read(HEADER_BYTES)
-    if seen != expected:
-        raise refuse("a damaged file of the store", repr(seen), repr(expected))
-    if entry["shape"][0] == 0:
-        return np.zeros(entry["shape"], dtype=entry["dtype"])
-    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-
-
-def _check_offsets(directory: Path, batch: RaggedBatch) -> None:
-    ends = {
-        "candidate_offsets_I1": len(batch.dense_CD),
-        "part_id_offsets_P1": len(batch.part_ids_N),
-        "part_offsets_I1": len(batch.part_id_offsets_P1) - 1,
-        "candidate_part_offsets_C1": 0 if batch.candidate_parts_K is None else len(batch.candidate_parts_K),
-    }
-    for name, end in ends.items():
-        offsets = getattr(batch, name)
-        if offsets is not None and (offsets[0] != 0 or offsets[-1] != end or _falls(offsets)):
-            raise InputError(
-                "the store's arrays do not fit each other",
-                file=directory / f"{name}.npy",
-                seen=f"{offsets[0]} to {offsets[-1]}" + (", falling in between" if _falls(offsets) else ""),
-                expected=f"offsets rising from 0 to {end}",
-                remedy="make the store again",
-            )
-
-
-def _falls(offsets: NDArray[np.int64], chunk: int = 1 << 20) -> bool:
-    """Whether offsets fall anywhere, looked at in chunks because the store may be larger than memory."""
-    return any(bool((np.diff(offsets[i : i + chunk + 1]) < 0).any()) for i in range(0, len(offsets) - 1, chunk))
+def _check_parts(stored: StoredArrays) -> None:
+    """Looks whether candidates have parts of their own instance."""
+    candidate_offsets, part_offsets = stored["candidate_offsets_I1"], stored["part_offsets_I1"]
+    ends_C1 = stored["candidate_part_offsets_C1"]
+    for piece in pieces(len(candidate_offsets) - 1):
+        ends_I = ends_C1[candidate_offsets[piece.start : piece.stop + 1]]
+        sizes_I = np.diff(part_offsets[piece.start : piece.stop + 1])
+        for some in pieces(int(ends_I[-1] - ends_I[0])):
+            places = np.arange(some.start, some.stop) + ends_I[0]
+            parts_K = stored["candidate_parts_K"][places[0] : places[-1] + 1]
+            instance_K = np.searchsorted(ends_I, places, side="right") - 1
+            wrong = np.flatnonzero((parts_K < 0) | (parts_K >= sizes_I[instance_K]))
+            if len(wrong):
+                seen = f"{parts_K[wrong[0]]} at {places[wrong[0]]}"
+                expected = f"from 0 up, below {sizes_I[instance_K[wrong[0]]]}, the parts of its instance"
+                raise refuse(stored, "candidate_parts_K", seen, expected)

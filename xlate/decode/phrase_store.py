@@ -2,107 +2,80 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from xlate.decode.phrase_model import PhraseModel, Reordering
-from xlate.errors import InputError
-from xlate.kernels.hashing import HashTable
+from xlate.arrays.ranges import check_hash_table, check_lengths, check_within
+from xlate.arrays.stored import HEADER, StoredArrays, check_seals, open_arrays, save_arrays, seal_of, unusable
+from xlate.decode.phrase_model import REORDERINGS, PhraseModel, Reordering
+from xlate.kernels.hashing import EMPTY, HashTable
 from xlate.kernels.matching import PhraseFinder
+from xlate.lm.model import KIND as LM
 from xlate.lm.model import NgramModel
+from xlate.phrases.table import KIND as TABLE
 from xlate.phrases.table import PhraseTable
-from xlate.text.lines import atomic_write
 from xlate.text.vocabulary import Vocabulary
 
-FORMAT = "xlate phrase model 1"
-META = "model.json"
-_FINDER = ("keys_H", "rows_H", "row_N")
+KIND = "phrase model"
+VOCABULARIES = ("vocabulary.source", "vocabulary.target")
+FINDER = {"finder.keys_H": ("<u8", 1), "finder.rows_H": ("<i4", 1), "finder.row_N": ("<i4", 1)}
+REORDERING = "reordering"
 
 
 def save_phrase_model(folder: str | Path, model: PhraseModel) -> None:
-    """Writes a model into a folder; `model.json`, written last, says that it is complete."""
+    """Writes a model into a folder: the finder of its source phrases and its reordering, table and LM below."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / META).unlink(missing_ok=True)
+    (folder / HEADER).unlink(missing_ok=True)
     model.table.save(folder / "table")
-    model.source_vocabulary.save(folder / "vocabulary.source")
-    model.target_vocabulary.save(folder / "vocabulary.target")
+    for name, vocabulary in zip(VOCABULARIES, (model.source_vocabulary, model.target_vocabulary), strict=True):
+        vocabulary.save(folder / name)
     model.lm.save(folder / "lm")
-    finder = model.source_finder
-    arrays: tuple[NDArray[Any], ...] = (finder.table.keys_H, finder.table.rows_H, finder.row_N)
-    for name, array in zip(_FINDER, arrays, strict=True):
-        _save(folder / f"finder.{name}.npy", array)
-    reordering = model.reordering
+    finder, reordering = model.source_finder, model.reordering
+    arrays: dict[str, NDArray[Any]] = dict(
+        zip(FINDER, (finder.table.keys_H, finder.table.rows_H, finder.row_N), strict=True)
+    )
     if reordering is not None:
-        _save(folder / "reordering.npy", reordering.probability_BK2)
+        arrays[REORDERING] = reordering.probability_BK2
     described = {
-        "format": FORMAT,
-        "pairs": len(model.table),
+        "source_phrases": len(model.table.source_phrases),
         "reordering": None if reordering is None else reordering.kind,
+        "table": seal_of(folder / "table", TABLE),
+        "lm": seal_of(folder / "lm", LM),
     }
-    with atomic_write(folder / META) as stream:
-        stream.write((json.dumps(described, indent=1) + "\n").encode())
+    save_arrays(folder, KIND, arrays, described, VOCABULARIES)
 
 
 def load_phrase_model(folder: str | Path) -> PhraseModel:
     """Reads what `save_phrase_model` wrote; arrays stay on disk until they are looked at, and processes share them.
 
     Raises:
-        InputError: a file is missing, incomplete or of another kind.
+        InputError: a file is missing, damaged or of another kind, or ids are outside of their ranges.
     """
-    folder = Path(folder)
-    described = _described(folder / META)
-    table = PhraseTable.load(folder / "table")
-    if len(table) != described["pairs"]:
-        raise _not_whole(folder / META, f"{described['pairs']} pairs, {len(table)} in the table")
-    reordering = None
-    if described["reordering"] is not None:
-        reordering = Reordering(str(described["reordering"]), _load(folder / "reordering.npy"))
-    model = PhraseModel(
-        table,
-        Vocabulary.load(folder / "vocabulary.source"),
-        Vocabulary.load(folder / "vocabulary.target"),
-        NgramModel.load(folder / "lm"),
-        reordering,
-    )
-    keys_H, rows_H, row_N = (_load(folder / f"finder.{name}.npy") for name in _FINDER)
+    stored = open_arrays(folder, KIND, {**FINDER, REORDERING: ("<f8", 2)}, _check, optional=[REORDERING])
+    check_seals(stored, table=TABLE, lm=LM)
+    source, target = (Vocabulary.load(stored.folder / name) for name in VOCABULARIES)
+    table = PhraseTable.load(stored.folder / "table", (len(source), len(target)))
+    if stored.number("source_phrases") != len(table.source_phrases):
+        path, seen = stored.folder / HEADER, f"{stored.number('source_phrases')} source phrases"
+        raise unusable(path, "not a whole phrase model", seen, f"{len(table.source_phrases)}, as in the table")
+    reordering, kind = None, stored.metadata["reordering"]
+    if kind is not None:
+        check_lengths(stored, reordering=(len(table), 2 * REORDERINGS[kind]))
+        reordering = Reordering(kind, stored[REORDERING])
+    model = PhraseModel(table, source, target, NgramModel.load(stored.folder / "lm"), reordering)
+    keys_H, rows_H, row_N = (stored[name] for name in FINDER)
     # What would otherwise be made anew when it is first asked for.
     model.__dict__["source_finder"] = PhraseFinder(HashTable(keys_H, rows_H), row_N)
     return model
 
 
-def _described(path: Path) -> dict[str, object]:
-    try:
-        described = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise _not_whole(path, error) from error
-    if (
-        not isinstance(described, dict)
-        or described.get("format") != FORMAT
-        or not {"pairs", "reordering"} <= described.keys()
-    ):
-        raise _not_whole(path, described)
-    return described
-
-
-def _save(path: Path, array: NDArray[Any]) -> None:
-    with atomic_write(path) as stream:
-        np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
-
-
-def _load(path: Path) -> NDArray[Any]:
-    try:
-        # A plain array over the map: numba takes it for what it is, and has no second version compiled.
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except (OSError, ValueError) as error:
-        raise _not_whole(path, error) from error
-
-
-def _not_whole(path: Path, seen: object) -> InputError:
-    return InputError(
-        "not a whole phrase model", file=path, seen=seen, expected=FORMAT, remedy="import or prepare the model again"
-    )
+def _check(stored: StoredArrays) -> None:
+    """Looks whether the finder leads to phrases that are there, and a reordering model has its array."""
+    kind = stored.metadata.get("reordering")
+    if kind not in (None, *REORDERINGS) or (kind is None) == (REORDERING in stored.arrays):
+        raise unusable(stored.folder / HEADER, "not a whole phrase model", f"reordering {kind}", "a kind and its array")
+    check_hash_table(stored, "finder.keys_H", "finder.rows_H", len(stored["finder.row_N"]), int(EMPTY))
+    check_within(stored, "finder.row_N", -1, stored.number("source_phrases"))

@@ -42,8 +42,7 @@ def ngram_arrays(
     rows_H = np.maximum(table.rows_H, 0)
     slots_H["key"] = table.keys_H
     slots_H["logprob"], slots_H["next"] = logprob_K[rows_H], next_K[rows_H]
-    tags_H = ((slots_H["key"] * TAG_FACTOR) >> TAG_SHIFT).astype(np.uint8) + np.uint8(1)
-    tags_H[slots_H["key"] == EMPTY] = 0
+    tags_H = slot_tags(slots_H["key"])
     contexts_N = np.empty(len(backoff_N), dtype=CONTEXT)
     contexts_N["backoff"], contexts_N["suffix"] = backoff_N, suffix_N
     arrays = NgramArrays(slots_H, tags_H, contexts_N)
@@ -51,6 +50,13 @@ def ngram_arrays(
         # Compiled code tells arrays that can be written from those that cannot, and would be made twice.
         array.flags.writeable = False
     return arrays
+
+
+def slot_tags(key_H: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """The tags of slots with these keys, shape (H,)."""
+    tags_H: NDArray[np.uint8] = ((key_H * TAG_FACTOR) >> TAG_SHIFT).astype(np.uint8) + np.uint8(1)
+    tags_H[key_H == EMPTY] = 0
+    return tags_H
 
 
 @njit(cache=True, nogil=True, forceinline=True)

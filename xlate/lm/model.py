@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ranges import check_lengths, pieces, refuse
+from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.kernels.hashing import HashTable, build_table, find_all
-from xlate.kernels.ngram import CONTEXT, SLOT, NgramArrays, ngram_arrays, step, step_all, walk, walk_sentences
+from xlate.kernels.ngram import (
+    CONTEXT,
+    SLOT,
+    NgramArrays,
+    ngram_arrays,
+    slot_tags,
+    step,
+    step_all,
+    walk,
+    walk_sentences,
+)
 from xlate.lm.arpa import ArpaModel
 from xlate.text.encoded import EncodedText
-from xlate.text.lines import atomic_write
 from xlate.text.vocabulary import BEGIN_ID, END_ID, Vocabulary
 
-FORMAT = "xlate n-gram model 2"
+KIND = "language model"
+VOCABULARY = "vocabulary.txt"
 LN10 = float(np.log(10.0))
-DTYPES = {"slots": SLOT, "tags": np.dtype("u1"), "contexts": CONTEXT}
-# What earlier versions wrote, by their format.
-EARLIER = "xlate n-gram model 1"
-EARLIER_DTYPES = {
-    name: np.dtype(kind)
-    for name, kind in {
-        "keys": "u8", "rows": "i4", "logprob": "f4", "next": "i4", "backoff": "f4", "suffix": "i4"
-    }.items()
-}  # fmt: skip
+LAYOUT = {"slots": (SLOT, 1), "tags": ("|u1", 1), "contexts": (CONTEXT, 1)}
 
 
 class NgramModel:
@@ -96,45 +98,31 @@ class NgramModel:
         return self.vocabulary.ids(list(words))
 
     def save(self, directory: str | Path) -> None:
-        """Writes the model as .npy files; `header.json`, written last, says that it is complete."""
+        """Writes the model into a directory as a folder of arrays, with its vocabulary beside them."""
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / "header.json").unlink(missing_ok=True)
-        self.vocabulary.save(directory / "vocabulary.txt")
-        flat = dict(zip(DTYPES, self.arrays, strict=True))
-        for name, array in flat.items():
-            with atomic_write(directory / f"{name}.npy") as stream:
-                np.save(stream, array, allow_pickle=False)
-        sizes = {name: len(array) for name, array in flat.items()}
-        header = {"format": FORMAT, "order": self.order, "words": len(self.vocabulary), "sizes": sizes}
-        with atomic_write(directory / "header.json") as stream:
-            stream.write(json.dumps(header, indent=1).encode())
+        (directory / HEADER).unlink(missing_ok=True)
+        self.vocabulary.save(directory / VOCABULARY)
+        described = {"order": self.order, "words": len(self.vocabulary)}
+        save_arrays(directory, KIND, dict(zip(LAYOUT, self.arrays, strict=True)), described, [VOCABULARY])
 
     @classmethod
     def load(cls, directory: str | Path) -> NgramModel:
-        """Opens what `save` wrote, memory-mapped, or what it wrote in an earlier version.
+        """Opens what `save` wrote, memory-mapped.
 
         Raises:
-            InputError: another format or version, or a file that is missing, damaged or of another size.
+            InputError: another kind or version, a file that is missing or damaged, ids outside of their ranges.
         """
-        directory = Path(directory)
-        header = _read_header(directory / "header.json")
-        kinds = DTYPES if header["format"] == FORMAT else EARLIER_DTYPES
-        flat = {name: _read_array(directory / f"{name}.npy", header["sizes"][name], kinds[name]) for name in kinds}
-        vocabulary = Vocabulary.load(directory / "vocabulary.txt")
-        if len(vocabulary) != header["words"]:
-            raise InputError(
+        stored = open_arrays(directory, KIND, LAYOUT, _check_automaton)
+        vocabulary = Vocabulary.load(stored.folder / VOCABULARY)
+        if len(vocabulary) != stored.number("words"):
+            raise unusable(
+                stored.folder / VOCABULARY,
                 "the vocabulary does not fit the model",
-                file=directory / "vocabulary.txt",
-                seen=f"{len(vocabulary)} words",
-                expected=f"{header['words']} words",
-                remedy="make the model again",
+                f"{len(vocabulary)} words",
+                f"{stored.number('words')} words",
             )
-        if kinds is DTYPES:
-            return cls(vocabulary, header["order"], NgramArrays(*flat.values()))
-        *table, logprob_K, next_K, backoff_N, suffix_N = flat.values()
-        arrays = ngram_arrays(HashTable(*table), logprob_K, next_K, backoff_N, suffix_N)
-        return cls(vocabulary, header["order"], arrays)
+        return cls(vocabulary, stored.number("order"), NgramArrays(*(stored[name] for name in LAYOUT)))
 
 
 def _automaton(arpa: ArpaModel) -> NgramArrays:
@@ -227,35 +215,33 @@ def _distinguishable(
     return state_N
 
 
-def _read_header(path: Path) -> dict[str, Any]:
-    try:
-        header = json.loads(path.read_text(encoding="utf-8"))
-        kinds = {FORMAT: DTYPES, EARLIER: EARLIER_DTYPES}[header["format"]]
-        fits = header["sizes"].keys() == kinds.keys()
-        numbers = [header["order"], header["words"], *header["sizes"].values()]
-        fits = fits and all(isinstance(number, int) and number > 0 for number in numbers)
-        seen = header
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        fits, seen, header = False, f"{type(error).__name__}: {error}", {}
-    if not fits:
-        raise InputError(
-            "not a language model directory", file=path, seen=seen, expected=FORMAT, remedy="make it again"
-        )
-    return dict(header)
-
-
-def _read_array(path: Path, size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    try:
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError("cannot be read", file=path, seen=error, expected=f"an array of {size}") from error
-    if array.shape != (size,) or array.dtype != dtype:
-        raise InputError(
-            "of another size or kind than the header says",
-            file=path,
-            seen=f"{array.shape} of {array.dtype}",
-            expected=f"({size},) of {dtype}",
-            remedy="make the model again",
-        )
-    # Kernels take one kind of array: a plain read-only view of the mapped memory.
-    return np.asarray(array)
+def _check_automaton(stored: StoredArrays) -> None:
+    """Looks whether every query ends: states and words that are there, suffixes that grow shorter, an empty slot."""
+    slots_H, tags_H, contexts_N = (stored[name] for name in LAYOUT)
+    states, words = len(contexts_N), stored.number("words")
+    check_lengths(stored, tags=slots_H.shape)
+    if not states or len(slots_H) & (len(slots_H) - 1):
+        raise refuse(stored, "slots", f"{len(slots_H)} slots, {states} contexts", "a power of two, and one or more")
+    unigram_of_unknown, free = False, 0
+    for piece in pieces(len(slots_H)):
+        part_H, wanted_H = slots_H[piece], slot_tags(slots_H["key"][piece])
+        if (tags_H[piece] != wanted_H).any():
+            raise refuse(stored, "tags", "a tag of another key", "the tags of the keys")
+        taken = wanted_H != 0
+        free += int((~taken).sum())
+        unigram_of_unknown |= bool((part_H["key"] == 0).any())
+        for name, values, end in (
+            ("next", part_H["next"][taken], states),
+            ("context", part_H["key"][taken] >> np.uint64(32), states),
+            ("word", part_H["key"][taken] & np.uint64(0xFFFFFFFF), words),
+        ):
+            if len(values) and not (values.min() >= 0 and values.max() < end):
+                raise refuse(stored, "slots", f"{name} {values.min()} to {values.max()}", f"from 0 up, below {end}")
+    if not free or not unigram_of_unknown:
+        raise refuse(stored, "slots", f"{free} empty slots", "one or more, and a unigram of the unknown word")
+    for piece in pieces(states):
+        suffix_N = contexts_N["suffix"][piece]
+        wrong = np.flatnonzero((suffix_N < 0) | (suffix_N >= np.maximum(np.arange(piece.start, piece.stop), 1)))
+        if len(wrong):
+            place = piece.start + int(wrong[0])
+            raise refuse(stored, "contexts", f"suffix {suffix_N[wrong[0]]} of {place}", "a shorter context")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,17 +10,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ranges import check_lengths, check_rising, check_within, pieces
+from xlate.arrays.stored import HEADER, StoredArrays, check_seals, open_arrays, save_arrays, seal_of, unusable
 from xlate.errors import InputError
 from xlate.kernels.block_features import lexical_costs
 from xlate.kernels.hashing import build_table, find
 from xlate.phrases.events import Events
 from xlate.phrases.matching import Matches, phrase_finder
 from xlate.phrases.orientation import LEFT, RIGHT
+from xlate.phrases.table import KIND as TABLE
 from xlate.phrases.table import PhraseTable
-from xlate.text.lines import atomic_write
 
-FORMAT = "xlate block set 1"
-ARRAYS = ("count_B", "left_B", "right_B", "bigram_keys_U", "bigram_count_U", "lexical_B")
+KIND = "block set"
+LAYOUT = {
+    "count_B": ("<i4", 1),
+    "left_B": ("<i4", 1),
+    "right_B": ("<i4", 1),
+    "bigram_keys_U": ("<u8", 1),
+    "bigram_count_U": ("<i4", 1),
+    "lexical_B": ("<f4", 1),
+}
 UNSEEN_COUNT = 0.5
 LEAST_ORIENTATION = 1e-7
 
@@ -137,50 +145,43 @@ class BlockSet:
         return int(self._source_finder.row_N[node])
 
     def save(self, directory: str | Path) -> None:
-        """Writes the phrase table and the counts; `header.json`, written last, says that all is there."""
+        """Writes the phrase table and the counts as folders of arrays."""
         directory = Path(directory)
-        (directory / "header.json").unlink(missing_ok=True)
+        (directory / HEADER).unlink(missing_ok=True)
         self.table.save(directory / "table")
-        for name in ARRAYS:
-            with atomic_write(directory / f"{name}.npy") as stream:
-                np.save(stream, getattr(self, name), allow_pickle=False)
-        sizes = {name: len(getattr(self, name)) for name in ARRAYS}
-        with atomic_write(directory / "header.json") as stream:
-            stream.write(json.dumps({"format": FORMAT, "sizes": sizes}).encode())
+        arrays = {name: getattr(self, name) for name in LAYOUT}
+        save_arrays(directory, KIND, arrays, {"table": seal_of(directory / "table", TABLE)})
 
     @classmethod
-    def load(cls, directory: str | Path) -> BlockSet:
-        """Opens what `save` wrote, memory-mapped.
+    def load(cls, directory: str | Path, words: tuple[int, int] | None = None) -> BlockSet:
+        """Opens what `save` wrote, memory-mapped; `words` are the sizes of the table's vocabularies.
 
         Raises:
-            InputError: another format, or a file that is missing, damaged or of another size.
+            InputError: another kind or version, a file that is missing or damaged, ids outside of their ranges.
         """
-        directory = Path(directory)
-        header = directory / "header.json"
-        try:
-            described = json.loads(header.read_text(encoding="utf-8"))
-            if described["format"] != FORMAT:
-                raise ValueError(described["format"])
-            arrays = {
-                name: np.asarray(np.load(directory / f"{name}.npy", mmap_mode="r", allow_pickle=False))
-                for name in ARRAYS
-            }
-            short = [name for name in ARRAYS if len(arrays[name]) != described["sizes"][name]]
-            if short:
-                raise ValueError(f"{short[0]} has {len(arrays[short[0]])} entries")
-        except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
-            raise InputError(
-                "not a block set", file=header, seen=error, expected=FORMAT, remedy="xlate prepare again"
-            ) from error
-        table = PhraseTable.load(directory / "table")
-        if len(table) != len(arrays["count_B"]):
-            raise InputError(
+        stored = open_arrays(directory, KIND, LAYOUT, _check)
+        check_seals(stored, table=TABLE)
+        table = PhraseTable.load(stored.folder / "table", words)
+        if len(table) != len(stored["count_B"]):
+            raise unusable(
+                stored.folder / HEADER,
                 "counts of other blocks than the table's",
-                file=header,
-                seen=f"the table has {len(table)} blocks, the counts are of {len(arrays['count_B'])}",
-                remedy="xlate prepare again",
+                f"the table has {len(table)} blocks, the counts are of {len(stored['count_B'])}",
+                "equal numbers",
             )
-        return cls(table=table, **arrays)
+        return cls(table=table, **stored.arrays)
+
+
+def _check(stored: StoredArrays) -> None:
+    """Looks whether counts are of the same blocks, and bigrams of blocks that are there, in order."""
+    blocks, bigrams = len(stored["count_B"]), len(stored["bigram_keys_U"])
+    same = (blocks,)
+    check_lengths(stored, left_B=same, right_B=same, lexical_B=same, bigram_count_U=(bigrams,))
+    check_rising(stored, "bigram_keys_U", strictly=True)
+    for piece in pieces(bigrams):
+        keys = np.asarray(stored["bigram_keys_U"][piece])
+        for half in (keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)):
+            check_within(stored, "bigram_keys_U", 0, blocks, half)
 
 
 def _bigram_keys(predecessor_E: NDArray[np.int32], successor_E: NDArray[np.int32]) -> NDArray[np.uint64]:

@@ -18,12 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.align.links import Links
+from xlate.arrays.ranges import check_lengths, refuse
+from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.text.encoded import EncodedText
-from xlate.text.lines import atomic_write
 from xlate.text.vocabulary import BEGIN_ID
 
-ARRAYS = ("inbound_VK", "outbound_VK")
+KIND = "set of jump costs"
+LAYOUT = {"inbound_VK": ("<f4", 2), "outbound_VK": ("<f4", 2)}
 
 
 @dataclass(frozen=True)
@@ -66,26 +68,29 @@ class Distortion:
         return cls(*(_costs(word_J, column_J, words, 2 * reach + 1, smoothing) for word_J in (landed_J, left_J)))
 
     def save(self, directory: str | Path) -> None:
-        """Writes two .npy files into a directory."""
-        for name in ARRAYS:
-            with atomic_write(Path(directory) / f"{name}.npy") as stream:
-                np.save(stream, getattr(self, name), allow_pickle=False)
+        """Writes the costs into a directory as a folder of arrays."""
+        save_arrays(directory, KIND, {name: getattr(self, name) for name in LAYOUT})
 
     @classmethod
-    def load(cls, directory: str | Path) -> Distortion:
-        """Reads what `save` wrote.
+    def load(cls, directory: str | Path, words: int | None = None) -> Distortion:
+        """Reads what `save` wrote; `words` is the size V of the source vocabulary.
 
         Raises:
-            InputError: a file is missing or damaged.
+            InputError: a file is missing or damaged, or of another number of words.
         """
-        arrays = []
-        for name in ARRAYS:
-            path = Path(directory) / f"{name}.npy"
-            try:
-                arrays.append(np.load(path, allow_pickle=False))
-            except (OSError, ValueError, EOFError) as error:
-                raise InputError("cannot be read", file=path, seen=error, expected="distortion costs") from error
-        return cls(*arrays)
+        stored = open_arrays(directory, KIND, LAYOUT, _check, memory_map=False)
+        if words is not None and len(stored["inbound_VK"]) != words:
+            seen = f"costs of {len(stored['inbound_VK'])} words"
+            raise unusable(stored.folder / "inbound_VK.npy", "costs of another vocabulary", seen, f"{words} words")
+        return cls(**stored.arrays)
+
+
+def _check(stored: StoredArrays) -> None:
+    """Looks whether both arrays have the same shape, an odd number of columns."""
+    shape = stored["inbound_VK"].shape
+    check_lengths(stored, outbound_VK=shape)
+    if shape[1] % 2 == 0:
+        raise refuse(stored, "inbound_VK", f"{shape[1]} jumps", "an odd number")
 
 
 def jumps(

@@ -8,14 +8,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces
+from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.kernels.hashing import HashTable, build_table
 from xlate.kernels.matching import PhraseFinder, match_sentences
 from xlate.kernels.trie import intern_rows
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
-from xlate.text.lines import atomic_write
 
+KIND = "set of matches"
+LAYOUT = {"rows_M5": ("<i4", 2), "offsets_S1": ("<i8", 1)}
 BLOCK, SOURCE_START, SOURCE_END, TARGET_START, TARGET_END = range(5)
 LONGEST_SENTENCE = 32_767
 
@@ -41,26 +44,35 @@ class Matches:
         return len(self.rows_M5)
 
     def save(self, directory: str | Path) -> None:
-        """Writes two .npy files into a directory."""
-        for name in ("rows_M5", "offsets_S1"):
-            with atomic_write(Path(directory) / f"{name}.npy") as stream:
-                np.save(stream, getattr(self, name), allow_pickle=False)
+        """Writes the matches into a directory as a folder of arrays."""
+        blocks = int(self.block_M.max(initial=-1)) + 1
+        save_arrays(directory, KIND, {name: getattr(self, name) for name in LAYOUT}, {"blocks": blocks})
 
     @classmethod
-    def load(cls, directory: str | Path) -> Matches:
-        """Reads what `save` wrote, memory-mapped.
+    def load(cls, directory: str | Path, blocks: int | None = None) -> Matches:
+        """Reads what `save` wrote, memory-mapped; `blocks` is how many blocks there are.
 
         Raises:
-            InputError: a file is missing or damaged.
+            InputError: a file is missing or damaged, or values are outside of their ranges.
         """
-        arrays = []
-        for name in ("rows_M5", "offsets_S1"):
-            path = Path(directory) / f"{name}.npy"
-            try:
-                arrays.append(np.asarray(np.load(path, mmap_mode="r", allow_pickle=False)))
-            except (OSError, ValueError, EOFError) as error:
-                raise InputError("cannot be read", file=path, seen=error, expected="matches of blocks") from error
-        return cls(*arrays)
+        stored = open_arrays(directory, KIND, LAYOUT, _check)
+        if blocks is not None and stored.number("blocks") > blocks:
+            seen = f"blocks up to number {stored.number('blocks') - 1}"
+            raise unusable(stored.folder / "rows_M5.npy", "matches of other blocks", seen, f"numbers below {blocks}")
+        return cls(**stored.arrays)
+
+
+def _check(stored: StoredArrays) -> None:
+    """Looks whether blocks are there, and spans go from a word of a sentence to a later one."""
+    rows_M5 = stored["rows_M5"]
+    check_lengths(stored, rows_M5=(len(rows_M5), 5))
+    check_offsets(stored, "offsets_S1", len(rows_M5))
+    for piece in pieces(len(rows_M5)):
+        part = rows_M5[piece]
+        check_within(stored, "rows_M5", 0, stored.number("blocks"), part[:, BLOCK])
+        check_within(stored, "rows_M5", 0, LONGEST_SENTENCE + 1, part[:, SOURCE_START:])
+        for start, end in ((SOURCE_START, SOURCE_END), (TARGET_START, TARGET_END)):
+            check_within(stored, "rows_M5", 1, LONGEST_SENTENCE + 1, part[:, end] - part[:, start])
 
 
 def match_blocks(table: PhraseTable, source: EncodedText, target: EncodedText) -> Matches:

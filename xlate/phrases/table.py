@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.align.lexical import LexicalTable
+from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within, pieces, refuse
+from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.kernels.hashing import build_table
 from xlate.kernels.lexical import lexical_weights
 from xlate.phrases.extract import PhraseCounts
 from xlate.text.encoded import EncodedText
-from xlate.text.lines import atomic_write, read_lines
 
-FORMAT = "xlate phrase table 1"
-META = "table.json"
+KIND = "phrase table"
+LAYOUT = {
+    "source_phrases_ids": ("<i4", 1),
+    "source_phrases_offsets": ("<i8", 1),
+    "target_phrases_ids": ("<i4", 1),
+    "target_phrases_offsets": ("<i8", 1),
+    "source_B": ("<i4", 1),
+    "target_B": ("<i4", 1),
+    "count_B": ("<f8", 1),
+    "scores_B4": ("<f8", 2),
+    "link_offsets_B1": ("<i8", 1),
+    "link_source_K": ("<i2", 1),
+    "link_target_K": ("<i2", 1),
+    "source_count_P": ("<f8", 1),
+    "target_count_Q": ("<f8", 1),
+}
 
 
 @dataclass(frozen=True)
@@ -64,28 +78,32 @@ class PhraseTable:
         return slice(int(start), int(end))
 
     def save(self, directory: str | Path) -> None:
-        """Writes the table as .npy files into a directory; `table.json`, written last, says that it is complete."""
-        directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / META).unlink(missing_ok=True)
-        arrays = self._arrays()
-        for name, array in arrays.items():
-            with atomic_write(directory / f"{name}.npy") as stream:
-                np.save(stream, array, allow_pickle=False)
-        shapes = {name: [str(array.dtype), *array.shape] for name, array in arrays.items()}
-        with atomic_write(directory / META) as stream:
-            stream.write((json.dumps({"format": FORMAT, "arrays": shapes}, indent=1) + "\n").encode())
+        """Writes the table into a directory as a folder of arrays."""
+        words = {
+            f"{side}_words": int(phrases.ids_T.max(initial=-1)) + 1
+            for side, phrases in (("source", self.source_phrases), ("target", self.target_phrases))
+        }
+        save_arrays(directory, KIND, self._arrays(), words)
 
     @classmethod
-    def load(cls, directory: str | Path, *, memory_map: bool = True) -> PhraseTable:
-        """Reads what `save` wrote, by default memory-mapped (read-only).
+    def load(
+        cls, directory: str | Path, words: tuple[int, int] | None = None, *, memory_map: bool = True
+    ) -> PhraseTable:
+        """Reads what `save` wrote, by default memory-mapped (read-only); `words` are the sizes of its vocabularies.
 
         Raises:
-            InputError: a file is missing, incomplete, of another type or shape than `table.json` says.
+            InputError: a file is missing or damaged, ids are outside of their ranges, or of larger vocabularies.
         """
-        directory = Path(directory)
-        shapes = _read_meta(directory / META)
-        arrays = {name: _read_array(directory / f"{name}.npy", shapes.get(name), memory_map) for name in _array_names()}
+        stored = open_arrays(directory, KIND, LAYOUT, _check, memory_map=memory_map)
+        for side, size in zip(("source", "target"), words or (), strict=bool(words)):
+            if stored.number(f"{side}_words") > size:
+                raise unusable(
+                    stored.folder / f"{side}_phrases_ids.npy",
+                    "a phrase table over another vocabulary",
+                    f"{side} words up to number {stored.number(f'{side}_words') - 1}",
+                    f"numbers below {size}",
+                )
+        arrays = dict(stored.arrays)
         phrases = {
             side: EncodedText(arrays.pop(f"{side}_ids"), arrays.pop(f"{side}_offsets"))
             for side in ("source_phrases", "target_phrases")
@@ -232,41 +250,37 @@ def ragged_rows(offsets_S1: NDArray[np.int64], rows_R: NDArray[np.integer[Any]])
     return places + np.arange(len(places), dtype=np.int64)
 
 
-def _array_names() -> list[str]:
-    names = []
-    for field in fields(PhraseTable):
-        is_text = field.name in ("source_phrases", "target_phrases")
-        names += [f"{field.name}_ids", f"{field.name}_offsets"] if is_text else [field.name]
-    return names
+def _check(stored: StoredArrays) -> None:
+    """Looks whether rows, words and links of a stored table are there."""
+    pairs, links = len(stored["source_B"]), len(stored["link_source_K"])
+    check_lengths(
+        stored,
+        target_B=(pairs,),
+        count_B=(pairs,),
+        scores_B4=(pairs, 4),
+        link_offsets_B1=(pairs + 1,),
+        link_target_K=(links,),
+        source_count_P=(len(stored["source_phrases_offsets"]) - 1,),
+        target_count_Q=(len(stored["target_phrases_offsets"]) - 1,),
+    )
+    for side in ("source", "target"):
+        check_offsets(stored, f"{side}_phrases_offsets", len(stored[f"{side}_phrases_ids"]))
+        check_within(stored, f"{side}_phrases_ids", 0, stored.number(f"{side}_words"))
+        check_within(stored, f"{side}_B", 0, len(stored[f"{side}_phrases_offsets"]) - 1)
+    check_rising(stored, "source_B")
+    check_offsets(stored, "link_offsets_B1", links)
+    _check_links(stored)
 
 
-def _read_meta(path: Path) -> dict[str, list[Any]]:
-    remedy = "write the phrase table again"
-    try:
-        meta = json.loads("\n".join(read_lines(path)))
-        shapes = meta["arrays"] if meta["format"] == FORMAT else None
-    except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
-        shapes = None
-    if not isinstance(shapes, dict):
-        raise InputError("not a phrase table", file=path, expected=f"a table of format {FORMAT!r}", remedy=remedy)
-    return shapes
-
-
-def _read_array(path: Path, shape: list[Any] | None, memory_map: bool) -> NDArray[Any]:
-    try:
-        array = np.load(path, mmap_mode="r" if memory_map else None, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(
-            "cannot be read", file=path, seen=str(error), expected="a .npy file", remedy="write the phrase table again"
-        ) from error
-    if [str(array.dtype), *array.shape] != shape:
-        raise InputError(
-            "not the array this phrase table was written with",
-            file=path,
-            seen=[str(array.dtype), *array.shape],
-            expected=f"{shape}",
-            remedy="write the phrase table again",
-        )
-    return np.asarray(array)
+def _check_links(stored: StoredArrays) -> None:
+    """Looks whether every link is between words of its pair."""
+    for piece in pieces(len(stored["source_B"])):
+        ends = np.asarray(stored["link_offsets_B1"][piece.start : piece.stop + 1])
+        for side in ("source", "target"):
+            rows, offsets = np.asarray(stored[f"{side}_B"][piece]), stored[f"{side}_phrases_offsets"]
+            lengths_K = np.repeat(offsets[rows + 1] - offsets[rows], np.diff(ends))
+            links_K = stored[f"link_{side}_K"][ends[0] : ends[-1]]
+            wrong = np.flatnonzero((links_K < 0) | (links_K >= lengths_K))
+            if len(wrong):
+                seen = f"{links_K[wrong[0]]} at {int(ends[0] + wrong[0])}"
+                raise refuse(stored, f"link_{side}_K", seen, f"below {lengths_K[wrong[0]]}, the length of its phrase")

@@ -43,7 +43,7 @@ def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
     the floats are trained does not matter to them.
     """
     blocks = read_stage(work.path, "blocks")
-    heldout_every = blocks.figures["heldout_every"]
+    heldout_every = blocks.number("heldout_every")
     settings: dict[str, Any] = {
         "threshold": model.threshold if model.binary else None,
         "families": sorted(model.binary),
@@ -63,7 +63,7 @@ def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
 
 
 def _open(stage: Stage) -> dict[str, CandidateStore]:
-    names = [*STORES, *(DEV_STORES if stage.figures["dev"] else ())]
+    names = [*STORES, *(DEV_STORES if stage.figures.get("dev") else ())]
     return {name: CandidateStore.open(stage.folder / name) for name in names}
 
 
@@ -88,7 +88,7 @@ def _write(
         )
         return instances.write(folder, names)
 
-    matches = Matches.load(work.path / "blocks" / "matches")
+    matches = Matches.load(work.path / "blocks" / "matches", len(work.blocks))
     sizes = write(matches, work.training_tokens("target"), heldout_every, STORES)
     source, target = _dev_pairs(work)
     if source:

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from xlate.arrays.stored import save_arrays
 from xlate.config.schema import DataConfig
 from xlate.errors import InputError
 from xlate.recipes.stages import file_hash
+from xlate.recipes.work import VOCABULARIES
 from xlate.text.folders import WholeFolder, holds, without_mark
+from xlate.text.json_files import write_json
 from xlate.text.lines import atomic_write, read_lines, write_lines
 from xlate.text.parallel import ParallelText, drop_unusable, read_parallel, read_references
 from xlate.text.tokens import Preprocessor, preprocess_lines, untokenized_lines
@@ -185,8 +188,8 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
         "tokenize": data.tokenize,
         "case": data.case,
     }
-    with atomic_write(folder / "preprocessing.json") as stream:
-        stream.write(json.dumps(settings, indent=2).encode("utf-8"))
+    write_json(folder / "preprocessing.json", settings)
+    save_arrays(folder, VOCABULARIES, {}, files=[f"vocabulary.{side}" for side in ("source", "target")])
     return figures
 
 

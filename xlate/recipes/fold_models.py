@@ -5,7 +5,6 @@ The word alignment is that of the whole text; phrases, reordering and language m
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,9 +24,10 @@ from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import phrase_finder
 from xlate.phrases.table import PhraseTable, offsets_of, ragged_rows, score_phrases, select_phrases
 from xlate.recipes.phrase_models import reordering_model
-from xlate.recipes.stages import Stage, identity_of, read_stage, run_stage
+from xlate.recipes.stages import MARK, Stage, identity_of, read_stage, run_stage
 from xlate.recipes.work import WorkDirectory
 from xlate.text.encoded import EncodedText
+from xlate.text.json_files import check_fields, read_json
 
 
 class WholeRows(NamedTuple):
@@ -107,16 +107,18 @@ class FoldModels:
 
     @cached_property
     def _max_length(self) -> int:
-        made = json.loads((self.work.path / "phrases" / "stage.json").read_text(encoding="utf-8"))
-        return int(made["made_from"]["max_length"])
+        path, remedy = self.work.path / "phrases" / MARK, f"xlate prepare data=… work={self.work.path}"
+        made = read_json(path, "the record of a finished stage", remedy, {"made_from": dict})["made_from"]
+        check_fields(made, {"max_length": int}, path, remedy)
+        return int(made["max_length"])
 
     @property
     def _order(self) -> int:
-        return int(read_stage(self.work.path, "lm").figures["order"])
+        return read_stage(self.work.path, "lm").number("order")
 
     @cached_property
     def _table(self) -> PhraseTable:
-        return PhraseTable.load(self.work.path / "phrases" / "table")
+        return PhraseTable.load(self.work.path / "phrases" / "table", self.work.words)
 
 
 def rows_in(table: PhraseTable, whole: PhraseTable) -> WholeRows:

@@ -19,7 +19,7 @@ from xlate.decode.lattice_oracle import oracle_example
 from xlate.errors import InputError
 from xlate.progress import track
 from xlate.recipes.models import decoder_model, make_decoder
-from xlate.recipes.translate import weights_of
+from xlate.recipes.run_weights import made_with, weights_of
 from xlate.recipes.work import WorkDirectory
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import Weights, save_weights
@@ -72,7 +72,7 @@ def learn_globally(config: TrainConfig, work: WorkDirectory, run: RunDirectory, 
         sets,
         sparse_names={"linked": file.sparse_names("linked")},
         extra=file.extra,
-        metadata=file.metadata,
+        metadata={**file.metadata, **made_with(config.model)},
     )
     history = [
         {"phase": "global", "round": f.round, "epoch": f.epoch, "loss": f.loss, "valid_loss": f.heldout}

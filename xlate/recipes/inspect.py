@@ -15,8 +15,9 @@ from xlate.config.schema import InspectConfig, TrainConfig, TranslateConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.recipes.phrase_models import SET, open_phrase_model
+from xlate.recipes.run_weights import weights_of
 from xlate.recipes.sparse_models import IDS, VALUES
-from xlate.recipes.translate import Translator, weights_of
+from xlate.recipes.translate import Translator
 from xlate.scoring.weights import WeightsFile
 
 SPARSE_SET = "linked"

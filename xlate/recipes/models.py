@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from xlate.align.links import read_links
 from xlate.align.model1 import Model1
+from xlate.arrays.ranges import check_lengths
+from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.candidates.block_instances import heldout
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig
@@ -19,16 +21,19 @@ from xlate.decode.block_settings import BlockSearch
 from xlate.decode.distortion import DistortionDecoder
 from xlate.decode.distortion_model import DistortionModel
 from xlate.decode.distortion_settings import DistortionSearch
+from xlate.errors import InputError
 from xlate.features.block import DISTORTION_FLOATS, FLOATS, block_arrays, distortion_arrays
 from xlate.kernels.block_features import BlockArrays
 from xlate.kernels.model1 import model1_costs
 from xlate.phrases.distortion import Distortion
 from xlate.recipes.stages import Stage, read_stage, run_stage
 from xlate.recipes.work import WorkDirectory
-from xlate.scoring.weights import WeightsFile
-from xlate.text.lines import atomic_write
+from xlate.scoring.weights import Weights, WeightsFile
 
 KINDS = ("orientation", "distortion")
+# The folders of a distortion stage.
+JUMPS, MODEL1 = "jumps", "model1"
+MODEL1_KIND = "set of Model 1 costs"
 FLOATS_OF = {"orientation": FLOATS, "distortion": DISTORTION_FLOATS}
 SETS_OF = {"orientation": ("linked", "neutral"), "distortion": ("linked",)}
 
@@ -38,7 +43,7 @@ def feature_arrays(work: WorkDirectory, model: ModelConfig, keys_F: NDArray[np.u
     if model.kind == "orientation":
         return block_arrays(work.blocks, work.lm, work.target_vocabulary, keys_F, model.orientation_smoothing)
     stage = distortion_stage(work, model)
-    distortion, model1_B = load_distortion(stage)
+    distortion, model1_B = load_distortion(work, stage)
     return distortion_arrays(work.blocks, work.lm, work.target_vocabulary, keys_F, distortion, model1_B)
 
 
@@ -62,20 +67,25 @@ def distortion_stage(work: WorkDirectory, model: ModelConfig) -> Stage:
     return run_stage(work.path, name, settings, lambda folder: _estimate(work, model, folder))
 
 
-def load_distortion(stage: Stage) -> tuple[Distortion, NDArray[np.float32]]:
-    """What the stage holds."""
-    model1_B: NDArray[np.float32] = np.load(stage.folder / "model1_B.npy", allow_pickle=False)
-    return Distortion.load(stage.folder), model1_B
+def load_distortion(work: WorkDirectory, stage: Stage) -> tuple[Distortion, NDArray[np.float32]]:
+    """What the stage holds.
+
+    Raises:
+        InputError: a file is missing or damaged, or of other words or blocks than those of the work directory.
+    """
+    stored = open_arrays(stage.folder / MODEL1, MODEL1_KIND, {"model1_B": ("<f4", 1)}, memory_map=False)
+    check_lengths(stored, model1_B=(len(work.blocks),))
+    return Distortion.load(stage.folder / JUMPS, len(work.source_vocabulary)), stored["model1_B"]
 
 
 def _estimate(work: WorkDirectory, model: ModelConfig, folder: Any) -> dict[str, Any]:
     source, target = work.training_text("source"), work.training_text("target")
     lengths = [np.diff(text.offsets_S1).tolist() for text in (source, target)]
     links = read_links(work.path / "align" / "links.gz", *lengths)
-    every = read_stage(work.path, "blocks").figures["heldout_every"]
+    every = read_stage(work.path, "blocks").number("heldout_every")
     counted_S = ~heldout(np.arange(len(source), dtype=np.int32), every)
     words = len(work.source_vocabulary.words)
-    Distortion.count(source, links, counted_S, words, model.jump_reach, model.jump_smoothing).save(folder)
+    Distortion.count(source, links, counted_S, words, model.jump_reach, model.jump_smoothing).save(folder / JUMPS)
     model1 = Model1.train(source, target, len(work.target_vocabulary.words), model.model1_iterations)
     table = work.blocks.table
     model1_B = model1_costs(
@@ -89,14 +99,13 @@ def _estimate(work: WorkDirectory, model: ModelConfig, folder: Any) -> dict[str,
         model1.probability_K,
         1e-7,
     )
-    with atomic_write(folder / "model1_B.npy") as stream:
-        np.save(stream, model1_B, allow_pickle=False)
+    save_arrays(folder / MODEL1, MODEL1_KIND, {"model1_B": model1_B})
     return {"model1_pairs": len(model1.keys_K)}
 
 
 def decoder_model(work: WorkDirectory, weights: WeightsFile, model: ModelConfig) -> BlockLexicon:
     """The decoder's model of a run's weights."""
-    linked = weights.sets["linked"]
+    linked = _checked_set(weights, "linked", model)
     shared: dict[str, Any] = {
         "blocks": work.blocks,
         "lm": work.lm,
@@ -106,11 +115,28 @@ def decoder_model(work: WorkDirectory, weights: WeightsFile, model: ModelConfig)
         "feature_weights": linked.sparse_F,
     }
     if model.kind == "orientation":
-        neutral = weights.sets["neutral"].dense_D
+        neutral = _checked_set(weights, "neutral", model).dense_D
         smoothing = model.orientation_smoothing
         return BlockModel(**shared, linked=linked.dense_D, neutral=neutral, orientation_smoothing=smoothing)
-    distortion, model1_B = load_distortion(distortion_stage(work, model))
+    distortion, model1_B = load_distortion(work, distortion_stage(work, model))
     return DistortionModel(**shared, weights=linked.dense_D, distortion=distortion, model1_B=model1_B)
+
+
+def _checked_set(weights: WeightsFile, name: str, model: ModelConfig) -> Weights:
+    """A set of weights with the floats of a model, in their order.
+
+    Raises:
+        InputError: an unknown kind of model, or weights of other floats.
+    """
+    if model.kind not in KINDS:
+        raise InputError("unknown value of model.kind", seen=model.kind, expected=", ".join(KINDS))
+    held = weights.sets.get(name)
+    if held is None or held.dense_names != FLOATS_OF[model.kind]:
+        seen = f"{name}: {None if held is None else ' '.join(held.dense_names)}"
+        raise InputError(
+            f"not the weights of the {model.kind} model", seen=seen, expected=" ".join(FLOATS_OF[model.kind])
+        )
+    return held
 
 
 def make_decoder(

@@ -19,8 +19,8 @@ from xlate.formats.reordering_table import write_reordering_table
 from xlate.recipes.folded_sparse import folded
 from xlate.recipes.moses_import import copy_packed
 from xlate.recipes.phrase_models import KIND, SET, open_phrase_model, phrase_search
+from xlate.recipes.run_weights import weights_of
 from xlate.recipes.sparse_models import unpacked_weights
-from xlate.recipes.translate import weights_of
 from xlate.text.folders import WholeFolder, check_replaceable, without_mark, write_mark
 from xlate.text.lines import iterate_lines, write_lines
 

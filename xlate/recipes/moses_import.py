@@ -17,6 +17,7 @@ from xlate.decode.phrase_store import save_phrase_model
 from xlate.errors import InputError
 from xlate.formats.moses_ini import MosesIni
 from xlate.recipes.phrase_models import MODEL, SET
+from xlate.recipes.run_weights import made_with
 from xlate.recipes.stages import file_hash
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import Weights, save_weights
@@ -54,7 +55,8 @@ def import_moses(config: ImportConfig) -> dict[str, Any]:
     save_phrase_model(run.path / MODEL, model)
     copy_packed(ini.file(_lm_line(ini)), run.path / LM_FILE)
     weights = Weights(weights_D, np.zeros(0), model.columns)
-    save_weights(run.path / "weights.safetensors", {SET: weights}, metadata={"imported": str(config.moses)})
+    metadata = {"imported": str(config.moses), **made_with(trained.model)}
+    save_weights(run.path / "weights.safetensors", {SET: weights}, metadata=metadata)
     figures = {
         "run": str(run.path),
         "pairs": len(model.table),

@@ -12,7 +12,7 @@ import numpy as np
 from xlate.candidates.nbest_events import OracleStep, write_events
 from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import read_config
+from xlate.config.stored import read_config, to_yaml
 from xlate.decode.block import BlockDecoder
 from xlate.decode.derivation import Derivation
 from xlate.decode.distortion import DistortionDecoder
@@ -20,8 +20,8 @@ from xlate.features.index import FeatureIndex
 from xlate.metrics.sentence_bleu import ReferenceNgrams, sentence_bleu
 from xlate.progress import track
 from xlate.recipes.models import FLOATS_OF, decoder_model, feature_arrays, make_decoder
+from xlate.recipes.run_weights import weights_of
 from xlate.recipes.stages import identity_of, read_stage, run_stage
-from xlate.recipes.translate import weights_of
 from xlate.recipes.work import WorkDirectory
 from xlate.text.encoded import EncodedText
 
@@ -40,7 +40,9 @@ def nbest_stores(
         InputError: no finished run at `base`.
     """
     settings = {
-        "base": identity_of({"weights": weights_of(base).metadata, "config": (base / "config.yaml").read_text()}),
+        "base": identity_of(
+            {"weights": weights_of(base).metadata, "config": to_yaml(read_config(base / "config.yaml", TrainConfig))}
+        ),
         "split": config.loss.floats.split,
         "nbest": config.loss.floats.nbest,
         "on": [read_stage(work.path, "blocks").identity],

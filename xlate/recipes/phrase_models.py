@@ -50,7 +50,7 @@ def phrase_stage(work: WorkDirectory, reordering: str) -> Stage:
 
 
 def _build(work: WorkDirectory, reordering: str, folder: Path) -> dict[str, Any]:
-    table = PhraseTable.load(work.path / "phrases" / "table")
+    table = PhraseTable.load(work.path / "phrases" / "table", work.words)
     source, target = work.training_text("source"), work.training_text("target")
     links = read_links(
         work.path / "align" / "links.gz", *(np.diff(text.offsets_S1).tolist() for text in (source, target))
@@ -92,7 +92,16 @@ def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
     # Sparse features are those of the work directory, whatever run the float weights came from.
     if config.base is not None and config.model.sparse is None:
         base = Path(config.base)
-        return open_phrase_model(base, read_config(base / "config.yaml", TrainConfig))
+        trained = read_config(base / "config.yaml", TrainConfig)
+        if trained.model.reordering != config.model.reordering:
+            raise InputError(
+                "the base run has another reordering model than the run that was tuned on it",
+                file=base / "config.yaml",
+                seen=f"model.reordering={trained.model.reordering}",
+                expected=f"model.reordering={config.model.reordering}",
+                remedy="restore the configuration of the base run",
+            )
+        return open_phrase_model(base, trained)
     work = WorkDirectory(Path(config.work)).check()
     model = load_phrase_model(phrase_stage(work, config.model.reordering or "none").folder / MODEL)
     if config.model.sparse is None:

@@ -121,7 +121,7 @@ def _phrases(config: PhrasesConfig, work: WorkDirectory, folder: Path) -> dict[s
 
 
 def _blocks(config: PhrasesConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
-    table = PhraseTable.load(work.path / "phrases" / "table")
+    table = PhraseTable.load(work.path / "phrases" / "table", work.words)
     source, target = work.training_text("source"), work.training_text("target")
     if config.test_filter:
         table, source, target = _for_test(config, work, table, source, target)

@@ -6,7 +6,6 @@ the lists, some of which are held out; `xlate nbest rescore FILE run=RUN` ranks 
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections import Counter
@@ -36,13 +35,15 @@ from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.progress import track
 from xlate.recipes.list_settings import check_lists, list_settings
+from xlate.recipes.run_weights import made_with, weights_of
 from xlate.recipes.stages import file_hash, peak_megabytes
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
-from xlate.scoring.weights import Weights, load_weights, save_weights
+from xlate.scoring.weights import Weights, save_weights
 from xlate.text.classes import read_classes
 from xlate.text.encoded import EncodedText
-from xlate.text.lines import atomic_write, read_lines
+from xlate.text.json_files import Fields, read_json, write_json
+from xlate.text.lines import read_lines
 from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import Vocabulary
 from xlate.train.signals import StopFlag
@@ -135,9 +136,10 @@ def train_rerank(
             reporter.histogram("rerank/weights", weights.sparse_F[weights.sparse_F != 0], learner.settings.epochs)
         finally:
             reporter.close()
-    with atomic_write(run.path / KNOWN) as stream:
-        stream.write(json.dumps({"lexicon": lexicon, "classes": classes}, ensure_ascii=False).encode())
-    save_weights(run.path / "weights.safetensors", {SET: weights}, sparse_names={SET: names})
+    write_json(run.path / KNOWN, {"lexicon": lexicon, "classes": classes}, indent=None)
+    save_weights(
+        run.path / "weights.safetensors", {SET: weights}, sparse_names={SET: names}, metadata=made_with(config.model)
+    )
     summary = {
         "finished": True,
         "lists": len(batch),
@@ -160,9 +162,10 @@ def rerank_scores(run: Path, nbest: str, source: str | None, first_id: int | Non
     config = read_config(run / "config.yaml", TrainConfig)
     if config.model.rerank is None:
         raise InputError("not a run that ranks lists", file=run, seen=config.model.kind, expected="model=rerank")
-    file = load_weights(run / "weights.safetensors")
+    file = weights_of(run, config)
     weights, names = file.sets[SET], {name: f for f, name in enumerate(file.sparse_names(SET))}
-    known = json.loads((run / KNOWN).read_text(encoding="utf-8"))
+    fields: Fields = {"classes": dict, "lexicon": (dict, type(None))}
+    known = read_json(run / KNOWN, "the words a ranking run knows", "train the run again", fields)
     arrays, text = ListText.read(nbest, source, first_id)
     scores = []
     for rows in text.features(_templates(config.model.rerank, known["classes"], known["lexicon"])):

@@ -25,10 +25,10 @@ from xlate.features.phrase_sparse import SparseFeatures
 from xlate.recipes import phrase_models
 from xlate.recipes.jackknife import Jackknife
 from xlate.recipes.list_settings import check_lists
+from xlate.recipes.run_weights import made_with, weights_of
 from xlate.recipes.sparse_learning import Learned, learn, learned_before
 from xlate.recipes.sparse_models import check_orientations, described, packed_weights
 from xlate.recipes.stages import identity_of
-from xlate.recipes.translate import weights_of
 from xlate.recipes.tuned_runs import measured_summary, numbers_of, train_tuned, tuning_summary
 from xlate.recipes.tuned_systems import PhraseSystem, with_sums
 from xlate.recipes.tuning import tune, tuning_text
@@ -86,7 +86,12 @@ def train_sparse(
             if outcome is None:
                 return None, stop.signal
             weights, rounds = outcome
-            metadata = {"work": config.work, "work_identity": work.identity, **described(model.sparse)}
+            metadata = {
+                "work": config.work,
+                "work_identity": work.identity,
+                **described(model.sparse),
+                **made_with(config.model),
+            }
             extra = packed_weights(learned.phi_F)
             save_weights(run.path / "weights.safetensors", {phrase_models.SET: weights}, extra=extra, metadata=metadata)
             summary = {**tuning_summary(config, weights, rounds, text), **learned.figures, "base": str(base)}

@@ -16,13 +16,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from xlate.arrays.stored import HEADER, is_whole
 from xlate.errors import InputError
 from xlate.text.folders import Strangers, WholeFolder, check_replaceable, holds, remove_folder
-from xlate.text.lines import atomic_write
+from xlate.text.json_files import Fields, check_fields, read_json, write_json
 from xlate.text.opening import check_read_again, checked_name
 
 log = logging.getLogger(__name__)
 MARK = "stage.json"
+FIELDS: Fields = {"identity": str, "figures": dict, "seconds": (int, float)}
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,15 @@ class Stage:
     identity: str
     figures: dict[str, Any]
     seconds: float
+
+    def number(self, name: str) -> int:
+        """A whole number among the figures.
+
+        Raises:
+            InputError: there is none of this name.
+        """
+        check_fields(self.figures, {name: int}, self.folder / MARK, f"remove {self.folder} and run xlate prepare again")
+        return int(self.figures[name])
 
 
 def identity_of(value: Mapping[str, Any]) -> str:
@@ -70,11 +81,12 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
     """Runs one stage unless its folder was made from the same things before.
 
     `build` gets an empty folder and returns figures to record; the folder takes its final name only after it returned.
+    A stage whose arrays are damaged, or of an earlier version, is made again.
     """
     final = work / name
     wanted = identity_of(identity)
     finished = _finished(final / MARK)
-    if finished is not None and finished["identity"] == wanted:
+    if finished is not None and finished["identity"] == wanted and _arrays_whole(final, finished):
         log.info("%-8s unchanged", name)
         return Stage(final, wanted, finished["figures"], finished["seconds"])
     start = time.perf_counter()
@@ -86,13 +98,13 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
             record = {
                 "identity": wanted,
                 "stage": name,
+                "arrays": sorted(str(header.parent.relative_to(aside)) for header in aside.rglob(HEADER)),
                 "made_from": dict(identity),
                 "figures": figures,
                 "seconds": seconds,
                 "peak_mb": peak_megabytes(),
             }
-            with atomic_write(aside / MARK) as stream:
-                stream.write(json.dumps(record, indent=2, ensure_ascii=False).encode("utf-8"))
+            write_json(aside / MARK, record)
     except OSError as error:
         # Another process may have finished the same stage in the moment when this one was to take its name.
         there = _finished(final / MARK)
@@ -100,6 +112,16 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
             raise
     log.info("%-8s %.1f s  %s", name, seconds, ", ".join(f"{k} {_short(v)}" for k, v in figures.items()))
     return Stage(final, wanted, figures, seconds)
+
+
+def _arrays_whole(final: Path, record: Mapping[str, Any]) -> bool:
+    """Whether the folders of arrays of a stage are all there and as they were written; says which is not."""
+    named = {final / str(folder) for folder in record.get("arrays", [])}
+    for folder in sorted(named | {path.parent for path in final.rglob("*.npy")}):
+        if not is_whole(folder):
+            log.warning("%s is damaged or of an earlier version, and %s is made again", folder, final)
+            return False
+    return True
 
 
 def check_stage(work: Path, name: str) -> None:
@@ -133,18 +155,19 @@ def read_stage(work: Path, name: str) -> Stage:
     """A stage finished before.
 
     Raises:
-        InputError: the work directory lacks it.
+        InputError: the work directory lacks it, or its `stage.json` is damaged.
     """
-    finished = _finished(work / name / MARK)
-    if finished is None:
+    marker, remedy = work / name / MARK, f"xlate prepare data=… work={work}"
+    if not marker.exists():
         raise InputError(
             "not a prepared work directory",
             file=work,
             seen=f"no finished stage {name!r}",
             expected="what xlate prepare writes",
-            remedy=f"xlate prepare data=… work={work}",
+            remedy=remedy,
         )
-    return Stage(work / name, finished["identity"], finished["figures"], finished["seconds"])
+    held = read_json(marker, "the record of a finished stage", remedy, FIELDS)
+    return Stage(work / name, held["identity"], held["figures"], held["seconds"])
 
 
 def discard_stage(stage: Stage) -> None:
@@ -161,11 +184,13 @@ def _is_json(path: Path) -> bool:
 
 
 def _finished(marker: Path) -> dict[str, Any] | None:
-    try:
-        record = json.loads(marker.read_text(encoding="utf-8"))
-    except (FileNotFoundError, IsADirectoryError, ValueError, RecursionError):
+    """What a stage said of itself, None when it is not there or damaged: then it is made again."""
+    if not marker.exists():
         return None
-    return record if isinstance(record, dict) and {"identity", "figures", "seconds"} <= record.keys() else None
+    try:
+        return read_json(marker, "the record of a finished stage", "", FIELDS)
+    except InputError:
+        return None
 
 
 def _short(value: Any) -> str:

@@ -24,6 +24,7 @@ from xlate.recipes.nbest_events import nbest_stores
 from xlate.recipes.phrase_models import KIND as PHRASE
 from xlate.recipes.rerank_runs import KIND as RERANK
 from xlate.recipes.rerank_runs import train_rerank
+from xlate.recipes.run_weights import made_with
 from xlate.recipes.sparse_runs import train_sparse
 from xlate.recipes.stages import identity_of, peak_megabytes
 from xlate.recipes.tuned_runs import train_tuned
@@ -246,7 +247,12 @@ def _learn(
         held.weights,
         sparse_names={"linked": list(stores.features.names(names))},
         extra={"linked.keys": stores.features.keys_F},
-        metadata={"work": str(config.work), "work_identity": work.identity, "features": FEATURES},
+        metadata={
+            "work": str(config.work),
+            "work_identity": work.identity,
+            "features": FEATURES,
+            **made_with(config.model),
+        },
     )
     return held
 

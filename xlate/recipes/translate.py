@@ -25,9 +25,10 @@ from xlate.errors import InputError
 from xlate.progress import track
 from xlate.recipes import phrase_models
 from xlate.recipes.models import decoder_model, make_decoder
+from xlate.recipes.run_weights import weights_of
 from xlate.recipes.sparse_models import unpacked_weights
 from xlate.recipes.work import WorkDirectory
-from xlate.scoring.weights import WeightsFile, load_weights
+from xlate.scoring.weights import WeightsFile
 from xlate.text.tokens import split_tokens
 
 log = logging.getLogger(__name__)
@@ -112,7 +113,7 @@ class Translator:
         Raises:
             InputError: as `open` does.
         """
-        weights = weights_of(run)
+        weights = weights_of(run, trained)
         search: dict[str, Any] = {"nbest": nbest, "distinct": distinct, "fast": fast}
         work = _checked_work(trained, run, weights) if trained.work else None
         if trained.model.kind == phrase_models.KIND:
@@ -240,16 +241,3 @@ def _checked_work(trained: TrainConfig, run: Path, weights: WeightsFile) -> Work
             remedy=f"prepare it as before, or train {run} anew under another name",
         )
     return work
-
-
-def weights_of(run: Path) -> WeightsFile:
-    path = run / "weights.safetensors"
-    if not path.exists():
-        raise InputError(
-            "the run has no weights yet",
-            file=path,
-            seen="no such file",
-            expected="the weights of a finished run",
-            remedy=f"run xlate train … run={run} to its end",
-        )
-    return load_weights(path)

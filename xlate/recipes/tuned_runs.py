@@ -17,9 +17,9 @@ from xlate.errors import InputError
 from xlate.recipes import phrase_models
 from xlate.recipes.evaluate import measure
 from xlate.recipes.models import decoder_model
+from xlate.recipes.run_weights import made_with, weights_of
 from xlate.recipes.sparse_models import check_orientations, described, packed_weights
 from xlate.recipes.stages import identity_of, peak_megabytes
-from xlate.recipes.translate import weights_of
 from xlate.recipes.tuned_systems import BlockSystem, PhraseSystem, TunedSystem, with_sums
 from xlate.recipes.tuning import TuningText, tune, tuning_text
 from xlate.recipes.work import WorkDirectory
@@ -129,7 +129,11 @@ class _TunedBlocks(_Tuned):
             sets = {"linked": replace(linked, dense_D=np.asarray(model.weights), sparse_F=features)}
         names = {"linked": file.sparse_names("linked")}
         save_weights(
-            run.path / "weights.safetensors", sets, sparse_names=names, extra=file.extra, metadata=file.metadata
+            run.path / "weights.safetensors",
+            sets,
+            sparse_names=names,
+            extra=file.extra,
+            metadata={**file.metadata, **self.metadata},
         )
 
 
@@ -146,7 +150,11 @@ def _phrase_run(config: TrainConfig, work: WorkDirectory | None) -> _Tuned:
         start = weights_of(_base(config)).sets[phrase_models.SET]
         if model.sparse is not None:
             start = replace(with_sums(start, model), sparse_F=np.zeros(model.sparse.size))
-    return _Tuned(system, start, {"work": config.work, "work_identity": work.identity if work else None})
+    return _Tuned(
+        system,
+        start,
+        {"work": config.work, "work_identity": work.identity if work else None, **made_with(config.model)},
+    )
 
 
 def _block_run(config: TrainConfig, work: WorkDirectory | None) -> _Tuned:
@@ -160,7 +168,7 @@ def _block_run(config: TrainConfig, work: WorkDirectory | None) -> _Tuned:
     assert isinstance(model, BlockModel | DistortionModel)
     system = BlockSystem(model, config.decoder)
     start = system.trained if config.loss.tune.start == "base" else system.uniform
-    return _TunedBlocks(system, start, {}, base)
+    return _TunedBlocks(system, start, made_with(config.model), base)
 
 
 def _stored(base: str) -> Path:

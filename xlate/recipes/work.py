@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from xlate.arrays.stored import HEADER, open_arrays
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.recipes.stages import read_stage
 from xlate.text.encoded import EncodedText
+from xlate.text.json_files import read_json
 from xlate.text.lines import read_lines
 from xlate.text.tokens import Preprocessor, split_tokens
 from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary
 
+VOCABULARIES = "pair of vocabularies"
+PREPROCESSING = {"source_language": str, "target_language": str, "tokenize": bool, "case": str}
 STAGES = ("corpus", "align", "lm", "phrases", "blocks")
 
 
@@ -44,9 +47,8 @@ class WorkDirectory:
     @cached_property
     def preprocessing(self) -> dict[str, Any]:
         """Languages, tokenisation and casing."""
-        text = (self.path / "corpus" / "preprocessing.json").read_text(encoding="utf-8")
-        settings: dict[str, Any] = json.loads(text)
-        return settings
+        path, remedy = self.path / "corpus" / "preprocessing.json", f"remove {self.path / 'corpus'} and prepare again"
+        return read_json(path, "languages, tokenisation and casing", remedy, PREPROCESSING)
 
     @property
     def lowercased(self) -> bool:
@@ -56,12 +58,12 @@ class WorkDirectory:
     @cached_property
     def source_vocabulary(self) -> Vocabulary:
         """The source words of the training text."""
-        return Vocabulary.load(self.path / "corpus" / "vocabulary.source")
+        return self._vocabulary("source")
 
     @cached_property
     def target_vocabulary(self) -> Vocabulary:
         """The target words of the training text."""
-        return Vocabulary.load(self.path / "corpus" / "vocabulary.target")
+        return self._vocabulary("target")
 
     @cached_property
     def lm(self) -> NgramModel:
@@ -71,7 +73,12 @@ class WorkDirectory:
     @cached_property
     def blocks(self) -> BlockSet:
         """The block set with its counts."""
-        return BlockSet.load(self.path / "blocks" / "set")
+        return BlockSet.load(self.path / "blocks" / "set", self.words)
+
+    @property
+    def words(self) -> tuple[int, int]:
+        """How many source and target words there are, special ones included."""
+        return len(self.source_vocabulary), len(self.target_vocabulary)
 
     def training_tokens(self, side: str) -> list[list[str]]:
         """The tokenised training sentences of `source` or `target`."""
@@ -116,6 +123,13 @@ class WorkDirectory:
         if self.preprocessing["case"] == "true" and self._target_caser is not None:
             tokens = self._target_caser.restore(tokens)
         return self._preprocessor("target").text(tokens) if detokenize else " ".join(tokens)
+
+    def _vocabulary(self, side: str) -> Vocabulary:
+        corpus = self.path / "corpus"
+        # Work directories of earlier versions have no checksums of their vocabularies.
+        if (corpus / HEADER).exists():
+            open_arrays(corpus, VOCABULARIES, {})
+        return Vocabulary.load(corpus / f"vocabulary.{side}")
 
     def _preprocessor(self, side: str) -> Preprocessor:
         return self._preprocessors[side]

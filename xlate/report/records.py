@@ -79,7 +79,7 @@ class Records:
     def _parsed(self, number: int, line: bytes) -> dict[str, Any]:
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(
                 "a damaged record",
                 file=self.path,
@@ -90,4 +90,14 @@ class Records:
             ) from error
         if not isinstance(record, dict):
             raise InputError("a damaged record", file=self.path, line=number, seen=record, expected="one JSON object")
+        if "tag" in record and not _is_scalar(record):
+            expected = "a tag, a step, and a number or null"
+            raise InputError("a damaged record", file=self.path, line=number, seen=record, expected=expected)
         return record
+
+
+def _is_scalar(record: Mapping[str, Any]) -> bool:
+    tag, value, step = record["tag"], record.get("value", False), record.get("step")
+    whole = isinstance(step, int) and not isinstance(step, bool)
+    number = value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    return isinstance(tag, str) and whole and number

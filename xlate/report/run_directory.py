@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from xlate.report.identity import differing_keys, identity_hash, plain
 from xlate.report.records import Records
 from xlate.report.versions import versions
 from xlate.text.folders import check_is_folder, foreign_files
+from xlate.text.json_files import read_json, write_json
 from xlate.text.lines import atomic_write
 from xlate.text.opening import checked_name
 
@@ -76,11 +76,9 @@ class RunDirectory:
         Raises:
             InputError: it holds no run, or its `run.json` is damaged.
         """
-        held = read_json(Path(path) / MARK, "a run directory", "xlate train run=… makes one")
-        identity = held.get("identity")
-        if not isinstance(identity, dict):
-            raise InputError("not a run directory", file=Path(path) / MARK, seen=held, expected="an identity")
-        return cls(Path(path), identity)
+        fields = {"identity": dict}
+        held = read_json(Path(path) / MARK, "a run directory", "xlate train run=… makes one", fields)
+        return cls(Path(path), held["identity"])
 
     @property
     def records(self) -> Records:
@@ -113,29 +111,6 @@ class RunDirectory:
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Writes the final figures, whole or not at all; `"finished": true` in them closes the run."""
         write_json(self.path / "summary.json", dict(summary))
-
-
-def read_json(path: Path, expected: str, remedy: str) -> dict[str, Any]:
-    """Reads a JSON object.
-
-    Raises:
-        InputError: the file is missing, damaged or holds something else.
-    """
-    try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError("cannot be read", file=path, seen=error.strerror, expected=expected, remedy=remedy) from error
-    except ValueError as error:
-        raise InputError("damaged", file=path, seen=error, expected=expected, remedy=remedy) from error
-    if not isinstance(held, dict):
-        raise InputError("damaged", file=path, seen=held, expected=expected, remedy=remedy)
-    return held
-
-
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Writes a JSON object, whole or not at all."""
-    with atomic_write(path) as stream:
-        stream.write(json.dumps(value, indent=2, ensure_ascii=False, default=str).encode("utf-8") + b"\n")
 
 
 def _check_same(path: Path, held: Mapping[str, Any], asked: Mapping[str, Any]) -> None:

@@ -1,0 +1,164 @@
+"""Every kind of folder of arrays: a flipped bit in any file, and values out of range under a checksum that fits."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.arrays.folders import OPENERS, write_folders
+from tests.arrays.forged import edited_header, forged
+from xlate.errors import InputError
+from xlate.kernels.hashing import EMPTY
+from xlate.kernels.ngram import slot_tags
+
+FILES = {
+    "table": [
+        "source_phrases_ids.npy", "source_phrases_offsets.npy", "target_phrases_ids.npy", "target_phrases_offsets.npy",
+        "source_B.npy", "target_B.npy", "count_B.npy", "scores_B4.npy", "link_offsets_B1.npy", "link_source_K.npy",
+        "link_target_K.npy", "source_count_P.npy", "target_count_Q.npy", "header.json",
+    ],
+    "lm": ["slots.npy", "tags.npy", "contexts.npy", "vocabulary.txt", "header.json"],
+    "model": [
+        "finder.keys_H.npy", "finder.rows_H.npy", "finder.row_N.npy", "reordering.npy", "vocabulary.source",
+        "vocabulary.target", "header.json", "table/target_B.npy", "lm/slots.npy", "lm/vocabulary.txt",
+    ],
+    "blocks": [
+        "count_B.npy", "left_B.npy", "right_B.npy", "bigram_keys_U.npy", "bigram_count_U.npy", "lexical_B.npy",
+        "header.json", "table/scores_B4.npy",
+    ],
+    "matches": ["rows_M5.npy", "offsets_S1.npy", "header.json"],
+    "jumps": ["inbound_VK.npy", "outbound_VK.npy", "header.json"],
+    "store": [
+        "candidate_offsets_I1.npy", "dense_CD.npy", "gain_CG.npy", "part_id_offsets_P1.npy", "part_ids_N.npy",
+        "part_offsets_I1.npy", "candidate_part_offsets_C1.npy", "candidate_parts_K.npy", "part_values_N.npy",
+        "base_C.npy", "header.json",
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("folders")
+    write_folders(root)
+    return root
+
+
+@pytest.fixture
+def folders(written: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(written, tmp_path / "folders"))
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_all_files_are_in_the_list(written: Path, kind: str) -> None:
+    seen = {p.name for p in (written / kind).iterdir() if p.is_file()}
+    assert seen == {name for name in FILES[kind] if "/" not in name}
+    OPENERS[kind](written / kind)
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in FILES.items() for name in names])
+def test_a_flipped_bit_is_refused_and_named(folders: Path, kind: str, name: str) -> None:
+    path = folders / kind / name
+    raw = bytearray(path.read_bytes())
+    for place in (len(raw) - 2, len(raw) // 2, 140):
+        flipped = raw.copy()
+        flipped[min(place, len(raw) - 1)] ^= 1
+        path.write_bytes(flipped)
+        with pytest.raises(InputError) as caught:
+            OPENERS[kind](folders / kind)
+        assert str(path) in str(caught.value)
+        assert "again" in str(caught.value)
+    path.write_bytes(raw)
+    OPENERS[kind](folders / kind)
+
+
+@pytest.mark.parametrize("name", [n for n in FILES["table"] if n.endswith(".npy")])
+def test_another_dtype_shape_or_no_file_is_refused(folders: Path, name: str) -> None:
+    folder, array = folders / "table", np.load(folders / "table" / name)
+    stem = name.removesuffix(".npy")
+    for other in (array.astype(np.float32), array[:-1], array.reshape(-1, 1), array[:0]):
+        forged(folder, stem, other)
+        with pytest.raises(InputError):
+            OPENERS["table"](folder)
+    forged(folder, stem, array)
+    OPENERS["table"](folder)
+    (folder / name).unlink()
+    with pytest.raises(InputError, match=f"{name}: missing"):
+        OPENERS["table"](folder)
+
+
+def _slots(folder: Path, field: str, value: int, *, taken: bool = True) -> None:
+    slots_H = np.load(folder / "slots.npy")
+    places = np.flatnonzero((slots_H["key"] != EMPTY) == taken)
+    slots_H[field][places if field == "key" and not taken else places[-1:]] = value
+    forged(folder, "slots", slots_H)
+    forged(folder, "tags", slot_tags(slots_H["key"]))
+
+
+def _filled(folder: Path, name: str, value: int, place: int | None = None) -> None:
+    array = np.load(folder / f"{name}.npy")
+    array[slice(None) if place is None else place] = value
+    forged(folder, name, array)
+
+
+def _contexts(folder: Path) -> None:
+    contexts_N = np.load(folder / "contexts.npy")
+    contexts_N["suffix"][-1] = len(contexts_N) - 1
+    forged(folder, "contexts", contexts_N)
+
+
+HUGE = 2**30
+FORGED = {
+    "all target rows 2^30": ("table", lambda f: _filled(f, "target_B", HUGE)),
+    "a negative target row": ("table", lambda f: _filled(f, "target_B", -1, 3)),
+    "source rows that fall": ("table", lambda f: _filled(f, "source_B", 5, 0)),
+    "a word number": ("table", lambda f: _filled(f, "target_phrases_ids", HUGE, 0)),
+    "a negative word number": ("table", lambda f: _filled(f, "source_phrases_ids", -2, 0)),
+    "offsets past the end": ("table", lambda f: _filled(f, "target_phrases_offsets", HUGE, -1)),
+    "offsets that fall": ("table", lambda f: _filled(f, "source_phrases_offsets", HUGE, 1)),
+    "offsets that do not begin with 0": ("table", lambda f: _filled(f, "source_phrases_offsets", 1, 0)),
+    "a link outside its phrase": ("table", lambda f: _filled(f, "link_source_K", 3, 0)),
+    "a negative link": ("table", lambda f: _filled(f, "link_target_K", -1, 0)),
+    "fewer words than there are": ("table", lambda f: edited_header(f, metadata={"source_words": 1})),
+    "no number of words": ("table", lambda f: edited_header(f, metadata={})),
+    "a next state": ("lm", lambda f: _slots(f, "next", HUGE)),
+    "a negative next state": ("lm", lambda f: _slots(f, "next", -1)),
+    "a context that is not there": ("lm", lambda f: _slots(f, "key", HUGE << 32)),
+    "a word that is not there": ("lm", lambda f: _slots(f, "key", HUGE)),
+    "no empty slot": ("lm", lambda f: _slots(f, "key", 3, taken=False)),
+    "tags of other keys": ("lm", lambda f: _filled(f, "tags", 7)),
+    "suffixes that never end": ("lm", _contexts),
+    "a row of the finder": ("model", lambda f: _filled(f, "finder.row_N", HUGE, -1)),
+    "a node of the finder": ("model", lambda f: _filled(f, "finder.rows_H", HUGE)),
+    "a finder without an empty slot": ("model", lambda f: _filled(f, "finder.keys_H", 1)),
+    "fewer pairs oriented": ("model", lambda f: forged(f, "reordering", np.load(f / "reordering.npy")[1:])),
+    "two orientations": ("model", lambda f: forged(f, "reordering", np.load(f / "reordering.npy")[:, :4].copy())),
+    "another kind of reordering": ("model", lambda f: edited_header(f, metadata={"reordering": "zz"})),
+    "a bigram of no block": ("blocks", lambda f: _filled(f, "bigram_keys_U", HUGE, -1)),
+    "bigrams that fall": ("blocks", lambda f: _filled(f, "bigram_keys_U", 1 << 33, 0)),
+    "more counts than blocks": ("blocks", lambda f: forged(f, "left_B", np.zeros(10_000, np.int32))),
+    "a match of no block": ("matches", lambda f: _filled(f, "rows_M5", HUGE, 0)),
+    "a span that ends before it begins": ("matches", lambda f: _filled(f, "rows_M5", 3, 0)),
+    "matches past the end": ("matches", lambda f: _filled(f, "offsets_S1", HUGE, -1)),
+    "an even number of jumps": ("jumps", lambda f: forged(f, "inbound_VK", np.ones((7, 4), np.float32))),
+    "no sparse size": ("store", lambda f: edited_header(f, metadata={})),
+    "an id that is not there": ("store", lambda f: _filled(f, "part_ids_N", HUGE)),
+    "a path for a name": ("store", lambda f: edited_header(f, arrays={"../x": {}})),
+    "an array that is no object": ("store", lambda f: edited_header(f, arrays={"dense_CD": 7})),
+    "a negative shape": (
+        "store",
+        lambda f: edited_header(f, arrays={"dense_CD": {"dtype": "<f4", "shape": [-1], "bytes": 1, "sha256": ""}}),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_values_out_of_range_are_refused_though_the_checksums_fit(folders: Path, what: str) -> None:
+    kind, forge = FORGED[what]
+    forge(folders / kind)
+    with pytest.raises(InputError) as caught:
+        OPENERS[kind](folders / kind)
+    assert str(folders / kind) in str(caught.value)
+    assert "again" in str(caught.value)

@@ -1,0 +1,198 @@
+"""Folders of arrays: what was written comes back, is looked through once, and is refused when it is not whole."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays as any_arrays
+
+from xlate.arrays import ranges, stored, verified
+from xlate.arrays.npy import npy_header
+from xlate.arrays.stored import StoredArrays, is_whole, open_arrays, save_arrays
+from xlate.errors import InputError
+
+LAYOUT = {"rows_N": ("<i4", 1)}
+PAIR = np.dtype([("key", "<u8"), ("next", "<i4")])
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def sums(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files whose checksums were computed."""
+    seen: list[str] = []
+    real = stored.values_sha256
+
+    def counted(path: Path, offset: int) -> str:
+        seen.append(path.name)
+        return real(path, offset)
+
+    monkeypatch.setattr(stored, "values_sha256", counted)
+    return seen
+
+
+def saved(folder: Path, *, old: bool = True) -> Path:
+    save_arrays(folder, "list of rows", {"rows_N": np.arange(5, dtype=np.int32)}, {"high": 5})
+    if old:
+        for path in folder.iterdir():
+            os.utime(path, (1, 1))
+    return folder
+
+
+def opened(folder: Path) -> StoredArrays:
+    return open_arrays(folder, "list of rows", LAYOUT, lambda held: ranges.check_within(held, "rows_N", 0, 5))
+
+
+@given(any_arrays(st.sampled_from(["<i4", "<f8", "|u1"]), st.tuples(st.integers(0, 5), st.integers(0, 3))))
+def test_arrays_come_back(tmp_path_factory: pytest.TempPathFactory, array: np.ndarray) -> None:
+    folder = tmp_path_factory.mktemp("a")
+    save_arrays(folder, "k", {"x": array}, {"wörter": [1]})
+    held = open_arrays(folder, "k", {"x": (array.dtype, 2)})
+    np.testing.assert_array_equal(held["x"], array)
+    assert (held["x"].dtype, held.metadata) == (array.dtype, {"wörter": [1]})
+    assert not held["x"].flags.writeable
+    assert type(held["x"]) is np.ndarray
+    np.testing.assert_array_equal(np.load(folder / "x.npy", allow_pickle=False), array)
+    assert open_arrays(folder, "k", {"x": (array.dtype, 2)}, memory_map=False)["x"].flags.writeable
+
+
+def test_structured_and_transposed_arrays_come_back(tmp_path: Path) -> None:
+    pairs = np.zeros(3, dtype=PAIR)
+    pairs["next"] = [4, 5, 6]
+    save_arrays(tmp_path, "k", {"pairs": pairs, "turned": np.arange(6.0).reshape(2, 3).T})
+    held = open_arrays(tmp_path, "k", {"pairs": (PAIR, 1), "turned": ("<f8", 2)})
+    assert held["pairs"].tolist() == pairs.tolist()
+    assert held["turned"].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert len(npy_header(PAIR, [3])) == len(npy_header(PAIR, [10**18, 10**18]))
+
+
+def test_a_folder_is_looked_through_once(tmp_path: Path, sums: list[str]) -> None:
+    folder = saved(tmp_path / "f")
+    opened(folder)
+    opened(folder)
+    assert sums == ["rows_N.npy"]
+
+
+def test_what_changed_is_looked_through_again(tmp_path: Path, sums: list[str]) -> None:
+    folder = saved(tmp_path / "f")
+    opened(folder)
+    path = folder / "rows_N.npy"
+    raw = bytearray(path.read_bytes())
+    raw[-1] ^= 1
+    path.write_bytes(raw)
+    # The same size and time: the time of the change tells.
+    os.utime(path, (1, 1))
+    with pytest.raises(InputError, match=r"rows_N\.npy: damaged: its checksum differs"):
+        opened(folder)
+    with pytest.raises(InputError, match="checksum differs"):
+        opened(folder)
+    assert len(sums) == 3
+
+
+def test_what_was_written_just_now_is_not_remembered(
+    tmp_path: Path, sums: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verified, "RECENT_NS", 10**15)
+    folder = saved(tmp_path / "f", old=False)
+    opened(folder)
+    opened(folder)
+    assert len(sums) == 2
+
+
+def test_a_copy_elsewhere_is_looked_through_for_itself(tmp_path: Path, sums: list[str]) -> None:
+    for name in ("one", "two"):
+        opened(saved(tmp_path / name))
+    assert len(sums) == 2
+
+
+@pytest.mark.parametrize("home", ["file", "closed", "nothing"])
+def test_without_a_cache_folder_everything_is_looked_through_each_time(
+    tmp_path: Path, sums: list[str], monkeypatch: pytest.MonkeyPatch, home: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = saved(tmp_path / "f")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    if home == "file":
+        (tmp_path / "home").write_text("")
+    elif home == "closed":
+        if os.geteuid() == 0:
+            pytest.skip("root may write anywhere")
+        (tmp_path / "home").mkdir(mode=0o500)
+    else:
+        monkeypatch.delenv("HOME")
+    opened(folder)
+    opened(folder)
+    assert len(sums) == 2
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_damaged_record_means_to_look_again(tmp_path: Path, cache: Path, sums: list[str]) -> None:
+    folder = saved(tmp_path / "f")
+    opened(folder)
+    (record,) = (path for path in cache.rglob("*") if path.is_file())
+    record.write_bytes(b"\xff")
+    opened(folder)
+    opened(folder)
+    assert len(sums) == 2
+
+
+def test_ranges_are_checked_once_and_refused_each_time(tmp_path: Path) -> None:
+    save_arrays(tmp_path, "list of rows", {"rows_N": np.array([0, 5], dtype=np.int32)})
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"(?s)rows_N\.npy.*5 at 1.*below 5"):
+            opened(tmp_path)
+
+
+def test_whole_or_not(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "f")
+    assert is_whole(folder)
+    (folder / "rows_N.npy").write_bytes((folder / "rows_N.npy").read_bytes()[:-1] + b"x")
+    assert not is_whole(folder)
+    assert not is_whole(tmp_path / "nothing")
+    np.save(tmp_path / "old.npy", np.zeros(3))
+    assert not is_whole(tmp_path)
+    with pytest.raises(InputError, match=r"(?s)earlier version, without checksums.*again"):
+        opened(tmp_path)
+
+
+def test_a_folder_found_whole_has_its_ranges_checked_still(tmp_path: Path, sums: list[str]) -> None:
+    folder = saved(tmp_path / "f")
+    for _ in range(2):
+        assert is_whole(folder)
+    opened(folder)
+    assert is_whole(folder)
+    opened(folder)
+    assert len(sums) == 2
+    save_arrays(folder, "list of rows", {"rows_N": np.array([0, 5], dtype=np.int32)})
+    for path in folder.iterdir():
+        os.utime(path, (1, 1))
+    assert is_whole(folder)
+    with pytest.raises(InputError, match="5 at 1"):
+        opened(folder)
+
+
+def test_a_reader_keeps_what_it_opened(tmp_path: Path) -> None:
+    before = opened(saved(tmp_path))
+    save_arrays(tmp_path, "list of rows", {"rows_N": np.zeros(1, np.int32)}, {})
+    assert before["rows_N"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_pieces_see_what_lies_across_their_border(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranges, "PIECE", 2)
+    for offsets, fits in (([0, 1, 3, 3, 5], True), ([0, 3, 1, 4, 5], False), ([0, 2, 4, 3, 5], False)):
+        save_arrays(tmp_path, "k", {"o": np.array(offsets)})
+        held = open_arrays(tmp_path, "k", {"o": ("<i8", 1)})
+        if fits:
+            ranges.check_offsets(held, "o", 5)
+        else:
+            with pytest.raises(InputError, match="never fall"):
+                ranges.check_offsets(held, "o", 5)

@@ -1,0 +1,108 @@
+"""Whether stored ids, offsets and rows stay in their ranges, since compiled loops index without bounds.
+
+Everything is looked at in pieces, because stored arrays may be larger than memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.arrays.stored import StoredArrays, unusable
+from xlate.errors import InputError
+
+PIECE = 1 << 20
+
+
+def pieces(length: int) -> Iterator[slice]:
+    """Slices that cover so many rows."""
+    for first in range(0, length, PIECE):
+        yield slice(first, min(first + PIECE, length))
+
+
+def refuse(stored: StoredArrays, name: str, seen: object, expected: str) -> InputError:
+    """The error for values that cannot be."""
+    return unusable(stored.folder / f"{name}.npy", "values out of their range", seen, expected)
+
+
+def check_lengths(stored: StoredArrays, **expected: tuple[int, ...]) -> None:
+    """Looks whether arrays have the shapes that the others ask for.
+
+    Raises:
+        InputError: one has not.
+    """
+    for name, shape in expected.items():
+        if name in stored.arrays and stored[name].shape != shape:
+            path = stored.folder / f"{name}.npy"
+            raise unusable(path, "arrays that do not fit each other", f"shape {stored[name].shape}", f"shape {shape}")
+
+
+def check_within(
+    stored: StoredArrays, name: str, low: int, high: int, values: NDArray[np.generic] | None = None
+) -> None:
+    """Looks whether all numbers of an array, or of a part of it, are from `low` up and below `high`.
+
+    Raises:
+        InputError: one is not.
+    """
+    array = stored[name] if values is None else values
+    for piece in pieces(len(array)):
+        part = np.asarray(array[piece])
+        if part.size and not (low <= part.min() and part.max() < high):
+            place = int(np.flatnonzero(((part < low) | (part >= high)).reshape(len(part), -1).any(axis=1))[0])
+            seen = f"{part[place]} at {piece.start + place}"
+            raise refuse(stored, name, seen, f"from {low} up, below {high}")
+
+
+def check_offsets(stored: StoredArrays, name: str, end: int) -> None:
+    """Looks whether offsets begin with 0, never fall, and lead to `end`.
+
+    Raises:
+        InputError: they do not.
+    """
+    offsets = stored[name]
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != end:
+        seen = f"{offsets[0]} to {offsets[-1]}" if len(offsets) else "nothing"
+        raise refuse(stored, name, seen, f"offsets rising from 0 to {end}")
+    check_rising(stored, name)
+
+
+def check_rising(stored: StoredArrays, name: str, *, strictly: bool = False) -> None:
+    """Looks whether no number is below the one before it, nor equal to it when `strictly`.
+
+    Raises:
+        InputError: one is.
+    """
+    array = stored[name]
+    for piece in pieces(len(array) - 1):
+        low, high = array[piece], array[piece.start + 1 : piece.stop + 1]
+        wrong = np.flatnonzero(low >= high if strictly else low > high)
+        if len(wrong):
+            place = int(wrong[0])
+            seen = f"{low[place]}, then {high[place]}, at {piece.start + place}"
+            raise refuse(stored, name, seen, "numbers that rise" if strictly else "numbers that never fall")
+
+
+def check_hash_table(stored: StoredArrays, keys: str, rows: str, size: int, empty: int) -> None:
+    """Looks whether a hash table has a power of two of slots, one of them empty, and rows below `size`.
+
+    Raises:
+        InputError: it has not: a search would not end, or end outside.
+    """
+    keys_H, rows_H = stored[keys], stored[rows]
+    slots = len(keys_H)
+    if slots < 1 or slots & (slots - 1):
+        raise refuse(stored, keys, f"{slots} slots", "a power of two")
+    check_lengths(stored, **{rows: (slots,)})
+    free = 0
+    for piece in pieces(slots):
+        taken = keys_H[piece] != np.uint64(empty)
+        free += int((~taken).sum())
+        wrong = np.flatnonzero(taken & ((rows_H[piece] < 0) | (rows_H[piece] >= size)))
+        if len(wrong):
+            place = piece.start + int(wrong[0])
+            raise refuse(stored, rows, f"{rows_H[place]} at {place}", f"from 0 up, below {size}")
+    if not free:
+        raise refuse(stored, keys, "no empty slot", "one or more")

@@ -1,0 +1,297 @@
+"""A folder of arrays: .npy files, and a header that says what they are, how large, and the SHA-256 of each.
+
+`header.json` holds `magic`, `version` (of this form), `kind`, `metadata`, `arrays` (by name: dtype, shape, size of the
+file, SHA-256 of the values), `files` (others that belong to them: size, SHA-256) and the SHA-256 of all this. It is
+written last: a folder without one is not whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.arrays.npy import ArrayStream, header_bytes, npy_header, values_sha256
+from xlate.arrays.verified import RANGES, SUMS, check_once
+from xlate.errors import InputError
+from xlate.text.json_files import check_fields, read_json, write_json
+from xlate.text.lines import atomic_write
+
+MAGIC = "xlate-arrays"
+# 1 were folders without checksums.
+VERSION = 2
+HEADER = "header.json"
+# Of each array that a kind of folder has: its dtype and number of dimensions.
+Layout = Mapping[str, tuple[Any, int]]
+
+
+@dataclass(frozen=True)
+class StoredArrays:
+    """What a folder of arrays holds; by default mapped, so that it may be larger than memory."""
+
+    folder: Path
+    arrays: Mapping[str, NDArray[Any]]
+    metadata: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """The array of a name."""
+        return self.arrays[name]
+
+    def number(self, name: str) -> int:
+        """A whole number from 0 up of the metadata.
+
+        Raises:
+            InputError: there is none of this name.
+        """
+        value = self.metadata.get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise unusable(self.folder / HEADER, "damaged", f"{name}: {value!r}", "a whole number from 0 up")
+        return value
+
+
+def save_arrays(
+    folder: str | Path,
+    kind: str,
+    arrays: Mapping[str, NDArray[Any]],
+    metadata: Mapping[str, Any] | None = None,
+    files: Sequence[str] = (),
+) -> None:
+    """Writes arrays into a folder; `files` are others, already there, that belong to them and get a checksum too."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / HEADER).unlink(missing_ok=True)
+    entries = {}
+    for name, array in arrays.items():
+        # Written aside: a reader keeps the file it has mapped.
+        with atomic_write(folder / f"{name}.npy") as stream:
+            written = ArrayStream(stream, array.dtype, array.shape[1:])
+            written.append(array)
+            entries[name] = written.finish()
+    write_header(folder, kind, entries, metadata, files)
+
+
+def write_header(
+    folder: Path,
+    kind: str,
+    entries: Mapping[str, Mapping[str, Any]],
+    metadata: Mapping[str, Any] | None = None,
+    files: Sequence[str] = (),
+) -> None:
+    """Writes what completes a folder; `entries` are what `ArrayStream.finish` said of its arrays."""
+    described = {
+        name: {"bytes": (folder / name).stat().st_size, "sha256": values_sha256(folder / name, 0)} for name in files
+    }
+    body = {
+        "magic": MAGIC,
+        "version": VERSION,
+        "kind": kind,
+        "metadata": dict(metadata or {}),
+        "arrays": {name: dict(entry) for name, entry in entries.items()},
+        "files": described,
+    }
+    write_json(folder / HEADER, {**body, "sha256": seal(body)})
+
+
+def open_arrays(
+    folder: str | Path,
+    kind: str,
+    layout: Layout,
+    check: Callable[[StoredArrays], None] | None = None,
+    *,
+    optional: Sequence[str] = (),
+    memory_map: bool = True,
+) -> StoredArrays:
+    """Opens what `save_arrays` wrote; the first time on a machine, checksums are compared and `check` is called.
+
+    Args:
+        folder: the folder.
+        kind: what must be in it.
+        layout: the arrays of this kind; those of `optional` may be missing.
+        check: looks whether the values are in their ranges, and raises InputError when they are not.
+        memory_map: false to read the arrays into memory.
+
+    Raises:
+        InputError: no such folder, another kind or version, a file that is missing, of another size or damaged.
+    """
+    folder = Path(folder)
+    header = read_header(folder, kind)
+    _check_layout(folder, header["arrays"], layout, optional)
+    arrays = {name: _open(folder / f"{name}.npy", entry, memory_map) for name, entry in header["arrays"].items()}
+    stored = StoredArrays(folder, arrays, header["metadata"])
+
+    def look_through() -> None:
+        _check_sums(folder, header)
+        if check is not None:
+            check(stored)
+
+    files = [HEADER, *(f"{name}.npy" for name in header["arrays"]), *header["files"]]
+    _check_sizes(folder, header["files"])
+    check_once(folder, files, header["sha256"], SUMS if check is None else RANGES, look_through)
+    return stored
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a folder holds arrays of this version, all there and as they were written; their values are not judged.
+
+    What was found whole before is not read again.
+    """
+    try:
+        kind = read_json(folder / HEADER, "a header", "").get("kind")
+        entries = read_header(folder, str(kind))["arrays"]
+        open_arrays(folder, str(kind), {name: (entry["dtype"], len(entry["shape"])) for name, entry in entries.items()})
+    except (InputError, KeyError, TypeError):
+        return False
+    return True
+
+
+def read_header(folder: Path, kind: str) -> dict[str, Any]:
+    """The header of a folder of arrays.
+
+    Raises:
+        InputError: there is none, it is damaged, or of another kind or version.
+    """
+    path = folder / HEADER
+    if not path.exists() and any(folder.glob("*.npy")):
+        message = f"not a whole {kind}, or one of an earlier version, without checksums"
+        raise unusable(path, message, "arrays without a header", _form(kind))
+    header = read_json(path, _form(kind), remedy_for(folder))
+    if header.get("magic") != MAGIC:
+        of_old = any(str(header.get(key, "")).startswith("xlate") for key in ("magic", "format"))
+        message = f"a {kind} of an earlier version, without checksums" if of_old else f"not a {kind}"
+        raise unusable(path, message, header.get("format", header.get("magic")), _form(kind))
+    if header.get("version") != VERSION:
+        raise unusable(path, f"a {kind} of another version", header.get("version"), f"version {VERSION}")
+    if header.get("sha256") != seal({key: value for key, value in header.items() if key != "sha256"}):
+        raise unusable(path, "damaged", "its checksum differs", "the header as it was written")
+    if header.get("kind") != kind:
+        raise unusable(path, f"not a {kind}", header.get("kind"), kind)
+    check_fields(header, {"metadata": dict, "arrays": dict, "files": dict}, path, remedy_for(folder))
+    for name, entry in [*header["arrays"].items(), *header["files"].items()]:
+        _check_entry(path, name, entry, name in header["arrays"])
+    return header
+
+
+def _check_entry(path: Path, name: str, entry: Any, is_array: bool) -> None:
+    fits = isinstance(entry, dict) and "/" not in name and isinstance(entry.get("sha256"), str)
+    sizes = [entry.get("bytes")] if fits else []
+    if fits and is_array:
+        shape = entry.get("shape")
+        fits = isinstance(shape, list) and len(shape) > 0
+        sizes += shape if fits else []
+        try:
+            _dtype(entry.get("dtype"))
+        except (TypeError, ValueError, SyntaxError):
+            fits = False
+    if not fits or not all(isinstance(size, int) and size >= 0 for size in sizes):
+        raise unusable(path, "damaged", f"{name}: {entry}", "its dtype, shape, size and checksum")
+
+
+def seal_of(folder: str | Path, kind: str) -> str:
+    """The SHA-256 of all that a folder of arrays holds, as its header has it.
+
+    Raises:
+        InputError: there is no usable header.
+    """
+    return str(read_header(Path(folder), kind)["sha256"])
+
+
+def check_seals(stored: StoredArrays, **kinds: str) -> None:
+    """Looks whether folders of arrays below are those that the metadata names by their seals.
+
+    Raises:
+        InputError: one is another.
+    """
+    for name, kind in kinds.items():
+        seen, expected = seal_of(stored.folder / name, kind), stored.metadata.get(name)
+        if seen != expected:
+            path = stored.folder / name / HEADER
+            raise unusable(path, "not what was written with the folder above", seen, str(expected))
+
+
+def seal(body: Mapping[str, Any]) -> str:
+    """The SHA-256 of a header without it."""
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+def remedy_for(folder: Path) -> str:
+    """What to do about a folder that cannot be used."""
+    return f"make {folder} again: xlate prepare, xlate import or whatever command wrote it"
+
+
+def unusable(path: Path, message: str, seen: object, expected: str) -> InputError:
+    """The error for a file of a folder of arrays that cannot be used."""
+    return InputError(message, file=path, seen=seen, expected=expected, remedy=remedy_for(path.parent))
+
+
+def _form(kind: str) -> str:
+    return f"a {kind} of version {VERSION}"
+
+
+def _check_layout(folder: Path, entries: Any, layout: Layout, optional: Sequence[str]) -> None:
+    """Kernels take arrays of the one kind they were compiled for."""
+    for name in layout.keys() - entries.keys() - set(optional):
+        raise unusable(folder / HEADER, "an array is missing", f"no {name}", ", ".join(layout))
+    for name, entry in entries.items():
+        if name not in layout:
+            raise unusable(folder / HEADER, "an array that does not belong here", name, ", ".join(layout))
+        dtype, dimensions = layout[name]
+        seen = (_dtype(entry["dtype"]), len(entry["shape"]))
+        if seen != (_dtype(dtype), dimensions):
+            expected = f"{_dtype(dtype)} of {dimensions} dimensions"
+            raise unusable(folder / f"{name}.npy", "another kind of array", f"{seen[0]} of {seen[1]}", expected)
+
+
+def _dtype(descr: Any) -> np.dtype[Any]:
+    return np.dtype([tuple(field) for field in descr]) if isinstance(descr, list) else np.dtype(descr)
+
+
+def _open(path: Path, entry: Mapping[str, Any], memory_map: bool) -> NDArray[Any]:
+    _check_size(path, entry["bytes"])
+    dtype, shape = _dtype(entry["dtype"]), tuple(entry["shape"])
+    wanted = npy_header(dtype, shape)
+    try:
+        with path.open("rb") as stream:
+            seen = stream.read(len(wanted))
+            if seen != wanted or len(wanted) + int(np.prod(shape)) * dtype.itemsize != entry["bytes"]:
+                raise unusable(path, "damaged", repr(seen), repr(wanted))
+            if 0 in shape or not memory_map:
+                array: NDArray[Any] = np.fromfile(stream, dtype).reshape(shape)
+                # As what is mapped: compiled code tells arrays that can be written from those that cannot.
+                array.flags.writeable = not memory_map
+                return array
+        # A plain array over the map: numba takes it for what it is, and has no second version compiled.
+        return np.asarray(np.memmap(path, dtype, "r", len(wanted), shape))
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise unusable(path, "cannot be read", error, "an array as it was written") from error
+
+
+def _check_sizes(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> None:
+    for name, entry in files.items():
+        _check_size(folder / name, entry["bytes"])
+
+
+def _check_size(path: Path, size: int) -> None:
+    seen = path.stat().st_size if path.is_file() else None
+    if seen != size:
+        there = "no such file" if seen is None else f"{seen} bytes"
+        raise unusable(path, "missing or of the wrong size", there, f"{size} bytes")
+
+
+def _check_sums(folder: Path, header: Mapping[str, Any]) -> None:
+    places = [(f"{name}.npy", header_bytes(_dtype(e["dtype"])), e["sha256"]) for name, e in header["arrays"].items()]
+    places += [(name, 0, entry["sha256"]) for name, entry in header["files"].items()]
+    for name, offset, sha256 in places:
+        try:
+            seen = values_sha256(folder / name, offset)
+        except OSError as error:
+            raise unusable(folder / name, "cannot be read", error.strerror, "the file as it was written") from error
+        if seen != sha256:
+            raise unusable(folder / name, "damaged: its checksum differs", seen, sha256)

@@ -1,0 +1,67 @@
+"""The weights of a run, and whether they were made with the model that its configuration names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from xlate.config.model_schema import ModelConfig
+from xlate.config.schema import TrainConfig
+from xlate.config.stored import read_config
+from xlate.errors import InputError
+from xlate.report.identity import ABSENT, differing_keys
+from xlate.scoring.weights import WeightsFile, load_weights
+
+WEIGHTS, CONFIG = "weights.safetensors", "config.yaml"
+MADE_WITH = "made_with"
+
+
+def made_with(model: ModelConfig) -> dict[str, Any]:
+    """What a weights file says of the model that its weights are of, for its metadata."""
+    return {MADE_WITH: asdict(model)}
+
+
+def weights_of(run: Path, trained: TrainConfig | None = None) -> WeightsFile:
+    """The weights of a run; `trained` is its configuration, read when it is not given.
+
+    Raises:
+        InputError: there are none yet, they cannot be read, or they were made with another model than the configuration
+            names.
+    """
+    path = run / WEIGHTS
+    if not path.exists():
+        raise InputError(
+            "the run has no weights yet",
+            file=path,
+            seen="no such file",
+            expected="the weights of a finished run",
+            remedy=f"run xlate train … run={run} to its end",
+        )
+    weights = load_weights(path)
+    config = trained or read_config(run / CONFIG, TrainConfig)
+    _check_made_with(run, weights.metadata, config.model)
+    return weights
+
+
+def _check_made_with(run: Path, metadata: Mapping[str, Any], model: ModelConfig) -> None:
+    held = metadata.get(MADE_WITH)
+    if not isinstance(held, Mapping):
+        raise InputError(
+            "weights of an earlier version, which do not say what they were made with",
+            file=run / WEIGHTS,
+            seen=f"no {MADE_WITH}",
+            expected="the settings of their model",
+            remedy="train or import the run again",
+        )
+    # What came later than the weights is not among what they hold.
+    differences = [row for row in differing_keys(held, asdict(model)) if row[1] != ABSENT]
+    if differences:
+        raise InputError(
+            "the configuration names another model than the weights were made with",
+            file=run / CONFIG,
+            seen="; ".join(f"model.{key}={there}" for key, _, there in differences[:8]),
+            expected="; ".join(f"model.{key}={here}" for key, here, _ in differences[:8]),
+            remedy="restore the configuration, or train a run with these settings under another name",
+        )
