@@ -102,8 +102,8 @@ def test_a_lattice_as_htk_writes_it(tmp_path):
     ("text", "message"),
     [
         ("0 1 a x\n1\n", "not a number"),
-        ("0 1 a nan\n1\n", "not a number"),
-        ("0 1 a 1_0\n1\n", "not a number"),
+        ("0 1 a nan\n1\n", "not a finite number"),
+        ("0 1 a 1_0\n1\n", "not a finite number"),
         ("0 1 a b c 2\n1\n", "neither an arc"),
         ("\n", "neither an arc"),
         ("0 1 a 2\n", "without final state"),
