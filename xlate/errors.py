@@ -41,7 +41,7 @@ class InputError(ValueError):
         where = ""
         if self.file is not None:
             where = f"{self.file}:{self.line}: " if self.line is not None else f"{self.file}: "
-        parts = [where + self.message]
+        parts = [where + _shortened(self.message, 500)]
         if self.seen is not None:
             parts.append(f"  seen:     {_shortened(str(self.seen))}")
         if self.expected is not None:

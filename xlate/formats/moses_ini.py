@@ -53,13 +53,19 @@ class MosesIni:
         """The file a feature line names, relative to the configuration's folder; `.gz` may be left out as in Moses.
 
         Raises:
-            InputError: the line names no file.
+            InputError: the line names no file, or what no file can be called.
         """
         if "path" not in feature.arguments:
             raise InputError("a feature without path=", file=self.path, line=feature.line, seen=feature.name)
         named = self.path.parent / feature.arguments["path"]
-        packed = named.with_name(named.name + ".gz")
-        return packed if packed.exists() and not named.exists() else named
+        packed = named.parent / f"{named.name}.gz"
+        try:
+            return packed if packed.exists() and not named.exists() else named
+        except OSError as error:
+            seen = feature.arguments["path"]
+            raise InputError(
+                "a name that no file can have", file=self.path, line=feature.line, seen=seen, expected="path=FILE"
+            ) from error
 
     def weight(self, name: str, size: int) -> tuple[float, ...]:
         """The weights of a feature by name.

@@ -48,7 +48,7 @@ def import_moses(config: ImportConfig) -> dict[str, Any]:
     trained = replace(
         trained,
         model=replace(trained.model, reordering=reordering),
-        decoder=_search(ini, config.decoder),
+        decoder=search_of(ini, config.decoder),
     )
     identity = {"imported": str(config.moses), "ini": file_hash(config.moses)}
     run = RunDirectory.create(config.out, to_yaml(trained), identity)
@@ -71,7 +71,7 @@ def _lm_line(ini: MosesIni) -> Any:
     return ini.find("KENLM", "SRILM", "IRSTLM")
 
 
-def _search(ini: MosesIni, given: DecoderConfig) -> DecoderConfig:
+def search_of(ini: MosesIni, given: DecoderConfig) -> DecoderConfig:
     """The settings of the file over those given.
 
     Raises:

@@ -117,6 +117,8 @@ def _weight_lines(path: Path, through: tuple[Path, ...]) -> Iterator[tuple[Path,
             yield path, number, line
         elif section == "weight-file":
             named = path.parent / line
+            if "\0" in line:
+                raise _ill_formed(path, number, line, "a name that no file can have")
             if named.resolve() in through:
                 raise InputError(
                     "a weight file that leads back to itself",
