@@ -40,8 +40,9 @@ class InputError(ValueError):
     def __str__(self) -> str:
         where = ""
         if self.file is not None:
-            where = f"{self.file}:{self.line}: " if self.line is not None else f"{self.file}: "
-        parts = [where + self.message]
+            file = _shortened(self.file, 1000)
+            where = f"{file}:{self.line}: " if self.line is not None else f"{file}: "
+        parts = [where + _shortened(self.message, 500)]
         if self.seen is not None:
             parts.append(f"  seen:     {_shortened(str(self.seen))}")
         if self.expected is not None:

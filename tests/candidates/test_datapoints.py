@@ -81,7 +81,7 @@ def test_figure_3_trains_to_table_ii_by_hand(tmp_path: Path) -> None:
 
 MALFORMED = {
     "1 2 0.5 0.5": "a malformed datapoint line",
-    "1 2 0.5 x 0": "a malformed datapoint line",
+    "1 2 0.5 x 0": "not a number: x",
     "1 2 0.5 0.5 1": "a malformed datapoint line",
     "1 2 0.5 0.5 0 7": "a malformed datapoint line",
     "1 2 0.5 0.5 -1": "a malformed datapoint line",
@@ -90,13 +90,18 @@ MALFORMED = {
     "0 2 0.5 0.5 0": "a malformed datapoint line",
     "one 2 0.5 0.5 0": "a malformed datapoint line",
     "1": "a malformed datapoint line",
-    "1 2 0.5 0.5 1 1.5": "a malformed datapoint line",
+    "1 2 0.5 0.5 1 1.5": "not a whole number: 1.5",
     "1 3 0.5 0.5 0.5 0": "the number of floats changes",
-    "1 2 nan 0.5 0": "a value out of range",
-    "1 2 0.5 -inf 0": "a value out of range",
-    "1 2 0.5 1e39 0": "a value out of range",
-    "1 2 0.5 0.5 1 -1": "a value out of range",
-    "1 2 0.5 0.5 1 2147483648": "a value out of range",
+    "1 2 nan 0.5 0": "not a finite number: nan",
+    "1 2 0.5 -inf 0": "not a finite number: -inf",
+    "1 2 0.5 1e39 0": "a number out of range: 1e39",
+    "1 2 0.5 1_0 0": "not a finite number: 1_0",
+    "1 2 0.5 \u0661 0": "not a finite number: \u0661",
+    "1 2 0.5 0.5 1 -1": "not a whole number: -1",
+    "1 2 0.5 0.5 1 1_0": "not a whole number: 1_0",
+    "1 2 0.5 0.5 1 2147483648": "a number out of range: 2147483648",
+    f"1 2 0.5 0.5 1 1{'0' * 30}": "a number out of range: 10000",
+    f"1 1{'0' * 30} 0.5 0.5 0": "a malformed datapoint line",
 }
 
 

@@ -95,6 +95,27 @@ def test_rescore(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ("lm= nan\ntm= 1 0\n", "weights:1: not a weight"),
+        ("lm= 1\ntm= inf 0\n", "weights:2: not a weight"),
+        ("lm= 1e308\ntm= 1 0\n", "a total that is no finite number"),
+        ("[weight-file]\nweights\n", "weights:2: a weight file that leads back to itself"),
+    ],
+)
+def test_rescoring_refuses_what_has_no_finite_total(
+    files: Path, capsys: pytest.CaptureFixture[str], weights: str, words: str
+) -> None:
+    (files / "weights").write_text(weights)
+    (files / "list").write_text(LINES[0].replace("lm= -1", "lm= -100") + "\n")
+    assert main(["nbest", "rescore", str(files / "list"), f"weights={files / 'weights'}", f"out={files / 'new'}"]) == 2
+    captured = capsys.readouterr()
+    assert words in captured.err
+    assert "Traceback" not in captured.err
+    assert not (files / "new").exists()
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["import", "{list}", "out=x"], "ref is not set"),

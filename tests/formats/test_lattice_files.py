@@ -102,9 +102,13 @@ def test_a_lattice_as_htk_writes_it(tmp_path):
     ("text", "message"),
     [
         ("0 1 a x\n1\n", "not a number"),
-        ("0 1 a nan\n1\n", "not a number"),
-        ("0 1 a 1_0\n1\n", "not a number"),
+        ("0 1 a nan\n1\n", "not a finite number"),
+        ("0 1 a 1_0\n1\n", "not a finite number"),
         ("0 1 a b c 2\n1\n", "neither an arc"),
+        ("0 1 a 1e999\n1\n", "not a finite number"),
+        (f"1{'0' * 22} 1 a\n1\n", "out of range"),
+        (f"0 1{'0' * 30} a\n1\n", "out of range"),
+        ("-1 1 a\n1\n", "not a whole number"),
         ("\n", "neither an arc"),
         ("0 1 a 2\n", "without final state"),
         ("", "without final state"),
@@ -123,6 +127,10 @@ def test_acceptors_that_are_refused(tmp_path, text, message):
     [
         ("J=0 S=0 E=1 a=x\n", "not a number"),
         ("J=0 S=0\n", "without ends"),
+        ("J=0 S=0 E=1_0\n", "not a whole number"),
+        (f"J=0 S=0 E=1{'0' * 30}\n", "out of range"),
+        ("lmscale=1e300\nJ=0 S=0 E=1 l=1e300\n", ":2: a score out of range"),
+        ("VERSION=1.1\nbase=1e999\nJ=0 S=0 E=1\n", ":2: not a finite number"),
         ("base=1\nJ=0 S=0 E=1\n", "no logs"),
         ("J=0 S=0 E=1\nJ=1 S=0 E=2\n", "no single end"),
         ("J=0 S=0 E=2\nJ=1 S=1 E=2\n", "no single start"),
@@ -140,6 +148,12 @@ def test_symbol_tables_that_are_refused(tmp_path, text):
     (tmp_path / "symbols").write_text(text)
     with pytest.raises(InputError):
         read_symbols(tmp_path / "symbols")
+
+
+def test_a_long_word_without_a_name_is_passed_over(tmp_path):
+    """Looked at once, not from each of its characters: half a million of them took an hour."""
+    (tmp_path / "slf").write_text("J=0 S=0 E=1 W=a " + "x" * 500_000 + "\n")
+    assert spelled(read_slf(tmp_path / "slf")) == [(("a",), 0.0)]
 
 
 def test_words_that_cannot_be_written(tmp_path):

@@ -83,6 +83,30 @@ def test_refusals_say_the_line(tmp_path, text, line, message):
     assert caught.value.line == line
 
 
+@pytest.mark.parametrize("text", ["2.7", "x20", "1_0", "-2", "1 2", "1" + "0" * 30])
+def test_whole_numbers_are_whole(tmp_path, text):
+    ini = read_moses_ini(write(tmp_path, f"[feature]\nTable name=T table-limit={text.split()[0]}\n[stack]\n{text}\n"))
+    with pytest.raises(InputError, match=r"section \[stack\]"):
+        ini.whole("stack", 1)
+    if text != "1 2":
+        with pytest.raises(InputError, match="table-limit of T") as caught:
+            ini.argument(ini.features[0], "table-limit", 1)
+        assert (caught.value.line, caught.value.seen) == (2, f"table-limit={text}")
+    assert (ini.whole("pop-limit", 7), ini.argument(ini.features[0], "other", 8)) == (7, 8)
+
+
+def test_no_limit_and_plain_numbers(tmp_path):
+    ini = read_moses_ini(write(tmp_path, "[distortion-limit]\n-1\n[stack]\n200\n"))
+    assert (ini.whole("distortion-limit", 6), ini.whole("stack", 1)) == (-1, 200)
+
+
+def test_a_name_that_no_file_can_have(tmp_path):
+    ini = read_moses_ini(write(tmp_path, f"[feature]\nTable path={'x' * 5000}\n"))
+    with pytest.raises(InputError, match="no file can have") as caught:
+        ini.file(ini.features[0])
+    assert caught.value.line == 2
+
+
 def test_questions_without_an_answer(tmp_path):
     ini = read_moses_ini(write(tmp_path, GOOD + "[stack]\nmany\n"))
     for ask in (

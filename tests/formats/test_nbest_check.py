@@ -35,6 +35,8 @@ def test_a_good_list(tmp_path: Path) -> None:
     [
         ("1 ||| e ||| f ||| lm= 1 tm= 1 2 ||| 3", "||| inside the text"),
         ("1 ||| e ||| lm= nan tm= 1 2 ||| 3", "not a finite number: nan"),
+        ("1 ||| e ||| lm= 1e300 tm= 1 2 ||| 3", "a number out of range: 1e300 is beyond 3.4e+38"),
+        (f"1{'0' * 30} ||| e ||| lm= 1 tm= 1 2 ||| 3", f"the sentence number is out of range: 1{'0' * 30}"),
         ("1 ||| e", "too few fields"),
         ("0 ||| e ||| lm= 1 tm= 1 2 ||| 3", "a sentence that came before"),
         ("1 ||| e ||| lm= 1 tm= 1 2 3 ||| 3", "the feature tm has 3 values, and 2 before"),

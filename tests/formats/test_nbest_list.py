@@ -69,6 +69,12 @@ def test_a_list_without_numbers() -> None:
         ("0 ||| a ||| F= nan ||| 1", "not a finite number: nan"),
         ("0 ||| a ||| F= 1_0 ||| 1", "not a finite number: 1_0"),
         ("0 ||| a ||| F= inf ||| 1", "not a finite number: inf"),
+        ("0 ||| a ||| F= 1\t ||| 1", "not a finite number: 1\t"),
+        ("0 ||| a ||| F= \u0661 ||| 1", "not a finite number: \u0661"),
+        ("0 ||| a ||| F= 1e300 ||| 1", "a number out of range: 1e300 is beyond 3.4e+38"),
+        ("0 ||| a ||| F= 1 ||| -1e39", "a number out of range: -1e39 is beyond 3.4e+38"),
+        (f"1{'0' * 30} ||| a ||| F= 1 ||| 1", f"the sentence number is out of range: 1{'0' * 30}"),
+        (f"{'1' * 5000} ||| a ||| F= 1 ||| 1", f"the sentence number is out of range: {'1' * 40}… (5000 characters)"),
         ("0 ||| a ||| F= 1 ||| high", "not a number: high"),
         ("0 ||| a ||| F= 1 ||| nan", "not a finite number: nan"),
         ("0 ||| a ||| F= G= 1 ||| 1", "a feature without a value: F"),
@@ -88,7 +94,7 @@ def test_ill_formed_lines(line: str, words: str, tmp_path: Path) -> None:
 
 
 NAME = st.text("abc_<>:|,=~é", min_size=1, max_size=4).filter(lambda name: "|||" not in name)
-VALUE = st.floats(allow_nan=False, allow_infinity=False)
+VALUE = st.floats(-3.4e38, 3.4e38)
 LAYOUT = st.lists(st.tuples(NAME, st.lists(VALUE, min_size=1, max_size=3)), min_size=1, unique_by=lambda pair: pair[0])
 
 

@@ -143,6 +143,14 @@ def test_cut_off_gzip(tmp_path: Path, kept: int) -> None:
         ("ngram 2=3", "ngram 2=three", "malformed header line", 3),
         ("ngram 2=3", "ngram 2=²", "malformed header line", 3),
         ("ngram 2=3", "ngrams two", "malformed header line", 3),
+        ("ngram 2=3", "ngram 2=" + "3" * 23, "malformed header line", 3),
+        ("ngram 2=3", "ngram 2=" + "3" * 5000, "malformed header line", 3),
+        ("-0.25\ta b", "-1_0\ta b", "malformed n-gram line", 15),
+        ("-0.25\ta b", " -1\ta b", "malformed n-gram line", 15),
+        ("-0.25\ta b", "-\u0661\ta b", "malformed n-gram line", 15),
+        ("-0.25\ta b", "-1e300\ta b", "malformed n-gram line", 15),
+        ("-0.25\ta b\t-0.2", "-0.25\ta b\t1e39", "malformed n-gram line", 15),
+        ("-0.25\ta b\t-0.2", "-0.25\ta b\t1.5e38", "malformed n-gram line", 15),
         ("\\data\\", "mmap lm http://kheafield.com/code format version 5", "not an ARPA file", 1),
         ("-0.5\ta\t-0.25", "0.5\ta\t-0.25", "a positive log-probability", 10),
         ("-0.25\ta b", "1e-3\ta b", "a positive log-probability", 15),
@@ -169,6 +177,13 @@ def test_bad_files(path: Path, old: str, new: str, message: str, line: int) -> N
     assert (error.message, error.line) == (message, line)
     assert str(error).startswith(f"{path}:{line}: {message}")
     assert error.expected is not None
+
+
+def test_minus_infinity_is_never_for_the_beginning_alone(path: Path) -> None:
+    path.write_text(TEXT.replace("\n0\t<s>", "\n-inf\t<s>"), encoding="utf-8")
+    table = read_arpa(path).tables[0]
+    assert table.log10_K[1] == -99
+    assert refused(path, TEXT.replace("-0.5\ta", "-inf\ta")).message == "malformed n-gram line"
 
 
 def test_an_order_too_high(path: Path) -> None:

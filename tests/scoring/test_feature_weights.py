@@ -42,7 +42,21 @@ def test_our_weights(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line"), [("", None), ("lm= 1\nlm= 2\n", 2), ("lm= much\n", 1), ("lm\n", 1), ("[weight]\nlm=\n", 2)]
+    ("text", "line"),
+    [
+        ("", None),
+        ("lm= 1\nlm= 2\n", 2),
+        ("lm= much\n", 1),
+        ("lm\n", 1),
+        ("[weight]\nlm=\n", 2),
+        ("lm= nan\n", 1),
+        ("lm= 1\ntm= 1 -inf\n", 2),
+        ("lm= 1e999\n", 1),
+        ("lm= 1_0\n", 1),
+        ("[weight-file]\nweights\n[weight]\nlm= 1\n", 2),
+        ("[weight-file]\n./../\n", None),
+        ("[weight-file]\na\0b\n", 2),
+    ],
 )
 def test_weights_that_cannot_be_used(text: str, line: int | None, tmp_path: Path) -> None:
     path = tmp_path / "weights"
@@ -50,6 +64,29 @@ def test_weights_that_cannot_be_used(text: str, line: int | None, tmp_path: Path
     with pytest.raises(InputError) as caught:
         load_feature_weights(path)
     assert caught.value.line == line
+
+
+def test_weight_files_that_lead_to_each_other(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("[weight-file]\nb\n")
+    (tmp_path / "b").write_text("[weight-file]\na\n")
+    with pytest.raises(InputError, match="leads back to itself") as caught:
+        load_feature_weights(tmp_path / "a")
+    assert (caught.value.file, caught.value.line) == (str(tmp_path / "b"), 2)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_our_weights_are_finite(tmp_path: Path, value: float) -> None:
+    save_weights(tmp_path / "w.safetensors", {"model": Weights(np.array([1.0]), np.array([value]), ("lm",))})
+    with pytest.raises(InputError, match="a weight that is no finite number"):
+        load_feature_weights(tmp_path / "w.safetensors")
+
+
+def test_totals_are_finite_or_refused() -> None:
+    arrays = nbest_arrays(by_sentence(READ, "list"))
+    for weights in ({"tm_0": 1e308, "tm_1": 1e308}, {"lm": 1e308, "tm_0": 1e308, "tm_1": -1e308}):
+        with pytest.raises(InputError, match="a total that is no finite number") as caught:
+            arrays.scores(weights)
+        assert "of hypothesis" in str(caught.value.seen)
 
 
 def test_rescored_lists_are_best_first_and_else_the_same() -> None:

@@ -15,8 +15,9 @@ import numpy as np
 from xlate.candidates.batch import RaggedBatch, offsets_of
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int
 
-LARGEST = float(np.finfo(np.float32).max)
+LABELS = {"1": 1.0, "+1": 1.0, "-1": -1.0}
 FORM = "label n_float v_1 … n_bin k_1 …, or 0"
 
 
@@ -86,17 +87,18 @@ def _lines(batch: RaggedBatch) -> Iterator[str]:
 
 def _parse(fields: list[str], path: str | Path, number: int, line: str) -> tuple[float, list[float], list[int]]:
     try:
-        label, n_float = int(fields[0]), int(fields[1])
-        values = [float(v) for v in fields[2 : 2 + n_float]]
-        n_bin = int(fields[2 + n_float])
-        keys = [int(k) for k in fields[3 + n_float :]]
-    except (ValueError, IndexError) as error:
+        label, n_float = LABELS[fields[0]], parse_int(fields[1])
+        n_bin = parse_int(fields[2 + n_float])
+    except (ValueError, KeyError, IndexError) as error:
         raise _refuse("a malformed datapoint line", path, number, line, FORM) from error
-    if label not in (1, -1) or n_float < 0 or len(values) != n_float or len(keys) != n_bin:
+    if len(fields) != 3 + n_float + n_bin:
         raise _refuse("a malformed datapoint line", path, number, line, FORM)
-    if not all(abs(v) <= LARGEST for v in values) or not all(0 <= k < 2**31 for k in keys):
-        raise _refuse("a value out of range", path, number, line, "finite 32-bit floats, ids from 0 to 2147483647")
-    return float(label), values, keys
+    try:
+        values = [parse_float(v, LARGEST_FLOAT32) for v in fields[2 : 2 + n_float]]
+        keys = [parse_int(k) for k in fields[3 + n_float :]]
+    except ValueError as error:
+        raise _refuse(str(error), path, number, line, "finite 32-bit floats, ids from 0 to 2147483647") from error
+    return label, values, keys
 
 
 def _refuse(message: str, path: str | Path, number: int, seen: str, expected: str) -> InputError:

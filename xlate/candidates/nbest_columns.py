@@ -85,11 +85,36 @@ class NbestArrays:
     total_C: NDArray[np.float64]
 
     def scores(self, weights: Mapping[str, float]) -> NDArray[np.float64]:
-        """w · f of every hypothesis, (C,), with weights by column name; a column without one counts 0."""
+        """w · f of every hypothesis, (C,), with weights by column name; a column without one counts 0.
+
+        Raises:
+            InputError: a sum that is not finite.
+        """
         weight_M = np.array([weights.get(name, 0.0) for name in self.names])
         candidate_V = np.repeat(np.arange(len(self.total_C)), np.diff(self.value_offsets_C1))
-        part_V = weight_M[self.columns_V] * self.values_V
-        return np.asarray(np.bincount(candidate_V, part_V, minlength=len(self.total_C)), dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            part_V = weight_M[self.columns_V] * self.values_V
+            score_C = np.bincount(candidate_V, part_V, minlength=len(self.total_C))
+        return self.finite(np.asarray(score_C, dtype=np.float64))
+
+    def finite(self, score_C: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same scores of every hypothesis.
+
+        Raises:
+            InputError: one of them is not finite.
+        """
+        strange_C = np.flatnonzero(~np.isfinite(score_C))
+        if len(strange_C):
+            first = int(strange_C[0])
+            row = int(np.searchsorted(self.candidate_offsets_I1, first, side="right")) - 1
+            place = first - int(self.candidate_offsets_I1[row]) + 1
+            raise InputError(
+                "a total that is no finite number",
+                seen=f"{score_C[first]} of hypothesis {place} of sentence {self.sentence_I[row]}",
+                expected="weights whose products with the features have a finite sum",
+                remedy="look for weights and values that are far too large",
+            )
+        return score_C
 
 
 def nbest_arrays(lists: Iterable[Sequence[Scored]], file: str | Path | None = None) -> NbestArrays:

@@ -15,6 +15,7 @@ from omegaconf.errors import (
     OmegaConfBaseException,
 )
 
+from xlate.config.limits import check_limits
 from xlate.errors import InputError
 
 T = TypeVar("T")
@@ -26,7 +27,8 @@ def typed(config: DictConfig, schema: type[T]) -> T:
     """Checks a composed configuration against a schema dataclass and returns an instance of it.
 
     Raises:
-        InputError: an unknown key (with the nearest known one), a value of the wrong type, or a value not given.
+        InputError: an unknown key (with the nearest known one), a value of the wrong type, out of its range, or not
+            given.
     """
     shape = OmegaConf.structured(schema)
     try:
@@ -36,9 +38,8 @@ def typed(config: DictConfig, schema: type[T]) -> T:
             if isinstance(plain.get(name), str):
                 plain[name] = [plain[name]]
         merged = OmegaConf.merge(shape, OmegaConf.create(plain))
-        return cast(T, OmegaConf.to_object(merged))
+        made = cast(T, OmegaConf.to_object(merged))
     except MissingMandatoryValue as error:
-        key = _key_of(error)
         key = _key_of(error)
         raise InputError(
             "a value must be given",
@@ -63,6 +64,8 @@ def typed(config: DictConfig, schema: type[T]) -> T:
             expected="a value of the type named",
             remedy="see the command's --help",
         ) from error
+    check_limits(made)
+    return made
 
 
 def unknown_key(key: str, known: list[str]) -> InputError:

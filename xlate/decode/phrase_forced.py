@@ -24,6 +24,7 @@ from xlate.decode.phrase_model import (
 from xlate.decode.phrase_orientation import Span
 from xlate.decode.phrase_parts import COPIED, PhraseStep, applied, orientations
 from xlate.errors import InputError
+from xlate.text.numbers import parse_int
 from xlate.text.vocabulary import END_ID
 
 
@@ -199,7 +200,7 @@ def read_segmentation(text: str) -> list[tuple[Span, Span]]:
 
 def _read_span(text: str) -> Span | None:
     first, dash, last = text.partition("-")
-    last = last if dash else first
-    if not all(side.isascii() and side.isdigit() for side in (first, last)):
+    try:
+        return parse_int(first), parse_int(last if dash else first) + 1
+    except ValueError:
         return None
-    return int(first), int(last) + 1

@@ -86,23 +86,6 @@ def checked_words(path: str | Path, words: Iterable[str], reserved: str) -> None
             )
 
 
-def file_number(path: str | Path, line: int, text: str, kind: type[int] | type[float]) -> float:
-    """A finite number of a file, written in ASCII.
-
-    Raises:
-        InputError: it is none.
-    """
-    try:
-        value = kind(text)
-        if text.isascii() and "_" not in text and np.isfinite(value):
-            return value
-    except (ValueError, OverflowError):
-        pass
-    raise InputError(
-        "not a number", file=path, line=line, seen=text, expected="a whole number, or a finite decimal one"
-    )
-
-
 def _topological(path: str | Path, states: set[int], arcs: Sequence[FileArc], start: int, goal: int) -> dict[int, int]:
     """New numbers: the start first, the goal last, of states that may come next always the lowest."""
     waits = dict.fromkeys(states, 0)

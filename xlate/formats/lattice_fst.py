@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from xlate.errors import InputError
-from xlate.formats.lattice import EPSILON, FileArc, WordLattice, assemble, checked_words, file_number
+from xlate.formats.lattice import EPSILON, FileArc, WordLattice, assemble, checked_words
 from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.numbers import file_float, file_int
 
 EPS = "<eps>"
 
@@ -52,13 +53,13 @@ def read_fst(path: str | Path, symbols: Sequence[str] | None = None) -> WordLatt
                 expected="source target word [weight], or state [weight]",
                 remedy="print acceptors with fstprint --acceptor",
             )
-        state = int(file_number(path, number, fields[0], int))
+        state = file_int(path, number, fields[0])
         start = state if start < 0 else start
-        weight = file_number(path, number, fields[-1], float) if len(fields) in (2, 4) else 0.0
+        weight = file_float(path, number, fields[-1]) if len(fields) in (2, 4) else 0.0
         if len(fields) < 3:
             finals[state] = 0.0 - weight
         else:
-            target = int(file_number(path, number, fields[1], int))
+            target = file_int(path, number, fields[1])
             arcs.append(FileArc(state, target, _word(path, number, fields[2], symbols), 0.0 - weight))
     return assemble(path, arcs, start, finals)
 
@@ -83,7 +84,7 @@ def read_symbols(path: str | Path) -> list[str]:
     words: dict[int, str] = {}
     for line_number, line in enumerate(iterate_lines(path), start=1):
         word, *numbers = line.replace("\t", " ").rsplit(" ", 1)
-        value = int(file_number(path, line_number, numbers[0], int)) if numbers and word else -1
+        value = file_int(path, line_number, numbers[0]) if numbers and word else -1
         if value < 0 or value in words:
             raise InputError(
                 "not a symbol with a number of its own", file=path, line=line_number, seen=line, expected="word number"
@@ -107,7 +108,7 @@ def _lines(lattice: WordLattice) -> Iterator[str]:
 def _word(path: str | Path, line: int, label: str, symbols: Sequence[str] | None) -> str:
     if symbols is None:
         return EPSILON if label == EPS else label
-    number = int(file_number(path, line, label, int))
+    number = file_int(path, line, label)
     if not 0 <= number < len(symbols):
         raise InputError(
             "a label that the symbol table lacks", file=path, line=line, seen=label, expected=f"0 to {len(symbols) - 1}"

@@ -13,12 +13,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from xlate.errors import InputError
-from xlate.formats.lattice import EPSILON, FileArc, WordLattice, assemble, checked_words, file_number
+from xlate.formats.lattice import EPSILON, FileArc, WordLattice, assemble, checked_words
 from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.numbers import file_float, file_int
+
+# Fields of the header: the line and the value of each.
+Header = dict[str, tuple[int, str]]
 
 NULL = "!NULL"
 LONG_NAMES = {"NODES": "N", "LINKS": "L", "START": "S", "END": "E", "WORD": "W", "acoustic": "a", "language": "l"}
-_FIELD = re.compile(r"""([^\s=]+)=("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|(?:\\.|[^ \t\\])*)""")
+# Fields begin behind white space only: else a long word without = is looked through from each of its characters.
+_FIELD = re.compile(r"""(?<!\S)([^\s=]+)=("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|(?:\\.|[^ \t\\])*)""")
 _ESCAPE = re.compile(r"((?:\\[0-7]{3})+)|\\(.)")
 
 
@@ -44,7 +49,7 @@ def read_slf(path: str | Path) -> WordLattice:
     Raises:
         InputError: with the line, for a link without ends or a number that is none; a cycle; several possible ends.
     """
-    header: dict[str, str] = {}
+    header: Header = {}
     node_words: dict[int, str] = {}
     links: list[tuple[int, dict[str, str]]] = []
     for number, line in enumerate(iterate_lines(path), start=1):
@@ -52,9 +57,9 @@ def read_slf(path: str | Path) -> WordLattice:
         if "J" in fields:
             links.append((number, fields))
         elif "I" in fields:
-            node_words[int(file_number(path, number, fields["I"], int))] = fields.get("W", NULL)
+            node_words[file_int(path, number, fields["I"])] = fields.get("W", NULL)
         else:
-            header |= fields
+            header |= {name: (number, value) for name, value in fields.items()}
     scales = {name: _header_number(path, header, name, default) for name, default in _SCALES.items()}
     arcs = [_link(path, number, fields, node_words, scales) for number, fields in links]
     nodes = {*node_words, *(arc.source for arc in arcs), *(arc.target for arc in arcs)}
@@ -95,24 +100,31 @@ def _link(
 ) -> FileArc:
     if not {"S", "E"} <= fields.keys():
         raise InputError("a link without ends", file=path, line=line, seen=sorted(fields), expected="J= S= E= …")
-    source, target = (int(file_number(path, line, fields[name], int)) for name in "SE")
+    source, target = (file_int(path, line, fields[name]) for name in "SE")
     word = fields.get("W", node_words.get(target, NULL))
     word = EPSILON if word == NULL else word
-    acoustic, language = (file_number(path, line, fields.get(name, "0"), float) for name in "al")
+    acoustic, language = (file_float(path, line, fields.get(name, "0")) for name in "al")
     score = scales["acscale"] * acoustic + scales["lmscale"] * language + (scales["wdpenalty"] if word else 0.0)
-    return FileArc(source, target, word, score if scales["base"] == math.e else score * math.log(scales["base"]))
+    score = score if scales["base"] == math.e else score * math.log(scales["base"])
+    if not math.isfinite(score):
+        seen = f"a={acoustic:g} l={language:g}, scaled by the header"
+        raise InputError("a score out of range", file=path, line=line, seen=seen, expected="a finite number")
+    return FileArc(source, target, word, score)
 
 
-def _header_number(path: str | Path, header: dict[str, str], name: str, default: float) -> float:
-    value = file_number(path, 1, header[name], float) if name in header else default
+def _header_number(path: str | Path, header: Header, name: str, default: float) -> float:
+    value = file_float(path, *header[name]) if name in header else default
     if name == "base" and value <= 1.0:
-        raise InputError("scores that are no logs", file=path, seen=f"base={value:g}", expected="a base above 1")
+        seen = f"base={value:g}"
+        raise InputError(
+            "scores that are no logs", file=path, line=header[name][0], seen=seen, expected="a base above 1"
+        )
     return value
 
 
-def _end(path: str | Path, header: dict[str, str], name: str, possible: set[int]) -> int:
+def _end(path: str | Path, header: Header, name: str, possible: set[int]) -> int:
     if name in header:
-        return int(file_number(path, 1, header[name], int))
+        return file_int(path, *header[name])
     if len(possible) != 1:
         raise InputError(f"no single {name} node", file=path, seen=sorted(possible), expected=f"{name}= in the header")
     return possible.pop()

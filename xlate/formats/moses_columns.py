@@ -16,6 +16,7 @@ from xlate.formats.bars import unescape_bars
 from xlate.phrases.extract import number_phrases
 from xlate.phrases.table import PhraseTable, offsets_of, ragged_rows
 from xlate.text.encoded import EncodedText
+from xlate.text.numbers import LARGEST_FLOAT32, parse_floats, parse_int
 from xlate.text.vocabulary import Vocabulary
 
 BAR = " ||| "
@@ -142,22 +143,21 @@ class Columns:
 
     def numbers(self, text: str, number: int) -> list[float]:
         """The numbers of a field."""
-        try:
-            values = list(map(float, text.split()))
-        except ValueError:
-            values = None
-        if values is None or not text.isascii() or "_" in text:
-            raise self.error("not numbers", number, text, "numbers with blanks between")
+        values = parse_floats(text.split(), LARGEST_FLOAT32)
+        if values is None:
+            raise self.error("not numbers", number, text, "finite numbers with blanks between")
         return values
 
     def add_shape(self, text: str, number: int) -> int:
         """Takes a list of links that has not come before."""
         links = []
         for link in text.split():
-            source, bar, target = link.partition("-")
-            if not (bar and source.isascii() and source.isdigit() and target.isascii() and target.isdigit()):
-                raise self.error("malformed link", number, text, "links like 0-1, source first, counted from 0")
-            links.append((min(int(source), LAST), min(int(target), LAST)))
+            source, _, target = link.partition("-")
+            try:
+                links.append((min(parse_int(source), LAST), min(parse_int(target), LAST)))
+            except ValueError:
+                expected = "links like 0-1, source first, counted from 0"
+                raise self.error("malformed link", number, text, expected) from None
         self.shapes[text] = len(self.links)
         self.links.append(links)
         return len(self.links) - 1

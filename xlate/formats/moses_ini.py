@@ -7,13 +7,13 @@ the kind and a number counted from 0 for each kind; every other section is kept 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.numbers import parse_floats, parse_int
 
 FEATURE, WEIGHT = "feature", "weight"
 
@@ -53,13 +53,19 @@ class MosesIni:
         """The file a feature line names, relative to the configuration's folder; `.gz` may be left out as in Moses.
 
         Raises:
-            InputError: the line names no file.
+            InputError: the line names no file, or what no file can be called.
         """
         if "path" not in feature.arguments:
             raise InputError("a feature without path=", file=self.path, line=feature.line, seen=feature.name)
         named = self.path.parent / feature.arguments["path"]
-        packed = named.with_name(named.name + ".gz")
-        return packed if packed.exists() and not named.exists() else named
+        packed = named.parent / f"{named.name}.gz"
+        try:
+            return packed if packed.exists() and not named.exists() else named
+        except OSError as error:
+            seen = feature.arguments["path"]
+            raise InputError(
+                "a name that no file can have", file=self.path, line=feature.line, seen=seen, expected="path=FILE"
+            ) from error
 
     def weight(self, name: str, size: int) -> tuple[float, ...]:
         """The weights of a feature by name.
@@ -74,7 +80,7 @@ class MosesIni:
         return seen
 
     def number(self, section: str, default: float) -> float:
-        """The one number of a section such as `distortion-limit`.
+        """The one number of a section such as `beam-threshold`.
 
         Raises:
             InputError: the section holds anything else.
@@ -86,6 +92,38 @@ class MosesIni:
         if numbers is None or len(numbers) != 1:
             raise InputError(f"section [{section}]", file=self.path, seen=" ".join(lines), expected="one number")
         return numbers[0]
+
+    def whole(self, section: str, default: int) -> int:
+        """The one whole number of a section such as `distortion-limit`, where -1 stands for no limit.
+
+        Raises:
+            InputError: the section holds anything else.
+        """
+        lines = self.settings.get(section)
+        if lines is None:
+            return default
+        text = " ".join(lines)
+        try:
+            return -1 if text == "-1" else parse_int(text)
+        except ValueError as error:
+            raise InputError(f"section [{section}]", file=self.path, seen=text, expected="one whole number") from error
+
+    def argument(self, feature: FeatureLine, key: str, default: int) -> int:
+        """The whole number that a feature line has as `key=`.
+
+        Raises:
+            InputError: it has something else there.
+        """
+        text = feature.arguments.get(key)
+        if text is None:
+            return default
+        try:
+            return parse_int(text)
+        except ValueError as error:
+            seen = f"{key}={text}"
+            raise InputError(
+                f"{key} of {feature.name}", file=self.path, line=feature.line, seen=seen, expected="one whole number"
+            ) from error
 
 
 def read_moses_ini(path: str | Path) -> MosesIni:
@@ -142,11 +180,8 @@ def _add_weights(path: Path, number: int, line: str, weights: dict[str, tuple[fl
 
 def _numbers(text: str) -> tuple[float, ...] | None:
     """Finite numbers, at least one, else None."""
-    try:
-        values = tuple(map(float, text.split()))
-    except ValueError:
-        return None
-    return values if values and all(map(math.isfinite, values)) else None
+    values = parse_floats(text.split())
+    return tuple(values) if values else None
 
 
 def write_moses_ini(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
 from itertools import pairwise
-from math import isfinite
 from operator import itemgetter
 from typing import Any
 
+from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_floats
+
 Layout = tuple[tuple[str, int], ...]
 UNLABELLED = "F"
+# Lists are learnt from, and kept in stores, in 32 bits.
+LARGEST = LARGEST_FLOAT32
 _COUNT = itemgetter(1)
 _SOFT = re.compile(r"[0-9eE.,+ -]+")
 
@@ -41,13 +44,13 @@ class FeatureParser:
         """The names with how many values each has, and all values one behind the other.
 
         Raises:
-            ValueError: a value that is no finite number, a name without values, a name that stands twice.
+            ValueError: a value that is no finite number of 32 bits, a name without values, a name that stands twice.
         """
         tokens = field.split(" ")
         if "" in tokens:
             tokens = [token for token in tokens if token]
         if len(tokens) == self._length and self._label_places(tokens) == self._labels:
-            values = _finite(self._value_places(tokens))
+            values = parse_floats(self._value_places(tokens), LARGEST)
             if values is not None:
                 return self._layout, values
         return self._parse(tokens)
@@ -59,7 +62,7 @@ class FeatureParser:
             layout, numbers = _glued(tokens)
         else:
             layout = self._spaced(tokens, places)
-        values = _finite(numbers)
+        values = parse_floats(numbers, LARGEST)
         if values is None or len(dict(layout)) < len(layout) or not all(map(_COUNT, layout)):
             raise _fault(layout, numbers)
         if len(places) > 1 and layout == self._before:
@@ -116,54 +119,28 @@ def _glued(tokens: list[str]) -> tuple[Layout, list[str]]:
     return tuple(layout), numbers
 
 
-def _finite(numbers: Sequence[str]) -> list[float] | None:
-    """The values of numbers that are all finite, else None."""
-    try:
-        values = list(map(float, numbers))
-    except ValueError:
-        return None
-    # Python reads 1_0 as ten.
-    if "_" in "".join(numbers) or not (isfinite(sum(values)) or all(map(isfinite, values))):
-        return None
-    return values
-
-
 def _fault(layout: Layout, numbers: list[str]) -> ValueError:
     """What is wrong with a feature field that cannot be read."""
     for number in numbers:
         try:
-            _number(number)
+            parse_float(number, LARGEST)
         except ValueError as error:
             return error
     names = [name for name, _ in layout]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    times = Counter(names)
+    twice = next((name for name in names if times[name] > 1), None)
     if twice is not None:
         return ValueError(f"a feature stands twice: {twice}")
     return ValueError(f"a feature without a value: {next(name for name, count in layout if not count)}")
-
-
-def _number(text: str) -> float:
-    """A finite number.
-
-    Raises:
-        ValueError: it is none.
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueError(f"not a number: {text}") from None
-    if "_" in text or not isfinite(value):
-        raise ValueError(f"not a finite number: {text}")
-    return value
 
 
 def parse_total(field: str) -> float | None:
     """The total score of a hypothesis, None for an empty field.
 
     Raises:
-        ValueError: it is no finite number.
+        ValueError: it is no finite number of 32 bits.
     """
-    return _number(field) if field else None
+    return parse_float(field, LARGEST) if field else None
 
 
 def is_soft_alignment(field: str) -> bool:

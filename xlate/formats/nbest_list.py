@@ -16,6 +16,7 @@ from xlate.formats.nbest_fields import FeatureParser, Layout, is_soft_alignment,
 from xlate.formats.nbest_phrases import Span, field_links, field_spans, marked_spans, without_marks
 from xlate.progress import track
 from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.numbers import parse_int, shown
 
 BAR = "|||"
 UNNUMBERED = -1
@@ -93,8 +94,7 @@ def parse_hypothesis(line: str, number: int, parser: FeatureParser) -> Hypothesi
     fields = tuple([field.strip(" ") for field in line.split(BAR)])
     if len(fields) < 3:
         return _quoted(line, number, fields)
-    if not (fields[0].isascii() and fields[0].isdigit()):
-        raise ValueError(f"the sentence number is no number: {fields[0]}")
+    sentence = _sentence(fields[0])
     place, (layout, values) = 2, _features(fields, parser)
     if layout is None:
         place, (layout, values) = 3, parser.parse(fields[3])
@@ -102,7 +102,7 @@ def parse_hypothesis(line: str, number: int, parser: FeatureParser) -> Hypothesi
         total = parse_total(fields[place + 1]) if len(fields) > place + 1 else None
     except ValueError as error:
         raise _bars_or(error, fields[place + 1 :]) from None
-    return Hypothesis(number, int(fields[0]), without_marks(fields[1]), layout, values, total, fields, place)
+    return Hypothesis(number, sentence, without_marks(fields[1]), layout, values, total, fields, place)
 
 
 def refused(path: str | Path, line: int, seen: str, error: ValueError) -> InputError:
@@ -162,6 +162,14 @@ def format_hypothesis(hypothesis: Hypothesis) -> str:
     Example: `0 ||| this is it ||| d: 0 lm: -4.5 ||| -14.6`
     """
     return f" {BAR} ".join(hypothesis.fields)
+
+
+def _sentence(field: str) -> int:
+    try:
+        return parse_int(field)
+    except ValueError:
+        fault = "out of range" if field.isdigit() else "no number"
+        raise ValueError(f"the sentence number is {fault}: {shown(field)}") from None
 
 
 def _features(fields: tuple[str, ...], parser: FeatureParser) -> tuple[Layout | None, list[float]]:

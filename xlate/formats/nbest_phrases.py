@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_MARK = re.compile(r"(?:^| )\|(\d+)-(\d+)(?:,[^| ]*)?\|(?= |$)")
-_PIECE = re.compile(r"(\d+)(?:-(\d+))?=(\d+)(?:-(\d+))?")
-_LINK = re.compile(r"(\d+)-(\d+)")
+_MARK = re.compile(r"(?:^| )\|([0-9]{1,9})-([0-9]{1,9})(?:,[^| ]*)?\|(?= |$)")
+_PIECE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?=([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 
 
 class Span(NamedTuple):

@@ -19,6 +19,7 @@ from xlate.phrases.table import PhraseTable
 from xlate.progress import track
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.numbers import parse_floats
 from xlate.text.vocabulary import Vocabulary
 
 BAR = " ||| "
@@ -112,11 +113,8 @@ def _fields(path: Path, number: int, line: str, unescape: bool) -> tuple[str, st
 
 
 def _scores(path: Path, number: int, text: str) -> tuple[float, ...]:
-    try:
-        scores = tuple(map(float, text.split()))
-    except ValueError:
-        scores = ()
-    if len(scores) != SCORES or not all(0 <= score < float("inf") for score in scores):
+    scores = tuple(parse_floats(text.split()) or ())
+    if len(scores) != SCORES or min(scores) < 0:
         raise InputError(
             "not six scores",
             file=path,

@@ -14,11 +14,16 @@ from numpy.typing import NDArray
 from xlate.errors import InputError
 from xlate.progress import track
 from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int
 from xlate.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
 
 log = logging.getLogger(__name__)
 HIGHEST_ORDER = 7
 MISSING_UNKNOWN_LOG10 = -100.0
+# What stands for a probability of 0, which `<s>` has: it is never predicted.
+NEVER_LOG10 = -99.0
+# Models keep natural logs in 32 bits.
+LARGEST_LOG10 = LARGEST_FLOAT32 / float(np.log(10.0))
 UNWRITABLE = frozenset(" \t\n")
 
 
@@ -172,9 +177,10 @@ def _read_header(lines: _Lines) -> list[int]:
     counts: list[int] = []
     while (line := lines.next()) is not None and line.strip():
         name, equals, number = line.strip().partition("=")
-        if not equals or name.split() != ["ngram", str(len(counts) + 1)] or not number.strip().isdecimal():
+        count = _count(number.strip())
+        if not equals or name.split() != ["ngram", str(len(counts) + 1)] or count is None:
             raise lines.error("malformed header line", line, f"ngram {len(counts) + 1}=COUNT")
-        counts.append(int(number))
+        counts.append(count)
     if line is None:
         raise lines.cut_off("\\1-grams:")
     if not 1 <= len(counts) <= HIGHEST_ORDER:
@@ -192,6 +198,8 @@ def _read_section(lines: _Lines, order: int, count: int, *, last: bool) -> _Sect
         parts = row.split("\t")
         gram = parts[1].split(" ") if len(parts) > 1 else []
         value, weight = _number(parts[0]), _number(parts[2]) if len(parts) > 2 else 0.0
+        if value is None and gram == [BEGIN] and parts[0].lower() == "-inf":
+            value = NEVER_LOG10
         if value is None or weight is None or len(gram) != order or len(parts) > 3 or "" in gram:
             raise _bad_row(lines.at(first + offset), row, order, count)
         if value > 0:
@@ -215,10 +223,16 @@ def _bad_row(lines: _Lines, row: str, order: int, count: int) -> InputError:
 
 def _number(text: str) -> float | None:
     try:
-        value = float(text)
+        return parse_float(text, LARGEST_LOG10)
     except ValueError:
         return None
-    return value if np.isfinite(value) else None
+
+
+def _count(text: str) -> int | None:
+    try:
+        return parse_int(text)
+    except ValueError:
+        return None
 
 
 def _unigrams(section: _Section, words: list[str], vocabulary: Vocabulary) -> NgramTable:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from xlate.config.limits import check_limits
 from xlate.config.load import load
 from xlate.config.schema import DecoderConfig, ImportConfig, TrainConfig
 from xlate.config.stored import to_yaml
@@ -48,7 +49,7 @@ def import_moses(config: ImportConfig) -> dict[str, Any]:
     trained = replace(
         trained,
         model=replace(trained.model, reordering=reordering),
-        decoder=_search(ini, config.decoder),
+        decoder=search_of(ini, config.decoder),
     )
     identity = {"imported": str(config.moses), "ini": file_hash(config.moses)}
     run = RunDirectory.create(config.out, to_yaml(trained), identity)
@@ -72,24 +73,41 @@ def _lm_line(ini: MosesIni) -> Any:
     return ini.find("KENLM", "SRILM", "IRSTLM")
 
 
-def _search(ini: MosesIni, given: DecoderConfig) -> DecoderConfig:
-    """The settings of the file over those given."""
+def search_of(ini: MosesIni, given: DecoderConfig) -> DecoderConfig:
+    """The settings of the file over those given.
+
+    Raises:
+        InputError: one that is no number, out of range, or a search that there is not.
+    """
     table = ini.find("PhraseDictionaryMemory", "PhraseDictionaryCompact", "PhraseDictionaryOnDisk")
-    limit = int(table.arguments.get("table-limit", given.options)) if table else given.options
-    algorithm = int(ini.number("search-algorithm", -1))
-    return replace(
+    limit = ini.argument(table, "table-limit", given.options) if table else given.options
+    search = replace(
         given,
         options=limit,
-        algorithm=ALGORITHMS.get(algorithm, given.algorithm),
-        stack=int(ini.number("stack", given.stack or 200)),
+        algorithm=_algorithm(ini, given.algorithm),
+        stack=ini.whole("stack", given.stack or 200),
         threshold=ini.number("beam-threshold", given.threshold),
         early_threshold=ini.number("early-discarding-threshold", given.early_threshold or 0.0),
-        max_phrase=int(ini.number("max-phrase-length", given.max_phrase or 7)),
-        pop_limit=int(ini.number("cube-pruning-pop-limit", given.pop_limit or 1000)),
-        distortion_limit=int(
-            ini.number("distortion-limit", -1 if given.distortion_limit is None else given.distortion_limit)
+        max_phrase=ini.whole("max-phrase-length", given.max_phrase or 7),
+        pop_limit=ini.whole("cube-pruning-pop-limit", given.pop_limit or 1000),
+        distortion_limit=ini.whole(
+            "distortion-limit", -1 if given.distortion_limit is None else given.distortion_limit
         ),
     )
+    check_limits(search, "decoder.", ini.path)
+    return search
+
+
+def _algorithm(ini: MosesIni, given: str | None) -> str | None:
+    number = ini.whole("search-algorithm", -1)
+    if "search-algorithm" in ini.settings and number not in ALGORITHMS:
+        raise InputError(
+            "a search algorithm this decoder has not",
+            file=ini.path,
+            seen=f"[search-algorithm] {number}",
+            expected=", ".join(f"{number} ({name})" for number, name in ALGORITHMS.items()),
+        )
+    return ALGORITHMS.get(number, given)
 
 
 def copy_packed(source: Path, target: Path) -> None:

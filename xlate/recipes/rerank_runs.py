@@ -185,8 +185,9 @@ def rerank_scores(run: Path, nbest: str, source: str | None, first_id: int | Non
             remedy="give lists of the same system",
         )
     totals_C = arrays.total_C if TOTAL in floats else np.zeros(len(arrays.total_C))
-    score_C: NDArray[np.float64] = np.array(scores) + arrays.scores(floats) + floats.get(TOTAL, 0.0) * totals_C
-    return score_C
+    with np.errstate(over="ignore", invalid="ignore"):
+        score_C: NDArray[np.float64] = np.array(scores) + arrays.scores(floats) + floats.get(TOTAL, 0.0) * totals_C
+    return arrays.finite(score_C)
 
 
 def headroom(

@@ -10,6 +10,7 @@ from xlate.candidates.nbest_columns import NbestArrays
 from xlate.errors import InputError
 from xlate.scoring.weights import load_weights
 from xlate.text.lines import iterate_lines
+from xlate.text.numbers import parse_floats
 
 WEIGHTS_FILE = "weights.safetensors"
 # What our own lists hold already weighted.
@@ -85,24 +86,27 @@ def _from_safetensors(path: Path) -> dict[str, float]:
 
 def _from_text(path: Path) -> dict[str, float]:
     weights: dict[str, float] = {}
-    for number, line in _weight_lines(path):
+    for file, number, line in _weight_lines(path, ()):
         found = _LINE.fullmatch(line)
-        try:
-            values = [float(value) for value in found[2].split()] if found else []
-        except ValueError:
-            values = []
+        values = parse_floats(found[2].split()) if found else None
         if found is None or not values:
-            raise _ill_formed(path, number, line, "not a weight")
+            raise _ill_formed(file, number, line, "not a weight")
         names = [found[1]] if len(values) == 1 else [f"{found[1]}_{place}" for place in range(len(values))]
         if not weights.keys().isdisjoint(names):
-            raise _ill_formed(path, number, line, "a weight that came before")
+            raise _ill_formed(file, number, line, "a weight that came before")
         weights.update(zip(names, values, strict=True))
     return weights
 
 
-def _weight_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines that hold weights: all of a plain file, those of `[weight]` of a configuration and of its weight file."""
-    section = None
+def _weight_lines(path: Path, through: tuple[Path, ...]) -> Iterator[tuple[Path, int, str]]:
+    """Lines that hold weights: all of a plain file, those of `[weight]` of a configuration and of its weight file.
+
+    Each with its file and number; `through` are the files that led here.
+
+    Raises:
+        InputError: a weight file that leads back to itself.
+    """
+    section, through = None, (*through, path.resolve())
     for number, raw in enumerate(iterate_lines(path), start=1):
         line = raw.strip()
         if not line or line.startswith("#"):
@@ -110,9 +114,21 @@ def _weight_lines(path: Path) -> Iterator[tuple[int, str]]:
         if line.startswith("[") and line.endswith("]"):
             section = line[1:-1]
         elif section in (None, "weight"):
-            yield number, line
+            yield path, number, line
         elif section == "weight-file":
-            yield from _weight_lines(path.parent / line)
+            named = path.parent / line
+            if "\0" in line:
+                raise _ill_formed(path, number, line, "a name that no file can have")
+            if named.resolve() in through:
+                raise InputError(
+                    "a weight file that leads back to itself",
+                    file=path,
+                    line=number,
+                    seen=line,
+                    expected="a file of lines of name and weight",
+                    remedy="name the file with the sparse weights under [weight-file]",
+                )
+            yield from _weight_lines(named, through)
 
 
 def _ill_formed(path: Path, number: int, line: str, message: str) -> InputError:

@@ -109,7 +109,7 @@ def load_weights(path: str | Path) -> WeightsFile:
     """Reads what `save_weights` wrote.
 
     Raises:
-        InputError: the file is missing, damaged, or of another format.
+        InputError: the file is missing, damaged, of another format, or holds a weight that is not finite.
     """
     path = Path(path)
     try:
@@ -135,6 +135,15 @@ def load_weights(path: str | Path) -> WeightsFile:
             expected=FORMAT,
             remedy="train again, or copy the file again",
         ) from error
+    strange = next((name for name, weights in sets.items() if not weights.finite), None)
+    if strange is not None:
+        raise InputError(
+            "a weight that is no finite number",
+            file=path,
+            seen=f"among the weights {strange}",
+            expected="finite numbers",
+            remedy="train again, or copy the file again",
+        )
     names = {key.removesuffix(".names"): tensors.pop(key).tobytes() for key in list(tensors) if key.endswith(".names")}
     return WeightsFile(sets, tensors, metadata, names)
 

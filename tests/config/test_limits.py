@@ -1,0 +1,121 @@
+"""Every number of a configuration has a range, and what lies outside is refused before anything is done."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from types import NoneType
+from typing import Any, get_args, get_type_hints
+
+import pytest
+
+from xlate.config import loss_schema, model_schema, nbest_schema, schema
+from xlate.config.limits import LIMITS, ORDER, PHRASE_LENGTH, Range, check_limits
+from xlate.config.load import load
+from xlate.errors import InputError
+
+SCHEMAS = [
+    kind
+    for module in (schema, model_schema, loss_schema, nbest_schema)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module.__name__
+]
+
+
+def is_number(hint: Any) -> bool:
+    kinds = {kind for kind in get_args(hint) or (hint,) if kind is not NoneType}
+    return bool(kinds) and kinds <= {int, float}
+
+
+@pytest.mark.parametrize("kind", SCHEMAS, ids=lambda kind: kind.__name__)
+def test_every_number_has_a_range_and_every_range_a_setting(kind: type[Any]) -> None:
+    hints, limits = get_type_hints(kind), LIMITS.get(kind, {})
+    assert {name for name, hint in hints.items() if is_number(hint)} <= limits.keys()
+    assert limits.keys() <= {field.name for field in fields(kind)}
+    assert all(isinstance(limit, Range) == is_number(hints[name]) for name, limit in limits.items())
+
+
+def test_the_limits_are_those_of_the_library() -> None:
+    from xlate.decode import block_settings, phrase_settings
+    from xlate.kernels.distortion_decoder import WIDEST_WINDOW
+    from xlate.lm.arpa import HIGHEST_ORDER
+    from xlate.phrases.extract import LONGEST
+    from xlate.recipes.lattice_files import KINDS
+
+    decoder = LIMITS[schema.DecoderConfig]
+    assert decoder["mode"] == block_settings.MODES
+    assert decoder["partition"] == block_settings.PARTITIONS
+    assert decoder["option_order"] == block_settings.OPTION_ORDERS
+    assert decoder["algorithm"] == phrase_settings.ALGORITHMS
+    assert decoder["window"] == Range(1, WIDEST_WINDOW)
+    assert LIMITS[schema.TranslateConfig]["lattice_format"] == KINDS
+    assert (ORDER.high, PHRASE_LENGTH.high) == (HIGHEST_ORDER, LONGEST)
+
+
+TRANSLATE = ["run=r"]
+TUNED = ["loss=mira"]
+LISTED = ["loss=xbleu"]
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "override", "expected"),
+    [
+        ("translate", TRANSLATE, "processes=0", "1 or more"),
+        ("translate", TRANSLATE, "nbest=-1", "1 or more"),
+        ("translate", TRANSLATE, "lattice_format=dot", "fst, slf"),
+        ("translate", TRANSLATE, "decoder.beam=0", "1 or more"),
+        ("translate", TRANSLATE, "decoder.beam=-3", "1 or more"),
+        ("translate", TRANSLATE, "decoder.threshold=1", "0 or more, below 1"),
+        ("translate", TRANSLATE, "decoder.threshold=nan", "0 or more, below 1"),
+        ("translate", TRANSLATE, "decoder.mode=swp", "mon, swap, swap_or"),
+        ("translate", TRANSLATE, "decoder.distortion_limit=-2", "-1 or more"),
+        ("translate", TRANSLATE, "decoder.window=49", "1 or more, at most 48"),
+        ("train", [], "decoder.beam=0", "1 or more"),
+        ("train", [], "seed=-1", "0 or more"),
+        ("train", [], "loss.floats.epochs=0", "1 or more"),
+        ("train", [], "loss.binary.epochs=-1", "1 or more"),
+        ("train", [], "loss.floats.subset=1.5", "above 0, at most 1"),
+        ("train", [], "loss.eta=inf", "above 0"),
+        ("train", [], "loss.globally.heldout_every=1", "2 or more"),
+        ("train", [], "model.alternatives=0", "1 or more"),
+        ("train", [], "checkpoint_seconds=-1", "0 or more"),
+        ("train", TUNED, "loss.tune.heldout_every=1", "0 or more, not 1"),
+        ("train", TUNED, "loss.tune.processes=0", "1 or more"),
+        ("train", TUNED, "loss.tune.decay=1", "0 or more, below 1"),
+        ("train", LISTED, "loss.lists.epochs=0", "1 or more"),
+        ("train", LISTED, "loss.lists.rate=0", "above 0"),
+        ("train", ["model=rerank"], "model.rerank.least_probability=1.1", "0 or more, at most 1"),
+        ("prepare", [], "lm.order=8", "1 or more, at most 7"),
+        ("prepare", [], "phrases.max_length=0", "1 or more, at most 255"),
+        ("prepare", [], "data.max_words=0", "1 or more"),
+        ("score", ["hyp=h", "ref=r"], "bootstrap=-1", "0 or more"),
+        ("demo", [], "sentences=0", "1 or more"),
+    ],
+)
+def test_what_is_out_of_range_is_refused(command: str, given: list[str], override: str, expected: str) -> None:
+    kind = {
+        "translate": schema.TranslateConfig,
+        "train": schema.TrainConfig,
+        "prepare": schema.PrepareConfig,
+        "score": schema.ScoreConfig,
+        "demo": schema.DemoConfig,
+    }[command]
+    with pytest.raises(InputError) as caught:
+        load(kind, command, [*given, override])
+    assert override.partition("=")[0] in caught.value.message
+    assert caught.value.expected == expected
+
+
+def test_the_ends_that_belong_to_a_range() -> None:
+    wide = ["decoder.threshold=0", "decoder.distortion_limit=-1", "decoder.window=48", "decoder.max_skips=0"]
+    assert load(schema.TranslateConfig, "translate", [*TRANSLATE, *wide]).decoder.distortion_limit == -1
+    endless = ["checkpoint_seconds=inf", "loss.globally.margin=inf", "loss.tune.length_band=inf"]
+    assert load(schema.TrainConfig, "train", [*TUNED, *endless]).checkpoint_seconds == float("inf")
+
+
+def test_a_file_is_named(tmp_path: Path) -> None:
+    decoder = load(schema.TrainConfig, "train").decoder
+    decoder.pop_limit = 0
+    with pytest.raises(InputError, match="pop_limit is out of range") as caught:
+        check_limits(decoder, "decoder.", tmp_path / "moses.ini")
+    assert (caught.value.file, caught.value.seen) == (str(tmp_path / "moses.ini"), "decoder.pop_limit=0")

@@ -1,0 +1,311 @@
+"""Every reader of a file in the package, with a small valid file for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.candidates.test_batch import example
+from tests.candidates.test_pooled_shards import phrase, shard
+from tests.decode.moses_system import ARPA, TABLE, write_system
+from tests.decode.small_models import block_set, random_arpa
+from tests.decode.small_phrase_models import random_phrase_model
+from xlate.align.error_rate import read_gold, read_hypothesis_links
+from xlate.align.links import read_links
+from xlate.candidates.datapoints import read_datapoints
+from xlate.candidates.nbest_columns import nbest_arrays
+from xlate.candidates.nbest_store import nbest_candidates, read_sparse_names, write_nbest_store
+from xlate.candidates.part_shards import read_shard, write_shard
+from xlate.candidates.store import CandidateStore, StoreWriter
+from xlate.config.load import load
+from xlate.config.schema import DecoderConfig, LmConfig, TrainConfig
+from xlate.config.stored import read_config, to_yaml
+from xlate.decode.phrase_model import load_moses_model
+from xlate.decode.phrase_store import load_phrase_model, save_phrase_model
+from xlate.formats.lattice_fst import read_fst, read_symbols
+from xlate.formats.lattice_slf import read_slf
+from xlate.formats.moses_ini import read_moses_ini
+from xlate.formats.moses_table import read_phrase_table
+from xlate.formats.nbest_check import check_nbest
+from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
+from xlate.formats.reordering_table import read_reordering_table
+from xlate.lm.arpa import read_arpa
+from xlate.lm.model import NgramModel
+from xlate.phrases.blocks import BlockSet
+from xlate.phrases.distortion import Distortion
+from xlate.phrases.matching import Matches
+from xlate.phrases.table import PhraseTable
+from xlate.recipes.moses_import import search_of
+from xlate.recipes.stages import read_stage, run_stage
+from xlate.report.records import Records
+from xlate.report.run_directory import RunDirectory
+from xlate.scoring.feature_weights import load_feature_weights
+from xlate.scoring.nbest_rescore import rescored
+from xlate.scoring.weights import Weights, load_weights, save_weights
+from xlate.text.classes import read_classes
+from xlate.text.lines import count_lines, iterate_lines, read_lines
+from xlate.text.parallel import read_parallel, read_references
+from xlate.text.truecase import Truecaser
+from xlate.text.vocabulary import Vocabulary
+from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from xlate.train.state import TrainState
+from xlate.train.tuning_rounds import Round, load_round, save_round
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Something that reads files.
+
+    Attributes:
+        name: of the function, as `name` or `Class.name`, and what is read where there are several.
+        make: writes valid files into a folder; those found there afterwards are damaged in turn.
+        read: reads them, and goes on to where what was read is first looked at.
+        share: of the mutations of a quick run, smaller for slow readers.
+    """
+
+    name: str
+    make: Callable[[Path], object]
+    read: Callable[[Path], object]
+    share: float = 1.0
+
+
+def text(content: str, name: str = "file") -> Callable[[Path], object]:
+    """Writes one text file."""
+    return lambda folder: (folder / name).write_text(content, encoding="utf-8")
+
+
+def of(function: Callable[..., object], *more: Any, **named: Any) -> Callable[[Path], object]:
+    """Calls a function with the file's path first."""
+    return lambda folder: function(folder / "file", *more, **named)
+
+
+# Lists of Moses, old and new, Joshua, cdec, Phrasal and Marian.
+LISTS = {
+    "Moses": """\
+0 ||| the house ||| LM0= -1.5 TM0= 1 2 ||| -3.25 ||| 0-1=0-1
+0 ||| a house ||| LM0= -2.5 TM0= 2 2 sparse= 1 ||| -2 ||| 0=0 1=1 ||| 0-0 1-1
+1 ||| it |0-0| is |1-2| ||| LM0= -2 TM0= 0.5 1e-3 ||| -1
+""",
+    "old Moses": "0||| the  ||| d: 0 -7.6 lm: -1.25 ||| -103.5\n0||| a  ||| d: 0 -7 lm: -2 ||| -104\n",
+    "Joshua": "0 ||| the ||| tm_pt_0=-3 lm_0=-2.5 ||| -4.5\n1 ||| a ||| tm_pt_0=-3 lm_0=-2 Glue=1 ||| -4\n",
+    "quoted": '"-1.5 the house"\n"-2 a house"\n',
+    "Marian": "1 ||| the ||| 0.5,0.5 1,0 ||| F0= -1.66 ||| -0.8\n3 ||| a ||| 0.5,0.5 ||| F0= -1 ||| -0.5\n",
+    "unlabelled": "0 ||| the ||| -1 2 3 ||| 4\n0 ||| a ||| -1 2 2 ||| 3.5\n",
+}
+SLF = """\
+VERSION=1.0
+base=10 lmscale=2.0 wdpenalty=-1 start=0 end=3
+N=4 L=4
+I=0 t=0.0 W=!NULL
+I=1 W='a b'
+I=2 W=\\303\\274
+I=3
+J=0 START=0 END=1 acoustic=-2 language=-0.5
+J=1 S=0 E=2 a=-1
+J=2 S=1 E=3
+J=3 S=2 E=3 W="x\\""
+"""
+INI = """\
+[feature]
+PhraseDictionaryMemory name=TranslationModel0 num-features=4 path=table table-limit=20
+LexicalReordering name=LexicalReordering0 type=wbe-msd-bidirectional-fe-allff path=orientations
+Distortion
+KENLM name=LM0 order=2 path=lm.arpa
+WordPenalty
+[distortion-limit]
+6
+[search-algorithm]
+1
+[stack]
+100
+[cube-pruning-pop-limit]
+500
+[beam-threshold]
+0.00001
+[weight]
+LexicalReordering0= 0.1 0.2 0.3 0.4 0.5 0.6
+Distortion0= 0.3
+LM0= 0.5
+WordPenalty0= -0.4
+TranslationModel0= 0.1 0.2 0.3 0.4
+"""
+DECODER = load(TrainConfig, "train", ["model=phrase", "decoder=phrase"]).decoder
+REFERENCES = ["the house", "a house", "it is", "the"]
+
+
+def read_lists(folder: Path) -> None:
+    """A list as candidates, and under other weights."""
+    path = folder / "file"
+    arrays = nbest_arrays(by_sentence(iterate_hypotheses(path), path), path)
+    nbest_candidates(arrays, [REFERENCES])
+    score_C = arrays.scores(dict.fromkeys(arrays.names, 0.5))
+    for hypothesis in rescored(by_sentence(iterate_hypotheses(path), path), score_C):
+        hypothesis.spans()
+        hypothesis.links()
+
+
+def check_list(folder: Path) -> None:
+    check_nbest(folder / "file", weights={"LM0": 1e300, "lm": 2.0}).summary()
+    report = check_nbest(folder / "file")
+    report.to_json()
+    # Errors are collected there, and raised by the command.
+    if report.errors:
+        raise report.errors[0]
+
+
+def write_weights(folder: Path) -> None:
+    (folder / "moses.ini").write_text("[weight-file]\nsparse\n[weight]\nLM0= 0.5\nTM0= 1 -2 3\n")
+    (folder / "sparse").write_text("WT_a~b 0.5\nTB_c -2e-3\n")
+
+
+def our_weights() -> Weights:
+    return Weights(np.array([1.0, -0.5]), np.array([3.0, 0.0, 1e-3]), ("lm", "tm"))
+
+
+def write_our_weights(folder: Path) -> None:
+    save_weights(folder / "weights.safetensors", {"model": our_weights()}, sparse_names={"model": ["a", "b", "c"]})
+
+
+def write_store(folder: Path) -> None:
+    with StoreWriter(folder / "store", ["f0", "f1"], 10, metadata={"made": "here"}) as writer:
+        writer.append(example())
+
+
+def open_store(folder: Path) -> None:
+    store = CandidateStore.open(folder / "store")
+    store.batch(range(len(store)))
+
+
+def write_lists(folder: Path) -> None:
+    (folder / "list").write_text(LISTS["Moses"])
+    arrays = nbest_arrays(by_sentence(iterate_hypotheses(folder / "list"), "list"))
+    (folder / "list").unlink()
+    write_nbest_store(folder / "store", nbest_candidates(arrays, [REFERENCES]))
+
+
+def write_run(folder: Path) -> None:
+    run = RunDirectory.create(folder / "run", "seed: 1\n", {"seed": 1, "loss": {"eta": 0.5}})
+    run.write_summary({"finished": True, "dev_bleu": 20.5})
+
+
+def open_run(folder: Path) -> None:
+    run = RunDirectory.open(folder / "run")
+    _ = run.finished
+
+
+def write_stage(folder: Path) -> None:
+    run_stage(folder, "lm", {"order": 3}, lambda _: {"order": 3})
+
+
+def write_checkpoint(folder: Path) -> None:
+    sets = {"linked": our_weights()}
+    state = TrainState(1, 2, 3, 400, 0.3, 0.7, 0.25, 1, [{"phase": "floats", "P": 0.5}])
+    save_checkpoint(folder / "file", Checkpoint(sets, sets, state, {"mean": np.ones(3)}), "identity")
+
+
+def write_round(folder: Path) -> None:
+    plain = example()
+    (folder / "text").write_text("1 2 0.5 0.5 1 3\n-1 2 0.5 0.5 0\n0\n")
+    plain = read_datapoints(folder / "text")
+    (folder / "text").unlink()
+    save_round(folder / "file", Round(plain, np.ones(2), np.zeros(4)))
+
+
+def a_shard(folder: Path) -> None:
+    write_shard(folder / "0.npz", shard([[(phrase(1, 5), phrase(2)), (phrase(3, 6, 7),)]]), {"made": "here"})
+
+
+def small_blocks() -> BlockSet:
+    return block_set({("a", "u"): (3, 1, 2, 0.5), ("a b", "v"): (2, 1, 1, 0.25), ("c", "w x"): (1, 0, 1, 1.0)})
+
+
+def look_at_phrases(folder: Path) -> None:
+    model = load_phrase_model(folder / "model")
+    for pair in range(len(model.table)):
+        model.target_words(pair)
+    model.pair_number(("a",), ("u",))
+
+
+def look_at_lm(folder: Path) -> None:
+    model = NgramModel.load(folder / "lm")
+    model.score_words(model.begin_state, model.vocabulary.ids(["u", "v", "w", "zz"]))
+
+
+def look_at_system(folder: Path) -> None:
+    _, _, ini = load_moses_model(folder / "moses.ini")
+    search_of(ini, DECODER)
+
+
+TEXT = "Das Haus \u2028 ist klein .\n\u00fcber\tallem\n\nende"
+READERS = [
+    Reader("read_lines", text(TEXT), of(read_lines)),
+    Reader("iterate_lines", text(TEXT), lambda folder: list(iterate_lines(folder / "file")), 0.2),
+    Reader("count_lines", text(TEXT), of(count_lines), 0.2),
+    Reader("read_parallel", text(TEXT), lambda folder: read_parallel(folder / "file", folder / "file"), 0.2),
+    Reader("read_references", text(TEXT), lambda folder: read_references([folder / "file"], 4), 0.2),
+    Reader("Vocabulary.load", text("<unk>\n<s>\n</s>\nthe\nhouse\n"), of(Vocabulary.load)),
+    Reader("Truecaser.load", text("NASA\niPod\n\u0130stanbul\n"), of(Truecaser.load)),
+    Reader("read_classes", text("the\t1\nhouse\t2\na\t1\n"), of(read_classes)),
+    Reader("read_classes (Brown)", text("0110\tthe\t20\n0111\thouse\t3\n"), of(read_classes)),
+    Reader("read_links", text("0-0 1-1 2-2\n\n0-1\n"), of(read_links, [3, 2, 1], [3, 2, 2])),
+    Reader("read_gold", text("1-1 2p3 4-4\n\n1-2\n"), of(read_gold)),
+    Reader("read_gold (lengths)", text("1-1 2p3 4-4\n\n1-2\n"), of(read_gold, [4, 1, 2], [4, 1, 2])),
+    Reader("read_hypothesis_links", text("0-0 1-1 2-2\n\n0-1\n"), of(read_hypothesis_links)),
+    Reader("read_arpa", text(ARPA), lambda folder: NgramModel.from_arpa(read_arpa(folder / "file")), 2),
+    Reader("read_phrase_table", text(TABLE), of(read_phrase_table), 2),
+    Reader("read_reordering_table", write_system, lambda folder: read_reordering_table(
+        folder / "orientations", *read_phrase_table(folder / "table")), 2),
+    Reader("read_moses_ini", text(INI), lambda folder: search_of(read_moses_ini(folder / "file"), DECODER), 2),
+    Reader("load_moses_model", write_system, look_at_system, 2),
+    Reader("read_fst", text("0 1 the 0.5\n1 2 <eps> 0\n0 2 house -1.25\n2\n1 0.5\n"), of(read_fst)),
+    Reader("read_fst (numbers)", text("0\t1\t1\t0.5\n1\t2\t2\n2\n"), of(read_fst, ["", "the", "house"])),
+    Reader("read_symbols", text("<eps>\t0\nthe\t1\nhouse 2\n"), of(read_symbols)),
+    Reader("read_slf", text(SLF), of(read_slf), 2),
+    *(Reader(f"iterate_hypotheses ({name})", text(lines), read_lists) for name, lines in LISTS.items()
+      if name != "quoted"),
+    Reader("iterate_hypotheses (quoted)", text(LISTS["quoted"]), lambda folder: list(iterate_hypotheses(
+        folder / "file"))),
+    *(Reader(f"check_nbest ({name})", text(lines), check_list) for name, lines in LISTS.items()),
+    Reader("load_feature_weights", text("LM0= 0.5\nTM0= 1 -2 3\nWT_a~b 0.5\n"), of(load_feature_weights)),
+    Reader("load_feature_weights (Moses)", write_weights, lambda folder: load_feature_weights(folder / "moses.ini")),
+    Reader("load_feature_weights (ours)", write_our_weights, load_feature_weights),
+    Reader("load_weights", write_our_weights, lambda folder: load_weights(
+        folder / "weights.safetensors").sparse_names("model")),
+    Reader("read_datapoints", text("1 2 0.5 0.5 2 3 4\n-1 2 0.5 -1e-3 0\n0\n1 2 1 1 1 7\n0\n"), of(read_datapoints)),
+    Reader("load_checkpoint", write_checkpoint, of(load_checkpoint, "identity")),
+    Reader("load_round", write_round, of(load_round)),
+    Reader("read_shard", a_shard, lambda folder: read_shard(folder / "0.npz")),
+    Reader("CandidateStore.open", write_store, open_store),
+    Reader("read_sparse_names", write_lists, lambda folder: read_sparse_names(
+        CandidateStore.open(folder / "store"))),
+    Reader("read_config", lambda folder: (folder / "file").write_text(to_yaml(LmConfig(3))), of(read_config, LmConfig)),
+    Reader("read_config (decoder)", lambda folder: (folder / "file").write_text(to_yaml(DECODER)),
+           of(read_config, DecoderConfig), 0.5),
+    Reader("RunDirectory.open", write_run, open_run),
+    Reader("Records.read", lambda folder: Records(folder / "file").append_scalar("loss", 0.5, 3),
+           lambda folder: Records(folder / "file").curves()),
+    Reader("read_stage", write_stage, lambda folder: read_stage(folder, "lm")),
+    Reader("NgramModel.load", lambda folder: NgramModel.from_arpa(random_arpa(np.random.default_rng(1))).save(
+        folder / "lm"), look_at_lm),
+    Reader("PhraseTable.load", lambda folder: small_blocks().table.save(folder), PhraseTable.load),
+    Reader("BlockSet.load", lambda folder: small_blocks().save(folder), BlockSet.load),
+    Reader("Matches.load", lambda folder: Matches(np.array([[0, 0, 1, 0, 1]], np.int32), np.array([0, 1])).save(
+        folder), Matches.load),
+    Reader("Distortion.load", lambda folder: Distortion(*np.ones((2, 4, 5), np.float32)).save(folder), Distortion.load),
+    Reader("load_phrase_model", lambda folder: save_phrase_model(
+        folder / "model", random_phrase_model(np.random.default_rng(1), "hier")), look_at_phrases, 0.5),
+]  # fmt: skip
+
+# Readers that are not damaged by themselves, and why.
+EXCLUDED = {
+    "read_json": "reads the files of RunDirectory.open and read_stage",
+    "open_arrays": "reads the folders of NgramModel.load, PhraseTable.load and the other arrays",
+    "open_unpacked": "opens what iterate_lines reads",
+    "open_phrase_model": "finds a folder for load_phrase_model by the configuration of a run",
+    "Translator.open": "opens a run by read_config, load_weights and the models' readers",
+    "load_distortion": "reads a stage by read_stage, Distortion.load and one array more",
+}

@@ -1,0 +1,112 @@
+"""Numbers as files write them, read strictly: ASCII digits, finite, not endless, nothing around them.
+
+Python's own `int` and `float` also read `1_0`, digits of other scripts, blanks around, `nan` and `inf`, which no file
+format here has, and whole numbers that no array holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+
+from xlate.errors import InputError
+
+# Bytes that numbers are written with; whatever else `float` reads is none here.
+WRITTEN_WITH = b"0123456789+-.eE"
+# A number written out with %f has 309 digits before the point.
+MOST_CHARACTERS = 400
+LARGEST_INT = 2**31 - 1
+LARGEST_FLOAT = float(np.finfo(np.float64).max)
+# Of what is kept in 32 bits: it rounds to the largest number there.
+LARGEST_FLOAT32 = 3.4028235e38
+
+
+def parse_float(text: str, largest: float = LARGEST_FLOAT) -> float:
+    """A finite decimal number of at most this size.
+
+    Raises:
+        ValueError: the text is none.
+
+    Example:
+        >>> parse_float("-1.5e3")
+        -1500.0
+    """
+    if len(text) <= MOST_CHARACTERS and not text.encode().translate(None, WRITTEN_WITH):
+        try:
+            value = float(text)
+        except ValueError:
+            pass
+        else:
+            if -largest <= value <= largest:
+                return value
+    raise _no_float(text, largest)
+
+
+def parse_floats(texts: Sequence[str], largest: float = LARGEST_FLOAT) -> list[float] | None:
+    """The numbers of many texts, None when one of them is none that `parse_float` reads."""
+    joined = "".join(texts)
+    if joined.encode().translate(None, WRITTEN_WITH):
+        return None
+    if len(joined) > MOST_CHARACTERS and max(map(len, texts)) > MOST_CHARACTERS:
+        return None
+    try:
+        values = list(map(float, texts))
+    except ValueError:
+        return None
+    return values if not values or -largest <= min(values) <= max(values) <= largest else None
+
+
+def parse_int(text: str, most: int = LARGEST_INT) -> int:
+    """A whole number from 0 to `most`, written in digits alone.
+
+    Raises:
+        ValueError: the text is none.
+    """
+    if text.isascii() and text.isdigit():
+        if len(text) <= MOST_CHARACTERS and (value := int(text)) <= most:
+            return value
+        raise ValueError(f"a number out of range: {shown(text)} is beyond {most}")
+    raise ValueError(f"not a whole number: {shown(text)}")
+
+
+def file_float(path: str | Path, line: int, text: str, largest: float = LARGEST_FLOAT) -> float:
+    """`parse_float` of what stands in a line of a file.
+
+    Raises:
+        InputError: the text is no such number.
+    """
+    try:
+        return parse_float(text, largest)
+    except ValueError as error:
+        raise InputError(str(error), file=path, line=line, seen=text, expected="a finite decimal number") from error
+
+
+def file_int(path: str | Path, line: int, text: str, most: int = LARGEST_INT) -> int:
+    """`parse_int` of what stands in a line of a file.
+
+    Raises:
+        InputError: the text is no such number.
+    """
+    try:
+        return parse_int(text, most)
+    except ValueError as error:
+        expected = f"a whole number from 0 to {most}"
+        raise InputError(str(error), file=path, line=line, seen=text, expected=expected) from error
+
+
+def shown(text: str, most: int = 40) -> str:
+    """A text, cut short when it is long."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
+
+
+def _no_float(text: str, largest: float) -> ValueError:
+    try:
+        value = float(text if len(text) <= MOST_CHARACTERS else "")
+    except ValueError:
+        return ValueError(f"not a number: {shown(text)}")
+    if abs(value) > largest and isfinite(value):
+        return ValueError(f"a number out of range: {shown(text)} is beyond {largest:.3g}")
+    return ValueError(f"not a finite number: {shown(text)}")
