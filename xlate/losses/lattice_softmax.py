@@ -38,8 +38,8 @@ class LatticeSoftmax(nn.Module):
 def lattice_log_sum(scores_A: Tensor, graph: ArcGraph) -> Tensor:
     """ln Σ exp score over all paths; scalar, minus infinity when there is none.
 
-    Its gradient is the kernel's; where that is differentiated in turn (`create_graph=True`), it is `plain_log_sum`'s, which
-    is far slower.
+    Its gradient is the kernel's; where that is differentiated in turn (`create_graph=True`), it is that of
+    `plain_log_sum`, which is far slower.
     """
     total: Tensor = _LogSum.apply(scores_A, graph)  # type: ignore[no-untyped-call]
     return total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from xlate.decode.block import BlockDecoder
@@ -13,6 +14,7 @@ from xlate.formats.lattice_fst import write_fst, write_symbols
 from xlate.formats.lattice_slf import write_slf
 from xlate.recipes.translate import AnyDecoder
 
+log = logging.getLogger(__name__)
 KINDS = ("fst", "slf")
 
 
@@ -33,8 +35,12 @@ class LatticeFiles:
         self.words: set[str] = set()
 
     def write(self, number: int, source: list[str]) -> None:
-        """The lattice of one tokenised line; a line without words has none."""
+        """The lattice of one tokenised line; a line without words has none, nor has one translated in pieces."""
         if not source:
+            return
+        most = self.decoder.search.max_words
+        if len(source) > most:
+            log.warning("line %d: %d words, more than decoder.max_words=%d: no lattice", number + 1, len(source), most)
             return
         if isinstance(self.decoder, PhraseDecoder):
             lattice = phrase_lattice(self.decoder, source)

@@ -129,6 +129,7 @@ def phrase_search(settings: DecoderConfig, *, nbest: int = 1, distinct: bool = T
         threshold=settings.threshold,
         options=settings.options,
         future_cost=settings.future_cost,
+        max_words=settings.max_words,
         distortion_limit=6 if limit is None else (None if limit < 0 else limit),
         nbest=nbest,
         distinct=distinct,

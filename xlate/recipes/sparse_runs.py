@@ -33,7 +33,7 @@ from xlate.recipes.tuned_runs import measured_summary, numbers_of, train_tuned, 
 from xlate.recipes.tuned_systems import PhraseSystem, with_sums
 from xlate.recipes.tuning import tune, tuning_text
 from xlate.recipes.work import WorkDirectory
-from xlate.report.identity import flat
+from xlate.report.identity import flat, without_later
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import Weights, save_weights
@@ -166,7 +166,8 @@ def _tuned_floats(config: TrainConfig, work: WorkDirectory, volatile: tuple[str,
     plain = replace(
         config, loss=loss, model=replace(config.model, sparse=None), row=None, measure_test=False, run=None, base=None
     )
-    key = identity_of({**{k: v for k, v in asdict(plain).items() if k not in volatile}, "on": work.identity})
+    settings = without_later({k: v for k, v in asdict(plain).items() if k not in volatile})
+    key = identity_of({**settings, "on": work.identity})
     folder = work.path / "theta" / key[:16]
     log.info("float weights: %s", folder)
     summary, signal = train_tuned(plain, folder, volatile)
