@@ -32,7 +32,7 @@ def test_an_experiment_opens_every_key() -> None:
 
 def test_without_choices_every_setting_names_the_folder() -> None:
     assert expand(["-m", "loss=mira", "seed=3"]) == ["-m", "loss=mira", "seed=3"]
-    one = expand(["-m", "experiment=mine", "seed=1,2", "data.pair=a-b"])
+    one = expand(["-m", "experiment=auli2014/joint-row1", "seed=1,2", "data.pair=a-b"])
     assert one[-1] == "hydra.job.config.override_dirname.exclude_keys=[run,work,data.pair]"
 
 

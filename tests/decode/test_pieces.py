@@ -23,7 +23,7 @@ from xlate.decode.phrase_text import phrase_nbest_line
 from xlate.decode.pieces import best_sums
 from xlate.errors import InputError
 
-LONG = "a b d . c a , b a b c d a a b . c".split()
+LONG = ["a", "b", "d", ".", "c", "a", ",", "b", "a", "b", "c", "d", "a", "a", "b", ".", "c"]
 MODELS = ("phrase", "orientation", "distortion")
 
 

@@ -16,20 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from xlate.candidates.pooled_shards import pooled
-from xlate.config.loss_schema import ListsConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.decode.phrase_model import PhraseModel
-from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.recipes import phrase_models
 from xlate.recipes.jackknife import Jackknife
-from xlate.recipes.list_settings import check_lists
 from xlate.recipes.sparse_learning import Learned, learn, learned_before
-from xlate.recipes.sparse_models import check_orientations, described, packed_weights
+from xlate.recipes.sparse_models import described, packed_weights
 from xlate.recipes.stages import identity_of
 from xlate.recipes.translate import weights_of
-from xlate.recipes.tuned_runs import measured_summary, numbers_of, train_tuned, tuning_summary
+from xlate.recipes.tuned_runs import measured_summary, numbers_of, phrase_base, train_tuned, tuning_summary
 from xlate.recipes.tuned_systems import PhraseSystem, with_sums
 from xlate.recipes.tuning import tune, tuning_text
 from xlate.recipes.work import WorkDirectory
@@ -49,9 +46,12 @@ def train_sparse(
     """Trains a run in `folder`: its summary, or None and the signal that stopped it.
 
     Raises:
-        InputError: not a phrase model, no sparse features, no work directory, settings that do not fit.
+        InputError: no work directory, a base run of another model; settings are checked by `check_training`.
     """
-    settings = _checked(config)
+    settings = config.loss.lists
+    assert settings is not None
+    if config.base is not None:
+        phrase_base(Path(config.base))
     work = WorkDirectory(Path(config.work)).check()
     text = tuning_text(_tune_config(config), work)
     identity = {key: value for key, value in asdict(config).items() if key not in volatile}
@@ -136,17 +136,6 @@ def _learned(
             return None
         step += found.figures["list_epochs"] + 1
     return found
-
-
-def _checked(config: TrainConfig) -> ListsConfig:
-    assert config.loss.lists is not None
-    if config.model.kind != phrase_models.KIND:
-        raise InputError("sparse features of phrases need the phrase model", seen=config.model.kind, expected="phrase")
-    if config.model.sparse is None:
-        raise InputError("no sparse features to train", seen="sparse=none", expected="sparse=local, full or another")
-    check_orientations(config.model)
-    check_lists(config.loss.lists)
-    return config.loss.lists
 
 
 def _tune_config(config: TrainConfig) -> Any:

@@ -291,6 +291,20 @@ def _checked_work(trained: TrainConfig, run: Path, weights: WeightsFile) -> Work
 
 
 def weights_of(run: Path) -> WeightsFile:
+    """The weights of a finished run.
+
+    Raises:
+        InputError: there are none, or what reading them raises.
+    """
+    return load_weights(weights_path(run))
+
+
+def weights_path(run: Path) -> Path:
+    """The file of a run's weights.
+
+    Raises:
+        InputError: it is not there.
+    """
     path = run / "weights.safetensors"
     if not path.exists():
         raise InputError(
@@ -300,4 +314,4 @@ def weights_of(run: Path) -> WeightsFile:
             expected="the weights of a finished run",
             remedy=f"run xlate train … run={run} to its end",
         )
-    return load_weights(path)
+    return path

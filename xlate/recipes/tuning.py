@@ -19,6 +19,7 @@ from xlate.metrics.bleu import ORDER
 from xlate.metrics.measures import measure_sentences
 from xlate.metrics.objective import BLEU, Objective
 from xlate.progress import track
+from xlate.recipes.training_warnings import warn_if_unmoved
 from xlate.recipes.tuned_systems import NbestRow, TunedSystem
 from xlate.recipes.tuners import optimiser
 from xlate.recipes.work import WorkDirectory
@@ -72,6 +73,21 @@ def tuning_text(tune: TuneConfig, work: WorkDirectory | None) -> TuningText:
     return TuningText([sources[n] for n in kept], [[stream[n] for stream in streams] for n in kept])
 
 
+def tuning_settings(tune: TuneConfig, seed: int) -> TuningSettings:
+    """The settings of the rounds.
+
+    Raises:
+        InputError: a value outside its range.
+    """
+    return TuningSettings(
+        rounds=tune.rounds,
+        seed=seed,
+        select=tune.select,
+        heldout_every=tune.heldout_every,
+        length_band=tune.length_band,
+    )
+
+
 def tune(
     config: TrainConfig,
     system: TunedSystem,
@@ -93,21 +109,19 @@ def tune(
     loop = Tuning(
         lists.decode,
         optimiser(config.loss.name, settings, system.trained_D, objective),
-        TuningSettings(
-            rounds=settings.rounds,
-            seed=config.seed,
-            select=settings.select,
-            heldout_every=settings.heldout_every,
-            length_band=settings.length_band,
-        ),
+        tuning_settings(settings, config.seed),
         run.checkpoint,
         reporter,
         objective,
     )
     try:
-        return loop.run(start, stop.__bool__)
+        found = loop.run(start, stop.__bool__)
     except StoppedDecodingError:
         return None
+    if found is not None:
+        seen = f"loss.tune.rounds={settings.rounds}: no round was better than the weights it began with"
+        warn_if_unmoved({"start": start}, {"start": found[0]}, seen)
+    return found
 
 
 class StoppedDecodingError(Exception):
