@@ -19,7 +19,7 @@ from xlate.decode.lattice_oracle import oracle_example
 from xlate.errors import InputError
 from xlate.progress import track
 from xlate.recipes.models import decoder_model, make_decoder
-from xlate.recipes.training_warnings import warn_if_unmoved
+from xlate.recipes.training_warnings import not_too_long, warn_if_unmoved
 from xlate.recipes.translate import weights_of
 from xlate.recipes.work import WorkDirectory
 from xlate.report.run_directory import RunDirectory
@@ -109,7 +109,8 @@ def _sentences(config: TrainConfig, work: WorkDirectory) -> list[tuple[list[str]
     g = config.loss.globally
     lines = [work.source_tokens(line) for line in work.source_lines(g.split)]
     streams = [[work.target_tokens(line) for line in stream] for stream in work.references(g.split)]
-    rows = [(line, [stream[n] for stream in streams]) for n, line in enumerate(lines)]
+    whole = not_too_long([len(line) for line in lines], config.decoder.max_words, g.split)
+    rows = [(lines[n], [stream[n] for stream in streams]) for n in whole]
     return [(line, references) for line, references in rows if line and all(references)][: g.sentences]
 
 

@@ -135,9 +135,7 @@ def train_rerank(
                 learner.weights.dense_D / spread_D, learner.weights.weight_F.astype(np.float64), dense_names
             )
             if names:
-                warn_if_all_zero(
-                    weights.sparse_F, f"loss.lists.rate={lists.rate:g} l1={lists.l1:g}, {len(batch)} lists"
-                )
+                warn_if_all_zero(weights.sparse_F, f"loss.lists.rate={lists.rate:g}, {len(batch)} lists")
             reporter.histogram("rerank/weights", weights.sparse_F[weights.sparse_F != 0], learner.settings.epochs)
         finally:
             reporter.close()

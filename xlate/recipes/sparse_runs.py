@@ -53,7 +53,7 @@ def train_sparse(
     if config.base is not None:
         phrase_base(Path(config.base))
     work = WorkDirectory(Path(config.work)).check()
-    text = tuning_text(_tune_config(config), work)
+    text = tuning_text(_tune_config(config), work, config.decoder.max_words)
     identity = {key: value for key, value in asdict(config).items() if key not in volatile}
     identity["work_identity"] = identity_of({"work": work.identity, "text": asdict(text)})
     run = RunDirectory.create(folder, to_yaml(config), {**identity, "base": config.base})

@@ -32,9 +32,9 @@ def warn_of_few_steps(phases: Sequence[Phase], batch: int) -> None:
         steps = steps_an_epoch(instances, batch)
         if settings.epochs and 0 < steps < FEW_STEPS:
             log.warning(
-                "warning: phase %s makes %d step%s an epoch (%d instances, loss.batch=%d), online training one an instance "
-                "or more: weights may stay far from where they would go; take loss.batch=0, a smaller one such as %d, "
-                "or more epochs",
+                "warning: phase %s makes %d step%s an epoch (%d instances, loss.batch=%d), online training one an "
+                "instance or more: weights may stay far from where they would go; take loss.batch=0, a smaller one "
+                "such as %d, or more epochs",
                 settings.name, steps, "" if steps == 1 else "s", instances, batch, max(1, instances // 100),
             )  # fmt: skip
 
@@ -55,10 +55,8 @@ def not_too_long(lengths: Sequence[int], most: int, text: str) -> list[int]:
     """The places of sentences that a search takes whole; says how many are left out, for lists have no pieces."""
     kept = [place for place, words in enumerate(lengths) if words <= most]
     if len(kept) < len(lengths):
-        out = len(lengths) - len(kept)
-        log.warning(
-            "%s: %d of %d sentences left out, of more than decoder.max_words=%d words", text, out, len(lengths), most
-        )
+        counts = len(lengths) - len(kept), len(lengths), most
+        log.warning("%s: %d of %d sentences left out, of more than decoder.max_words=%d words", text, *counts)
     return kept
 
 

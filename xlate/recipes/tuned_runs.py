@@ -44,7 +44,7 @@ def train_tuned(
     config = _without_work_of_base(config)
     assert config.loss.tune is not None
     work = WorkDirectory(Path(config.work)).check() if config.work else None
-    text = tuning_text(config.loss.tune, work)
+    text = tuning_text(config.loss.tune, work, config.decoder.max_words)
     identity = {key: value for key, value in asdict(config).items() if key not in volatile}
     # What is tuned on makes the run as much as the work directory does.
     identity["work_identity"] = identity_of({"work": work.identity if work else None, "text": asdict(text)})
@@ -100,7 +100,12 @@ def _check_base(config: TrainConfig) -> None:
         return
     trained = read_config(_stored(config.base), TrainConfig)
     if asdict(trained.model) != asdict(config.model):
-        raise InputError("the base run has another model", file=base, remedy="give both the same model settings")
+        raise InputError(
+            "the base run has another model",
+            file=base,
+            seen=f"model={trained.model.name}, or other settings of it",
+            remedy="give both the same model settings",
+        )
     weights_path(base)
 
 

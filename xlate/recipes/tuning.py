@@ -13,13 +13,14 @@ from xlate.candidates.batch import RaggedBatch, offsets_of
 from xlate.candidates.nbest_columns import WordNumbers
 from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig
+from xlate.decode.cutting import MAX_WORDS
 from xlate.errors import InputError
 from xlate.kernels.ngram_statistics import list_statistics
 from xlate.metrics.bleu import ORDER
 from xlate.metrics.measures import measure_sentences
 from xlate.metrics.objective import BLEU, Objective
 from xlate.progress import track
-from xlate.recipes.training_warnings import warn_if_unmoved
+from xlate.recipes.training_warnings import not_too_long, warn_if_unmoved
 from xlate.recipes.tuned_systems import NbestRow, TunedSystem
 from xlate.recipes.tuners import optimiser
 from xlate.recipes.work import WorkDirectory
@@ -46,8 +47,8 @@ class TuningText:
         return len(self.sources)
 
 
-def tuning_text(tune: TuneConfig, work: WorkDirectory | None) -> TuningText:
-    """The text to tune on: tokenised files, or a split of the work directory; without lines that are empty.
+def tuning_text(tune: TuneConfig, work: WorkDirectory | None, most: int = MAX_WORDS) -> TuningText:
+    """The text to tune on: tokenised files, or a split of the work directory; without lines that are empty or too long.
 
     Raises:
         InputError: there is none, or its files have different numbers of lines.
@@ -69,7 +70,7 @@ def tuning_text(tune: TuneConfig, work: WorkDirectory | None) -> TuningText:
     lengths = [len(sources), *map(len, streams)]
     if len(set(lengths)) != 1:
         raise InputError("source and references do not fit", seen=lengths, expected="the same number of lines each")
-    kept = [n for n, source in enumerate(sources) if source]
+    kept = [n for n in not_too_long([len(source) for source in sources], most, seen) if sources[n]]
     return TuningText([sources[n] for n in kept], [[stream[n] for stream in streams] for n in kept])
 
 
