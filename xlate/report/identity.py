@@ -7,10 +7,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from xlate.decode.cutting import MAX_WORDS
+
 # Settings that change where a run lies or how it talks, not what comes out.
 VOLATILE = ("run", "checkpoint_seconds", "debug")
 # Settings that came later, with the value that stands for what was done before: left out, so that older runs are found.
-LATER = {"decoder": {"max_words": 400}}
+LATER = {"decoder": {"max_words": MAX_WORDS}}
 ABSENT = "nothing"
 
 
