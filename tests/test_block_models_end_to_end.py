@@ -95,8 +95,9 @@ def test_inspect_lists_and_explains(run: Path, capsys: pytest.CaptureFixture[str
 def test_a_table_is_its_rows_in_order() -> None:
     rows = expand(["-m", "experiment=tillmann2007/table4", "seed=2"])[1]
     assert rows == "experiment=" + ",".join(f"tillmann2007/table4-row{n}" for n in range(1, 10))
-    assert expand(["experiment=tillmann2007/table4"]) == ["experiment=tillmann2007/table4"]
-    assert expand(["-m", "experiment=mine"]) == ["-m", "experiment=mine"]
+    assert expand(["experiment=tillmann2007/table4-row2"]) == ["experiment=tillmann2007/table4-row2"]
+    one = ["-m", "experiment=tillmann2007/table4-row2"]
+    assert expand(one) == one
 
 
 def test_a_page_holds_each_table_once(work: Path, tmp_path: Path) -> None:  # noqa: F811

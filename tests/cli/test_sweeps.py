@@ -32,7 +32,7 @@ def test_an_experiment_opens_every_key() -> None:
 
 def test_without_choices_every_setting_names_the_folder() -> None:
     assert expand(["-m", "loss=mira", "seed=3"]) == ["-m", "loss=mira", "seed=3"]
-    one = expand(["-m", "experiment=mine", "seed=1,2", "data.pair=a-b"])
+    one = expand(["-m", "experiment=auli2014/joint-row1", "seed=1,2", "data.pair=a-b"])
     assert one[-1] == "hydra.job.config.override_dirname.exclude_keys=[run,work,data.pair]"
 
 
@@ -48,3 +48,52 @@ def test_a_key_that_no_job_knows_is_refused(tmp_path: Path, capsys: pytest.Captu
     sweep = ["-m", "model=phrase", "decoder=phrase", "loss=mira,pro", "loss.tune.rouns=1", "work=nowhere"]
     assert main(["train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 2
     assert "seen:     loss.tune.rouns" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-m", "experiment=TYPO"], ["no such experiment", "experiment=TYPO", "did you mean experiment="]),
+        (["-m", "experiment=auli2014/tabel1"], ["did you mean experiment=auli2014/table1?"]),
+        (["-m", "experiment=auli2014/table1-row1,auli2014/table1-row99"], ["auli2014/table1-row99", "did you mean"]),
+        (["experiment=auli2014/table1-row0"], ["did you mean experiment=auli2014/table1-row"]),
+        (["experiment=auli2014/table1"], ["is a table", "-m experiment=auli2014/table1"]),
+        (["experiment=../model/block"], ["no such experiment"]),
+        (["++experiment=TYPO"], ["no such experiment"]),
+    ],
+)
+def test_experiments_that_are_not_there_are_refused(
+    arguments: list[str],
+    words: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "work=nowhere", *arguments]) == 2
+    seen = capsys.readouterr().err
+    assert all(word in seen for word in words), seen
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_experiments_that_lie_elsewhere_are_left_to_hydra(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine" / "experiment").mkdir(parents=True)
+    (tmp_path / "mine" / "experiment" / "ours.yaml").write_text("# @package _global_\nwork: ours/of/nothing\n")
+    assert main(["train", "--config-dir", "mine", "experiment=ours"]) == 2
+    assert "ours/of/nothing" in capsys.readouterr().err
+    assert main(["train", "--config-dir", "mine", "experiment=TYPO"]) == 2
+    assert "experiment/TYPO" in capsys.readouterr().err
+
+
+def test_folders_of_a_sweep_stay_inside_it(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    sweep = ["-m", f"work={work}", "model=floats", "loss=uniform", "base=../../../x,a/b,a+b,null", "seed=1"]
+    assert main(["train", *sweep, f"hydra.sweep.dir={tmp_path / 'one' / 'sweep'}"]) == 0
+    found = [path.parent.relative_to(tmp_path / "one" / "sweep") for path in tmp_path.rglob("summary.json")]
+    assert len(found) == 4
+    assert all(len(path.parts) == 1 for path in found)
+    assert {"base=a+b", "base=null"} < {str(path) for path in found}
+    assert list(tmp_path.iterdir()) == [tmp_path / "one"]
+    assert list((tmp_path / "one").iterdir()) == [tmp_path / "one" / "sweep"]

@@ -365,4 +365,4 @@ def test_unusable_weights():
 def test_too_long_a_sentence():
     model, _ = model_and_arpa(0)
     with pytest.raises(InputError, match="too long"):
-        decode(model, ["a"] * 2_000_000)
+        decode(model, ["a"] * 2_000_000, max_words=3_000_000)

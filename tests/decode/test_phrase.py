@@ -192,7 +192,7 @@ def test_refusals(tmp_path):
     with pytest.raises(InputError, match="cube pruning"):
         PhraseDecoder(model, weights_D, PhraseSearch(algorithm="cube"), fast=False)
     with pytest.raises(InputError, match="too long"):
-        PhraseDecoder(model, weights_D).translate(["a"] * 40_000)
+        PhraseDecoder(model, weights_D, PhraseSearch(max_words=50_000)).translate(["a"] * 40_000)
     with pytest.raises(InputError, match="reordering"):
         Reordering("mslr", np.zeros((1, 6)))
     with pytest.raises(InputError, match="do not fit"):

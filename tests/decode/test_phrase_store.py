@@ -70,7 +70,7 @@ def test_processes_change_nothing(rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_an_error_names_its_sentence(rng: np.random.Generator, processes: int) -> None:
-    decoder = PhraseDecoder(random_phrase_model(rng, None), random_weights(rng), PhraseSearch())
+    decoder = PhraseDecoder(random_phrase_model(rng, None), random_weights(rng), PhraseSearch(max_words=200_000))
     with pytest.raises(InputError, match="sentence 2: the sentence is too long"):
         list(translate_many(decoder, [["a"], ["a"] * 100_000], processes))
     with pytest.raises(InputError, match="processes"):

@@ -12,12 +12,15 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from hydra.types import RunMode
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from xlate.config.folder_names import folder_name
 from xlate.config.location import conf_folder
 from xlate.config.typed import known_keys, typed, unknown_key
 from xlate.errors import InputError
+
+OmegaConf.register_new_resolver("folder_name", folder_name, replace=True)
 
 
 def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None], arguments: list[str]) -> int:

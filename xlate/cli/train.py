@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+import os
 import re
 from pathlib import Path
 
+from xlate.config.folder_names import folder_name
+from xlate.config.location import conf_folder
 from xlate.config.schema import TrainConfig
-from xlate.errors import Interrupted
+from xlate.errors import InputError, Interrupted
 
 CONFIG = TrainConfig
 # Where the values of a configuration group are; an experiment may set any.
@@ -22,13 +26,17 @@ def run(config: TrainConfig) -> None:
     from xlate.config.schema import PrepareConfig
     from xlate.recipes.prepare import prepare
     from xlate.recipes.train import train
+    from xlate.recipes.training_settings import check_training
 
-    sweep = HydraConfig.get().sweep.dir if HydraConfig.initialized() else "runs"
+    running = HydraConfig.get() if HydraConfig.initialized() else None
+    # Before anything is prepared, too.
+    check_training(config, None if running is None else running.runtime.choices.get("decoder"))
+    sweep = "runs" if running is None else running.sweep.dir
     if config.base is not None:
         config.base = config.base.replace("{sweep}", str(sweep))
     folder = Path(config.run) if config.run else Path("runs") / _name(config)
-    if HydraConfig.initialized() and HydraConfig.get().mode is RunMode.MULTIRUN:
-        folder = Path(config.run or HydraConfig.get().sweep.dir) / HydraConfig.get().sweep.subdir
+    if running is not None and running.mode is RunMode.MULTIRUN:
+        folder = Path(config.run or running.sweep.dir) / running.sweep.subdir
     if config.work == "work/demo" and not Path(config.work).exists() and config.base is config.nbest is None:
         prepare(load(PrepareConfig, "prepare", ["work=work/demo"]))
     outcome = train(config, folder)
@@ -41,7 +49,14 @@ def _name(config: TrainConfig) -> str:
     """Of the folder of a run that was given none."""
     if config.nbest is not None:
         return f"{Path(config.nbest).name.split('.')[0]}-rerank"
-    return Path(config.work).name if config.base is None else f"{Path(config.base).name}-{config.loss.name}"
+    if config.base is None:
+        return _last(config.work)
+    return folder_name(f"{_last(config.base)}-{config.loss.name}")
+
+
+def _last(path: str) -> str:
+    """The name of a folder, of `.` and `..` too."""
+    return Path(os.path.abspath(path)).name or "run"
 
 
 def expand(arguments: list[str]) -> list[str]:
@@ -49,8 +64,13 @@ def expand(arguments: list[str]) -> list[str]:
 
     Keys of a group that is swept over need not be in its default choice: each job is checked by itself. Folders of jobs
     are named after what is swept over, and the experiment.
+
+    Raises:
+        InputError: an experiment there is none of, or a table without `-m`.
     """
-    if not {"-m", "--multirun"} & set(arguments):
+    swept_over = bool({"-m", "--multirun"} & set(arguments))
+    _check_experiments(arguments, swept_over)
+    if not swept_over:
         return arguments
     arguments = [_rows(a) if a.startswith("experiment=") else a for a in arguments]
     given = [a for a in arguments if "=" in a and not a.startswith("-")]
@@ -82,10 +102,44 @@ def _under(argument: str, prefixes: tuple[str, ...]) -> bool:
     return key not in GROUPS and "." in key and not key.startswith("hydra.") and key.startswith(prefixes)
 
 
-def _rows(argument: str) -> str:
-    from xlate.config.location import conf_folder
+def _check_experiments(arguments: list[str], swept_over: bool) -> None:
+    """Hydra would name no near ones; configurations that lie elsewhere are left to it."""
+    elsewhere = ("--config-dir", "-cd", "--config-path", "-cp", "hydra.searchpath", "+hydra.searchpath")
+    if any(a.startswith(elsewhere) for a in arguments):
+        return
+    for argument in arguments:
+        value = argument.partition("=")[2]
+        if _key(argument) != "experiment" or argument.startswith("~") or "(" in value:
+            continue
+        for name in value.strip("[]").split(","):
+            _check_experiment(name.strip("'\" "), swept_over)
 
-    folder = conf_folder() / "experiment"
+
+def _check_experiment(name: str, swept_over: bool) -> None:
+    rows = [e.relative_to(_experiments()).with_suffix("").as_posix() for e in _experiments().rglob("*.yaml")]
+    tables = {row.rpartition("-row")[0] for row in rows} - {""}
+    if name in ("", "null", *rows) or (name in tables and swept_over):
+        return
+    if name in tables:
+        count = sum(row.startswith(f"{name}-row") for row in rows)
+        raise InputError(
+            "this experiment is a table",
+            seen=f"experiment={name}",
+            expected=f"-m, which trains its {count} rows, or one of them, {name}-rowN",
+            remedy=f"xlate train -m experiment={name}",
+        )
+    near = difflib.get_close_matches(name, sorted({*rows, *tables}), n=1, cutoff=0.0)[0]
+    shown = ", ".join(sorted(tables))
+    remedy = f"did you mean experiment={near}?"
+    raise InputError("no such experiment", seen=f"experiment={name}", expected=f"one of {shown}", remedy=remedy)
+
+
+def _experiments() -> Path:
+    return conf_folder() / "experiment"
+
+
+def _rows(argument: str) -> str:
+    folder = _experiments()
     names: list[str] = []
     for name in argument.removeprefix("experiment=").split(","):
         rows = [p.relative_to(folder).with_suffix("").as_posix() for p in folder.glob(f"{name}-row*.yaml")]

@@ -50,6 +50,7 @@ def run(config: TranslateConfig) -> None:
                 print(result.explanation, file=sys.stderr)
             if config.nbest_out:
                 kept.append(result)
+    translator.say_unknown()
     if config.nbest_out:
         write_lines(config.nbest_out, (line for r in kept for line in translator.nbest_lines(r)))
 

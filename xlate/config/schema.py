@@ -11,6 +11,7 @@ from omegaconf import MISSING
 
 from xlate.config.loss_schema import LossConfig
 from xlate.config.model_schema import ModelConfig
+from xlate.decode.cutting import MAX_WORDS
 
 
 @dataclass
@@ -94,6 +95,7 @@ class DecoderConfig:
     option_order: str = MISSING
     max_skips: int = MISSING
     window: int = MISSING
+    max_words: int = MAX_WORDS
     coverage_beam: int | None = None
     algorithm: str | None = None
     stack: int | None = None
@@ -119,6 +121,7 @@ class DecoderOverrides:
     option_order: str | None = None
     max_skips: int | None = None
     window: int | None = None
+    max_words: int | None = None
     coverage_beam: int | None = None
     algorithm: str | None = None
     stack: int | None = None

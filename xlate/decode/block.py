@@ -15,6 +15,7 @@ from xlate.decode.block_settings import BlockSearch
 from xlate.decode.derivation import Derivation, Step, read_derivation
 from xlate.decode.nbest import best_paths
 from xlate.decode.options import collect_options
+from xlate.decode.pieces import in_pieces, joined_blocks
 from xlate.errors import InputError
 from xlate.kernels.block_decoder import LONGEST_SENTENCE, ModelArrays, SearchNumbers, SentenceArrays, search_blocks
 from xlate.text.vocabulary import END_ID
@@ -53,9 +54,14 @@ class BlockDecoder:
     def translate(self, words: Sequence[str]) -> list[Derivation]:
         """The best derivation of a sentence, or the `nbest` best ones, best first; one empty one of no words.
 
-        Raises:
-            InputError: a sentence of more words than the search can number.
+        A sentence of more than `max_words` words is translated in pieces (see `pieces`).
         """
+        search = self.search
+        if len(words) > search.max_words:
+            return in_pieces(words, search.max_words, search.nbest, search.distinct, self._translate, joined_blocks)
+        return self._translate(words)
+
+    def _translate(self, words: Sequence[str]) -> list[Derivation]:
         moves = self.moves(words)
         if not words:
             return [Derivation((), (), 0.0)]

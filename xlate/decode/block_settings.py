@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from xlate.decode.cutting import MAX_WORDS
 from xlate.errors import InputError
 
 MODES = ("mon", "swap", "swap_or")
@@ -33,6 +34,7 @@ class BlockSearch:
             the sum of exp(w·f) over the source span's options Γ(b), same predecessor, orientation and history.
         end_of_sentence: whether the cost of `</s>` is added under the linked weight of `lm_first`.
         future_cost: whether pruning compares score plus an estimate of what is left to translate.
+        max_words: a sentence of more words is translated in pieces (`decode.pieces`).
         nbest: how many derivations are returned, at most.
         distinct: whether the derivations must differ in their target words.
         unknown_unigram, unknown_lexical: costs (a) and (e) of copying a word that no block of one word translates.
@@ -48,6 +50,7 @@ class BlockSearch:
     partition: str = "off"
     end_of_sentence: bool = True
     future_cost: bool = True
+    max_words: int = MAX_WORDS
     nbest: int = 1
     distinct: bool = True
     unknown_unigram: float = 20.0
@@ -62,7 +65,7 @@ class BlockSearch:
         _one_of("mode", self.mode, MODES)
         _one_of("partition", self.partition, PARTITIONS)
         _one_of("option_order", self.option_order, OPTION_ORDERS)
-        for name in ("beam", "options", "max_phrase", "nbest"):
+        for name in ("beam", "options", "max_phrase", "nbest", "max_words"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"decoder setting {name} is too small", seen=value, expected="1 or more")

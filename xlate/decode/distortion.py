@@ -13,6 +13,7 @@ from xlate.decode.distortion_moves import JumpMoves, read_jumps
 from xlate.decode.distortion_options import collect_jump_options
 from xlate.decode.distortion_settings import DistortionSearch
 from xlate.decode.nbest import best_paths
+from xlate.decode.pieces import in_pieces, joined_blocks
 from xlate.errors import InputError
 from xlate.features.block import DISTORTION_FLOATS
 from xlate.kernels.block_decoder import ModelArrays
@@ -42,9 +43,14 @@ class DistortionDecoder:
     def translate(self, words: Sequence[str]) -> list[Derivation]:
         """The best derivation of a sentence, or the `nbest` best ones, best first; one empty one of no words.
 
-        Raises:
-            InputError: a sentence of more words than the search can number.
+        A sentence of more than `max_words` words is translated in pieces (see `pieces`).
         """
+        search = self.search
+        if len(words) > search.max_words:
+            return in_pieces(words, search.max_words, search.nbest, search.distinct, self._translate, joined_blocks)
+        return self._translate(words)
+
+    def _translate(self, words: Sequence[str]) -> list[Derivation]:
         if not words:
             return [Derivation((), (), 0.0, DISTORTION_FLOATS)]
         moves = self.moves(words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from xlate.decode.cutting import MAX_WORDS
 from xlate.errors import InputError
 from xlate.kernels.distortion_decoder import WIDEST_WINDOW
 
@@ -26,6 +27,7 @@ class DistortionSearch:
         max_phrase: the longest source phrase of a block, in words.
         end_of_sentence: whether the cost of `</s>` is added under the weight of `lm_first`.
         future_cost: whether pruning compares score plus an estimate of what is left to translate.
+        max_words: a sentence of more words is translated in pieces (`decode.pieces`).
         nbest: how many derivations are returned, at most; distinct: whether their target words must differ.
         unknown_direct, unknown_model1: costs (a) and (b) of copying a word that no block of one word translates.
     """
@@ -40,6 +42,7 @@ class DistortionSearch:
     max_phrase: int = 7
     end_of_sentence: bool = True
     future_cost: bool = True
+    max_words: int = MAX_WORDS
     nbest: int = 1
     distinct: bool = True
     unknown_direct: float = 20.0
@@ -53,7 +56,7 @@ class DistortionSearch:
         """
         if self.option_order not in ("count", "score"):
             raise InputError("decoder setting option_order", seen=self.option_order, expected="count, score")
-        for name in ("beam", "coverage_beam", "options", "max_phrase", "nbest", "window"):
+        for name in ("beam", "coverage_beam", "options", "max_phrase", "nbest", "window", "max_words"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"decoder setting {name} is too small", seen=value, expected="1 or more")

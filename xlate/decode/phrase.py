@@ -21,6 +21,7 @@ from xlate.decode.phrase_options import PhraseOptions, collect_phrase_options
 from xlate.decode.phrase_parts import PhraseStep
 from xlate.decode.phrase_ranking import RankedPhrases
 from xlate.decode.phrase_settings import PhraseSearch
+from xlate.decode.pieces import in_pieces, joined_phrases
 from xlate.errors import InputError
 from xlate.kernels.best_paths import Texts, k_best_paths
 from xlate.kernels.phrase_cube import search_cubes
@@ -112,9 +113,14 @@ class PhraseDecoder:
     def translate(self, words: Sequence[str]) -> list[PhraseDerivation]:
         """The best derivation of a sentence, or the `nbest` best ones, best first; an empty one of no words.
 
-        Raises:
-            InputError: a sentence of more words than the search can number.
+        A sentence of more than `max_words` words is translated in pieces (see `pieces`).
         """
+        search = self.search
+        if len(words) > search.max_words:
+            return in_pieces(words, search.max_words, search.nbest, search.distinct, self._translate, joined_phrases)
+        return self._translate(words)
+
+    def _translate(self, words: Sequence[str]) -> list[PhraseDerivation]:
         moves = self.moves(words)
         if not words:
             return [PhraseDerivation((), (), np.zeros(self.model.size), 0.0)]

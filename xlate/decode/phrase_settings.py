@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from xlate.decode.cutting import MAX_WORDS
 from xlate.errors import InputError
 
 ALGORITHMS = ("stack", "cube")
@@ -29,6 +30,7 @@ class PhraseSearch:
             that leaves a gap must end near enough to the first gap for the jump back, as in Moses.
         future_cost: whether pruning compares score plus an estimate of what is left to translate.
         distortion_future: whether that estimate holds the distortion of translating the rest from left to right.
+        max_words: a sentence of more words is translated in pieces (`decode.pieces`).
         nbest: how many derivations are returned, at most.
         distinct: whether the derivations must differ in their target words.
     """
@@ -43,6 +45,7 @@ class PhraseSearch:
     distortion_limit: int | None = 6
     future_cost: bool = True
     distortion_future: bool = False
+    max_words: int = MAX_WORDS
     nbest: int = 1
     distinct: bool = True
 
@@ -54,7 +57,14 @@ class PhraseSearch:
         """
         if self.algorithm not in ALGORITHMS:
             raise InputError("decoder setting algorithm", seen=self.algorithm, expected=" or ".join(ALGORITHMS))
-        for name, least in (("beam", 1), ("pop_limit", 1), ("options", 1), ("max_phrase", 1), ("nbest", 1)):
+        for name, least in (
+            ("beam", 1),
+            ("pop_limit", 1),
+            ("options", 1),
+            ("max_phrase", 1),
+            ("nbest", 1),
+            ("max_words", 1),
+        ):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise InputError(f"decoder setting {name} is too small", seen=value, expected=f"{least} or more")

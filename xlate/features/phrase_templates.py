@@ -90,17 +90,28 @@ def make_families(
     Raises:
         InputError: a position there is none of, or one given twice, or more features than can be numbered.
     """
+    check_templates(reordering, plain)
     families: list[Family] = []
-    for given, known, crossed in ((reordering, REORDERING, orientations), (plain, PLAIN, 1)):
+    for given, crossed in ((reordering, orientations), (plain, 1)):
         for position in given:
-            if position not in known or list(given).count(position) > 1:
-                raise InputError("a template there is none of, or twice", seen=position, expected=", ".join(known))
             for left, right, size in _sizes(position, source_values, target_values, sizes):
                 first = families[-1].end if families else 0
                 families.append(Family(position, crossed, first, size, left, right))
     if families and families[-1].end > np.iinfo(np.int32).max:
         raise InputError("too many sparse features", seen=families[-1].end, expected="fewer word values or templates")
     return tuple(families)
+
+
+def check_templates(reordering: Sequence[str], plain: Sequence[str]) -> None:
+    """Checks the positions of templates with and without orientation.
+
+    Raises:
+        InputError: there is none of the name, or one is given twice.
+    """
+    for given, known in ((reordering, REORDERING), (plain, PLAIN)):
+        for position in given:
+            if position not in known or list(given).count(position) > 1:
+                raise InputError("a template there is none of, or twice", seen=position, expected=", ".join(known))
 
 
 def _sizes(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
-from xlate.features.phrase_templates import PhraseSizes, make_families
+from xlate.features.phrase_templates import PhraseSizes, check_templates, make_families
 from xlate.features.word_values import WordValues, every_word, frequent_words, word_classes
 from xlate.phrases.table import PhraseTable
 from xlate.text.classes import read_classes
@@ -67,21 +67,41 @@ def make_sparse_features(
     return SparseFeatures(families, orientations, table, source.vocabulary, target.vocabulary)
 
 
+def check_sparse(settings: SparseSettings) -> None:
+    """Checks kinds of words and templates before there is a table.
+
+    Raises:
+        InputError: as `make_sparse_features`.
+    """
+    for kind in settings.words:
+        for file in _class_files(kind) or ():
+            read_classes(file)
+    check_templates(settings.reordering, settings.plain)
+
+
 def _values(kind: str, side: Side, classes_of: ClassesOf) -> WordValues:
-    words = side.vocabulary.words
-    numbered = _NUMBERED.fullmatch(kind)
+    words, files = side.vocabulary.words, _class_files(kind)
+    if files is not None:
+        return word_classes("given", words, read_classes(files[0 if side.name == "source" else 1]))
     if kind == "all":
         return every_word(words)
-    if numbered and numbered[1] == "top":
+    numbered = _NUMBERED.fullmatch(kind)
+    assert numbered is not None
+    if numbered[1] == "top":
         return frequent_words(words, side.count_V, int(numbered[2]))
-    if numbered:
-        return word_classes(kind, words, classes_of(side.name, int(numbered[2])))
+    return word_classes(kind, words, classes_of(side.name, int(numbered[2])))
+
+
+def _class_files(kind: str) -> list[str] | None:
+    """The two files that a kind of words names, None for one that is made from the text."""
+    if kind == "all" or _NUMBERED.fullmatch(kind):
+        return None
     files = kind.split(",")
     if len(files) != 2:
         raise InputError(
             "a kind of words there is none of", seen=kind, expected="all, topN, classN, or two files SOURCE,TARGET"
         )
-    return word_classes("given", words, read_classes(files[0 if side.name == "source" else 1]))
+    return files
 
 
 def signature(sparse: SparseFeatures) -> Sequence[tuple[str, int]]:

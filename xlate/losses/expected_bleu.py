@@ -15,13 +15,15 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from xlate.losses.segments import segment_ids, segment_logsumexp, segment_sum
 
 
 class ExpectedBleu(nn.Module):
-    """The loss as an autograd module with the gradient in closed form; an empty list adds nothing."""
+    """The loss as an autograd module with the gradient in closed form; an empty list adds nothing.
+
+    It is smooth in the scores and can be differentiated any number of times; gains are constants.
+    """
 
     def __init__(self, gamma: float = 1.0) -> None:
         super().__init__()
@@ -82,12 +84,24 @@ class _ClosedForm(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor, gamma: float) -> Tensor:
         expected_I, probability_C = expected_gains(scores_C, gain_C, candidate_offsets_I1, gamma)
-        deviation_C = gain_C - expected_I[segment_ids(candidate_offsets_I1)]
-        ctx.save_for_backward(gamma * probability_C * deviation_C)
+        slope_C = _slope(expected_I, probability_C, gain_C, candidate_offsets_I1, gamma)
+        ctx.save_for_backward(scores_C, gain_C, candidate_offsets_I1, slope_C)
+        ctx.gamma = gamma
         return -expected_I.sum()
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        (slope_C,) = ctx.saved_tensors
+        scores_C, gain_C, candidate_offsets_I1, slope_C = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            # The gradient is to be differentiated itself: it must not be a constant.
+            expected_I, probability_C = expected_gains(scores_C, gain_C, candidate_offsets_I1, ctx.gamma)
+            slope_C = _slope(expected_I, probability_C, gain_C, candidate_offsets_I1, ctx.gamma)
         return -grad * slope_C, None, None, None
+
+
+def _slope(
+    expected_I: Tensor, probability_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor, gamma: float
+) -> Tensor:
+    """Eq. 8: how xBLEU changes with each score."""
+    deviation_C = gain_C - expected_I[segment_ids(candidate_offsets_I1)]
+    return gamma * probability_C * deviation_C

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from xlate.candidates.lattice import SubLattice
 from xlate.kernels.lattice_passes import ArcGraph, arc_posteriors
@@ -37,7 +36,11 @@ class LatticeSoftmax(nn.Module):
 
 
 def lattice_log_sum(scores_A: Tensor, graph: ArcGraph) -> Tensor:
-    """ln Σ exp score over all paths, differentiable once; scalar, minus infinity when there is none."""
+    """ln Σ exp score over all paths; scalar, minus infinity when there is none.
+
+    Its gradient is the kernel's; where that is differentiated in turn (`create_graph=True`), it is that of
+    `plain_log_sum`, which is far slower.
+    """
     total: Tensor = _LogSum.apply(scores_A, graph)  # type: ignore[no-untyped-call]
     return total
 
@@ -48,13 +51,17 @@ class _LogSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores_A: Tensor, graph: ArcGraph) -> Tensor:
         total, posterior_A = arc_posteriors(graph, scores_A.detach().cpu().to(torch.float64).contiguous().numpy())
-        ctx.save_for_backward(torch.as_tensor(posterior_A).to(scores_A))
+        ctx.save_for_backward(scores_A, torch.as_tensor(posterior_A).to(scores_A))
+        ctx.graph = graph
         return scores_A.new_tensor(total)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        (posterior_A,) = ctx.saved_tensors
+        scores_A, posterior_A = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            total = plain_log_sum(scores_A, ctx.graph)
+            if total.requires_grad:
+                (posterior_A,) = torch.autograd.grad(total, scores_A, create_graph=True)
         return gradient * posterior_A, None
 
 

@@ -14,7 +14,7 @@ from xlate.losses.segments import picked, segment_argmax, segment_ids
 
 
 class MaxMargin(nn.Module):
-    """The loss as an autograd module."""
+    """The loss as an autograd module; piecewise linear, so second derivatives are 0 wherever there are any."""
 
     def __init__(self, margin: float = 1.0) -> None:
         super().__init__()

@@ -16,7 +16,7 @@ KINDS = {1: (0.0, -1.0), 2: (1.0, 0.0), 3: (1.0, -1.0)}
 
 
 class Ramp(nn.Module):
-    """The loss as an autograd module.
+    """The loss as an autograd module; piecewise linear, so second derivatives are 0 wherever there are any.
 
     Raises:
         InputError: a kind other than 1, 2 and 3.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -13,8 +15,23 @@ def segment_ids(offsets_I1: Tensor) -> Tensor:
 
 
 def segment_sum(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
-    """The sum of each segment, 0 for an empty one; shape (I,)."""
-    return torch.segment_reduce(values_C, "sum", offsets=offsets_I1, initial=0.0)
+    """The sum of each segment, 0 for an empty one, differentiable any number of times; shape (I,)."""
+    sums_I: Tensor = _SegmentSum.apply(values_C, offsets_I1)  # type: ignore[no-untyped-call]
+    return sums_I
+
+
+class _SegmentSum(torch.autograd.Function):
+    """PyTorch's `segment_reduce` has no second derivative; this has the same first one, and it is linear."""
+
+    @staticmethod
+    def forward(ctx: Any, values_C: Tensor, offsets_I1: Tensor) -> Tensor:
+        ctx.save_for_backward(offsets_I1)
+        return torch.segment_reduce(values_C, "sum", offsets=offsets_I1, initial=0.0)
+
+    @staticmethod
+    def backward(ctx: Any, gradient_I: Tensor) -> tuple[Tensor, None]:
+        (offsets_I1,) = ctx.saved_tensors
+        return gradient_I[segment_ids(offsets_I1)], None
 
 
 def segment_max(values_C: Tensor, offsets_I1: Tensor) -> Tensor:

@@ -20,6 +20,7 @@ from xlate.errors import InputError
 from xlate.progress import track
 from xlate.recipes.models import decoder_model, make_decoder
 from xlate.recipes.run_weights import made_with, weights_of
+from xlate.recipes.training_warnings import not_too_long, warn_if_unmoved
 from xlate.recipes.work import WorkDirectory
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import Weights, save_weights
@@ -39,10 +40,7 @@ def learn_globally(config: TrainConfig, work: WorkDirectory, run: RunDirectory, 
     Raises:
         InputError: no base run, one of another kind or work directory, binary features other than block bigrams.
     """
-    base = _base(config)
-    file = weights_of(base)
-    if file.metadata.get("work_identity") != work.identity:
-        raise InputError("the base run is of another work directory", file=base, expected=str(work.path))
+    file = weights_of(base_of_global(config, work))
     decoder = make_decoder(decoder_model(work, file, config.model), config.decoder)
     assert isinstance(decoder, BlockDecoder)
     g = config.loss.globally
@@ -66,6 +64,8 @@ def learn_globally(config: TrainConfig, work: WorkDirectory, run: RunDirectory, 
     )
     joint, figures = training.run(joint_weights(linked, neutral))
     linked, neutral = separate_weights(joint, linked, neutral)
+    seen = f"loss.globally.rounds={g.rounds} epochs={g.epochs} loss.eta={config.loss.eta:g}"
+    warn_if_unmoved(file.sets, {"linked": linked, "neutral": neutral}, seen)
     sets = {"linked": linked, "neutral": neutral}
     save_weights(
         run.path / "weights.safetensors",
@@ -81,7 +81,12 @@ def learn_globally(config: TrainConfig, work: WorkDirectory, run: RunDirectory, 
     return Checkpoint(sets, {}, TrainState(phase=1, seen=len(kept) * g.rounds * g.epochs, history=history))
 
 
-def _base(config: TrainConfig) -> Path:
+def base_of_global(config: TrainConfig, work: WorkDirectory) -> Path:
+    """The run that the global model starts from.
+
+    Raises:
+        InputError: there is none, or one of another model or work directory.
+    """
     if config.base is None:
         raise InputError("the global model starts from a run of the local one", seen="no base", expected="base=RUN")
     base = Path(config.base)
@@ -94,6 +99,8 @@ def _base(config: TrainConfig) -> Path:
             expected=f"kind orientation, floats {config.model.floats}, binary {config.model.binary}",
             remedy="give both the same model settings",
         )
+    if weights_of(base).metadata.get("work_identity") != work.identity:
+        raise InputError("the base run is of another work directory", file=base, expected=str(work.path))
     return base
 
 
@@ -102,7 +109,8 @@ def _sentences(config: TrainConfig, work: WorkDirectory) -> list[tuple[list[str]
     g = config.loss.globally
     lines = [work.source_tokens(line) for line in work.source_lines(g.split)]
     streams = [[work.target_tokens(line) for line in stream] for stream in work.references(g.split)]
-    rows = [(line, [stream[n] for stream in streams]) for n, line in enumerate(lines)]
+    whole = not_too_long([len(line) for line in lines], config.decoder.max_words, g.split)
+    rows = [(lines[n], [stream[n] for stream in streams]) for n in whole]
     return [(line, references) for line, references in rows if line and all(references)][: g.sentences]
 
 

@@ -97,7 +97,8 @@ class Jackknife:
     @property
     def identity(self) -> str:
         """What the lists were made from."""
-        search = {k: v for k, v in asdict(self.decoder).items() if v is not None}
+        # Sentences of lists are never cut.
+        search = {k: v for k, v in asdict(self.decoder).items() if v is not None and k != "max_words"}
         models: dict[str, Any] = {
             "search": search,
             "weights": self.weights.dense_D.tolist(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from xlate.decode.block import BlockDecoder
@@ -14,6 +15,7 @@ from xlate.formats.lattice_slf import write_slf
 from xlate.recipes.translate import AnyDecoder
 from xlate.text.folders import claim_folder
 
+log = logging.getLogger(__name__)
 KINDS = ("fst", "slf")
 # Says that a folder's files are lattices of ours.
 MARK = "xlate-lattices.json"
@@ -37,8 +39,12 @@ class LatticeFiles:
         claim_folder(self.folder, "a set of lattices", MARK, "name another folder with lattice_out=…")
 
     def write(self, number: int, source: list[str]) -> None:
-        """The lattice of one tokenised line; a line without words has none."""
+        """The lattice of one tokenised line; a line without words has none, nor has one translated in pieces."""
         if not source:
+            return
+        most = self.decoder.search.max_words
+        if len(source) > most:
+            log.warning("line %d: %d words, more than decoder.max_words=%d: no lattice", number + 1, len(source), most)
             return
         if isinstance(self.decoder, PhraseDecoder):
             lattice = phrase_lattice(self.decoder, source)

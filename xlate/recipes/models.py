@@ -139,10 +139,14 @@ def _checked_set(weights: WeightsFile, name: str, model: ModelConfig) -> Weights
     return held
 
 
-def make_decoder(
-    model: BlockLexicon, settings: DecoderConfig, *, nbest: int = 1, distinct: bool = True, fast: bool = True
-) -> BlockDecoder | DistortionDecoder:
-    """The decoder of a model, with the settings that concern it."""
+def block_search(
+    kind: str, settings: DecoderConfig, *, nbest: int = 1, distinct: bool = True
+) -> BlockSearch | DistortionSearch:
+    """The settings that concern the decoder of a kind of model.
+
+    Raises:
+        InputError: a value outside its range.
+    """
     common: dict[str, Any] = {
         "beam": settings.beam,
         "threshold": settings.threshold,
@@ -150,18 +154,32 @@ def make_decoder(
         "option_order": settings.option_order,
         "end_of_sentence": settings.end_of_sentence,
         "future_cost": settings.future_cost,
+        "max_words": settings.max_words,
         "nbest": nbest,
         "distinct": distinct,
     }
-    if isinstance(model, DistortionModel):
+    if kind == "distortion":
         limits: dict[str, Any] = {
             "max_skips": settings.max_skips, "window": settings.window, "coverage_beam": settings.coverage_beam
         }  # fmt: skip
-        return DistortionDecoder(model, DistortionSearch(**common, **limits), fast)
-    assert isinstance(model, BlockModel)
+        return DistortionSearch(**common, **limits)
     own: dict[str, Any] = {
         "mode": settings.mode,
         "min_left_count": settings.min_left_count,
         "partition": settings.partition,
     }
-    return BlockDecoder(model, BlockSearch(**common, **own), fast)
+    return BlockSearch(**common, **own)
+
+
+def make_decoder(
+    model: BlockLexicon, settings: DecoderConfig, *, nbest: int = 1, distinct: bool = True, fast: bool = True
+) -> BlockDecoder | DistortionDecoder:
+    """The decoder of a model, with the settings that concern it."""
+    kind = "distortion" if isinstance(model, DistortionModel) else "orientation"
+    search = block_search(kind, settings, nbest=nbest, distinct=distinct)
+    if isinstance(model, DistortionModel):
+        assert isinstance(search, DistortionSearch)
+        return DistortionDecoder(model, search, fast)
+    assert isinstance(model, BlockModel)
+    assert isinstance(search, BlockSearch)
+    return BlockDecoder(model, search, fast)

@@ -22,6 +22,7 @@ from xlate.progress import track
 from xlate.recipes.models import FLOATS_OF, decoder_model, feature_arrays, make_decoder
 from xlate.recipes.run_weights import weights_of
 from xlate.recipes.stages import identity_of, read_stage, run_stage
+from xlate.recipes.training_warnings import not_too_long
 from xlate.recipes.work import WorkDirectory
 from xlate.text.encoded import EncodedText
 
@@ -64,7 +65,9 @@ def _steps(work: WorkDirectory, trained: TrainConfig, base: Path, split: str, si
     decoder = make_decoder(decoder_model(work, weights_of(base), trained.model), trained.decoder, nbest=size)
     lines = [work.source_tokens(line) for line in work.source_lines(split)]
     references = [[work.target_tokens(line) for line in stream] for stream in work.references(split)]
-    for number, words in enumerate(track(lines, f"{size}-best lists")):
+    whole = not_too_long([len(words) for words in lines], trained.decoder.max_words, split)
+    for number in track(whole, f"{size}-best lists"):
+        words = lines[number]
         if words:
             yield from _oracle_steps(decoder, words, [stream[number] for stream in references], work)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from xlate.align.links import Links, read_links
+from xlate.config.model_schema import SparseConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.stored import read_config
 from xlate.decode.phrase import PhraseDecoder
@@ -19,7 +20,7 @@ from xlate.decode.phrase_store import load_phrase_model, save_phrase_model
 from xlate.errors import InputError
 from xlate.phrases.reordering import reordering_counts, reordering_probabilities
 from xlate.phrases.table import PhraseTable
-from xlate.recipes.sparse_models import imported_sparse_features, sparse_features
+from xlate.recipes.sparse_models import imported_sparse_features, no_text_for, sparse_features
 from xlate.recipes.stages import Stage, read_stage, run_stage
 from xlate.recipes.work import WorkDirectory
 from xlate.scoring.weights import Weights
@@ -110,6 +111,17 @@ def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
     return replace(model, sparse=sparse)
 
 
+def check_words_of_base(config: TrainConfig, sparse: SparseConfig) -> None:
+    """Checks that the kinds of words of sparse features are there where a run is based on an imported system.
+
+    Raises:
+        InputError: classes are to be computed, for which such a system has no text.
+    """
+    computed = [kind for kind in sparse.words if kind.startswith("class")]
+    if computed and _imported(config) is not None:
+        no_text_for(computed[0])
+
+
 def _imported(config: TrainConfig) -> Path | None:
     """The imported system a run is based on, through any other runs; None when it is based on none.
 
@@ -138,6 +150,7 @@ def phrase_search(settings: DecoderConfig, *, nbest: int = 1, distinct: bool = T
         threshold=settings.threshold,
         options=settings.options,
         future_cost=settings.future_cost,
+        max_words=settings.max_words,
         distortion_limit=6 if limit is None else (None if limit < 0 else limit),
         nbest=nbest,
         distinct=distinct,

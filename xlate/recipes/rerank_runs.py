@@ -22,7 +22,6 @@ from xlate.candidates.batch import RaggedBatch, offsets_of
 from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_store import NbestCandidates, nbest_candidates, reference_rows
 from xlate.candidates.spread import spread_within_lists
-from xlate.config.loss_schema import ListsConfig
 from xlate.config.model_schema import RerankConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config, to_yaml
@@ -34,9 +33,10 @@ from xlate.kernels.part_lists import list_losses, list_space
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.progress import track
-from xlate.recipes.list_settings import check_lists, list_settings
+from xlate.recipes.list_settings import list_settings
 from xlate.recipes.run_weights import made_with, weights_of
 from xlate.recipes.stages import file_hash, peak_megabytes
+from xlate.recipes.training_warnings import warn_if_all_zero
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import Weights, save_weights
@@ -91,9 +91,11 @@ def train_rerank(
     """Trains a run in `folder`: its summary, or None and the signal that stopped it.
 
     Raises:
-        InputError: no list or no references, or what reading them raises.
+        InputError: what reading the list and its references raises; settings are checked by `check_training`.
     """
-    nbest, lists = _checked(config)
+    nbest, lists = config.nbest, config.loss.lists
+    assert nbest is not None
+    assert lists is not None
     identity = {key: value for key, value in asdict(config).items() if key not in volatile}
     assert config.model.rerank is not None
     files = [nbest, *config.references, *filter(None, (config.source, config.model.rerank.classes))]
@@ -133,6 +135,8 @@ def train_rerank(
             weights = Weights(
                 learner.weights.dense_D / spread_D, learner.weights.weight_F.astype(np.float64), dense_names
             )
+            if names:
+                warn_if_all_zero(weights.sparse_F, f"loss.lists.rate={lists.rate:g}, {len(batch)} lists")
             reporter.histogram("rerank/weights", weights.sparse_F[weights.sparse_F != 0], learner.settings.epochs)
         finally:
             reporter.close()
@@ -211,20 +215,6 @@ def headroom(
         "oracle_BLEU": round(top, 2),
         "headroom_closed": round(100 * (ranked - first) / max(top - first, 1e-9), 2),
     }
-
-
-def _checked(config: TrainConfig) -> tuple[str, ListsConfig]:
-    if config.nbest is None or not config.references:
-        seen = f"nbest={config.nbest}, references={list(config.references)}"
-        raise InputError("nothing to rank", seen=seen, expected="nbest=FILE references=[FILE,…]")
-    if config.loss.lists is None:
-        seen = f"loss={config.loss.name}"
-        raise InputError("lists are ranked by a loss over lists", seen=seen, expected="loss=xbleu")
-    check_lists(config.loss.lists)
-    if config.loss.lists.candidates != "best" or config.loss.lists.rounds != 1:
-        seen = f"loss.lists.candidates={config.loss.lists.candidates}, rounds={config.loss.lists.rounds}"
-        raise InputError("lists that are given are not made again", seen=seen, expected="candidates best, one round")
-    return config.nbest, config.loss.lists
 
 
 def _templates(

@@ -30,6 +30,19 @@ def weights_of(run: Path, trained: TrainConfig | None = None) -> WeightsFile:
         InputError: there are none yet, they cannot be read, or they were made with another model than the configuration
             names.
     """
+    path = weights_path(run)
+    weights = load_weights(path)
+    config = trained or read_config(run / CONFIG, TrainConfig)
+    _check_made_with(run, weights.metadata, config.model)
+    return weights
+
+
+def weights_path(run: Path) -> Path:
+    """The file of a run's weights.
+
+    Raises:
+        InputError: it is not there.
+    """
     path = run / WEIGHTS
     if not path.exists():
         raise InputError(
@@ -39,10 +52,7 @@ def weights_of(run: Path, trained: TrainConfig | None = None) -> WeightsFile:
             expected="the weights of a finished run",
             remedy=f"run xlate train … run={run} to its end",
         )
-    weights = load_weights(path)
-    config = trained or read_config(run / CONFIG, TrainConfig)
-    _check_made_with(run, weights.metadata, config.model)
-    return weights
+    return path
 
 
 def _check_made_with(run: Path, metadata: Mapping[str, Any], model: ModelConfig) -> None:

@@ -22,6 +22,7 @@ from xlate.progress import track
 from xlate.recipes.jackknife import headroom
 from xlate.recipes.list_settings import list_settings
 from xlate.recipes.sparse_models import described, packed_weights, unpacked_weights
+from xlate.recipes.training_warnings import warn_if_all_zero
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.train.batch_learner import device_of
 from xlate.train.reporter import Reporter
@@ -82,6 +83,7 @@ def learn(
         return None
     phi_F = learner.weights.weight_F.astype(np.float64)
     reporter.histogram("sparse/weights", phi_F[phi_F != 0], step + len(figures))
+    warn_if_all_zero(phi_F, f"loss.lists.rate={settings.rate:g} l1={settings.l1:g}, {size} lists")
     best = min(figures, key=lambda one: one.heldout_loss)
     summary = {
         "active_features": int(np.count_nonzero(phi_F)),

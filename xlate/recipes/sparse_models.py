@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,15 +79,20 @@ def imported_sparse_features(settings: SparseConfig, model: PhraseModel) -> Spar
     ]
 
     def no_text(side: str, classes: int) -> Mapping[str, str]:
-        raise InputError(
-            "an imported system has no text to compute word classes from",
-            seen=f"class{classes} of the {side}",
-            expected="model.sparse.words of all, topN, or files of classes SOURCE,TARGET",
-            remedy="model.sparse.words=[top80], or classes that a work directory has computed, given as files",
-        )
+        no_text_for(f"class{classes} of the {side}")
 
     chosen = SparseSettings(settings.words, settings.reordering, settings.plain, settings.class_seed)
     return make_sparse_features(chosen, table, sides[0], sides[1], model.orientations, no_text)
+
+
+def no_text_for(words: str) -> NoReturn:
+    """Raises InputError: an imported system has no text to compute these classes from."""
+    raise InputError(
+        "an imported system has no text to compute word classes from",
+        seen=words,
+        expected="model.sparse.words of all, topN, or files of classes SOURCE,TARGET",
+        remedy="model.sparse.words=[top80], or classes that a work directory has computed, given as files",
+    )
 
 
 def _word_counts(phrases: EncodedText, count_P: NDArray[np.floating], size: int) -> NDArray[np.int64]:

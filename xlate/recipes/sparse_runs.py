@@ -16,24 +16,21 @@ from pathlib import Path
 from typing import Any
 
 from xlate.candidates.pooled_shards import pooled
-from xlate.config.loss_schema import ListsConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.decode.phrase_model import PhraseModel
-from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.recipes import phrase_models
 from xlate.recipes.jackknife import Jackknife
-from xlate.recipes.list_settings import check_lists
 from xlate.recipes.run_weights import made_with, weights_of
 from xlate.recipes.sparse_learning import Learned, learn, learned_before
-from xlate.recipes.sparse_models import check_orientations, described, packed_weights
+from xlate.recipes.sparse_models import described, packed_weights
 from xlate.recipes.stages import identity_of
-from xlate.recipes.tuned_runs import measured_summary, numbers_of, train_tuned, tuning_summary
+from xlate.recipes.tuned_runs import measured_summary, numbers_of, phrase_base, train_tuned, tuning_summary
 from xlate.recipes.tuned_systems import PhraseSystem, with_sums
 from xlate.recipes.tuning import tune, tuning_text
 from xlate.recipes.work import WorkDirectory
-from xlate.report.identity import flat
+from xlate.report.identity import flat, without_later
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import Weights, save_weights
@@ -49,11 +46,14 @@ def train_sparse(
     """Trains a run in `folder`: its summary, or None and the signal that stopped it.
 
     Raises:
-        InputError: not a phrase model, no sparse features, no work directory, settings that do not fit.
+        InputError: no work directory, a base run of another model; settings are checked by `check_training`.
     """
-    settings = _checked(config)
+    settings = config.loss.lists
+    assert settings is not None
+    if config.base is not None:
+        phrase_base(Path(config.base))
     work = WorkDirectory(Path(config.work)).check()
-    text = tuning_text(_tune_config(config), work)
+    text = tuning_text(_tune_config(config), work, config.decoder.max_words)
     identity = {key: value for key, value in asdict(config).items() if key not in volatile}
     identity["work_identity"] = identity_of({"work": work.identity, "text": asdict(text)})
     run = RunDirectory.create(folder, to_yaml(config), {**identity, "base": config.base})
@@ -143,17 +143,6 @@ def _learned(
     return found
 
 
-def _checked(config: TrainConfig) -> ListsConfig:
-    assert config.loss.lists is not None
-    if config.model.kind != phrase_models.KIND:
-        raise InputError("sparse features of phrases need the phrase model", seen=config.model.kind, expected="phrase")
-    if config.model.sparse is None:
-        raise InputError("no sparse features to train", seen="sparse=none", expected="sparse=local, full or another")
-    check_orientations(config.model)
-    check_lists(config.loss.lists)
-    return config.loss.lists
-
-
 def _tune_config(config: TrainConfig) -> Any:
     assert config.loss.tune is not None
     return config.loss.tune
@@ -171,7 +160,8 @@ def _tuned_floats(config: TrainConfig, work: WorkDirectory, volatile: tuple[str,
     plain = replace(
         config, loss=loss, model=replace(config.model, sparse=None), row=None, measure_test=False, run=None, base=None
     )
-    key = identity_of({**{k: v for k, v in asdict(plain).items() if k not in volatile}, "on": work.identity})
+    settings = without_later({k: v for k, v in asdict(plain).items() if k not in volatile})
+    key = identity_of({**settings, "on": work.identity})
     folder = work.path / "theta" / key[:16]
     log.info("float weights: %s", folder)
     summary, signal = train_tuned(plain, folder, volatile)

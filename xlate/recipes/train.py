@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,26 +15,27 @@ from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.errors import InputError
-from xlate.features.bigrams import FAMILIES
 from xlate.features.index import BlockNames
 from xlate.recipes.block_stores import BlockStores, block_stores
 from xlate.recipes.evaluate import Measured, measure
-from xlate.recipes.global_training import learn_globally
-from xlate.recipes.models import FLOATS_OF, KINDS, SETS_OF
+from xlate.recipes.global_training import base_of_global, learn_globally
+from xlate.recipes.models import FLOATS_OF, SETS_OF
 from xlate.recipes.nbest_events import nbest_stores
 from xlate.recipes.phrase_models import KIND as PHRASE
 from xlate.recipes.rerank_runs import KIND as RERANK
 from xlate.recipes.rerank_runs import train_rerank
-from xlate.recipes.run_weights import made_with
+from xlate.recipes.run_weights import made_with, weights_path
 from xlate.recipes.sparse_runs import train_sparse
 from xlate.recipes.stages import identity_of, peak_megabytes
+from xlate.recipes.training_settings import MARGINS, check_training
+from xlate.recipes.training_warnings import warn_if_all_zero, warn_if_unmoved, warn_of_few_steps
 from xlate.recipes.tuned_runs import train_tuned
 from xlate.recipes.work import WorkDirectory
 from xlate.report.identity import flat
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import Weights, load_weights, save_weights
-from xlate.train.batch_learner import DEVICES, BatchLearner, device_of
+from xlate.train.batch_learner import BatchLearner, device_of
 from xlate.train.checkpoint import Checkpoint
 from xlate.train.learner import LearnerOf, OnlineLearner
 from xlate.train.loop import Phase, Training
@@ -43,8 +45,6 @@ from xlate.train.state import PhaseSettings
 log = logging.getLogger(__name__)
 FEATURES = "families 2"
 VOLATILE = ("run", "base", "checkpoint_seconds", "debug")
-MARGINS = {"local_softmax": None, "perceptron": 0.0, "hinge": 1.0}
-LOSSES = (*MARGINS, "uniform", "global")
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,15 @@ def train(config: TrainConfig, folder: Path) -> Outcome:
     Raises:
         InputError: no prepared work directory, another run in the folder, settings that do not fit each other.
     """
+    check_training(config)
     if config.model.kind == RERANK:
         return Outcome(*train_rerank(config, folder, VOLATILE))
     if config.loss.lists is not None:
         return Outcome(*train_sparse(config, folder, VOLATILE))
     if config.loss.tune is not None or config.model.kind == PHRASE:
         return Outcome(*train_tuned(config, folder, VOLATILE))
-    check(config)
     work = WorkDirectory(Path(config.work)).check()
+    _check_places(config, work)
     settings = asdict(config)
     identity = {key: value for key, value in settings.items() if key not in VOLATILE}
     run = RunDirectory.create(folder, to_yaml(config), {**identity, "work_identity": work.identity})
@@ -104,60 +105,33 @@ def _stores(config: TrainConfig, work: WorkDirectory, folder: Path) -> BlockStor
     stores = block_stores(work, config.model)
     if config.loss.floats.data != "nbest":
         return stores
-    if config.base is None:
-        raise InputError("no run to decode n-best lists with", seen="loss.floats.data=nbest", expected="base=RUN")
+    assert config.base is not None
     more, identity = nbest_stores(work, config, Path(config.base), folder, stores.features)
     named = {f"{name}.nbest": store for name, store in more.items()}
     return replace(stores, stores={**stores.stores, **named}, identity=identity_of({"on": [stores.identity, identity]}))
 
 
-def check(config: TrainConfig) -> None:
-    """Rules between settings that no type can say.
+def _check_places(config: TrainConfig, work: WorkDirectory) -> None:
+    """Checks what a training of a block model needs beside its settings, before anything is written.
 
     Raises:
-        InputError: naming the setting, what it is and what it may be.
+        InputError: a base run that is missing, unfinished or another model's, or a split that is not there.
     """
-    for name, values, allowed in (
-        ("model.kind", [config.model.kind], KINDS),
-        ("model.floats", config.model.floats, FLOATS_OF.get(config.model.kind, ())),
-        ("model.binary", config.model.binary, FAMILIES),
-        ("loss.name", [config.loss.name], LOSSES),
-        ("loss.floats.data", [config.loss.floats.data], ("train", "dev", "nbest")),
-        ("device", [config.device], DEVICES),
-    ):
-        strange = [value for value in values if value not in allowed]
-        if strange:
-            raise InputError(f"unknown value of {name}", seen=strange[0], expected=", ".join(allowed))
-    if not config.model.floats:
-        some = ", ".join(FLOATS_OF[config.model.kind])
-        raise InputError("a model without floats", seen="model.floats=[]", expected=f"at least one of {some}")
-    for name, value in (("loss.eta", config.loss.eta), ("loss.binary.eta", config.loss.binary.eta)):
-        if not 0 < value < float("inf"):
-            raise InputError(f"{name} is out of range", seen=value, expected="a positive number")
-    _check_steps(config)
-    if not 0 < config.loss.floats.subset <= 1:
-        raise InputError(
-            "loss.floats.subset is out of range", seen=config.loss.floats.subset, expected="above 0, at most 1"
-        )
-
-
-def _check_steps(config: TrainConfig) -> None:
     loss = config.loss
-    for name, value in (("loss.l1", loss.l1), ("loss.l2", loss.l2)):
-        if not 0 <= value * loss.binary.eta < 1:
-            raise InputError(f"{name} is out of range", seen=value, expected=f"from 0 to below 1/{loss.binary.eta:g}")
-    if loss.l1 and loss.l2:
-        raise InputError("two penalties", seen=f"loss.l1={loss.l1} loss.l2={loss.l2}", expected="one of them")
-    if loss.check_bound and (loss.name != "local_softmax" or loss.l1 or loss.l2):
-        raise InputError(
-            "the bound of Theorem A.1 is not about this loss",
-            seen=f"loss.name={loss.name} loss.l1={loss.l1} loss.l2={loss.l2}",
-            expected="loss.name=local_softmax without penalties",
-        )
-    if loss.globally.heldout_every < 2:
-        raise InputError("too few are held out", seen=loss.globally.heldout_every, expected="2 or more")
-    if loss.batch < 0:
-        raise InputError("loss.batch is out of range", seen=loss.batch, expected="0 (online) or a size of mini-batches")
+    if loss.name == "global":
+        base_of_global(config, work)
+        splits = [("loss.globally.split", loss.globally.split)]
+    elif loss.name == "uniform" or loss.floats.data == "train":
+        return
+    elif loss.floats.data == "nbest":
+        weights_path(Path(str(config.base)))
+        splits = [("loss.floats.split", loss.floats.split)]
+    else:
+        splits = [("loss.floats.data", "dev")]
+    for name, split in splits:
+        if not work.has_split(split) or not work.references(split):
+            seen = f"{name}={split}"
+            raise InputError(f"no {split} set to train on", file=work.path, seen=seen, expected="a set with references")
 
 
 def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
@@ -229,6 +203,8 @@ def _learn(
 ) -> Checkpoint | None:
     """Runs all phases and writes the weights; None when stopped before the end."""
     todo = phases(config, stores)
+    warn_of_few_steps(todo, config.loss.batch)
+    initial = _initial(config, stores)
     training = Training(
         phases=todo,
         checkpoint=run.path / "checkpoint" / "latest.safetensors",
@@ -238,9 +214,10 @@ def _learn(
         families=stores.features.ranges,
         learner=_learner(config),
     )
-    held = training.run(_initial(config, stores), stop)
+    held = training.run(initial, stop)
     if not training.finished(held):
         return None
+    _warn_of_nothing_learned(config, initial, held.weights)
     names = BlockNames(work.blocks, work.source_vocabulary, work.target_vocabulary)
     save_weights(
         run.path / "weights.safetensors",
@@ -255,6 +232,17 @@ def _learn(
         },
     )
     return held
+
+
+def _warn_of_nothing_learned(config: TrainConfig, before: dict[str, Weights], after: Mapping[str, Weights]) -> None:
+    loss = config.loss
+    if loss.name == "uniform":
+        return
+    steps = f"loss.floats.epochs={loss.floats.epochs} loss.eta={loss.eta:g}"
+    sparse = f"loss.binary.epochs={loss.binary.epochs} loss.binary.eta={loss.binary.eta:g} loss.l1={loss.l1:g}"
+    warn_if_unmoved(before, after, f"{steps} {sparse}")
+    if config.model.binary:
+        warn_if_all_zero(after["linked"].sparse_F, f"{sparse} model.threshold={config.model.threshold}")
 
 
 def _learner(config: TrainConfig) -> LearnerOf:

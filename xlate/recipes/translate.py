@@ -11,10 +11,12 @@ from typing import Any, Protocol
 from xlate.config.schema import TrainConfig, TranslateConfig
 from xlate.config.stored import read_config
 from xlate.decode.block import BlockDecoder
+from xlate.decode.cutting import cut
 from xlate.decode.derivation import Derivation
 from xlate.decode.distortion import DistortionDecoder
 from xlate.decode.explain import explain
 from xlate.decode.nbest import format_nbest
+from xlate.decode.options import COPIED
 from xlate.decode.phrase import PhraseDecoder, PhraseDerivation
 from xlate.decode.phrase_model import PhraseModel
 from xlate.decode.phrase_parallel import translate_many
@@ -33,6 +35,8 @@ from xlate.text.tokens import split_tokens
 
 log = logging.getLogger(__name__)
 
+# The share of unknown words above which a text is hardly what the run was trained for.
+MOST_UNKNOWN = 1 / 3
 AnyDecoder = BlockDecoder | DistortionDecoder | PhraseDecoder
 AnyDerivation = Derivation | PhraseDerivation
 
@@ -89,6 +93,7 @@ class Translator:
         self.decoder = decoder
         self.detokenize = detokenize
         self.trace = trace
+        self.words = self.unknown_words = 0
 
     @classmethod
     def open(cls, config: TranslateConfig) -> Translator:
@@ -147,7 +152,7 @@ class Translator:
         """Translates or forces every line with the translator of its number."""
         if targets is None:
             for number, line in enumerate(track(lines, "translating")):
-                yield translator_of(number).translate_line(line, number)
+                yield self._counted(translator_of(number).translate_line(line, number))
             return
         if len(lines) != len(targets):
             seen = f"{len(lines)} lines, {len(targets)} targets"
@@ -156,7 +161,7 @@ class Translator:
         for number, (line, target) in enumerate(track(list(zip(lines, targets, strict=True)), "forcing")):
             translation = translator_of(number).force_line(line, target, number)
             unreached += not translation.derivations
-            yield translation
+            yield self._counted(translation)
         if unreached:
             log.warning("%d of %d targets cannot be reached", unreached, len(lines))
 
@@ -167,9 +172,11 @@ class Translator:
             InputError: another model than the phrase model; a process that died.
         """
         sources = [self.text.source_tokens(line) for line in lines]
+        for number, source in enumerate(sources):
+            self._say_if_cut(number, source)
         found = translate_many(self._phrase_decoder("translated in processes"), sources, processes)
         for number, derivations in enumerate(track(found, "translating", total=len(lines))):
-            yield self._translation(number, sources[number], derivations)
+            yield self._counted(self._translation(number, sources[number], derivations))
 
     def translate_with_tables(
         self, lines: Sequence[str], folder: Path, targets: Sequence[str] | None = None
@@ -197,6 +204,10 @@ class Translator:
         """The best derivation of a line's given translation; one without derivations when there is none."""
         decoder = self._phrase_decoder("forced to a target")
         source = self.text.source_tokens(line)
+        most = decoder.search.max_words
+        if len(source) > most:
+            log.warning("line %d: %d words, more than decoder.max_words=%d: not forced", number + 1, len(source), most)
+            return Translation(number, source, "", [], "")
         found = force_target(decoder, source, self.text.target_tokens(target))
         if found is None:
             return Translation(number, source, "", [], "")
@@ -205,7 +216,37 @@ class Translator:
     def translate_line(self, line: str, number: int = 0) -> Translation:
         """Translates one line."""
         source = self.text.source_tokens(line)
+        self._say_if_cut(number, source)
         return self._translation(number, source, self.decoder.translate(source))
+
+    def _say_if_cut(self, number: int, source: list[str]) -> None:
+        search = self.decoder.search
+        if len(source) <= search.max_words:
+            return
+        lists = "" if search.nbest == 1 else "; its n-best list has the best sums of those of the pieces"
+        seen = number + 1, len(source), search.max_words, len(cut(source, search.max_words)), lists
+        log.warning("line %d: %d words, more than decoder.max_words=%d: translated in %d pieces%s", *seen)
+
+    def _counted(self, translation: Translation) -> Translation:
+        """The same; its words, and those that were copied because nothing translates them, are added up."""
+        if translation.derivations:
+            self.words += len(translation.source)
+            self.unknown_words += _copied(translation.derivations[0])
+        return translation
+
+    def say_unknown(self) -> None:
+        """How many words of what was translated were unknown; a warning when they are more than a third."""
+        if not self.words:
+            return
+        share = self.unknown_words / self.words
+        counts = self.unknown_words, self.words, 100 * share
+        if share <= MOST_UNKNOWN:
+            log.info("%d of %d words unknown (%.1f %%), copied as they stand", *counts)
+            return
+        log.warning(
+            "warning: %d of %d words unknown (%.1f %%), copied as they stand: is this text in the language, script, "
+            "casing and tokens that the run was trained on?", *counts,
+        )  # fmt: skip
 
     def _translation(self, number: int, source: list[str], derivations: Sequence[AnyDerivation]) -> Translation:
         text = self.text.target_text(list(derivations[0].words), self.detokenize)
@@ -228,6 +269,13 @@ class Translator:
             return explain_phrases(self.decoder.model, self.decoder.weights_D, source, best)
         assert isinstance(best, Derivation)
         return explain(self.decoder.model, source, best)
+
+
+def _copied(derivation: AnyDerivation) -> int:
+    """The source words that stand for themselves."""
+    if isinstance(derivation, PhraseDerivation):
+        return sum(step.pair == COPIED for step in derivation.steps)
+    return sum(step.block == COPIED for step in derivation.blocks)
 
 
 def _checked_work(trained: TrainConfig, run: Path, weights: WeightsFile) -> WorkDirectory:

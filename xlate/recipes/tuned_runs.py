@@ -17,8 +17,8 @@ from xlate.errors import InputError
 from xlate.recipes import phrase_models
 from xlate.recipes.evaluate import measure
 from xlate.recipes.models import decoder_model
-from xlate.recipes.run_weights import made_with, weights_of
-from xlate.recipes.sparse_models import check_orientations, described, packed_weights
+from xlate.recipes.run_weights import made_with, weights_of, weights_path
+from xlate.recipes.sparse_models import described, packed_weights
 from xlate.recipes.stages import identity_of, peak_megabytes
 from xlate.recipes.tuned_systems import BlockSystem, PhraseSystem, TunedSystem, with_sums
 from xlate.recipes.tuning import TuningText, tune, tuning_text
@@ -31,8 +31,6 @@ from xlate.train.reporter import Reporter
 from xlate.train.signals import StopFlag
 from xlate.train.tuning import RoundFigures
 
-STARTS = ("uniform", "base")
-
 
 def train_tuned(
     config: TrainConfig, folder: Path, volatile: tuple[str, ...]
@@ -40,11 +38,13 @@ def train_tuned(
     """Tunes a run in `folder`: its summary, or None and the signal that stopped it.
 
     Raises:
-        InputError: no text to tune on, no base run where one is needed, settings that do not fit.
+        InputError: no text to tune on, no base run where one is needed; settings are checked by `check_training`.
     """
+    _check_base(config)
     config = _without_work_of_base(config)
+    assert config.loss.tune is not None
     work = WorkDirectory(Path(config.work)).check() if config.work else None
-    text = tuning_text(_tune(config), work)
+    text = tuning_text(config.loss.tune, work, config.decoder.max_words)
     identity = {key: value for key, value in asdict(config).items() if key not in volatile}
     # What is tuned on makes the run as much as the work directory does.
     identity["work_identity"] = identity_of({"work": work.identity if work else None, "text": asdict(text)})
@@ -70,16 +70,43 @@ def train_tuned(
     return summary, None
 
 
-def _tune(config: TrainConfig) -> Any:
-    if config.loss.tune is None:
+def phrase_base(base: Path, *, weighted: bool = True) -> None:
+    """Checks that a run is of the phrase model and, with `weighted`, that it has weights.
+
+    Raises:
+        InputError: it is not, or has none.
+    """
+    trained = read_config(_stored(str(base)), TrainConfig)
+    if trained.model.kind != phrase_models.KIND:
+        raise InputError("the base run has another model", file=base, seen=trained.model.name, expected="model=phrase")
+    if weighted:
+        weights_path(base)
+
+
+def _check_base(config: TrainConfig) -> None:
+    """Before anything is written.
+
+    Raises:
+        InputError: a base run that is missing, unfinished or another model's.
+    """
+    if config.base is None:
+        return
+    base = Path(config.base)
+    if config.model.kind == phrase_models.KIND:
+        assert config.loss.tune is not None
+        phrase_base(base, weighted=config.loss.tune.start == "base")
+        if config.model.sparse is not None:
+            phrase_models.check_words_of_base(config, config.model.sparse)
+        return
+    trained = read_config(_stored(config.base), TrainConfig)
+    if asdict(trained.model) != asdict(config.model):
         raise InputError(
-            "the phrase model is trained by tuning",
-            seen=f"loss.name={config.loss.name}",
-            expected="loss=mira, mert, pro, expected_bleu, softmax_margin or ramp",
+            "the base run has another model",
+            file=base,
+            seen=f"model={trained.model.name}, or other settings of it",
+            remedy="give both the same model settings",
         )
-    if config.loss.tune.start not in STARTS:
-        raise InputError("unknown value of loss.tune.start", seen=config.loss.tune.start, expected=", ".join(STARTS))
-    return config.loss.tune
+    weights_path(base)
 
 
 def _without_work_of_base(config: TrainConfig) -> TrainConfig:
@@ -142,12 +169,11 @@ def _phrase_run(config: TrainConfig, work: WorkDirectory | None) -> _Tuned:
     if config.base is not None and config.model.sparse is None:
         model = phrase_models.open_phrase_model(Path(config.base), read_config(_stored(config.base), TrainConfig))
     else:
-        check_orientations(config.model)
         model = phrase_models.open_phrase_model(Path("."), config)
     system = PhraseSystem(model, config.decoder, config.loss.tune.processes, tunes_sparse=model.sparse is not None)
     start = system.uniform
     if config.loss.tune.start == "base":
-        start = weights_of(_base(config)).sets[phrase_models.SET]
+        start = weights_of(Path(str(config.base))).sets[phrase_models.SET]
         if model.sparse is not None:
             start = replace(with_sums(start, model), sparse_F=np.zeros(model.sparse.size))
     return _Tuned(
@@ -160,10 +186,7 @@ def _phrase_run(config: TrainConfig, work: WorkDirectory | None) -> _Tuned:
 def _block_run(config: TrainConfig, work: WorkDirectory | None) -> _Tuned:
     assert work is not None
     assert config.loss.tune is not None
-    base = _base(config)
-    trained = read_config(_stored(str(base)), TrainConfig)
-    if asdict(trained.model) != asdict(config.model):
-        raise InputError("the base run has another model", file=base, remedy="give both the same model settings")
+    base = Path(str(config.base))
     model = decoder_model(work, weights_of(base), config.model)
     assert isinstance(model, BlockModel | DistortionModel)
     system = BlockSystem(model, config.decoder)
@@ -173,12 +196,6 @@ def _block_run(config: TrainConfig, work: WorkDirectory | None) -> _Tuned:
 
 def _stored(base: str) -> Path:
     return Path(base) / "config.yaml"
-
-
-def _base(config: TrainConfig) -> Path:
-    if config.base is None:
-        raise InputError("no run to start from", seen="base is not set", expected="base=RUN")
-    return Path(config.base)
 
 
 def tuning_summary(

@@ -13,12 +13,14 @@ from xlate.candidates.batch import RaggedBatch, offsets_of
 from xlate.candidates.nbest_columns import WordNumbers
 from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig
+from xlate.decode.cutting import MAX_WORDS
 from xlate.errors import InputError
 from xlate.kernels.ngram_statistics import list_statistics
 from xlate.metrics.bleu import ORDER
 from xlate.metrics.measures import measure_sentences
 from xlate.metrics.objective import BLEU, Objective
 from xlate.progress import track
+from xlate.recipes.training_warnings import not_too_long, warn_if_unmoved
 from xlate.recipes.tuned_systems import NbestRow, TunedSystem
 from xlate.recipes.tuners import optimiser
 from xlate.recipes.work import WorkDirectory
@@ -45,8 +47,8 @@ class TuningText:
         return len(self.sources)
 
 
-def tuning_text(tune: TuneConfig, work: WorkDirectory | None) -> TuningText:
-    """The text to tune on: tokenised files, or a split of the work directory; without lines that are empty.
+def tuning_text(tune: TuneConfig, work: WorkDirectory | None, most: int = MAX_WORDS) -> TuningText:
+    """The text to tune on: tokenised files, or a split of the work directory; without lines that are empty or too long.
 
     Raises:
         InputError: there is none, or its files have different numbers of lines.
@@ -68,8 +70,23 @@ def tuning_text(tune: TuneConfig, work: WorkDirectory | None) -> TuningText:
     lengths = [len(sources), *map(len, streams)]
     if len(set(lengths)) != 1:
         raise InputError("source and references do not fit", seen=lengths, expected="the same number of lines each")
-    kept = [n for n, source in enumerate(sources) if source]
+    kept = [n for n in not_too_long([len(source) for source in sources], most, seen) if sources[n]]
     return TuningText([sources[n] for n in kept], [[stream[n] for stream in streams] for n in kept])
+
+
+def tuning_settings(tune: TuneConfig, seed: int) -> TuningSettings:
+    """The settings of the rounds.
+
+    Raises:
+        InputError: a value outside its range.
+    """
+    return TuningSettings(
+        rounds=tune.rounds,
+        seed=seed,
+        select=tune.select,
+        heldout_every=tune.heldout_every,
+        length_band=tune.length_band,
+    )
 
 
 def tune(
@@ -93,21 +110,19 @@ def tune(
     loop = Tuning(
         lists.decode,
         optimiser(config.loss.name, settings, system.trained_D, objective),
-        TuningSettings(
-            rounds=settings.rounds,
-            seed=config.seed,
-            select=settings.select,
-            heldout_every=settings.heldout_every,
-            length_band=settings.length_band,
-        ),
+        tuning_settings(settings, config.seed),
         run.checkpoint,
         reporter,
         objective,
     )
     try:
-        return loop.run(start, stop.__bool__)
+        found = loop.run(start, stop.__bool__)
     except StoppedDecodingError:
         return None
+    if found is not None:
+        seen = f"loss.tune.rounds={settings.rounds}: no round was better than the weights it began with"
+        warn_if_unmoved({"start": start}, {"start": found[0]}, seen)
+    return found
 
 
 class StoppedDecodingError(Exception):

@@ -30,6 +30,20 @@ def device_of(name: str) -> torch.device:
     return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
 
 
+def check_options(margin: float | None, average: bool, l1: float, l2: float, check_bound: bool) -> None:
+    """Checks that mini-batches have what is asked for.
+
+    Raises:
+        InputError: they have not.
+    """
+    if margin is not None or average or l1 or l2 or check_bound:
+        raise InputError(
+            "mini-batches train local softmax without averages, penalties or the bound",
+            seen=f"average={average} l1={l1} l2={l2} margin={margin} check_bound={check_bound}",
+            expected="loss.name=local_softmax, or loss.batch=0 for the online kernel",
+        )
+
+
 @dataclass(frozen=True)
 class Resident:
     """The I instances of a store on a device: C candidates, N sparse ids."""
@@ -81,12 +95,7 @@ class BatchLearner:
         """Checks what is asked for and copies the store."""
         check_fits(self.settings, self.store, self.weights)
         s = self.settings
-        if s.margin is not None or s.average or s.l1 or s.l2 or s.check_bound:
-            raise InputError(
-                "mini-batches train local softmax without averages, penalties or the bound",
-                seen=f"average={s.average} l1={s.l1} l2={s.l2} margin={s.margin} check_bound={s.check_bound}",
-                expected="loss.name=local_softmax, or loss.batch=0 for the online kernel",
-            )
+        check_options(s.margin, s.average, s.l1, s.l2, s.check_bound)
         self.data = Resident.load(self.store, self.device)
 
     def learn(self, part: NDArray[np.int64], scale: float) -> tuple[float, float]:

@@ -1,0 +1,118 @@
+"""What translating says of long lines and unknown words, with every model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.test_end_to_end import QUICK, run, work  # noqa: F401
+from xlate.cli.main import main
+
+SENTENCE = "nirka no holdo va bolko ast ."
+FEW = ["loss.tune.rounds=1", "loss.tune.nbest=5", "loss.tune.epochs=2", "decoder.pop_limit=30"]
+MODELS = ("block", "distortion", "phrase")
+
+
+@pytest.fixture(scope="module")
+def runs(work: Path, run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:  # noqa: F811
+    """A run of every model."""
+    folder = tmp_path_factory.mktemp("models")
+    given = {
+        "distortion": ["model=distortion", "decoder=distortion", *QUICK],
+        "phrase": ["model=phrase", "decoder=phrase", "loss=mira", *FEW],
+    }
+    for name, more in given.items():
+        assert main(["train", f"work={work}", f"run={folder / name}", *more]) == 0
+    return {"block": run, **{name: folder / name for name in given}}
+
+
+def translated(run: Path, folder: Path, lines: list[str], *more: str) -> list[str]:  # noqa: F811
+    (folder / "in").write_text("".join(f"{line}\n" for line in lines))
+    arguments = [f"run={run}", f"input={folder / 'in'}", f"output={folder / 'out'}", "detokenize=false", *more]
+    assert main(["translate", *arguments]) == 0
+    return (folder / "out").read_text().splitlines()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_long_line_is_translated_in_pieces_that_are_named(
+    runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture, model: str
+) -> None:
+    caplog.set_level("INFO")
+    copied = [f"w{n}" for n in range(41)]
+    lines = [SENTENCE, f"{SENTENCE} {SENTENCE}", " ".join(copied)]
+    whole = translated(runs[model], tmp_path, [SENTENCE, *lines[2:]])
+    assert "translated in" not in caplog.text
+    out = translated(runs[model], tmp_path, lines, "decoder.max_words=8", "nbest=3", f"nbest_out={tmp_path / 'n'}")
+    assert "line 2: 14 words, more than decoder.max_words=8: translated in 2 pieces; its n-best list" in caplog.text
+    assert "line 3: 41 words, more than decoder.max_words=8: translated in 6 pieces" in caplog.text
+    assert "line 1" not in caplog.text
+    assert out[0] == whole[0]
+    assert out[1].lower() == f"{whole[0]} {whole[0]}".lower()
+    # In whatever order, but every word once.
+    assert sorted(out[2].lower().split()) == sorted(copied)
+    listed = [line.split(" ||| ") for line in (tmp_path / "n").read_text().splitlines()]
+    assert {row[0] for row in listed} == {"0", "1", "2"}
+    assert next(row[1].lower() for row in listed if row[0] == "1") == out[1].lower()
+
+
+@pytest.mark.parametrize("model", ["block", "phrase"])
+def test_a_long_line_has_no_lattice(
+    runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture, model: str
+) -> None:
+    long = " ".join([SENTENCE] * 2)
+    out = translated(runs[model], tmp_path, [long, SENTENCE], "decoder.max_words=8", f"lattice_out={tmp_path / 'l'}")
+    assert len(out) == 2
+    assert out[0]
+    assert sorted(path.name for path in (tmp_path / "l").iterdir()) == ["1.fst", "words.txt"]
+    assert "line 1: 14 words, more than decoder.max_words=8: no lattice" in caplog.text
+
+
+def test_a_long_line_is_not_forced(runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    first = translated(runs["phrase"], tmp_path, [SENTENCE])[0]
+    (tmp_path / "target").write_text(f"{first} {first}\n{first}\n")
+    lines = [" ".join([SENTENCE] * 2), SENTENCE]
+    out = translated(runs["phrase"], tmp_path, lines, "decoder.max_words=8", f"target={tmp_path / 'target'}")
+    assert out == ["", first]
+    assert "line 1: 14 words, more than decoder.max_words=8: not forced" in caplog.text
+    assert "1 of 2 targets cannot be reached" in caplog.text
+
+
+def test_a_trace_of_pieces(runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").write_text(f"{SENTENCE} {SENTENCE}\n")
+    for name in MODELS:
+        given = [f"run={runs[name]}", f"input={tmp_path / 'in'}", "decoder.max_words=8", "trace=true"]
+        assert main(["translate", *given]) == 0
+        assert "14)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("processes", [1, 2])
+def test_unknown_words_are_counted(
+    runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture, model: str, processes: int
+) -> None:
+    if processes > 1 and model != "phrase":
+        pytest.skip("processes are of the phrase model")
+    caplog.set_level("INFO")
+    translated(runs[model], tmp_path, [". . .", "", "zzz . .", ". . ."], f"processes={processes}")
+    assert "1 of 9 words unknown (11.1 %), copied as they stand" in caplog.text
+    assert "warning" not in caplog.text
+    caplog.clear()
+    translated(runs[model], tmp_path, ["zzz yyy xxx", ". . . .", "www vvv"], f"processes={processes}")
+    assert "warning: 5 of 9 words unknown (55.6 %)" in caplog.text
+    caplog.clear()
+    translated(runs[model], tmp_path, ["", ""], f"processes={processes}")
+    assert "unknown" not in caplog.text
+
+
+def test_a_run_made_before_there_was_a_limit_is_found_again(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    command = ["train", f"work={work}", f"run={tmp_path / 'run'}", "model=floats", "loss=uniform"]
+    assert main(command) == 0
+    assert "max_words" not in json.loads((tmp_path / "run" / "run.json").read_text())["identity"]["decoder"]
+    # As such a run has it.
+    stored = tmp_path / "run" / "config.yaml"
+    stored.write_text("".join(line for line in stored.read_text().splitlines(True) if "max_words" not in line))
+    assert main(command) == 0
+    assert translated(tmp_path / "run", tmp_path, [SENTENCE])[0]
+    assert main([*command, "decoder.max_words=300"]) == 2
