@@ -75,10 +75,10 @@ def test_a_stage_half_removed_does_not_count(tmp_path: Path, monkeypatch: pytest
     calls: list[str] = []
     stage = run_stage(tmp_path, "one", {"a": 1}, writes("x", calls))
     monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)
-    discard_stage(stage)
+    discard_stage(stage.folder)
     monkeypatch.undo()
     assert (stage.folder / "out.txt").exists()
     run_stage(tmp_path, "one", {"a": 1}, writes("x", calls))
     assert calls == ["x", "x"]
-    discard_stage(stage)
+    discard_stage(stage.folder)
     assert not stage.folder.exists()

@@ -19,6 +19,8 @@ from xlate.recipes.phrase_models import KIND, SET, open_phrase_model, phrase_sea
 from xlate.recipes.sparse_models import unpacked_weights
 from xlate.recipes.translate import weights_of
 from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.locks import NAME as LOCK
+from xlate.text.locks import refused_while_written
 
 TABLE, LM, INI = "phrase-table.gz", "lm.arpa.gz", "moses.ini"
 ALGORITHMS = {"stack": 0, "cube": 1}
@@ -32,8 +34,13 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
     That text has to be tokenised as the run's was.
 
     Raises:
-        InputError: another kind of run, or one that is not finished.
+        InputError: another kind of run, one that is not finished, or another process writes `out`.
     """
+    with refused_while_written(Path(config.out), "folder"):
+        return _exported(config)
+
+
+def _exported(config: ExportConfig) -> dict[str, Any]:
     run, out = Path(config.run), Path(config.out)
     trained = read_config(run / "config.yaml", TrainConfig)
     if trained.model.kind != KIND:
@@ -56,7 +63,11 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
     _copy_language_model(language_model_file(run, trained), out / LM, escape)
     weights = {name: weights_D[part].tolist() for name, part in SLOTS.items() if name in _names(model)}
     write_moses_ini(out / INI, _features(model, trained.decoder.options), weights, _settings(trained))
-    return {"out": str(out), "pairs": len(model.table), "files": sorted(p.name for p in out.iterdir())}
+    return {
+        "out": str(out),
+        "pairs": len(model.table),
+        "files": sorted(p.name for p in out.iterdir() if p.name != LOCK),
+    }
 
 
 def language_model_file(run: Path, trained: TrainConfig) -> Path:

@@ -28,6 +28,7 @@ from xlate.recipes.corpus_stage import build_corpus, corpus_identity, resolve_fi
 from xlate.recipes.stages import Stage, file_hash, run_stage
 from xlate.recipes.work import WorkDirectory
 from xlate.text.encoded import EncodedText
+from xlate.text.locks import awaited
 
 log = logging.getLogger(__name__)
 
@@ -35,10 +36,16 @@ log = logging.getLogger(__name__)
 def prepare(config: PrepareConfig) -> WorkDirectory:
     """Prepares a work directory; stages that would come out the same are not run again.
 
+    Another process that prepares it is waited for.
+
     Raises:
         InputError: any of the corpus files cannot be used.
     """
-    path = Path(config.work)
+    with awaited(Path(config.work)):
+        return _prepare(config, Path(config.work))
+
+
+def _prepare(config: PrepareConfig, path: Path) -> WorkDirectory:
     work = WorkDirectory(path)
     path.mkdir(parents=True, exist_ok=True)
     write_demo_corpus(config.data, path)

@@ -17,6 +17,7 @@ from typing import Any
 
 from xlate.errors import InputError
 from xlate.text.lines import atomic_write
+from xlate.text.locks import awaited
 
 log = logging.getLogger(__name__)
 
@@ -64,14 +65,27 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
     """Runs one stage unless its folder was made from the same things before.
 
     `build` gets an empty folder and returns figures to record; the folder takes its final name only after it returned.
+    Where another process makes the stage, it is waited for.
     """
-    final = work / name
-    marker = final / "stage.json"
     wanted = identity_of(identity)
-    finished = _finished(marker)
-    if finished is not None and finished["identity"] == wanted:
-        log.info("%-8s unchanged", name)
-        return Stage(final, wanted, finished["figures"], finished["seconds"])
+    if (there := _unchanged(work, name, wanted)) is not None:
+        return there
+    final = work / name
+    with awaited(final.parent, final.name):
+        return _unchanged(work, name, wanted) or _build_stage(final, name, identity, wanted, build)
+
+
+def _unchanged(work: Path, name: str, wanted: str) -> Stage | None:
+    finished = _finished(work / name / "stage.json")
+    if finished is None or finished["identity"] != wanted:
+        return None
+    log.info("%-8s unchanged", name)
+    return Stage(work / name, wanted, finished["figures"], finished["seconds"])
+
+
+def _build_stage(
+    final: Path, name: str, identity: Mapping[str, Any], wanted: str, build: Callable[[Path], dict[str, Any]]
+) -> Stage:
     aside = final.with_name(f".{final.name}.{os.getpid()}.partial")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
@@ -126,10 +140,10 @@ def read_stage(work: Path, name: str) -> Stage:
     return Stage(work / name, finished["identity"], finished["figures"], finished["seconds"])
 
 
-def discard_stage(stage: Stage) -> None:
-    """Removes a stage; killed half-way, what is left of it does not count as finished."""
-    (stage.folder / "stage.json").unlink(missing_ok=True)
-    shutil.rmtree(stage.folder, ignore_errors=True)
+def discard_stage(folder: Path) -> None:
+    """Removes a stage's folder; killed half-way, what is left of it does not count as finished."""
+    (folder / "stage.json").unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _finished(marker: Path) -> dict[str, Any] | None:

@@ -32,6 +32,7 @@ from xlate.report.identity import flat
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import Weights, load_weights, save_weights
+from xlate.text.locks import refused_while_written
 from xlate.train.batch_learner import DEVICES, BatchLearner, device_of
 from xlate.train.checkpoint import Checkpoint
 from xlate.train.learner import LearnerOf, OnlineLearner
@@ -58,8 +59,14 @@ def train(config: TrainConfig, folder: Path) -> Outcome:
     """Trains a run in `folder`, goes on with one that was interrupted, or returns the figures of a finished one.
 
     Raises:
-        InputError: no prepared work directory, another run in the folder, settings that do not fit each other.
+        InputError: no prepared work directory, another run in the folder, settings that do not fit each other, or
+            another process trains the run.
     """
+    with refused_while_written(folder, "run"):
+        return _train(config, folder)
+
+
+def _train(config: TrainConfig, folder: Path) -> Outcome:
     if config.model.kind == RERANK:
         return Outcome(*train_rerank(config, folder, VOLATILE))
     if config.loss.lists is not None:
