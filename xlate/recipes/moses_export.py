@@ -19,7 +19,6 @@ from xlate.recipes.phrase_models import KIND, SET, open_phrase_model, phrase_sea
 from xlate.recipes.sparse_models import unpacked_weights
 from xlate.recipes.translate import weights_of
 from xlate.text.lines import iterate_lines, write_lines
-from xlate.text.locks import NAME as LOCK
 from xlate.text.locks import refused_while_written
 
 TABLE, LM, INI = "phrase-table.gz", "lm.arpa.gz", "moses.ini"
@@ -63,11 +62,8 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
     _copy_language_model(language_model_file(run, trained), out / LM, escape)
     weights = {name: weights_D[part].tolist() for name, part in SLOTS.items() if name in _names(model)}
     write_moses_ini(out / INI, _features(model, trained.decoder.options), weights, _settings(trained))
-    return {
-        "out": str(out),
-        "pairs": len(model.table),
-        "files": sorted(p.name for p in out.iterdir() if p.name != LOCK),
-    }
+    files = sorted(path.name for path in out.iterdir() if not path.name.startswith("."))
+    return {"out": str(out), "pairs": len(model.table), "files": files}
 
 
 def language_model_file(run: Path, trained: TrainConfig) -> Path:

@@ -33,7 +33,8 @@ def import_moses(config: ImportConfig) -> dict[str, Any]:
     """Makes a run directory of a Moses system: tables, language model, weights, search settings.
 
     Raises:
-        InputError: whatever reading the system's files raises; `out` holds something else, or another process writes it.
+        InputError: whatever reading the system's files raises; `out` holds something else, or is written by another
+            process.
     """
     with refused_while_written(Path(config.out), "run"):
         return _imported(config)
