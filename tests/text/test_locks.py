@@ -28,10 +28,8 @@ import os, sys, time
 from pathlib import Path
 from xlate.text.locks import refused_while_written
 with refused_while_written(Path(sys.argv[1]), "run"):
-    child = os.fork()
-    if child == 0:
-        time.sleep(600)
-    print(child, flush=True)
+    if os.fork() == 0:
+        print(os.getpid(), flush=True)
     time.sleep(600)
 """
 
@@ -47,9 +45,9 @@ def holding(folder: Path, script: str = HOLD) -> subprocess.Popen[str]:
 
 def test_the_second_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:
     with holding(tmp_path / "a" / "run") as process:
-        with pytest.raises(InputError, match="another process writes this run") as caught:
-            with refused_while_written(tmp_path / "a" / "run", "run"):
-                pytest.fail("it was held")
+        again = refused_while_written(tmp_path / "a" / "run", "run")
+        with pytest.raises(InputError, match="another process writes this run") as caught, again:
+            pytest.fail("it was held")
         assert f"process {process.pid} on {os.uname().nodename}" in str(caught.value)
         with refused_while_written(tmp_path / "b", "run"):
             pass

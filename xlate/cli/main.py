@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import logging
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 from typing import Any
 
 from xlate import __version__
@@ -46,11 +50,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return completion.main(arguments)
     debug = "debug=true" in arguments
     try:
-        return _run(arguments[0], arguments[1:])
+        with _termination_raised():
+            return _run(arguments[0], arguments[1:])
     except InputError as error:
         return _fail(f"xlate {arguments[0]}: {error}", 2, error, debug)
     except Interrupted as error:
         return _fail(f"xlate {arguments[0]}: {error}", error.status, error, debug)
+    except Terminated as error:
+        return _fail(f"xlate {arguments[0]}: stopped by a signal", 128 + signal.SIGTERM, error, debug)
     except KeyboardInterrupt as error:
         return _fail(f"xlate {arguments[0]}: interrupted", 130, error, debug)
     except BrokenPipeError:
@@ -63,6 +70,26 @@ def main(argv: Sequence[str] | None = None) -> int:
             )
             return _fail(message, 2, error, debug)
         raise
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM outside of training, which has a way of its own: what is half-made is removed."""
+
+
+@contextlib.contextmanager
+def _termination_raised() -> Iterator[None]:
+    def raise_it(_number: int, _frame: FrameType | None) -> None:
+        raise Terminated
+
+    # Python lets only the main thread set handlers; whoever has set one before wants it.
+    free = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if free:
+        signal.signal(signal.SIGTERM, raise_it)
+    try:
+        yield
+    finally:
+        if free:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _run(command: str, arguments: list[str]) -> int:

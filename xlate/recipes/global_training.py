@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from xlate.decode.lattice_oracle import oracle_example
 from xlate.errors import InputError
 from xlate.progress import track
 from xlate.recipes.models import decoder_model, make_decoder
+from xlate.recipes.stages import identity_of
 from xlate.recipes.translate import weights_of
 from xlate.recipes.work import WorkDirectory
 from xlate.report.run_directory import RunDirectory
@@ -31,8 +33,10 @@ from xlate.train.state import TrainState
 log = logging.getLogger(__name__)
 
 
-def learn_globally(config: TrainConfig, work: WorkDirectory, run: RunDirectory, reporter: Reporter) -> Checkpoint:
-    """Trains from the weights of the run `base` on the lattices of a split, and writes the weights.
+def learn_globally(
+    config: TrainConfig, work: WorkDirectory, run: RunDirectory, reporter: Reporter, stop: Callable[[], bool]
+) -> Checkpoint | None:
+    """Trains from the weights of the run `base` on the lattices of a split, and writes the weights; None when stopped.
 
     Every `heldout_every`-th sentence is held out: each round keeps the weights that are best there.
 
@@ -61,10 +65,19 @@ def learn_globally(config: TrainConfig, work: WorkDirectory, run: RunDirectory, 
         seed=config.seed,
     )
     linked, neutral = file.sets["linked"], file.sets["neutral"]
+    start = joint_weights(linked, neutral)
     training = GlobalTraining(
-        lambda weights: lattices.of(kept, weights), lambda weights: lattices.of(held, weights), settings, reporter
+        lambda weights: lattices.of(kept, weights),
+        lambda weights: lattices.of(held, weights),
+        settings,
+        reporter,
+        run.checkpoint / "latest.safetensors",
+        _identity(config, work, start),
     )
-    joint, figures = training.run(joint_weights(linked, neutral))
+    found = training.run(start, stop)
+    if found is None:
+        return None
+    joint, figures = found
     linked, neutral = separate_weights(joint, linked, neutral)
     sets = {"linked": linked, "neutral": neutral}
     save_weights(
@@ -79,6 +92,13 @@ def learn_globally(config: TrainConfig, work: WorkDirectory, run: RunDirectory, 
         for f in figures
     ]
     return Checkpoint(sets, {}, TrainState(phase=1, seen=len(kept) * g.rounds * g.epochs, history=history))
+
+
+def _identity(config: TrainConfig, work: WorkDirectory, start: Weights) -> str:
+    """What a checkpoint belongs to."""
+    weights = hashlib.sha256(start.dense_D.tobytes() + start.sparse_F.tobytes()).hexdigest()
+    settings = {"loss": asdict(config.loss), "decoder": asdict(config.decoder), "seed": config.seed}
+    return identity_of({**settings, "start": weights, "on": work.identity})
 
 
 def _base(config: TrainConfig) -> Path:

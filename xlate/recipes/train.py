@@ -87,7 +87,7 @@ def _train(config: TrainConfig, folder: Path) -> Outcome:
         reporter = TensorBoardReporter(run)
         try:
             if config.loss.name == "global":
-                held: Checkpoint | None = learn_globally(config, work, run, reporter)
+                held = learn_globally(config, work, run, reporter, stop.__bool__)
             else:
                 held = _learn(config, work, stores, run, reporter, stop)
             if held is None:
