@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from xlate.errors import InputError
-from xlate.text.locks import NAME, StoppedWaitingError, awaited, refused_while_written
+from xlate.text.locks import StoppedWaitingError, awaited, refused_while_written
 
 HOLD = """
 import sys, time
@@ -57,30 +57,30 @@ def test_the_second_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:
 
 
 def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
-    with holding(tmp_path) as process:
+    with holding(tmp_path / "run") as process:
         process.kill()
         process.wait()
-    assert (tmp_path / NAME).exists()
-    with refused_while_written(tmp_path, "run"):
+    assert [path.name for path in tmp_path.iterdir()] == [".run.xlate.lock"]
+    with refused_while_written(tmp_path / "run", "run"):
         pass
-    assert not (tmp_path / NAME).exists()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_forked_process_does_not_hold_on_to_it(tmp_path: Path) -> None:
-    with holding(tmp_path, FORKED) as process:
+    with holding(tmp_path / "run", FORKED) as process:
         process.kill()
         process.wait()
         child = int(process.first)  # type: ignore[attr-defined]
         try:
             os.kill(child, 0)
-            with refused_while_written(tmp_path, "run"):
+            with refused_while_written(tmp_path / "run", "run"):
                 pass
         finally:
             os.kill(child, signal.SIGKILL)
 
 
 def test_the_second_waits_says_for_whom_and_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with holding(tmp_path) as process, caplog.at_level(logging.INFO):
+    with holding(tmp_path / "work") as process, caplog.at_level(logging.INFO):
         looks = 0
 
         def stop() -> bool:
@@ -90,33 +90,33 @@ def test_the_second_waits_says_for_whom_and_goes_on(tmp_path: Path, caplog: pyte
                 process.communicate("\n")
             return False
 
-        with awaited(tmp_path, stop=stop):
-            assert (tmp_path / NAME).exists()
+        with awaited(tmp_path / "work", stop):
+            assert len(list(tmp_path.iterdir())) == 1
     assert looks >= 2
     assert caplog.text.count("waiting for") == 1
     assert f"waiting for process {process.pid} on" in caplog.text
 
 
-def test_names_in_one_folder_are_held_apart_and_a_stop_ends_waiting(tmp_path: Path) -> None:
-    with awaited(tmp_path, "one"), awaited(tmp_path, "two"), awaited(tmp_path):
-        assert len(list(tmp_path.iterdir())) == 3
-        with pytest.raises(StoppedWaitingError), awaited(tmp_path, "one", stop=lambda: True):
+def test_folders_are_held_apart_and_a_stop_ends_waiting(tmp_path: Path) -> None:
+    with awaited(tmp_path / "one"), awaited(tmp_path / "two"), awaited(tmp_path):
+        assert len(list(tmp_path.iterdir())) == 2
+        with pytest.raises(StoppedWaitingError), awaited(tmp_path / "one", lambda: True):
             pytest.fail("it was held")
     assert not list(tmp_path.iterdir())
 
 
 def test_what_stands_under_the_name_of_the_lock_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("kept")
-    (tmp_path / NAME).symlink_to(tmp_path / "mine")
-    with refused_while_written(tmp_path, "run"):
+    (tmp_path / ".run.xlate.lock").symlink_to(tmp_path / "mine")
+    with refused_while_written(tmp_path / "run", "run"):
         pass
     assert (tmp_path / "mine").read_text() == "kept"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
-def test_a_folder_that_cannot_be_written_is_not_locked(tmp_path: Path) -> None:
+def test_where_nothing_can_be_written_nothing_is_locked(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    with refused_while_written(tmp_path, "run"), refused_while_written(tmp_path / "deeper" / "run", "run"):
+    with refused_while_written(tmp_path / "run", "run"), refused_while_written(tmp_path / "deeper" / "run", "run"):
         pass
     tmp_path.chmod(0o700)
     assert not list(tmp_path.iterdir())

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import importlib
 import logging
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from types import FrameType
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xlate import __version__
+from xlate.cli.termination import termination_raised
 from xlate.errors import InputError, Interrupted
 
 COMMANDS = {
@@ -50,14 +47,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return completion.main(arguments)
     debug = "debug=true" in arguments
     try:
-        with _termination_raised():
-            return _run(arguments[0], arguments[1:])
+        return _run(arguments[0], arguments[1:])
     except InputError as error:
         return _fail(f"xlate {arguments[0]}: {error}", 2, error, debug)
     except Interrupted as error:
         return _fail(f"xlate {arguments[0]}: {error}", error.status, error, debug)
-    except Terminated as error:
-        return _fail(f"xlate {arguments[0]}: stopped by a signal", 128 + signal.SIGTERM, error, debug)
     except KeyboardInterrupt as error:
         return _fail(f"xlate {arguments[0]}: interrupted", 130, error, debug)
     except BrokenPipeError:
@@ -72,26 +66,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM outside of training, which has a way of its own: what is half-made is removed."""
-
-
-@contextlib.contextmanager
-def _termination_raised() -> Iterator[None]:
-    def raise_it(_number: int, _frame: FrameType | None) -> None:
-        raise Terminated
-
-    # Python lets only the main thread set handlers; whoever has set one before wants it.
-    free = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    if free:
-        signal.signal(signal.SIGTERM, raise_it)
-    try:
-        yield
-    finally:
-        if free:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
 def _run(command: str, arguments: list[str]) -> int:
     if command not in COMMANDS:
         import difflib
@@ -103,6 +77,11 @@ def _run(command: str, arguments: list[str]) -> int:
             expected=", ".join(COMMANDS),
             remedy=f"did you mean {near[0]}?" if near else "xlate --help lists them",
         )
+    with termination_raised():
+        return _run_known(command, arguments)
+
+
+def _run_known(command: str, arguments: list[str]) -> int:
     module = importlib.import_module(f"xlate.cli.{command}")
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     from xlate.cli.compose import run_with_hydra

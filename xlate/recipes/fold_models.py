@@ -81,7 +81,7 @@ class FoldModels:
 
         Once it is open it may go, as its files stay until nobody has them open.
         """
-        return awaited(self.work.path / self.folder, f"{fold}-opened")
+        return awaited(self.work.path / self.folder / f"{fold}-opened")
 
     def discard(self, fold: int) -> None:
         """Removes a fold's model, if it is there: it is large and made in seconds."""

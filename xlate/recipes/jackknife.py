@@ -78,7 +78,7 @@ class Jackknife:
                 continue
             shards = self._shards(fold, np.flatnonzero(fold_I == fold))
             try:
-                with awaited(self.folder, f"fold-{fold}", stop):
+                with awaited(self.folder / f"fold-{fold}", stop):
                     if not self._decode_shards(fold, shards, stop):
                         return False
             except StoppedWaitingError:

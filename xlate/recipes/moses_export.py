@@ -62,8 +62,7 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
     _copy_language_model(language_model_file(run, trained), out / LM, escape)
     weights = {name: weights_D[part].tolist() for name, part in SLOTS.items() if name in _names(model)}
     write_moses_ini(out / INI, _features(model, trained.decoder.options), weights, _settings(trained))
-    files = sorted(path.name for path in out.iterdir() if not path.name.startswith("."))
-    return {"out": str(out), "pairs": len(model.table), "files": files}
+    return {"out": str(out), "pairs": len(model.table), "files": sorted(p.name for p in out.iterdir())}
 
 
 def language_model_file(run: Path, trained: TrainConfig) -> Path:

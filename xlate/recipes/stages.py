@@ -71,7 +71,7 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
     if (there := _unchanged(work, name, wanted)) is not None:
         return there
     final = work / name
-    with awaited(final.parent, final.name):
+    with awaited(final):
         return _unchanged(work, name, wanted) or _build_stage(final, name, identity, wanted, build)
 
 

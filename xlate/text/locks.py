@@ -1,9 +1,9 @@
 """One writer at a time for a folder, over processes and machines.
 
-The lock is `flock` on a hidden file in the folder, which says who holds it. It ends with the process that holds it,
+The lock is `flock` on a hidden file beside the folder, which says who holds it. It ends with the process that holds it,
 however that ended; a file that a killed process left is taken over, and removed by the next. Readers take no lock.
-Where a folder cannot be written, or its file system or operating system knows no `flock`, nothing is locked. Over NFS
-it holds between machines (Linux 2.6.12 and newer).
+Where the folder around cannot be written, or its file system or operating system knows no `flock`, nothing is locked.
+Over NFS it holds between machines (Linux 2.6.12 and newer).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ except ImportError:  # pragma: no cover - Windows
 
 log = logging.getLogger(__name__)
 
-NAME = ".xlate.lock"
+ENDING = ".xlate.lock"
 # Seconds between two tries.
 LOOK = 0.1
 _BUSY = (errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK)
@@ -42,9 +42,7 @@ class StoppedWaitingError(Exception):
 
 @contextlib.contextmanager
 def refused_while_written(folder: Path, what: str) -> Iterator[None]:
-    """Holds a folder's lock.
-
-    Folders that are not there yet are made, and removed again where they are empty at the end.
+    """Holds a folder's lock; the folder need not be there.
 
     Args:
         folder: what is to be written.
@@ -53,9 +51,7 @@ def refused_while_written(folder: Path, what: str) -> Iterator[None]:
     Raises:
         InputError: another process writes it; says which.
     """
-    made = _made(folder)
-    lock = _LockFile(folder / NAME)
-    try:
+    with _lock_file(folder) as lock:
         if not lock.taken():
             raise InputError(
                 f"another process writes this {what}",
@@ -65,30 +61,35 @@ def refused_while_written(folder: Path, what: str) -> Iterator[None]:
                 remedy="wait until it has ended, stop it, or name another folder",
             )
         yield
-    finally:
-        lock.release()
-        _remove_empty(made)
 
 
 @contextlib.contextmanager
-def awaited(folder: Path, name: str = "", stop: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """Waits until no other process holds a folder's lock, or that of one `name` in it, and holds it; says for whom.
+def awaited(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """Waits until no other process holds a folder's lock, and holds it; says for whom.
 
     Raises:
         StoppedWaitingError: `stop` said so.
     """
-    made = _made(folder)
-    lock = _LockFile(folder / (f".{name}{NAME}" if name else NAME))
-    told = False
-    try:
+    with _lock_file(folder) as lock:
+        told = False
         while not lock.taken():
             if stop():
                 raise StoppedWaitingError
             if not told:
-                log.info("%s: waiting for %s, which is making it", folder / name, lock.holder())
+                log.info("%s: waiting for %s, which is making it", folder, lock.holder())
                 told = True
             time.sleep(LOOK)
         yield
+
+
+@contextlib.contextmanager
+def _lock_file(folder: Path) -> Iterator[_LockFile]:
+    """The file of a folder's lock, let go at the end; folders around it are made, and removed where they stay empty."""
+    folder = Path(os.path.abspath(folder))
+    made = _made(folder.parent)
+    lock = _LockFile(folder.parent / f".{folder.name}{ENDING}")
+    try:
+        yield lock
     finally:
         lock.release()
         _remove_empty(made)
