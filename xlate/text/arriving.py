@@ -38,7 +38,7 @@ class KnownBatches(Generic[T]):
     @classmethod
     def of(cls, lines: Iterable[T]) -> KnownBatches[T]:
         """A long text, which is read when it is asked for."""
-        return cls(_cut(iter(lines)))
+        return cls(_cut(iter(lines), FIRST))
 
     def __iter__(self) -> Iterator[Sequence[T]]:
         """The batches."""
@@ -71,11 +71,11 @@ class ArrivingLines:
                 continue
             lines = [b"".join(begun) + ends[0], *ends[1:]]
             begun = [rest]
-            self._more = True
-            for batch in _cut(iter(lines)) if not number else _cut(iter(lines), LATER):
+            cut = list(_cut(iter(lines), LATER if number else FIRST))
+            for place, batch in enumerate(cut, start=1):
+                self._more = place < len(cut)
                 yield [_decoded(line, number + at) for at, line in enumerate(batch, start=1)]
                 number += len(batch)
-            self._more = False
         if last := b"".join(begun):
             yield [_decoded(last, number + 1)]
 
@@ -107,7 +107,7 @@ def is_at_hand(stream: BinaryIO) -> bool:
         return True
 
 
-def _cut(lines: Iterator[T], first: int = FIRST) -> Iterator[list[T]]:
+def _cut(lines: Iterator[T], first: int) -> Iterator[list[T]]:
     size = first
     while batch := list(islice(lines, size)):
         yield batch
