@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -30,11 +31,13 @@ def begun(*arguments: str) -> subprocess.Popen[bytes]:
 
 
 def kill_a_child(process: subprocess.Popen[bytes]) -> None:
-    """Waits for a process's children and kills one."""
+    """Waits for a process's workers, which have a thread that looks after their parent, and kills one."""
     while process.poll() is None:
-        for child in psutil.Process(process.pid).children():
-            child.kill()
-            return
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for child in psutil.Process(process.pid).children():
+                if child.num_threads() > 1:
+                    child.kill()
+                    return
         time.sleep(0.01)
 
 
