@@ -28,8 +28,8 @@ PHRASE = ["work=work", "model=phrase", "decoder=phrase", *SEARCH, "checkpoint_se
 LISTS = ["loss.lists.folds=3", "loss.lists.nbest=10", "loss.lists.shard=40", "loss.lists.processes=2"]
 LEARNING = ["loss.lists.tolerance=0", "loss.lists.adagrad=true"]
 GIVEN = ["nbest=train.nbest", "references=[train.ref]", "source=train.src"]
-# What says how long something took; the figures of lists do in their metadata.
-TIMED = ("stage.json", "summary.json", "metrics.jsonl", "multirun.yaml", "sparse-1.safetensors")
+# What says how long something took, or of which commit the program was; the figures of lists do in their metadata.
+TIMED = ("stage.json", "summary.json", "metrics.jsonl", "versions.json", "sparse-1.safetensors")
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ def results(folder: Path, row: Row) -> dict[str, str]:
     found = {}
     for path in sorted(path for name in row.results for path in (folder / name).rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix()
-        timed = path.name in TIMED or path.name.startswith("events.out") or name.startswith("work/lists/")
-        if not timed or path.suffix == ".npz":
+        timed = path.name in TIMED or path.name.startswith("events.out") or path.match("work/lists/*/*/*.json")
+        if not timed and "/." not in name:
             found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return found
 
