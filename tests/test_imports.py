@@ -14,7 +14,7 @@ ROOMS = [
     "kernels", "text", "arrays", "metrics", "align", "lm", "phrases", "features", "candidates", "formats", "scoring",
     "losses", "updates", "decode", "train", "report", "config", "recipes", "cli",
 ]  # fmt: skip
-FOUNDATION = {"errors", "progress"}
+FOUNDATION = {"errors", "progress", "scratch"}
 WITHOUT_TORCH = {"kernels", "text", "arrays", "metrics", "align", "lm", "phrases", "features"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 

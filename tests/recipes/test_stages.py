@@ -80,13 +80,13 @@ def test_a_stage_half_removed_does_not_count(tmp_path: Path, monkeypatch: pytest
     calls: list[str] = []
     stage = run_stage(tmp_path, "one", {"a": 1}, writes("x", calls))
     monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)
-    discard_stage(stage)
+    discard_stage(stage.folder)
     monkeypatch.undo()
     assert len(list(tmp_path.glob(".one.*/out.txt"))) == 1
     run_stage(tmp_path, "one", {"a": 1}, writes("x", calls))
     assert calls == ["x", "x"]
     assert [path.name for path in tmp_path.iterdir()] == ["one"], "what was left is cleared"
-    discard_stage(stage)
+    discard_stage(stage.folder)
     assert list(tmp_path.iterdir()) == []
 
 

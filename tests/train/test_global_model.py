@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -147,6 +148,34 @@ def test_weights_that_explode_are_refused():
     train, _, _, start = task(2)
     with pytest.raises(InputError, match="no longer finite"):
         GlobalTraining(train.decode, None, GlobalSettings(rule="sgd", eta=1e308)).run(start)
+
+
+@pytest.mark.parametrize("rule", ["sgd", "adagrad"])
+@pytest.mark.parametrize("held", [True, False])
+def test_stopped_anywhere_it_ends_with_the_same_bits(tmp_path, rule, held):
+    """Stopped at every look at the signal in turn: while decoding, between epochs, between rounds."""
+    train, heldout, _, start = task(4)
+    settings = GlobalSettings(rounds=2, epochs=2, rule=rule, eta=0.05, eta_sparse=0.05)
+    decode = heldout.decode if held else None
+    whole, expected = GlobalTraining(train.decode, decode, settings).run(start)
+    stops, found = 0, None
+    while found is None:
+        looks = itertools.count()
+
+        def stop(looks=looks, stops=stops):
+            return next(looks) > stops
+
+        training = GlobalTraining(
+            train.decode, decode, settings, checkpoint=tmp_path / "latest.safetensors", identity="this"
+        )
+        found = training.run(start, stop)
+        stops += 1
+    assert stops > 5
+    np.testing.assert_array_equal(found[0].dense_D, whole.dense_D)
+    np.testing.assert_array_equal(found[0].sparse_F, whole.sparse_F)
+    assert repr(found[1]) == repr(expected)
+    with pytest.raises(InputError, match="another training"):
+        GlobalTraining(train.decode, decode, settings, checkpoint=training.checkpoint, identity="other").run(start)
 
 
 def test_no_sentences_change_nothing():

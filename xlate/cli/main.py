@@ -13,6 +13,7 @@ from typing import Any
 from xlate import __version__
 from xlate.cli.failures import in_words
 from xlate.cli.streams import drop_output, open_streams, output_fails
+from xlate.cli.termination import termination_raised
 from xlate.errors import InputError, Interrupted
 
 COMMANDS = {
@@ -87,6 +88,11 @@ def _run(command: str, arguments: list[str]) -> int:
             expected=", ".join(COMMANDS),
             remedy=f"did you mean {near[0]}?" if near else "xlate --help lists them",
         )
+    with termination_raised():
+        return _run_known(command, arguments)
+
+
+def _run_known(command: str, arguments: list[str]) -> int:
     module = importlib.import_module(f"xlate.cli.{command}")
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     from xlate.cli.compose import run_with_hydra

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from itertools import islice
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 from xlate.decode.phrase import PhraseDecoder, PhraseDerivation
+from xlate.decode.phrase_workers import Chunk, Workers
 from xlate.errors import InputError
+from xlate.text.arriving import Batches, KnownBatches
 
 CHUNK = 8
-# Chunks that wait or are being worked on, for each process: enough that none is idle, few enough to keep memory small.
-AHEAD = 4
-# Seconds between two looks at whether the parent is alive.
-LOOK = 1.0
 Sentence = Sequence[str]
 Result = TypeVar("Result")
 Translate = Callable[[PhraseDecoder, Sentence], Result]
-_work: tuple[PhraseDecoder, Translate[object]] | None = None
 
 
 def translate_many(
@@ -43,70 +32,64 @@ def each_sentence(
     decoder: PhraseDecoder, translate: Translate[Result], sentences: Sequence[Sentence], processes: int = 1
 ) -> Iterator[Result]:
     """What `translate` gives for each of the sentences, in their order; see `translate_many`."""
+    return each_arriving(decoder, translate, KnownBatches([sentences]), processes)
+
+
+def each_arriving(
+    decoder: PhraseDecoder, translate: Translate[Result], batches: Batches[Sentence], processes: int = 1
+) -> Iterator[Result]:
+    """The same for sentences that come in batches; few are read ahead, and none is waited for while a result is due."""
     if processes < 1:
         raise InputError("too few processes", seen=processes, expected="1 or more")
-    decoder.prepare(sentences)
-    if processes == 1 or len(sentences) < 2:
-        for number, words in enumerate(sentences):
-            yield _translated(decoder, translate, number, words)
+    if processes > 1:
+        yield from _side_by_side(decoder, translate, batches, processes)
         return
-    # The first sentence is translated here, so that what is compiled when it is needed is compiled once.
-    yield _translated(decoder, translate, 0, sentences[0])
-    yield from _forked(decoder, translate, sentences, processes)
+    number = 0
+    for batch in batches:
+        decoder.prepare(batch)
+        for words in batch:
+            yield _translated(decoder, translate, number, words)
+            number += 1
 
 
-def _forked(
-    decoder: PhraseDecoder, translate: Translate[Result], sentences: Sequence[Sentence], processes: int
+def _side_by_side(
+    decoder: PhraseDecoder, translate: Translate[Result], batches: Batches[Sentence], processes: int
 ) -> Iterator[Result]:
-    global _work
-    # Forked processes find it here; nothing is sent to them but sentences.
-    _work = decoder, translate
-    fork = multiprocessing.get_context("fork")
-    starts = iter(range(1, len(sentences), CHUNK))
-    waiting: deque[Future[list[Result]]] = deque()
-    with ProcessPoolExecutor(processes, mp_context=fork, initializer=_live_with, initargs=(os.getpid(),)) as pool:
-        try:
+    coming = iter(batches)
+    first = next((batch for batch in coming if batch), None)
+    if first is None:
+        return
+    # Prepared here for all processes, and the first sentence is translated here, so that what is compiled when it is
+    # needed is compiled once.
+    decoder.prepare(first)
+    yield _translated(decoder, translate, 0, first[0])
 
-            def submit(most: int) -> None:
-                for start in islice(starts, most):
-                    chunk = sentences[start : start + CHUNK]
-                    waiting.append(pool.submit(cast(Any, _translate_chunk), start, chunk))
+    def work(start: int, chunk: Chunk) -> list[Result]:
+        if start >= len(first):
+            decoder.prepare(chunk)
+        return [_translated(decoder, translate, start + at, words) for at, words in enumerate(chunk)]
 
-            submit(AHEAD * processes)
-            # All processes are forked by now.
-            _work = None
-            while waiting:
-                results = waiting.popleft().result()
-                submit(1)
-                yield from results
-        except BrokenProcessPool as error:
-            raise InputError(
-                "a process that translated died",
-                seen=f"one of {processes}",
-                remedy="give it more memory, or translate with one process",
-            ) from error
-        finally:
-            _work = None
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _live_with(parent: int) -> None:
-    """Ends this process when its parent is gone: one that was killed could not say so, and this one would wait on."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(LOOK)
-        os._exit(1)
-
-    # Signals are the parent's business: it finishes what it is at, and then ends the others.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    threading.Thread(target=watch, daemon=True).start()
+    chunks = _chunks(1, first[1:])
+    number, ended = len(first), False
+    with Workers(work, processes) as workers:
+        while True:
+            while not workers.full and not ended:
+                if chunks:
+                    workers.give(*chunks.popleft())
+                elif len(workers) and not batches.ready():
+                    break
+                else:
+                    batch = next(coming, None)
+                    ended = batch is None
+                    chunks = _chunks(number, batch or ())
+                    number += len(batch or ())
+            if not len(workers):
+                return
+            yield from workers.take()
 
 
-def _translate_chunk(start: int, sentences: Sequence[Sentence]) -> list[object]:
-    assert _work is not None
-    return [_translated(*_work, start + at, words) for at, words in enumerate(sentences)]
+def _chunks(start: int, sentences: Chunk) -> deque[tuple[int, Chunk]]:
+    return deque((start + at, sentences[at : at + CHUNK]) for at in range(0, len(sentences), CHUNK))
 
 
 def _translated(decoder: PhraseDecoder, translate: Translate[Result], number: int, words: Sentence) -> Result:

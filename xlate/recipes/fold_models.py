@@ -5,6 +5,7 @@ The word alignment is that of the whole text; phrases, reordering and language m
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,10 +25,11 @@ from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import phrase_finder
 from xlate.phrases.table import PhraseTable, offsets_of, ragged_rows, score_phrases, select_phrases
 from xlate.recipes.phrase_models import reordering_model
-from xlate.recipes.stages import MARK, Stage, identity_of, read_stage, run_stage
+from xlate.recipes.stages import MARK, Stage, discard_stage, identity_of, read_stage, run_stage
 from xlate.recipes.work import WorkDirectory
 from xlate.text.encoded import EncodedText
 from xlate.text.json_files import check_fields, read_json
+from xlate.text.locks import awaited
 
 
 class WholeRows(NamedTuple):
@@ -64,11 +66,29 @@ class FoldModels:
         on = [read_stage(self.work.path, name).identity for name in ("phrases", "lm")]
         return identity_of({"on": on, "folds": self.folds, "reordering": self.reordering, "version": 1})
 
+    @cached_property
+    def folder(self) -> Path:
+        """Where the models are, below the work directory."""
+        return Path("folds") / self.identity[:16]
+
     def stage(self, fold: int) -> Stage:
         """The model of everything but a fold, made when it is not there."""
-        name = f"folds/{self.identity[:16]}/{fold}"
         settings = {"on": self.identity, "fold": fold, "version": 1}
-        return run_stage(self.work.path, name, settings, lambda folder: self._build(fold, folder))
+        return run_stage(self.work.path, f"{self.folder}/{fold}", settings, lambda folder: self._build(fold, folder))
+
+    def kept(self, fold: int) -> contextlib.AbstractContextManager[None]:
+        """While a fold's model is made and opened: another process that uses it must not remove it meanwhile.
+
+        Once it is open it may go, as its files stay until nobody has them open.
+        """
+        return awaited(self.work.path / self.folder / f"{fold}-opened")
+
+    def discard(self, fold: int) -> None:
+        """Removes a fold's model, if it is there: it is large and made in seconds."""
+        folder = self.work.path / self.folder / str(fold)
+        if folder.exists():
+            with self.kept(fold):
+                discard_stage(folder)
 
     def whole_rows(self, table: PhraseTable) -> WholeRows:
         """Where the phrases and pairs of a fold's table stand in that of the whole text."""

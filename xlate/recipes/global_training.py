@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from xlate.errors import InputError
 from xlate.progress import track
 from xlate.recipes.models import decoder_model, make_decoder
 from xlate.recipes.run_weights import made_with, weights_of
+from xlate.recipes.stages import identity_of
 from xlate.recipes.training_warnings import not_too_long, warn_if_unmoved
 from xlate.recipes.work import WorkDirectory
 from xlate.report.run_directory import RunDirectory
@@ -32,8 +34,10 @@ from xlate.train.state import TrainState
 log = logging.getLogger(__name__)
 
 
-def learn_globally(config: TrainConfig, work: WorkDirectory, run: RunDirectory, reporter: Reporter) -> Checkpoint:
-    """Trains from the weights of the run `base` on the lattices of a split, and writes the weights.
+def learn_globally(
+    config: TrainConfig, work: WorkDirectory, run: RunDirectory, reporter: Reporter, stop: Callable[[], bool]
+) -> Checkpoint | None:
+    """Trains from the weights of the run `base` on the lattices of a split, and writes the weights; None when stopped.
 
     Every `heldout_every`-th sentence is held out: each round keeps the weights that are best there.
 
@@ -59,10 +63,19 @@ def learn_globally(config: TrainConfig, work: WorkDirectory, run: RunDirectory, 
         seed=config.seed,
     )
     linked, neutral = file.sets["linked"], file.sets["neutral"]
+    start = joint_weights(linked, neutral)
     training = GlobalTraining(
-        lambda weights: lattices.of(kept, weights), lambda weights: lattices.of(held, weights), settings, reporter
+        lambda weights: lattices.of(kept, weights),
+        lambda weights: lattices.of(held, weights),
+        settings,
+        reporter,
+        run.checkpoint / "latest.safetensors",
+        _identity(config, work, start),
     )
-    joint, figures = training.run(joint_weights(linked, neutral))
+    found = training.run(start, stop)
+    if found is None:
+        return None
+    joint, figures = found
     linked, neutral = separate_weights(joint, linked, neutral)
     seen = f"loss.globally.rounds={g.rounds} epochs={g.epochs} loss.eta={config.loss.eta:g}"
     warn_if_unmoved(file.sets, {"linked": linked, "neutral": neutral}, seen)
@@ -79,6 +92,13 @@ def learn_globally(config: TrainConfig, work: WorkDirectory, run: RunDirectory, 
         for f in figures
     ]
     return Checkpoint(sets, {}, TrainState(phase=1, seen=len(kept) * g.rounds * g.epochs, history=history))
+
+
+def _identity(config: TrainConfig, work: WorkDirectory, start: Weights) -> str:
+    """What a checkpoint belongs to."""
+    weights = hashlib.sha256(start.dense_D.tobytes() + start.sparse_F.tobytes()).hexdigest()
+    settings = {"loss": asdict(config.loss), "decoder": asdict(config.decoder), "seed": config.seed}
+    return identity_of({**settings, "start": weights, "on": work.identity})
 
 
 def base_of_global(config: TrainConfig, work: WorkDirectory) -> Path:

@@ -36,10 +36,11 @@ from xlate.metrics.bleu import ORDER
 from xlate.progress import track
 from xlate.recipes.fold_models import FoldModels, WholeRows
 from xlate.recipes.phrase_models import phrase_decoder
-from xlate.recipes.stages import discard_stage, identity_of
+from xlate.recipes.stages import identity_of
 from xlate.recipes.work import WorkDirectory
 from xlate.scoring.weights import Weights
 from xlate.text.encoded import EncodedText
+from xlate.text.locks import StoppedWaitingError, awaited
 
 log = logging.getLogger(__name__)
 
@@ -67,21 +68,34 @@ class Jackknife:
     sparse: SparseFeatures | None = None
 
     def decode(self, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Decodes every shard that is not there; False when `stop` said so before the end."""
+        """Decodes every shard that is not there; False when `stop` said so before the end.
+
+        A fold that another process decodes is waited for.
+        """
         fold_I = self.models.fold_I
         for fold in range(self.settings.folds):
             if self.settings.part is not None and fold % self.settings.parts != self.settings.part:
                 continue
-            rows = np.flatnonzero(fold_I == fold)
-            shards = self._shards(fold, rows)
-            wanted = [(path, some) for path, some in shards if not is_whole(path)]
-            if not wanted:
-                log.info("fold %d: %d shards, all there", fold, len(shards))
-                continue
-            log.info("fold %d: %d of %d shards to decode", fold, len(wanted), len(shards))
-            if stop() or not self._decode_fold(fold, wanted, stop):
+            shards = self._shards(fold, np.flatnonzero(fold_I == fold))
+            try:
+                with awaited(self.folder / f"fold-{fold}", stop):
+                    if not self._decode_shards(fold, shards, stop):
+                        return False
+            except StoppedWaitingError:
                 return False
         return True
+
+    def _decode_shards(
+        self, fold: int, shards: Sequence[tuple[Path, NDArray[np.int64]]], stop: Callable[[], bool]
+    ) -> bool:
+        wanted = [(path, some) for path, some in shards if not is_whole(path)]
+        if not wanted:
+            log.info("fold %d: %d shards, all there", fold, len(shards))
+            # Killed behind its last shard, a process has left the model.
+            self.models.discard(fold)
+            return True
+        log.info("fold %d: %d of %d shards to decode", fold, len(wanted), len(shards))
+        return not stop() and self._decode_fold(fold, wanted, stop)
 
     def lists(self) -> PartShard:
         """All lists together, in the order of the sentences.
@@ -135,8 +149,9 @@ class Jackknife:
     def _decode_fold(
         self, fold: int, wanted: Sequence[tuple[Path, NDArray[np.int64]]], stop: Callable[[], bool]
     ) -> bool:
-        stage = self.models.stage(fold)
-        model = load_phrase_model(stage.folder / "model")
+        with self.models.kept(fold):
+            stage = self.models.stage(fold)
+            model = load_phrase_model(stage.folder / "model")
         rows = self.models.whole_rows(model.table)
         model, weights = self._with_sparse(model, rows)
         decoder = phrase_decoder(model, weights, self.decoder, nbest=self.settings.nbest)
@@ -155,8 +170,7 @@ class Jackknife:
             figures = {"seconds": round(time.perf_counter() - start, 2), **headroom(shard)}
             write_shard(path, shard, figures)
             log.info("%s: %s", path.relative_to(self.folder), ", ".join(f"{k} {v}" for k, v in figures.items()))
-        # A fold's model is large and made in seconds.
-        discard_stage(stage)
+        self.models.discard(fold)
         return True
 
     def _with_sparse(self, model: PhraseModel, rows: WholeRows) -> tuple[PhraseModel, Weights]:

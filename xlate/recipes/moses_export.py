@@ -23,6 +23,7 @@ from xlate.recipes.run_weights import weights_of
 from xlate.recipes.sparse_models import unpacked_weights
 from xlate.text.folders import WholeFolder, check_replaceable, without_mark, write_mark
 from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.locks import refused_while_written
 
 TABLE, LM, INI = "phrase-table.gz", "lm.arpa.gz", "moses.ini"
 # Says that a folder is an exported system, which a later export may replace.
@@ -39,8 +40,14 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
     That text has to be tokenised as the run's was.
 
     Raises:
-        InputError: another kind of run, or one that is not finished; `out` holds something else.
+        InputError: another kind of run, one that is not finished, another process writes `out`, or it holds something
+            else.
     """
+    with refused_while_written(Path(config.out), "folder"):
+        return _exported(config)
+
+
+def _exported(config: ExportConfig) -> dict[str, Any]:
     run, out = Path(config.run), Path(config.out)
     asked = out, "an exported system", without_mark(MARK, FORMAT, FILES), "name another folder with out=…"
     check_replaceable(*asked)

@@ -23,6 +23,7 @@ from xlate.recipes.stages import file_hash
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.lines import atomic_write
+from xlate.text.locks import refused_while_written
 from xlate.text.opening import open_unpacked
 
 LM_FILE = "lm.arpa.gz"
@@ -34,8 +35,14 @@ def import_moses(config: ImportConfig) -> dict[str, Any]:
     """Makes a run directory of a Moses system: tables, language model, weights, search settings.
 
     Raises:
-        InputError: whatever reading the system's files raises; `out` holds something else.
+        InputError: whatever reading the system's files raises; `out` holds something else, or is written by another
+            process.
     """
+    with refused_while_written(Path(config.out), "run"):
+        return _imported(config)
+
+
+def _imported(config: ImportConfig) -> dict[str, Any]:
     model, weights_D, ini = load_moses_model(config.moses)
     trained = load(TrainConfig, "train", ["model=phrase", "decoder=phrase", "work=''"])
     if "weight-file" in ini.settings:

@@ -30,6 +30,7 @@ from xlate.recipes.stages import Stage, check_stage, file_hash, run_stage
 from xlate.recipes.work import STAGES, WorkDirectory
 from xlate.text.encoded import EncodedText
 from xlate.text.folders import check_is_folder
+from xlate.text.locks import awaited
 
 log = logging.getLogger(__name__)
 
@@ -37,10 +38,16 @@ log = logging.getLogger(__name__)
 def prepare(config: PrepareConfig) -> WorkDirectory:
     """Prepares a work directory; stages that would come out the same are not run again.
 
+    Another process that prepares it is waited for.
+
     Raises:
         InputError: any of the corpus files cannot be used, or a folder in the place of a stage is not ours.
     """
-    path = Path(config.work)
+    with awaited(Path(config.work)):
+        return _prepare(config, Path(config.work))
+
+
+def _prepare(config: PrepareConfig, path: Path) -> WorkDirectory:
     work = WorkDirectory(path)
     if os.path.lexists(path):
         check_is_folder(path, "a work directory")

@@ -47,6 +47,7 @@ from xlate.text.lines import read_lines
 from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import Vocabulary
 from xlate.train.signals import StopFlag
+from xlate.updates.list_checkpoint import ListCheckpoint, lists_identity
 from xlate.updates.part_lists import ListLearner, part_lists
 
 log = logging.getLogger(__name__)
@@ -124,10 +125,12 @@ def train_rerank(
     gain_C = sentence_bleu(statistics_CK, lists.gain) / 100.0
     settings = list_settings(lists, config.seed)
     learner = ListLearner(part_lists(batch, gain_C, True), batch.gain_CG, heldout_I, len(names), settings, begin_D)
+    made_from = lists_identity(learner.lists, settings, len(names))
+    checkpoint = ListCheckpoint(run.checkpoint / "ranking.safetensors", made_from, config.checkpoint_seconds)
     with StopFlag() as stop:
         reporter = TensorBoardReporter(run)
         try:
-            for epoch in track(learner.epochs(stop.__bool__), "ranking", total=lists.epochs + 1):
+            for epoch in track(learner.epochs(stop.__bool__, checkpoint), "ranking", total=lists.epochs + 1):
                 reporter.scalar("rerank/heldout_loss", epoch.heldout_loss, epoch.epoch)
                 reporter.scalar("rerank/heldout_BLEU", epoch.heldout_bleu, epoch.epoch)
             if stop:
@@ -144,6 +147,7 @@ def train_rerank(
     save_weights(
         run.path / "weights.safetensors", {SET: weights}, sparse_names={SET: names}, metadata=made_with(config.model)
     )
+    checkpoint.remove()
     summary = {
         "finished": True,
         "lists": len(batch),

@@ -26,6 +26,7 @@ from xlate.recipes.training_warnings import warn_if_all_zero
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.train.batch_learner import device_of
 from xlate.train.reporter import Reporter
+from xlate.updates.list_checkpoint import ListCheckpoint, lists_identity
 from xlate.updates.part_lists import EpochFigures, ListLearner, part_lists
 from xlate.updates.part_lists_device import DeviceListLearner
 
@@ -46,6 +47,8 @@ def learned_before(held: Path, theta: Weights, model: PhraseModel) -> Learned | 
     """What `learn` wrote into a file, None when there is none."""
     if not held.exists():
         return None
+    # Killed in between, a process has left it.
+    _checkpoint_of(held).unlink(missing_ok=True)
     file = load_weights(held)
     weights = unpacked_weights(file, PHI, model.sparse, held)
     return Learned(replace(theta, dense_D=weights.dense_D), weights.sparse_F, file.metadata["figures"])
@@ -74,11 +77,12 @@ def learn(
     spread_D = spread_within_lists(lists.features_CD, lists.candidate_offsets_I1)
     learner, size = _learner(config, model.sparse, lists, theta, spread_D)
     made = time.perf_counter()
+    checkpoint = _checkpoint(held, learner, config)
     figures: list[EpochFigures] = []
-    for epoch in track(learner.epochs(stop), "sparse weights", total=settings.epochs + 1):
+    for epoch in track(learner.epochs(stop, checkpoint), "sparse weights", total=settings.epochs + 1):
         figures.append(epoch)
         _report(epoch, reporter, step)
-    # What was stopped is not kept: it would be taken for the whole when the run goes on.
+    # What was stopped is not taken for the whole when the run goes on: it goes on from the checkpoint.
     if stop():
         return None
     phi_F = learner.weights.weight_F.astype(np.float64)
@@ -102,7 +106,18 @@ def learn(
     floats = replace(theta, sparse_F=np.zeros(0))
     metadata = {**described(model.sparse), "figures": summary}
     save_weights(held, {PHI: floats}, extra=packed_weights(phi_F), metadata=metadata)
+    checkpoint.remove()
     return Learned(theta, phi_F, summary)
+
+
+def _checkpoint_of(held: Path) -> Path:
+    return held.with_suffix(".epochs.safetensors")
+
+
+def _checkpoint(held: Path, learner: ListLearner | DeviceListLearner, config: TrainConfig) -> ListCheckpoint:
+    """Where the learning stands between epochs."""
+    made_from = lists_identity(learner.lists, learner.settings, len(learner.weights.weight_F), config.device)
+    return ListCheckpoint(_checkpoint_of(held), made_from, config.checkpoint_seconds)
 
 
 def _learner(

@@ -34,6 +34,7 @@ from xlate.report.identity import flat, without_later
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import Weights, save_weights
+from xlate.text.locks import awaited
 from xlate.train.reporter import Reporter
 from xlate.train.signals import StopFlag
 
@@ -164,7 +165,8 @@ def _tuned_floats(config: TrainConfig, work: WorkDirectory, volatile: tuple[str,
     key = identity_of({**settings, "on": work.identity})
     folder = work.path / "theta" / key[:16]
     log.info("float weights: %s", folder)
-    summary, signal = train_tuned(plain, folder, volatile)
+    with awaited(folder):
+        summary, signal = train_tuned(plain, folder, volatile)
     if summary is None:
         return signal or 1
     return folder

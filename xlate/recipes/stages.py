@@ -20,6 +20,7 @@ from xlate.arrays.stored import HEADER, is_whole
 from xlate.errors import InputError
 from xlate.text.folders import Strangers, WholeFolder, check_replaceable, holds, remove_folder
 from xlate.text.json_files import Fields, check_fields, read_json, write_json
+from xlate.text.locks import awaited
 from xlate.text.opening import check_read_again, checked_name
 
 log = logging.getLogger(__name__)
@@ -81,14 +82,28 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
     """Runs one stage unless its folder was made from the same things before.
 
     `build` gets an empty folder and returns figures to record; the folder takes its final name only after it returned.
-    A stage whose arrays are damaged, or of an earlier version, is made again.
+    A stage whose arrays are damaged, or of an earlier version, is made again. Where another process makes the stage, it
+    is waited for.
     """
-    final = work / name
     wanted = identity_of(identity)
-    finished = _finished(final / MARK)
-    if finished is not None and finished["identity"] == wanted and _arrays_whole(final, finished):
-        log.info("%-8s unchanged", name)
-        return Stage(final, wanted, finished["figures"], finished["seconds"])
+    if (there := _unchanged(work, name, wanted)) is not None:
+        return there
+    with awaited(work / name):
+        return _unchanged(work, name, wanted) or _build_stage(work, name, identity, wanted, build)
+
+
+def _unchanged(work: Path, name: str, wanted: str) -> Stage | None:
+    finished = _finished(work / name / MARK)
+    if finished is None or finished["identity"] != wanted or not _arrays_whole(work / name, finished):
+        return None
+    log.info("%-8s unchanged", name)
+    return Stage(work / name, wanted, finished["figures"], finished["seconds"])
+
+
+def _build_stage(
+    work: Path, name: str, identity: Mapping[str, Any], wanted: str, build: Callable[[Path], dict[str, Any]]
+) -> Stage:
+    final = work / name
     start = time.perf_counter()
     figures: dict[str, Any] = {}
     try:
@@ -170,9 +185,9 @@ def read_stage(work: Path, name: str) -> Stage:
     return Stage(work / name, held["identity"], held["figures"], held["seconds"])
 
 
-def discard_stage(stage: Stage) -> None:
-    """Removes a stage; killed half-way, what is left of it does not count as finished."""
-    remove_folder(stage.folder)
+def discard_stage(folder: Path) -> None:
+    """Removes a stage's folder; killed half-way, what is left of it does not count as finished."""
+    remove_folder(folder)
 
 
 def _is_json(path: Path) -> bool:

@@ -35,6 +35,7 @@ from xlate.report.identity import flat
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import Weights, load_weights, save_weights
+from xlate.text.locks import refused_while_written
 from xlate.train.batch_learner import BatchLearner, device_of
 from xlate.train.checkpoint import Checkpoint
 from xlate.train.learner import LearnerOf, OnlineLearner
@@ -59,9 +60,15 @@ def train(config: TrainConfig, folder: Path) -> Outcome:
     """Trains a run in `folder`, goes on with one that was interrupted, or returns the figures of a finished one.
 
     Raises:
-        InputError: no prepared work directory, another run in the folder, settings that do not fit each other.
+        InputError: no prepared work directory, another run in the folder, settings that do not fit each other, or
+            another process trains the run.
     """
     check_training(config)
+    with refused_while_written(folder, "run"):
+        return _train(config, folder)
+
+
+def _train(config: TrainConfig, folder: Path) -> Outcome:
     if config.model.kind == RERANK:
         return Outcome(*train_rerank(config, folder, VOLATILE))
     if config.loss.lists is not None:
@@ -82,7 +89,7 @@ def train(config: TrainConfig, folder: Path) -> Outcome:
         reporter = TensorBoardReporter(run)
         try:
             if config.loss.name == "global":
-                held: Checkpoint | None = learn_globally(config, work, run, reporter)
+                held = learn_globally(config, work, run, reporter, stop.__bool__)
             else:
                 held = _learn(config, work, stores, run, reporter, stop)
             if held is None:

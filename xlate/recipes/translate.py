@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,7 +20,7 @@ from xlate.decode.nbest import format_nbest
 from xlate.decode.options import COPIED
 from xlate.decode.phrase import PhraseDecoder, PhraseDerivation
 from xlate.decode.phrase_model import PhraseModel
-from xlate.decode.phrase_parallel import translate_many
+from xlate.decode.phrase_parallel import each_arriving
 from xlate.decode.phrase_target import force_target
 from xlate.decode.phrase_text import explain_phrases, phrase_nbest_line
 from xlate.decode.sentence_tables import SentenceTables
@@ -31,6 +32,7 @@ from xlate.recipes.run_weights import weights_of
 from xlate.recipes.sparse_models import unpacked_weights
 from xlate.recipes.work import WorkDirectory
 from xlate.scoring.weights import WeightsFile
+from xlate.text.arriving import Batches, KnownBatches
 from xlate.text.tokens import split_tokens
 
 log = logging.getLogger(__name__)
@@ -83,6 +85,24 @@ class TokenizedText:
     def target_text(self, tokens: list[str], detokenize: bool = True) -> str:  # noqa: ARG002
         """The tokens with blanks between them."""
         return " ".join(tokens)
+
+
+class _ArrivingTokens:
+    """The tokens of lines as they come; each sentence also waits for its translation."""
+
+    def __init__(self, text: TextSides, batches: Batches[str]) -> None:
+        self.text = text
+        self.batches = batches
+        self.waiting: deque[list[str]] = deque()
+
+    def __iter__(self) -> Iterator[list[list[str]]]:
+        for batch in self.batches:
+            tokens = [self.text.source_tokens(line) for line in batch]
+            self.waiting.extend(tokens)
+            yield tokens
+
+    def ready(self) -> bool:
+        return self.batches.ready()
 
 
 class Translator:
@@ -151,8 +171,7 @@ class Translator:
     ) -> Iterator[Translation]:
         """Translates or forces every line with the translator of its number."""
         if targets is None:
-            for number, line in enumerate(track(lines, "translating")):
-                yield self._counted(translator_of(number).translate_line(line, number))
+            yield from self._one_by_one(lines, translator_of)
             return
         if len(lines) != len(targets):
             seen = f"{len(lines)} lines, {len(targets)} targets"
@@ -165,18 +184,36 @@ class Translator:
         if unreached:
             log.warning("%d of %d targets cannot be reached", unreached, len(lines))
 
+    def _one_by_one(self, lines: Iterable[str], translator_of: Callable[[int], Translator]) -> Iterator[Translation]:
+        for number, line in enumerate(track(lines, "translating")):
+            yield self._counted(translator_of(number).translate_line(line, number))
+
     def translate_side_by_side(self, lines: Sequence[str], processes: int) -> Iterator[Translation]:
         """Translates lines in so many processes, in order.
 
         Raises:
             InputError: another model than the phrase model; a process that died.
         """
-        sources = [self.text.source_tokens(line) for line in lines]
-        for number, source in enumerate(sources):
+        return self._by_processes(KnownBatches([lines]), processes, len(lines))
+
+    def translate_arriving(self, batches: Batches[str], processes: int = 1) -> Iterator[Translation]:
+        """Translates lines as they come, in order; what was translated is not kept, and little is read ahead.
+
+        Raises:
+            InputError: as `translate_side_by_side`, where there is more than one process.
+        """
+        if processes == 1 and not isinstance(self.decoder, PhraseDecoder):
+            return self._one_by_one((line for batch in batches for line in batch), lambda _: self)
+        return self._by_processes(batches, processes, None)
+
+    def _by_processes(self, batches: Batches[str], processes: int, total: int | None) -> Iterator[Translation]:
+        decoder = self._phrase_decoder("translated in processes")
+        sources = _ArrivingTokens(self.text, batches)
+        found = each_arriving(decoder, PhraseDecoder.translate, sources, processes)
+        for number, derivations in enumerate(track(found, "translating", total=total)):
+            source = sources.waiting.popleft()
             self._say_if_cut(number, source)
-        found = translate_many(self._phrase_decoder("translated in processes"), sources, processes)
-        for number, derivations in enumerate(track(found, "translating", total=len(lines))):
-            yield self._counted(self._translation(number, sources[number], derivations))
+            yield self._counted(self._translation(number, source, derivations))
 
     def translate_with_tables(
         self, lines: Sequence[str], folder: Path, targets: Sequence[str] | None = None

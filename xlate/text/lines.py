@@ -49,7 +49,7 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
                 number += 1
                 yield raw.removesuffix(b"\n").decode("utf-8")
     except UnicodeDecodeError as error:
-        raise _not_utf8(path, number, error) from error
+        raise not_utf8(path, number, error) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
             "truncated or damaged gzip file",
@@ -60,28 +60,7 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
             remedy="copy or compress the file again, and check it with gzip -t",
         ) from error
     except OSError as error:
-        raise _unreadable(path, error) from error
-
-
-def standard_input() -> Iterator[str]:
-    """The lines of standard input, UTF-8 and split at LF alone.
-
-    Raises:
-        InputError: it is closed, cannot be read, or is not UTF-8 (with the line).
-    """
-    name, number = "standard input", 0
-    if sys.stdin is None:
-        raise InputError(
-            "closed", file=name, expected="text to read", remedy="give a file, input=FILE, or send text to it"
-        )
-    try:
-        for raw in sys.stdin.buffer:
-            number += 1
-            yield raw.removesuffix(b"\n").decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise _not_utf8(name, number, error) from error
-    except OSError as error:
-        raise _unreadable(name, error) from error
+        raise unreadable(path, error) from error
 
 
 def count_lines(path: str | Path) -> int:
@@ -200,7 +179,8 @@ def _descriptor(path: Path) -> int | None:
     return None
 
 
-def _not_utf8(file: str | Path, line: int, error: UnicodeDecodeError) -> InputError:
+def not_utf8(file: str | Path, line: int, error: UnicodeDecodeError) -> InputError:
+    """The error for a line that is not UTF-8."""
     return InputError(
         "not UTF-8",
         file=file,
@@ -211,7 +191,8 @@ def _not_utf8(file: str | Path, line: int, error: UnicodeDecodeError) -> InputEr
     )
 
 
-def _unreadable(file: str | Path, error: OSError) -> InputError:
+def unreadable(file: str | Path, error: OSError) -> InputError:
+    """The error for a text that the system does not give."""
     return InputError(
         "cannot be read", file=file, seen=error.strerror, expected="a readable text file", remedy="check the name"
     )

@@ -10,7 +10,8 @@ rounds short and steps small, or pull the weights towards where they began.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -24,9 +25,14 @@ from xlate.progress import track
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import Weights
 from xlate.train import tags
+from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from xlate.train.reporter import NullReporter, Reporter
+from xlate.train.state import TrainState
+from xlate.updates.rule_state import restore_rule, rule_arrays
 
 NAME = "global"
+# The weights a round began with, in a checkpoint.
+BEGIN = "begin"
 RULES: dict[str, type[torch.optim.Optimizer]] = {"sgd": torch.optim.SGD, "adagrad": torch.optim.Adagrad}
 Decode = Callable[[Weights], Iterable[LatticeExample]]
 
@@ -105,41 +111,89 @@ class GlobalTraining:
             are held in memory.
         heldout: the same for other sentences, or None. A round then ends with the weights of the epoch whose held-out
             loss is lowest, epoch 0 among them: on the lattices it began with it never becomes worse.
+        checkpoint: a file where every epoch is kept, from which a training that ended early goes on to the same bits.
+        identity: what the checkpoint must carry to be taken up.
     """
 
     decode: Decode
     heldout: Decode | None
     settings: GlobalSettings = field(default_factory=GlobalSettings)
     reporter: Reporter = field(default_factory=NullReporter)
+    checkpoint: Path | None = None
+    identity: str = ""
 
-    def run(self, initial: Weights) -> tuple[Weights, list[EpochFigures]]:
-        """Trains from the given weights.
+    def run(
+        self, initial: Weights, stop: Callable[[], bool] = lambda: False
+    ) -> tuple[Weights, list[EpochFigures]] | None:
+        """Trains from the given weights, or goes on behind the last epoch of a training that ended early.
+
+        Returns:
+            None when `stop` said so before the end.
 
         Raises:
-            InputError: weights became infinite.
+            InputError: weights became infinite, or the checkpoint is damaged or of another training.
         """
         model = _Model(initial, self.settings)
-        figures: list[EpochFigures] = []
-        for number in range(self.settings.rounds):
-            figures += self._round(model, number)
-        return model.weights(), figures
+        held = None if self.checkpoint is None else load_checkpoint(self.checkpoint, self.identity)
+        if held is None:
+            held = Checkpoint({BEGIN: model.weights()}, {BEGIN: model.weights()}, TrainState())
+        else:
+            restore_rule(model.rule, held.memory)
+        while held.state.phase < self.settings.rounds:
+            if stop() or (after := self._round(model, held, stop)) is None:
+                return None
+            held = after
+            self._save(held)
+        return model.weights(), [EpochFigures(**entry) for entry in held.state.history]
 
-    def _round(self, model: _Model, number: int) -> list[EpochFigures]:
-        current = model.weights()
-        examples = list(self.decode(current))
-        heldout = list(self.heldout(current)) if self.heldout is not None else []
-        figures = [EpochFigures(number, 0, float("nan"), model.mean_loss(heldout))]
-        best, lowest = current, figures[0].heldout
-        for epoch in track(range(1, self.settings.epochs + 1), f"{NAME} round {number + 1}"):
+    def _round(self, model: _Model, held: Checkpoint, stop: Callable[[], bool]) -> Checkpoint | None:
+        """A round from where it stands to its end, None when stopped. Its lattices are those of its first weights."""
+        number, begin = held.state.phase, held.weights[BEGIN]
+        examples, heldout = self._decoded(self.decode, begin, stop), self._decoded(self.heldout, begin, stop)
+        if stop():
+            return None
+        if held.state.epoch == 0:
+            held = self._after(model, held, EpochFigures(number, 0, float("nan"), model.mean_loss(heldout)))
+        for epoch in track(range(held.state.epoch, self.settings.epochs + 1), f"{NAME} round {number + 1}"):
             order = epoch_order(len(examples), self.settings.seed, epoch, name=f"{NAME}.{number}")
             total = sum(model.step(examples[i]) for i in order.tolist())
-            figures.append(EpochFigures(number, epoch, total / max(1, len(examples)), model.mean_loss(heldout)))
-            self._report(figures[-1], model)
-            # Without held-out lattices the loss is nan, and every epoch is better.
-            if not figures[-1].heldout >= lowest:
-                best, lowest = model.weights(), figures[-1].heldout
-        model.load(best)
-        return figures
+            loss = total / max(1, len(examples))
+            held = self._after(model, held, EpochFigures(number, epoch, loss, model.mean_loss(heldout)))
+            self._report(EpochFigures(**held.state.history[-1]), model)
+            self._save(held)
+            if stop():
+                return None
+        model.load(held.best[BEGIN])
+        end = {BEGIN: model.weights()}
+        return Checkpoint(end, end, held.state.next_phase(), rule_arrays(model.rule))
+
+    def _save(self, held: Checkpoint) -> None:
+        if self.checkpoint is not None:
+            save_checkpoint(self.checkpoint, held, self.identity)
+
+    @staticmethod
+    def _decoded(decode: Decode | None, weights: Weights, stop: Callable[[], bool]) -> list[LatticeExample]:
+        found: list[LatticeExample] = []
+        for example in decode(weights) if decode is not None else ():
+            if stop():
+                break
+            found.append(example)
+        return found
+
+    @staticmethod
+    def _after(model: _Model, held: Checkpoint, figures: EpochFigures) -> Checkpoint:
+        """The state behind an epoch; epoch 0 is before the first step."""
+        state = held.state
+        # Without held-out lattices the loss is nan, and every epoch is better.
+        better = state.best_error is None or not figures.heldout >= state.best_error
+        state = replace(
+            state,
+            epoch=figures.epoch + 1,
+            best_error=figures.heldout if better else state.best_error,
+            history=[*state.history, asdict(figures)],
+        )
+        best = {BEGIN: model.weights()} if better else held.best
+        return replace(held, best=best, state=state, memory=rule_arrays(model.rule))
 
     def _report(self, figures: EpochFigures, model: _Model) -> None:
         step = figures.round * self.settings.epochs + figures.epoch

@@ -14,8 +14,8 @@ The sign in line 14 of the paper's Figure 2 goes downhill. Penalties touch the w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ from xlate.kernels.part_lists import (
     list_space,
 )
 from xlate.metrics.bleu import bleu_scores
+from xlate.updates.list_checkpoint import Arrays, ListCheckpoint, ListState
 
 LOSSES = {
     "expected_bleu": EXPECTED_GAIN,
@@ -139,11 +140,8 @@ def numbers(settings: ListSettings) -> ListSteps:
     )
 
 
-Kept = TypeVar("Kept")
-
-
-class Learner(Protocol[Kept]):
-    """What goes through lists again and again; `Kept` holds its weights."""
+class Learner(Protocol):
+    """What goes through lists again and again."""
 
     def epoch(self, number: int) -> float:
         """Steps through all lists once; the mean loss met."""
@@ -151,32 +149,55 @@ class Learner(Protocol[Kept]):
     def measure(self) -> tuple[float, float]:
         """The mean loss of the held-out lists, and BLEU of the candidates of the highest scores."""
 
-    def copy(self) -> Kept:
-        """The weights as they are."""
+    def copy(self) -> Arrays:
+        """All that steps change, as it is."""
 
-    def restore(self, kept: Kept) -> None:
-        """Takes back weights that were copied."""
+    def restore(self, kept: Arrays) -> None:
+        """Takes back what was copied."""
 
     @property
     def active(self) -> int:
         """How many sparse weights are not 0."""
 
 
-def until_it_stops(learner: Learner[Kept], settings: ListSettings, stop: Callable[[], bool]) -> Iterator[EpochFigures]:
-    """Epochs until the held-out loss hardly changes or `stop` says so; the best weights are there at the end."""
-    loss, bleu = learner.measure()
-    best, kept, before = loss, learner.copy(), loss
-    yield EpochFigures(0, float("nan"), loss, bleu, learner.active)
-    for number in range(1, settings.epochs + 1):
+def until_it_stops(
+    learner: Learner,
+    settings: ListSettings,
+    stop: Callable[[], bool],
+    checkpoint: ListCheckpoint | None = None,
+) -> Iterator[EpochFigures]:
+    """Epochs until the held-out loss hardly changes or `stop` says so; the best weights are there at the end.
+
+    With a checkpoint, epochs that were gone through before give their figures again and are not gone through: what is
+    learned has the same bits, wherever it was stopped.
+    """
+    state = None if checkpoint is None else checkpoint.load()
+    if state is None:
+        loss, bleu = learner.measure()
+        figures, kept = [EpochFigures(0, float("nan"), loss, bleu, learner.active)], learner.copy()
+    else:
+        figures, kept = [EpochFigures(**one) for one in state.figures], state.kept  # type: ignore[arg-type]
+        learner.restore(state.now)
+    yield from figures
+    while not (_settled(figures, settings) or stop()):
+        number = len(figures)
         met = learner.epoch(number)
         loss, bleu = learner.measure()
-        yield EpochFigures(number, met, loss, bleu, learner.active)
-        if loss < best:
-            best, kept = loss, learner.copy()
-        if abs(before - loss) <= settings.tolerance * abs(before) or stop():
-            break
-        before = loss
+        if loss < min(one.heldout_loss for one in figures):
+            kept = learner.copy()
+        figures.append(EpochFigures(number, met, loss, bleu, learner.active))
+        if checkpoint is not None and (checkpoint.due or stop()):
+            checkpoint.save(ListState(learner.copy(), kept, [asdict(one) for one in figures]))
+        yield figures[-1]
     learner.restore(kept)
+
+
+def _settled(figures: list[EpochFigures], settings: ListSettings) -> bool:
+    """Whether there was the last epoch, or one that hardly changed the held-out loss."""
+    if len(figures) == 1:
+        return False
+    before, loss = figures[-2].heldout_loss, figures[-1].heldout_loss
+    return len(figures) > settings.epochs or abs(before - loss) <= settings.tolerance * abs(before)
 
 
 class ListLearner:
@@ -213,12 +234,14 @@ class ListLearner:
         self.steps = numbers(settings)
         self._space: ListSpace = list_space(lists, settings.batch)
 
-    def epochs(self, stop: Callable[[], bool] = lambda: False) -> Iterator[EpochFigures]:
+    def epochs(
+        self, stop: Callable[[], bool] = lambda: False, checkpoint: ListCheckpoint | None = None
+    ) -> Iterator[EpochFigures]:
         """Learns; the weights after the epoch of the best held-out loss are in `weights` at the end.
 
         The first figures are those before the first step, with a training loss of not-a-number.
         """
-        return until_it_stops(self, self.settings, stop)
+        return until_it_stops(self, self.settings, stop, checkpoint)
 
     def epoch(self, number: int) -> float:
         """Steps through all lists once, in an order drawn for the epoch; the mean loss met."""
@@ -226,13 +249,14 @@ class ListLearner:
         seed = self.settings.seed * 1_000_003 + number
         return list_epoch(order_I, self.lists, self.weights, self.steps, self._space, seed) / len(order_I)
 
-    def copy(self) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """The weights as they are."""
-        return self.weights.weight_F.copy(), self.weights.dense_D.copy()
+    def copy(self) -> dict[str, NDArray[Any]]:
+        """Weights and sums of squares as they are."""
+        return {name: array.copy() for name, array in self.weights._asdict().items()}
 
-    def restore(self, kept: tuple[NDArray[np.float32], NDArray[np.float64]]) -> None:
-        """Takes back weights that were copied."""
-        self.weights.weight_F[:], self.weights.dense_D[:] = kept
+    def restore(self, kept: Arrays) -> None:
+        """Takes back what was copied."""
+        for name, array in self.weights._asdict().items():
+            array[:] = kept[name]
 
     @property
     def active(self) -> int:

@@ -7,7 +7,7 @@ steps on the CPU draw lists anew. The l2 penalty is on all weights, not on those
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,7 +22,9 @@ from xlate.losses.segments import picked, segment_argmax, segment_ids
 from xlate.losses.softmax_margin import SoftmaxMargin
 from xlate.metrics.bleu import bleu_scores
 from xlate.phrases.table import offsets_of, ragged_rows
+from xlate.updates.list_checkpoint import Arrays, ListCheckpoint
 from xlate.updates.part_lists import EpochFigures, ListSettings, until_it_stops
+from xlate.updates.rule_state import restore_rule, rule_arrays
 
 
 class ListTensors(NamedTuple):
@@ -150,9 +152,11 @@ class DeviceListLearner:
             np.zeros(self.dense.shape[0]),
         )
 
-    def epochs(self, stop: Callable[[], bool] = lambda: False) -> Iterator[EpochFigures]:
+    def epochs(
+        self, stop: Callable[[], bool] = lambda: False, checkpoint: ListCheckpoint | None = None
+    ) -> Iterator[EpochFigures]:
         """Learns; see `ListLearner.epochs`."""
-        return until_it_stops(self, self.settings, stop)
+        return until_it_stops(self, self.settings, stop, checkpoint)
 
     def epoch(self, number: int) -> float:
         """Steps through all batches once, in an order drawn for the epoch; the mean loss met."""
@@ -160,15 +164,13 @@ class DeviceListLearner:
         met = sum(self._step(self.train[place]) for place in order.tolist())
         return met / sum(len(batch.rows_I) for batch in self.train)
 
-    def copy(self) -> tuple[Tensor, Tensor]:
-        """The weights as they are."""
-        return self.bag.detach().clone(), self.dense.detach().clone()
+    def copy(self) -> dict[str, NDArray[Any]]:
+        """The weights, and what the rule remembers, as they are."""
+        return rule_arrays(self.rule)
 
-    def restore(self, kept: tuple[Tensor, Tensor]) -> None:
-        """Takes back weights that were copied."""
-        with torch.no_grad():
-            self.bag.copy_(kept[0])
-            self.dense.copy_(kept[1])
+    def restore(self, kept: Arrays) -> None:
+        """Takes back what was copied."""
+        restore_rule(self.rule, kept)
 
     @property
     def active(self) -> int:

@@ -1,0 +1,156 @@
+"""Killed at random moments by every signal and begun again, long jobs end with the bytes of undisturbed ones."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.test_rerank_end_to_end import RERANK, write_lists
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+KILLS = 3
+SEED = 20261122
+CORPUS = ["data=demo", "data.generated.train=300", "data.generated.dev=20", "data.generated.test=5", "align=fast_align"]
+BLOCK = ["work=work", "model.threshold=1", "checkpoint_seconds=0", "dev_sentences=5"]
+SEARCH = ["decoder.options=10", "decoder.max_phrase=4", "decoder.pop_limit=30", "loss.tune.nbest=15"]
+PHRASE = ["work=work", "model=phrase", "decoder=phrase", *SEARCH, "checkpoint_seconds=0"]
+LISTS = ["loss.lists.folds=3", "loss.lists.nbest=10", "loss.lists.shard=40", "loss.lists.processes=2"]
+LEARNING = ["loss.lists.tolerance=0", "loss.lists.adagrad=true"]
+GIVEN = ["nbest=train.nbest", "references=[train.ref]", "source=train.src"]
+# What says how long something took, or of which commit the program was; the figures of lists do in their metadata.
+TIMED = ("stage.json", "summary.json", "metrics.jsonl", "versions.json", "sparse-1.safetensors")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A command, which of the prepared folders it begins with, and where its results are."""
+
+    command: tuple[str, ...]
+    begins_with: tuple[str, ...]
+    results: tuple[str, ...]
+
+
+ROWS = {
+    "prepare": Row(("prepare", "work=work", *CORPUS), (), ("work",)),
+    "local": Row(("train", *BLOCK, "run=run", "loss.binary.epochs=40"), ("work",), ("work/candidates", "run")),
+    "mira": Row(
+        ("train", *PHRASE, "run=run", "loss=mira", "loss.tune.rounds=4"), ("work",), ("work/phrase", "run")
+    ),
+    "lists": Row(
+        ("train", *PHRASE, *LISTS, *LEARNING, "loss=xbleu", "sparse=full", "loss.lists.epochs=200", "run=run",
+         "loss.tune.rounds=1"),
+        ("work",), ("work/lists", "work/folds", "work/theta", "work/classes", "run"),
+    ),
+    "rerank": Row(
+        ("train", *RERANK, *GIVEN, "run=run", "loss.lists.epochs=3000", "checkpoint_seconds=0"), ("lists",), ("run",)
+    ),
+    "import": Row(("import", "moses=moses/moses.ini", "out=run"), ("moses",), ("run",)),
+    "global": Row(
+        ("train", *BLOCK, "run=run", "base=base", "loss=global", "loss.globally.rounds=2"),
+        ("work", "base"), ("run",),
+    ),
+}  # fmt: skip
+
+
+def begin(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "xlate.cli.main", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    folder.mkdir(exist_ok=True)
+    with (folder / "log.txt").open("ab") as log:
+        return subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
+
+
+def run(folder: Path, *arguments: str) -> float:
+    """Runs a command to its end; the seconds it took."""
+    start = time.monotonic()
+    assert begin(folder, *arguments).wait() == 0, (folder / "log.txt").read_text()
+    return time.monotonic() - start
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Work directory, block run, Moses system and lists that the rows begin with."""
+    folder = tmp_path_factory.mktemp("prepared")
+    run(folder, *ROWS["prepare"].command)
+    shutil.copytree(folder / "work", folder / "made" / "work")
+    (folder / "made" / "lists").mkdir()
+    write_lists(folder / "made" / "lists", "train", range(300))
+    run(folder, "train", *BLOCK, "run=base", "loss.binary.epochs=2")
+    run(folder, "train", *PHRASE, "run=phrase", "loss=mira", "loss.tune.rounds=1")
+    run(folder, "export", "run=phrase", "out=moses")
+    for name in ("base", "moses"):
+        shutil.copytree(folder / name, folder / "made" / name)
+    return folder / "made"
+
+
+def beginning(prepared: Path, folder: Path, row: Row) -> Path:
+    """A folder with what the command begins with."""
+    folder.mkdir()
+    for name in row.begins_with:
+        shutil.copytree(prepared / name, folder if name == "lists" else folder / name, dirs_exist_ok=True)
+    return folder
+
+
+def results(folder: Path, row: Row) -> dict[str, str]:
+    """The SHA-256 of every result."""
+    found = {}
+    for path in sorted(path for name in row.results for path in (folder / name).rglob("*") if path.is_file()):
+        name = path.relative_to(folder).as_posix()
+        timed = path.name in TIMED or path.name.startswith("events.out") or path.match("work/lists/*/*/*.json")
+        if not timed and "/." not in name:
+            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+@pytest.fixture(scope="module")
+def undisturbed(prepared: Path, tmp_path_factory: pytest.TempPathFactory):
+    """What each row gives, and how long it takes."""
+
+    @cache
+    def made(name: str) -> tuple[dict[str, str], float]:
+        folder = beginning(prepared, tmp_path_factory.mktemp("whole") / name, ROWS[name])
+        seconds = run(folder, *ROWS[name].command)
+        return results(folder, ROWS[name]), seconds
+
+    return made
+
+
+def left_behind(folder: Path) -> list[str]:
+    """Hidden files and folders."""
+    found = [path.relative_to(folder) for path in folder.rglob("*") if path.name.startswith(".")]
+    return sorted(path.as_posix() for path in found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
+@pytest.mark.parametrize("name", ROWS)
+def test_killed_and_begun_again(name: str, number: signal.Signals, prepared: Path, undisturbed, tmp_path: Path) -> None:
+    row, (expected, seconds) = ROWS[name], undisturbed(name)
+    folder = beginning(prepared, tmp_path / "killed", row)
+    choose, stopped = random.Random(f"{SEED} {name} {number}"), 0
+    for _ in range(KILLS):
+        (folder / "log.txt").unlink(missing_ok=True)
+        process = begin(folder, *row.command)
+        time.sleep(choose.uniform(0.35, 0.95) * seconds)
+        process.send_signal(number)
+        status = process.wait(timeout=300)
+        log = (folder / "log.txt").read_text()
+        # Before Python has begun and when it is about to end, a signal has the effect it has on any process.
+        assert status in (0, -number, 128 + number), log
+        assert "Traceback" not in log or status == -number
+        stopped += status != 0
+    assert stopped
+    run(folder, *row.command)
+    assert results(folder, row) == expected
+    assert left_behind(folder) == []

@@ -1,0 +1,148 @@
+"""Several processes at once, from the command line: those that write one folder, those that die, those that answer."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.test_end_to_end import CORPUS, run, work  # noqa: F401
+from tests.test_phrase_system_end_to_end import PHRASE, phrase_run  # noqa: F401
+from tests.test_sparse_end_to_end import SPARSE
+from tests.text.test_locks import holding
+from xlate.cli.main import main
+
+LINE = b"Nirka no holdo va bolko ast.\n"
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def begun(*arguments: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "xlate.cli.main", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
+
+
+def kill_a_child(process: subprocess.Popen[bytes]) -> None:
+    """Waits for a process's workers, which have a thread that looks after their parent, and kills one."""
+    while process.poll() is None:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for child in psutil.Process(process.pid).children():
+                if child.num_threads() > 1:
+                    child.kill()
+                    return
+        time.sleep(0.01)
+
+
+def ended_in_words(process: subprocess.Popen[bytes]) -> None:
+    _, seen = process.communicate(timeout=600)
+    assert process.returncode == 2, seen.decode()
+    assert "a process that translated died" in seen.decode()
+    assert "Traceback" not in seen.decode()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_every_line_is_answered_before_the_next_is_asked_for(phrase_run: Path, processes: int) -> None:  # noqa: F811
+    with begun("translate", f"run={phrase_run}", f"processes={processes}") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for _ in range(4):
+            process.stdin.write(LINE)
+            process.stdin.flush()
+            assert process.stdout.readline().endswith(b".\n")
+        rest, _ = process.communicate(LINE * 50 + b"\n" + LINE.strip())
+    assert process.returncode == 0
+    assert len(rest.splitlines()) == 52
+
+
+def test_the_block_model_answers_every_line(run: Path) -> None:  # noqa: F811
+    with begun("translate", f"run={run}") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for _ in range(2):
+            process.stdin.write(LINE)
+            process.stdin.flush()
+            assert process.stdout.readline().endswith(b".\n")
+        process.communicate()
+    assert process.returncode == 0
+
+
+def test_a_killed_process_of_translation_ends_it(phrase_run: Path) -> None:  # noqa: F811
+    with begun("translate", f"run={phrase_run}", "processes=2") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for _ in range(2):
+            process.stdin.write(LINE)
+            process.stdin.flush()
+            process.stdout.readline()
+        kill_a_child(process)
+        process.stdin.write(LINE * 20)
+        ended_in_words(process)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["tuning", "lists"])
+def test_a_killed_process_of_training_ends_it(work: Path, tmp_path: Path, what: str) -> None:  # noqa: F811
+    shutil.copytree(work, tmp_path / "work")
+    settings = {
+        "tuning": [*PHRASE, "loss=mira", "loss.tune.processes=2"],
+        "lists": [*SPARSE, "sparse=local", "loss.lists.processes=2", "loss.tune.rounds=1"],
+    }[what]
+    with begun("train", f"work={tmp_path / 'work'}", f"run={tmp_path / 'run'}", *settings) as process:
+        kill_a_child(process)
+        ended_in_words(process)
+
+
+def test_a_run_is_trained_by_one_process_and_read_by_any(
+    work: Path,  # noqa: F811
+    phrase_run: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "in.txt").write_bytes(LINE)
+    with holding(phrase_run) as process:
+        assert main(["train", f"work={work}", f"run={phrase_run}", *PHRASE, "loss=mira"]) == 2
+        seen = capsys.readouterr().err
+        assert "another process writes this run" in seen
+        assert f"process {process.pid} on" in seen
+        assert main(["import", "moses=x.ini", f"out={phrase_run}"]) == 2
+        assert main(["export", f"run={phrase_run}", f"out={phrase_run}"]) == 2
+        capsys.readouterr()
+        assert main(["translate", f"run={phrase_run}", f"input={tmp_path / 'in.txt'}"]) == 0
+        assert main(["inspect", f"run={phrase_run}"]) == 0
+        process.communicate("\n")
+    assert not list(phrase_run.parent.glob(".*"))
+
+
+def test_a_work_directory_is_prepared_by_one_process_at_a_time(work: Path) -> None:  # noqa: F811
+    with holding(work) as holder, begun("prepare", f"work={work}", *CORPUS) as process:
+        assert process.stderr is not None
+        assert f"waiting for process {holder.pid} on" in process.stderr.readline().decode()
+        holder.communicate("\n")
+        _, seen = process.communicate()
+    assert process.returncode == 0
+    assert seen.decode().count("unchanged") == 5
+    assert not list(work.parent.glob(".*"))
+
+
+@pytest.mark.slow
+def test_runs_that_share_a_work_directory_are_trained_side_by_side(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    """None is refused: they wait while one makes the model or decodes a fold, and each ends with the same lists."""
+    shutil.copytree(work, tmp_path / "work")
+    settings = [*SPARSE, "sparse=local", "loss.lists.epochs=2", "loss.tune.rounds=1"]
+    both = [begun("train", f"work={tmp_path / 'work'}", f"run={tmp_path / name}", *settings) for name in ("a", "b")]
+    for process in both:
+        _, seen = process.communicate()
+        assert process.returncode == 0, seen.decode()
+    assert len(list((tmp_path / "work" / "theta").iterdir())) == 1
+    one, two = ((tmp_path / name / "weights.safetensors").read_bytes() for name in ("a", "b"))
+    assert one == two
+    assert not list((tmp_path / "work").rglob(".*"))
+    assert not list((tmp_path / "work").glob("folds/*/*")), "models of folds are removed"

@@ -1,0 +1,122 @@
+"""Folders that one process writes at a time, with real processes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from xlate.errors import InputError
+from xlate.text.locks import StoppedWaitingError, awaited, refused_while_written
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from xlate.text.locks import refused_while_written
+with refused_while_written(Path(sys.argv[1]), "run"):
+    print("held", flush=True)
+    sys.stdin.readline()
+print("left", flush=True)
+"""
+FORKED = """
+import os, sys, time
+from pathlib import Path
+from xlate.text.locks import refused_while_written
+with refused_while_written(Path(sys.argv[1]), "run"):
+    if os.fork() == 0:
+        print(os.getpid(), flush=True)
+    time.sleep(600)
+"""
+
+
+def holding(folder: Path, script: str = HOLD) -> subprocess.Popen[str]:
+    """A process that holds the folder's lock until it is told something; its first line was read."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    process = subprocess.Popen([sys.executable, "-c", script, str(folder)], text=True, **pipes)  # type: ignore[call-overload]
+    assert process.stdout is not None
+    process.first = process.stdout.readline().strip()  # type: ignore[attr-defined]
+    return process  # type: ignore[no-any-return]
+
+
+def test_the_second_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:
+    with holding(tmp_path / "a" / "run") as process:
+        again = refused_while_written(tmp_path / "a" / "run", "run")
+        with pytest.raises(InputError, match="another process writes this run") as caught, again:
+            pytest.fail("it was held")
+        assert f"process {process.pid} on {os.uname().nodename}" in str(caught.value)
+        with refused_while_written(tmp_path / "b", "run"):
+            pass
+        process.communicate("\n")
+    # What the lock made and nobody filled is gone, and with it the lock.
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
+    with holding(tmp_path / "run") as process:
+        process.kill()
+        process.wait()
+    assert [path.name for path in tmp_path.iterdir()] == [".run.xlate.lock"]
+    with refused_while_written(tmp_path / "run", "run"):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_forked_process_does_not_hold_on_to_it(tmp_path: Path) -> None:
+    with holding(tmp_path / "run", FORKED) as process:
+        process.kill()
+        process.wait()
+        child = int(process.first)  # type: ignore[attr-defined]
+        try:
+            os.kill(child, 0)
+            with refused_while_written(tmp_path / "run", "run"):
+                pass
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
+def test_the_second_waits_says_for_whom_and_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with holding(tmp_path / "work") as process, caplog.at_level(logging.INFO):
+        looks = 0
+
+        def stop() -> bool:
+            nonlocal looks
+            looks += 1
+            if looks == 2:
+                process.communicate("\n")
+            return False
+
+        with awaited(tmp_path / "work", stop):
+            assert len(list(tmp_path.iterdir())) == 1
+    assert looks >= 2
+    assert caplog.text.count("waiting for") == 1
+    assert f"waiting for process {process.pid} on" in caplog.text
+
+
+def test_folders_are_held_apart_and_a_stop_ends_waiting(tmp_path: Path) -> None:
+    with awaited(tmp_path / "one"), awaited(tmp_path / "two"), awaited(tmp_path):
+        assert len(list(tmp_path.iterdir())) == 2
+        with pytest.raises(StoppedWaitingError), awaited(tmp_path / "one", lambda: True):
+            pytest.fail("it was held")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_stands_under_the_name_of_the_lock_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("kept")
+    (tmp_path / ".run.xlate.lock").symlink_to(tmp_path / "mine")
+    with refused_while_written(tmp_path / "run", "run"):
+        pass
+    assert (tmp_path / "mine").read_text() == "kept"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_where_nothing_can_be_written_nothing_is_locked(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with refused_while_written(tmp_path / "run", "run"), refused_while_written(tmp_path / "deeper" / "run", "run"):
+        pass
+    tmp_path.chmod(0o700)
+    assert not list(tmp_path.iterdir())
