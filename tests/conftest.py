@@ -32,7 +32,9 @@ def state_outside() -> dict[str, set[str]]:
     Of folders that other programs write into, the names that stand directly in them; hidden ones are their business.
     """
     root = Path(__file__).resolve().parents[1]
-    found = {str(device): {described(device)} for device in map(Path, ("/dev/null", "/dev/zero", "/dev/full"))}
+    found = {
+        str(device): {described(device)} for device in map(Path, ("/dev/null", "/dev/zero", "/dev/full", "/dev/stdout"))
+    }
     for folder in (Path.home(), root, root / "runs", root / "work"):
         names = [entry for entry in folder.iterdir() if entry.name[0] != "."] if folder.is_dir() else []
         found[str(folder)] = {f"{entry.name} {stat.S_IFMT(entry.lstat().st_mode):o}" for entry in names}

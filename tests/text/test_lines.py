@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.errors import InputError
-from xlate.text.lines import atomic_write, count_lines, iterate_lines, read_lines, write_lines
+from xlate.text.lines import _descriptor, atomic_write, count_lines, iterate_lines, read_lines, write_lines
 
 # What other readers take for a line end, and what a careless reader strips.
 ODD = ["\r", "\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\xa0", "\ufeff", "\u200b", " ", "\t", "\x00"]
@@ -271,16 +271,32 @@ def test_an_open_descriptor_is_written_where_it_stands(tmp_path: Path) -> None:
     assert (tmp_path / "link").is_symlink()
 
 
-@pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1"])
+@pytest.mark.parametrize("name", ["-", "/dev/fd/1", "link"])
 def test_standard_output_takes_its_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("link").symlink_to("/proc/self/fd/1")
     print("before")
     write_lines(name, ["é"])
     print("after")
     assert capfd.readouterr().out == "before\né\nafter\n"
-    assert list(tmp_path.iterdir()) == []
+    assert os.listdir() == ["link"]
+    assert Path("link").is_symlink()
+
+
+def test_a_file_may_be_called_minus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_lines("./-", ["one"])
+    assert (tmp_path / "-").read_text() == "one\n"
+
+
+def test_names_of_open_descriptors() -> None:
+    """By name alone: nothing of the machine's is written to."""
+    known = {"-": 1, "/dev/stdout": 1, "/dev/stderr": 2, "/dev/../dev/fd/7": 7, f"/proc/{os.getpid()}/fd/3": 3}
+    others = ["/dev/null", "/dev/fd", "/dev/fd/x", "/proc/1234567890/fd/3", "./-", "stdout", "/tmp/dev/fd/3"]
+    assert {name: _descriptor(name) for name in known} == known
+    assert [_descriptor(name) for name in others] == [None] * len(others)
 
 
 def test_a_folder_is_not_replaced(tmp_path: Path) -> None:

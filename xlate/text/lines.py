@@ -94,8 +94,10 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
         InputError: no file can have such a name.
         OSError: the file cannot be written; it says which.
     """
-    path = checked_name(path)
-    with naming_file(path), _in_place(path) or _aside(path) as raw:
+    given, path = path, checked_name(path)
+    number = _descriptor(given)
+    in_place = _in_place(path) if number is None else _duplicate(number)
+    with naming_file("standard output" if number == 1 else path), in_place or _aside(path) as raw:
         if path.suffix == ".gz":
             with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
                 yield cast(BinaryIO, packed)
@@ -149,12 +151,6 @@ def _in_place(path: Path) -> contextlib.AbstractContextManager[BinaryIO] | None:
     Raises:
         IsADirectoryError: it is a folder.
     """
-    number = _descriptor(path)
-    if number is not None:
-        if number == 1 and sys.stdout is not None:
-            sys.stdout.flush()
-        # A descriptor of its own: position and mode stay those of the one that is open.
-        return cast(BinaryIO, os.fdopen(os.dup(number), "wb"))
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -164,7 +160,16 @@ def _in_place(path: Path) -> contextlib.AbstractContextManager[BinaryIO] | None:
     return None if stat.S_ISREG(mode) else cast(BinaryIO, os.fdopen(os.open(path, os.O_WRONLY), "wb"))
 
 
-def _descriptor(path: Path) -> int | None:
+@contextlib.contextmanager
+def _duplicate(number: int) -> Iterator[BinaryIO]:
+    """A stream into an open descriptor: position and mode are its own, and it stays open."""
+    if number == 1 and sys.stdout is not None:
+        sys.stdout.flush()
+    with os.fdopen(os.dup(number), "wb") as stream:
+        yield cast(BinaryIO, stream)
+
+
+def _descriptor(path: str | Path) -> int | None:
     """The open descriptor that a name stands for, followed through links."""
     name = str(path)
     if name == "-":
