@@ -18,6 +18,7 @@ from xlate.text.numbers import (
     parse_float,
     parse_floats,
     parse_int,
+    parse_row,
 )
 
 NO_FLOATS = {
@@ -58,7 +59,7 @@ def test_every_finite_number_is_read_as_it_is_written(value: float) -> None:
         read = parse_float(text)
         assert read == float(text)
         assert math.copysign(1, read) == math.copysign(1, value)
-        assert parse_floats([text, "1"]) == [read, 1.0]
+        assert parse_floats([text, "1"]) == parse_row(f"{text} 1") == [read, 1.0]
 
 
 @given(st.text(st.sampled_from("0123456789+-.eE_ \tnaifx\u0661\u00b2"), max_size=6))
@@ -67,6 +68,8 @@ def test_one_and_many_agree(text: str) -> None:
         expected = [parse_float(text), 1.0]
     except ValueError:
         assert parse_floats([text, "1"]) is None
+        if text.split() == [text]:
+            assert parse_row(f"{text} 1") is None
     else:
         assert parse_floats([text, "1"]) == expected
 
@@ -100,7 +103,9 @@ def test_what_32_bits_hold() -> None:
 
 
 def test_no_numbers_at_all() -> None:
-    assert parse_floats([]) == []
+    assert parse_floats([]) == parse_row("") == parse_row(" ") == []
+    assert parse_row(" 1  2\t3 ") == [1.0, 2.0, 3.0]
+    assert parse_row("1\u00a02") is None
 
 
 def test_the_line_of_a_file_is_named() -> None:

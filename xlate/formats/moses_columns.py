@@ -16,7 +16,7 @@ from xlate.formats.bars import unescape_bars
 from xlate.phrases.extract import number_phrases
 from xlate.phrases.table import PhraseTable, offsets_of, ragged_rows
 from xlate.text.encoded import EncodedText
-from xlate.text.numbers import LARGEST_FLOAT32, parse_floats, parse_int
+from xlate.text.numbers import LARGEST_FLOAT32, parse_int, parse_row
 from xlate.text.vocabulary import Vocabulary
 
 BAR = " ||| "
@@ -127,7 +127,9 @@ class Columns:
 
     def add_scores(self, text: str, number: int) -> None:
         """Takes the four scores; a fifth must be the constant of old tables."""
-        values = self.numbers(text, number)
+        values = parse_row(text, LARGEST_FLOAT32)
+        if values is None:
+            raise self.no_numbers(text, number)
         if len(values) == 5 and values[4] == OLD_PENALTY:
             values.pop()
         if len(values) != 4:
@@ -136,17 +138,16 @@ class Columns:
 
     def add_counts(self, text: str, number: int) -> None:
         """Takes N(e), N(f) and N(f,e), or the first two, or none; what is missing becomes NaN."""
-        values = self.numbers(text, number)
+        values = parse_row(text, LARGEST_FLOAT32)
+        if values is None:
+            raise self.no_numbers(text, number)
         if len(values) not in (0, 2, 3):
             raise self.error("wrong number of counts", number, text, "none, or N(e) N(f), or N(e) N(f) N(f,e)")
         self.counts.extend(values + [np.nan] * (3 - len(values)))
 
-    def numbers(self, text: str, number: int) -> list[float]:
-        """The numbers of a field."""
-        values = parse_floats(text.split(), LARGEST_FLOAT32)
-        if values is None:
-            raise self.error("not numbers", number, text, "finite numbers with blanks between")
-        return values
+    def no_numbers(self, text: str, number: int) -> InputError:
+        """What is wrong with a field that holds something else than numbers."""
+        return self.error("not numbers", number, text, "finite numbers with blanks between")
 
     def add_shape(self, text: str, number: int) -> int:
         """Takes a list of links that has not come before."""

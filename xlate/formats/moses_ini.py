@@ -13,7 +13,7 @@ from pathlib import Path
 
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
-from xlate.text.numbers import parse_floats, parse_int
+from xlate.text.numbers import parse_int, parse_row
 
 FEATURE, WEIGHT = "feature", "weight"
 
@@ -180,7 +180,7 @@ def _add_weights(path: Path, number: int, line: str, weights: dict[str, tuple[fl
 
 def _numbers(text: str) -> tuple[float, ...] | None:
     """Finite numbers, at least one, else None."""
-    values = parse_floats(text.split())
+    values = parse_row(text)
     return tuple(values) if values else None
 
 

@@ -19,7 +19,7 @@ from xlate.phrases.table import PhraseTable
 from xlate.progress import track
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import iterate_lines, write_lines
-from xlate.text.numbers import parse_floats
+from xlate.text.numbers import parse_row
 from xlate.text.vocabulary import Vocabulary
 
 BAR = " ||| "
@@ -113,7 +113,7 @@ def _fields(path: Path, number: int, line: str, unescape: bool) -> tuple[str, st
 
 
 def _scores(path: Path, number: int, text: str) -> tuple[float, ...]:
-    scores = tuple(parse_floats(text.split()) or ())
+    scores = tuple(parse_row(text) or ())
     if len(scores) != SCORES or min(scores) < 0:
         raise InputError(
             "not six scores",

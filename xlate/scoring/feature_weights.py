@@ -10,7 +10,7 @@ from xlate.candidates.nbest_columns import NbestArrays
 from xlate.errors import InputError
 from xlate.scoring.weights import load_weights
 from xlate.text.lines import iterate_lines
-from xlate.text.numbers import parse_floats
+from xlate.text.numbers import parse_row
 
 WEIGHTS_FILE = "weights.safetensors"
 # What our own lists hold already weighted.
@@ -88,7 +88,7 @@ def _from_text(path: Path) -> dict[str, float]:
     weights: dict[str, float] = {}
     for file, number, line in _weight_lines(path, ()):
         found = _LINE.fullmatch(line)
-        values = parse_floats(found[2].split()) if found else None
+        values = parse_row(found[2]) if found else None
         if found is None or not values:
             raise _ill_formed(file, number, line, "not a weight")
         names = [found[1]] if len(values) == 1 else [f"{found[1]}_{place}" for place in range(len(values))]
