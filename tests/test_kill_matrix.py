@@ -53,7 +53,7 @@ ROWS = {
         ("work",), ("work/lists", "work/folds", "work/theta", "work/classes", "run"),
     ),
     "rerank": Row(
-        ("train", *RERANK, *GIVEN, "run=run", "loss.lists.epochs=3000", "checkpoint_seconds=0"), ("lists",), ("run",)
+        ("train", *RERANK, *GIVEN, "run=run", "loss.lists.epochs=400", "checkpoint_seconds=0"), ("lists",), ("run",)
     ),
     "import": Row(("import", "moses=moses/moses.ini", "out=run"), ("moses",), ("run",)),
     "global": Row(

@@ -305,6 +305,7 @@ EXCLUDED = {
     "read_json": "reads the files of RunDirectory.open and read_stage",
     "open_arrays": "reads the folders of NgramModel.load, PhraseTable.load and the other arrays",
     "open_unpacked": "opens what iterate_lines reads",
+    "read_header": "reads the header of open_arrays",
     "open_phrase_model": "finds a folder for load_phrase_model by the configuration of a run",
     "Translator.open": "opens a run by read_config, load_weights and the models' readers",
     "load_distortion": "reads a stage by read_stage, Distortion.load and one array more",
