@@ -26,9 +26,9 @@ import torch
 
 from xlate.candidates.batch import RaggedBatch
 from xlate.candidates.sampler import epoch_order
-from xlate.kernels.online import SOFTMAX, Instances, Steps, online_pass
-from xlate.kernels.prediction import prediction_errors
-from xlate.kernels.upkeep import Learned, Shrinkage
+from xlate.kernels.learning.online import SOFTMAX, Instances, Steps, online_pass
+from xlate.kernels.learning.prediction import prediction_errors
+from xlate.kernels.learning.upkeep import Learned, Shrinkage
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.scoring.linear import LinearScorer
 

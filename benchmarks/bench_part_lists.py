@@ -21,11 +21,11 @@ import numpy as np
 import torch
 
 from xlate.candidates.batch import RaggedBatch, offsets_of
-from xlate.kernels.part_lists import SparseWeights, list_epoch, list_space
+from xlate.kernels.learning.part_lists import SparseWeights, list_epoch, list_space
 from xlate.losses.expected_bleu import ExpectedBleu
 from xlate.scoring.linear import LinearScorer
-from xlate.updates.part_lists import ListSettings, numbers, part_lists
-from xlate.updates.part_lists_device import DeviceListLearner
+from xlate.train.list_learner import ListSettings, numbers, part_lists
+from xlate.train.list_learner_device import DeviceListLearner
 
 ROUNDS = 5
 WEIGHTS, LIST, PARTS, IDS, SHARED = 3_000_000, 100, 9, 30, 150

@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.decode.phrase import PhraseDecoder, PhraseSearch
-from xlate.decode.phrase_model import PhraseModel, load_moses_model
-from xlate.decode.phrase_parallel import translate_many
-from xlate.decode.phrase_store import load_phrase_model, save_phrase_model
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
+from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
+from xlate.models.phrase.model import PhraseModel, load_moses_model
+from xlate.models.phrase.parallel import translate_many
+from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.text.lines import read_lines
 
 ROUNDS = 3

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
-from xlate.decode.phrase import PhraseDecoder
-from xlate.recipes.translate import Translator
-from xlate.recipes.work import WorkDirectory
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.translate import Translator
+from xlate.models.phrase.decoder import PhraseDecoder
 
 ROUNDS = 3
 SEARCHES = {"cube, pop 200, stack 100": ("cube", 200, 100), "stack 100": ("stack", 200, 100)}

@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from xlate.text.demo import DemoCorpus
+from xlate.demo.corpus import DemoCorpus
 
 SIZES = (200, 2_000) if "--quick" in sys.argv else (2_000, 20_000)
 CORPUS = ["data=demo", "data.generated.train=1000", "data.generated.dev=30", "align=fast_align"]

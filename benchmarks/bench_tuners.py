@@ -33,11 +33,11 @@ from xlate.losses.ramp import Ramp
 from xlate.losses.softmax_margin import SoftmaxMargin
 from xlate.scoring.weights import Weights
 from xlate.text.lines import read_lines
-from xlate.updates.gradient import GradientSettings, descend, whole_statistics
-from xlate.updates.mert import MertSettings, mert
-from xlate.updates.mira import MiraSettings, mira
-from xlate.updates.pro import ProSettings, pro
-from xlate.updates.tuned import Tuned
+from xlate.tuners.gradient import GradientSettings, descend, whole_statistics
+from xlate.tuners.mert import MertSettings, mert
+from xlate.tuners.mira import MiraSettings, mira
+from xlate.tuners.pro import ProSettings, pro
+from xlate.tuners.tuned import Tuned
 
 SEEDS = (1, 2, 3)
 Step = Callable[[RaggedBatch, Weights, int], Tuned]

@@ -27,8 +27,8 @@ import numpy as np
 
 from xlate.candidates.sampler import epoch_order
 from xlate.candidates.store import CandidateStore
-from xlate.kernels.online import SOFTMAX, Instances, Steps, online_pass
-from xlate.kernels.upkeep import Learned, Shrinkage
+from xlate.kernels.learning.online import SOFTMAX, Instances, Steps, online_pass
+from xlate.kernels.learning.upkeep import Learned, Shrinkage
 from xlate.train.learner import instances_of
 
 POSITIVES, NEGATIVES, FLOATS = 1.98, 7.45, 7

@@ -12,7 +12,7 @@ from xlate.cli.main import main
 from xlate.cli.train import expand
 from xlate.formats.lattice_fst import read_fst
 from xlate.formats.lattice_slf import read_slf
-from xlate.recipes.paper_page import write_pages
+from xlate.jobs.paper_page import write_pages
 from xlate.scoring.weights import load_weights
 
 

@@ -18,13 +18,13 @@ from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
-from xlate.decode.phrase import PhraseDecoder
-from xlate.decode.phrase_model import PhraseModel
-from xlate.decode.phrase_parts import sparse_ids
-from xlate.recipes.lattice_files import MARK
-from xlate.recipes.phrase_models import open_phrase_model, phrase_search
-from xlate.recipes.translate import Translator
-from xlate.recipes.work import WorkDirectory
+from xlate.jobs.lattice_files import MARK
+from xlate.jobs.phrase_models import open_phrase_model, phrase_search
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.translate import Translator
+from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.models.phrase.model import PhraseModel
+from xlate.models.phrase.parts import sparse_ids
 from xlate.scoring.weights import load_weights
 
 FEW = ["loss.tune.rounds=2", "loss.tune.nbest=20", "loss.tune.restarts=2", "decoder.pop_limit=50"]

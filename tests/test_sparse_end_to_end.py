@@ -26,24 +26,24 @@ from xlate.candidates.part_shards import PartShard, read_shard, write_shard
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
-from xlate.decode.phrase import PhraseDecoder
-from xlate.decode.phrase_model import SPARSE_REORDERING
-from xlate.decode.phrase_parts import sparse_ids
-from xlate.decode.phrase_store import load_phrase_model
 from xlate.errors import InputError
 from xlate.features.sparse_subset import features_of_subset
-from xlate.kernels.part_lists import SparseWeights, list_losses, list_space
+from xlate.jobs.phrase_models import open_phrase_model
+from xlate.jobs.prepare.fold_models import FoldModels, rows_in
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.translate import Translator
+from xlate.kernels.learning.part_lists import SparseWeights, list_losses, list_space
 from xlate.lm.model import NgramModel
 from xlate.metrics.sentence_bleu import sentence_bleu
+from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.models.phrase.model import SPARSE_REORDERING
+from xlate.models.phrase.parts import sparse_ids
+from xlate.models.phrase.store import load_phrase_model
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.table import PhraseTable, offsets_of, ragged_rows, score_phrases, select_phrases
-from xlate.recipes.fold_models import FoldModels, rows_in
-from xlate.recipes.phrase_models import open_phrase_model
-from xlate.recipes.translate import Translator
-from xlate.recipes.work import WorkDirectory
 from xlate.scoring.weights import load_weights
+from xlate.train.list_learner import ListLearner, ListSettings, numbers, part_lists
 from xlate.train.tuning_rounds import load_round
-from xlate.updates.part_lists import ListLearner, ListSettings, numbers, part_lists
 
 LISTS = ["loss.lists.folds=3", "loss.lists.nbest=15", "loss.lists.shard=120", "loss.lists.epochs=4"]
 SPARSE = ["model=phrase", "decoder=phrase", "loss=xbleu", "loss.lists.processes=2", *FEW, *SEARCH, *LISTS]
@@ -266,7 +266,7 @@ def test_settings_that_cannot_be(
 
 def test_the_best_candidates_are_found() -> None:
     """One list by hand: two candidates share a part, the third has the highest score."""
-    from tests.updates.test_part_lists import NO_FLOATS, random_lists
+    from tests.train.test_list_learner import NO_FLOATS, random_lists
 
     _, batch, gain_C = random_lists(2, lists=1, empty=False)
     lists = part_lists(batch, gain_C)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from tests.candidates.test_batch import example
-from tests.decode.small_phrase_models import random_phrase_model
+from tests.models.phrase.small_phrase_models import random_phrase_model
 from xlate.candidates.store import CandidateStore, StoreWriter
-from xlate.decode.phrase_store import load_phrase_model, save_phrase_model
 from xlate.lm.model import NgramModel
+from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.events import collect_events

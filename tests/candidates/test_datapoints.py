@@ -17,8 +17,8 @@ from tests.strategies import ragged_batches
 from xlate.candidates.batch import RaggedBatch
 from xlate.candidates.datapoints import read_datapoints, write_datapoints
 from xlate.errors import InputError
-from xlate.kernels.online import SOFTMAX, Instances, Steps, online_pass
-from xlate.kernels.upkeep import Learned, Shrinkage
+from xlate.kernels.learning.online import SOFTMAX, Instances, Steps, online_pass
+from xlate.kernels.learning.upkeep import Learned, Shrinkage
 
 # The form of Figure 3, with numbers of our own: a true successor and two alternatives, seven floats each.
 DATAPOINT = """\

@@ -37,10 +37,11 @@ def test_every_number_has_a_range_and_every_range_a_setting(kind: type[Any]) -> 
 
 def test_the_limits_are_those_of_the_library() -> None:
     from xlate.decode import block_settings, phrase_settings
-    from xlate.kernels.distortion_decoder import WIDEST_WINDOW
+
+    from xlate.jobs.lattice_files import KINDS
+    from xlate.kernels.search.distortion_decoder import WIDEST_WINDOW
     from xlate.lm.arpa import HIGHEST_ORDER
     from xlate.phrases.extract import LONGEST
-    from xlate.recipes.lattice_files import KINDS
 
     decoder = LIMITS[schema.DecoderConfig]
     assert decoder["mode"] == block_settings.MODES

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.decode.small_models import model_and_arpa
 from tests.features.test_index import counted, small
+from tests.models.small_models import model_and_arpa
 from tests.phrases.small_corpora import bigrams_by_trial, corpora, matches_by_trial, tables, texts
 from xlate.errors import InputError
 from xlate.features.bigrams import FAMILIES, bigram_families, contexts, families_of, sides, split_key
 from xlate.features.index import FeatureIndex
-from xlate.kernels.bigram_features import bigrams_weight
+from xlate.kernels.features.bigram_features import bigrams_weight
 
 
 def shown(blocks, family, before, b):

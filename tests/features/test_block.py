@@ -11,8 +11,8 @@ from tests.phrases.small_corpora import encoded, phrase_of, table_of
 from xlate.features.bigrams import feature_keys
 from xlate.features.block import FLOATS, block_arrays
 from xlate.features.index import FeatureIndex
-from xlate.kernels.block_features import block_costs
-from xlate.kernels.hashing import find_all
+from xlate.kernels.features.block_features import block_costs
+from xlate.kernels.memory.hashing import find_all
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.kernels.lattices import all_paths, arc_graphs
+from tests.kernels.search.lattices import all_paths, arc_graphs
 from xlate.errors import InputError
 from xlate.formats.lattice import WordLattice
 from xlate.formats.lattice_fst import read_fst, read_symbols, write_fst, write_symbols
 from xlate.formats.lattice_slf import read_slf, write_slf
-from xlate.kernels.lattice_passes import trimmed
+from xlate.kernels.search.lattice_passes import trimmed
 
 WORDS = st.text(st.sampled_from("aü\"'\\=#1\u2028|!\u00a0"), max_size=4)
 

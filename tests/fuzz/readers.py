@@ -11,9 +11,9 @@ import numpy as np
 
 from tests.candidates.test_batch import example
 from tests.candidates.test_pooled_shards import phrase, shard
-from tests.decode.moses_system import ARPA, TABLE, write_system
-from tests.decode.small_models import block_set, random_arpa
-from tests.decode.small_phrase_models import random_phrase_model
+from tests.models.phrase.moses_system import ARPA, TABLE, write_system
+from tests.models.phrase.small_phrase_models import random_phrase_model
+from tests.models.small_models import block_set, random_arpa
 from xlate.align.error_rate import read_gold, read_hypothesis_links
 from xlate.align.links import read_links
 from xlate.candidates.datapoints import read_datapoints
@@ -24,8 +24,6 @@ from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.config.load import load
 from xlate.config.schema import DecoderConfig, LmConfig, TrainConfig
 from xlate.config.stored import read_config, to_yaml
-from xlate.decode.phrase_model import load_moses_model
-from xlate.decode.phrase_store import load_phrase_model, save_phrase_model
 from xlate.formats.lattice_fst import read_fst, read_symbols
 from xlate.formats.lattice_slf import read_slf
 from xlate.formats.moses_ini import read_moses_ini
@@ -33,14 +31,16 @@ from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.nbest_check import check_nbest
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.formats.reordering_table import read_reordering_table
+from xlate.jobs.moses_import import search_of
+from xlate.jobs.prepare.stages import read_stage, run_stage
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
+from xlate.models.phrase.model import load_moses_model
+from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.matching import Matches
 from xlate.phrases.table import PhraseTable
-from xlate.recipes.moses_import import search_of
-from xlate.recipes.stages import read_stage, run_stage
 from xlate.report.records import Records
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.feature_weights import load_feature_weights

@@ -10,9 +10,9 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.kernels.lattices import all_paths, arc_graphs, scores_of
+from tests.kernels.search.lattices import all_paths, arc_graphs, scores_of
 from xlate.candidates.lattice import SubLattice, joined, marked_paths
-from xlate.kernels.lattice_passes import ArcGraph
+from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.losses.lattice_softmax import LatticeSoftmax, lattice_log_sum, plain_log_sum
 
 SEEDS = st.integers(0, 2**32 - 1)

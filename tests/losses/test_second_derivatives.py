@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import xlate.losses
-from tests.kernels.lattices import all_paths, arc_graphs, scores_of
+from tests.kernels.search.lattices import all_paths, arc_graphs, scores_of
 from xlate.candidates.lattice import marked_paths
 from xlate.losses.conditional_likelihood import ConditionalLikelihood
 from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from xlate.decode.cutting import MAX_WORDS
 from xlate.report.identity import ABSENT, differing_keys, flat, identity_hash, without_later
+from xlate.text.cutting import MAX_WORDS
 
 
 def test_order_and_volatile_keys_do_not_matter() -> None:

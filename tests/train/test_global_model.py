@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from tests.decode.small_models import model_and_arpa, random_words
-from tests.kernels.lattices import all_paths
+from tests.kernels.search.lattices import all_paths
+from tests.models.small_models import model_and_arpa, random_words
 from xlate.candidates.lattice import LatticeExample
-from xlate.decode.block import BlockDecoder, BlockModel, BlockSearch
-from xlate.decode.lattice import Lattice
-from xlate.decode.lattice_arcs import DENSE_NAMES, translation_lattice
-from xlate.decode.lattice_oracle import oracle_example
 from xlate.errors import InputError
 from xlate.features.block import FLOATS
+from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
+from xlate.models.block.lattice import DENSE_NAMES, translation_lattice
 from xlate.scoring.weights import Weights
+from xlate.search.lattice import Lattice
+from xlate.search.lattice_oracle import oracle_example
 from xlate.train.global_model import GlobalSettings, GlobalTraining, joint_weights, separate_weights
 
 SEARCH = BlockSearch(beam=30, threshold=0.0)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
-from xlate.kernels.hashing import HashTable, build_table, find, pack
-from xlate.kernels.model1 import NULL, cooccurrences, expectation_maximisation
+from xlate.kernels.counting.model1 import NULL, cooccurrences, expectation_maximisation
+from xlate.kernels.memory.hashing import HashTable, build_table, find, pack
 from xlate.text.encoded import EncodedText
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from xlate.align.links import REMEDY, Links
 from xlate.errors import InputError
-from xlate.kernels.symmetrization import BACKWARD, BOTH, FINAL_AND, FINAL_OR, FORWARD, NO_FINAL, grow, merge
+from xlate.kernels.counting.symmetrization import BACKWARD, BOTH, FINAL_AND, FINAL_OR, FORWARD, NO_FINAL, grow, merge
 
 GROWING = {
     "grow": (False, NO_FINAL),

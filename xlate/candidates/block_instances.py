@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from xlate.candidates.batch import RaggedBatch
 from xlate.candidates.store import StoreWriter
 from xlate.features.block import DISTORTION_FLOATS, FLOATS
-from xlate.kernels.block_features import BlockArrays
-from xlate.kernels.block_instances import Filled, linked_instances, neutral_instances
+from xlate.kernels.features.block_features import BlockArrays
+from xlate.kernels.features.block_instances import Filled, linked_instances, neutral_instances
 from xlate.lm.model import NgramModel
 from xlate.phrases.events import Events
 from xlate.phrases.matching import Matches

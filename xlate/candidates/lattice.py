@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.candidates.batch import RaggedBatch
-from xlate.kernels.lattice_passes import ArcGraph, trimmed
+from xlate.kernels.search.lattice_passes import ArcGraph, trimmed
 
 
 class SubLattice(NamedTuple):

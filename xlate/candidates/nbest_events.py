@@ -10,8 +10,8 @@ import numpy as np
 
 from xlate.candidates.batch import RaggedBatch
 from xlate.candidates.store import StoreWriter
-from xlate.kernels.bigram_features import put_bigrams
-from xlate.kernels.block_features import NOBODY, BlockArrays, block_costs
+from xlate.kernels.features.bigram_features import put_bigrams
+from xlate.kernels.features.block_features import NOBODY, BlockArrays, block_costs
 from xlate.lm.model import NgramModel
 
 NEUTRAL = 2

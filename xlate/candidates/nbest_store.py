@@ -15,7 +15,7 @@ from xlate.candidates.batch import RaggedBatch, offsets_of
 from xlate.candidates.nbest_columns import Ints, NbestArrays
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.errors import InputError
-from xlate.kernels.ngram_statistics import list_statistics
+from xlate.kernels.counting.ngram_statistics import list_statistics
 from xlate.metrics.bleu import ORDER
 from xlate.text.lines import read_lines, write_lines
 

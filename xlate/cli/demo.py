@@ -9,6 +9,6 @@ CONFIG = DemoConfig
 
 def run(config: DemoConfig) -> None:
     """Prepares, trains four systems, translates the test set, and prints what came out."""
-    from xlate.recipes.demo import demo
+    from xlate.jobs.demo import demo
 
     demo(config)

@@ -11,6 +11,6 @@ CONFIG = ExportConfig
 
 def run(config: ExportConfig) -> None:
     """Writes a run of the phrase model as a Moses system; what was written is printed as JSON."""
-    from xlate.recipes.moses_export import export_moses
+    from xlate.jobs.moses_export import export_moses
 
     print(json.dumps(export_moses(config), indent=2, ensure_ascii=False))

@@ -11,6 +11,6 @@ CONFIG = ImportConfig
 
 def run(config: ImportConfig) -> None:
     """Makes a run of a Moses system; its figures are printed as JSON."""
-    from xlate.recipes.moses_import import import_moses
+    from xlate.jobs.moses_import import import_moses
 
     print(json.dumps(import_moses(config), indent=2, ensure_ascii=False))

@@ -97,7 +97,7 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
     arrays = _arrays(config)
     missing: list[str] = []
     if config.run is not None:
-        from xlate.recipes.rerank_runs import rerank_scores
+        from xlate.jobs.train.rerank_runs import rerank_scores
 
         score_C = rerank_scores(Path(config.run), config.nbest, config.source, config.first_id)
     else:
@@ -154,7 +154,7 @@ def _bleu(arrays: NbestArrays, references: list[list[str]], config: NbestConfig)
     import numpy as np
 
     from xlate.candidates.nbest_store import nbest_statistics
-    from xlate.decode import nbest_oracle
+    from xlate.search import nbest_oracle
 
     stats_CK = nbest_statistics(arrays, references, config.first_id)
     offsets = arrays.candidate_offsets_I1

@@ -17,7 +17,7 @@ class PaperPages(Callback):
     def on_multirun_end(self, config: Any, **_: Any) -> None:
         """Writes the pages of all finished rows in the sweep's folder; other sweeps have none."""
         from xlate.errors import InputError
-        from xlate.recipes.paper_page import write_pages
+        from xlate.jobs.paper_page import write_pages
 
         try:
             pages = write_pages(Path(config.hydra.sweep.dir))

@@ -24,9 +24,9 @@ def run(config: TrainConfig) -> None:
 
     from xlate.config.load import load
     from xlate.config.schema import PrepareConfig
-    from xlate.recipes.prepare import prepare
-    from xlate.recipes.train import train
-    from xlate.recipes.training_settings import check_training
+    from xlate.jobs.prepare.prepare import prepare
+    from xlate.jobs.train.settings import check_training
+    from xlate.jobs.train.train import train
 
     running = HydraConfig.get() if HydraConfig.initialized() else None
     # Before anything is prepared, too.

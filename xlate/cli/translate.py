@@ -14,8 +14,8 @@ from xlate.config.schema import TranslateConfig
 from xlate.errors import InputError
 
 if TYPE_CHECKING:
-    from xlate.recipes.lattice_files import LatticeFiles
-    from xlate.recipes.translate import Translation, Translator
+    from xlate.jobs.lattice_files import LatticeFiles
+    from xlate.jobs.translate import Translation, Translator
 
 CONFIG = TranslateConfig
 # Names of standard input and output.
@@ -24,8 +24,8 @@ STANDARD = (None, "", "-")
 
 def run(config: TranslateConfig) -> None:
     """Translates standard input (or `input=`) line by line to standard output (or `output=`)."""
-    from xlate.recipes.lattice_files import LatticeFiles
-    from xlate.recipes.translate import Translator
+    from xlate.jobs.lattice_files import LatticeFiles
+    from xlate.jobs.translate import Translator
 
     if config.nbest > 1 and config.nbest_out is None:
         raise InputError("nowhere to write the n-best list", seen=f"nbest={config.nbest}", expected="nbest_out=FILE")

@@ -11,7 +11,7 @@ from omegaconf import MISSING
 
 from xlate.config.loss_schema import LossConfig
 from xlate.config.model_schema import ModelConfig
-from xlate.decode.cutting import MAX_WORDS
+from xlate.text.cutting import MAX_WORDS
 
 
 @dataclass

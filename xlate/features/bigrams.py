@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
-from xlate.kernels.bigram_features import SIDE_BITS, BigramFamilies
-from xlate.kernels.hashing import build_table
+from xlate.kernels.features.bigram_features import SIDE_BITS, BigramFamilies
+from xlate.kernels.memory.hashing import build_table
 from xlate.phrases.blocks import BlockSet
 
 FAMILIES = ("BB", "TP", "WB")

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.features.bigrams import bigram_families
-from xlate.kernels.block_features import BlockArrays, DistortionArrays
+from xlate.kernels.features.block_features import BlockArrays, DistortionArrays
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion

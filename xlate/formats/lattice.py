@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
-from xlate.kernels.lattice_passes import ArcGraph
+from xlate.kernels.search.lattice_passes import ArcGraph
 
 EPSILON = ""
 

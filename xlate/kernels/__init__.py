@@ -1,9 +1,9 @@
 """Fused versions of the hot loops, as functions of plain arrays; only this room imports numba or triton."""
 
-from xlate.kernels.caching import settle_cache
+from xlate.kernels.memory.caching import settle_cache
 
 settle_cache()
 
-from xlate.kernels.compiling import announce  # noqa: E402 - numba reads where to keep its files when it is imported
+from xlate.kernels.memory.compiling import announce  # noqa: E402 - numba reads where to keep its files when it is imported
 
 announce()

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from xlate.arrays.ranges import check_lengths, pieces, refuse
 from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
-from xlate.kernels.hashing import HashTable, build_table, find_all
-from xlate.kernels.ngram import (
+from xlate.kernels.lm.ngram import (
     CONTEXT,
     SLOT,
     NgramArrays,
@@ -23,6 +22,7 @@ from xlate.kernels.ngram import (
     walk,
     walk_sentences,
 )
+from xlate.kernels.memory.hashing import HashTable, build_table, find_all
 from xlate.lm.arpa import ArpaModel
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID, END_ID, Vocabulary

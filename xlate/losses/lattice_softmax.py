@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from xlate.candidates.lattice import SubLattice
-from xlate.kernels.lattice_passes import ArcGraph, arc_posteriors
+from xlate.kernels.search.lattice_passes import ArcGraph, arc_posteriors
 
 
 class LatticeSoftmax(nn.Module):

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from xlate.arrays.ranges import check_lengths, check_rising, check_within, pieces
 from xlate.arrays.stored import HEADER, StoredArrays, check_seals, open_arrays, save_arrays, seal_of, unusable
 from xlate.errors import InputError
-from xlate.kernels.block_features import lexical_costs
-from xlate.kernels.hashing import build_table, find
+from xlate.kernels.features.block_features import lexical_costs
+from xlate.kernels.memory.hashing import build_table, find
 from xlate.phrases.events import Events
 from xlate.phrases.matching import Matches, phrase_finder
 from xlate.phrases.orientation import LEFT, RIGHT

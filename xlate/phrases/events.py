@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.kernels.matching import orientation_bigrams
+from xlate.kernels.counting.matching import orientation_bigrams
 from xlate.phrases.matching import SOURCE_END, SOURCE_START, Matches
 
 

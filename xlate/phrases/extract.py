@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from xlate.align.links import Links
 from xlate.errors import InputError
-from xlate.kernels import extraction
-from xlate.kernels.tally import Tally
-from xlate.kernels.trie import Trie, intern_rows, preorder, spell
+from xlate.kernels.counting import extraction
+from xlate.kernels.memory.tally import Tally
+from xlate.kernels.memory.trie import Trie, intern_rows, preorder, spell
 from xlate.text.encoded import EncodedText
 
 LONGEST = 255

@@ -7,7 +7,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
-from xlate.kernels.occurrence import occurrences
+from xlate.kernels.counting.occurrence import occurrences
 from xlate.phrases.extract import number_phrases
 from xlate.phrases.matching import phrase_finder
 from xlate.phrases.table import PhraseTable

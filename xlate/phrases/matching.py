@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
-from xlate.kernels.hashing import HashTable, build_table
-from xlate.kernels.matching import PhraseFinder, match_sentences
-from xlate.kernels.trie import intern_rows
+from xlate.kernels.counting.matching import PhraseFinder, match_sentences
+from xlate.kernels.memory.hashing import HashTable, build_table
+from xlate.kernels.memory.trie import intern_rows
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from xlate.align.links import Links
 from xlate.errors import InputError
-from xlate.kernels import reordering
+from xlate.kernels.counting import reordering
 from xlate.phrases.matching import pair_table, phrase_finder
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText

@@ -13,8 +13,8 @@ from xlate.align.lexical import LexicalTable
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within, pieces, refuse
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
-from xlate.kernels.hashing import build_table
-from xlate.kernels.lexical import lexical_weights
+from xlate.kernels.counting.lexical import lexical_weights
+from xlate.kernels.memory.hashing import build_table
 from xlate.phrases.extract import PhraseCounts
 from xlate.text.encoded import EncodedText
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from xlate.decode.cutting import MAX_WORDS
+from xlate.text.cutting import MAX_WORDS
 
 # Settings that change where a run lies or how it talks, not what comes out.
 VOLATILE = ("run", "checkpoint_seconds", "debug")

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from xlate.kernels.bags import bag_gradient, bag_sums
+from xlate.kernels.learning.bags import bag_gradient, bag_sums
 
 
 class FlatScorer(nn.Module):

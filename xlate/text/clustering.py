@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
-from xlate.kernels.exchange import ClassCounts, Neighbours, sweep, x_log_x
+from xlate.kernels.counting.exchange import ClassCounts, Neighbours, sweep, x_log_x
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID
 

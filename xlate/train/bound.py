@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.candidates.store import CandidateStore
-from xlate.kernels.prediction import prediction_errors
+from xlate.kernels.learning.prediction import prediction_errors
 from xlate.scoring.weights import Weights
 from xlate.train.learner import instances_of
 from xlate.train.state import PhaseSettings

@@ -27,8 +27,8 @@ from xlate.scoring.weights import Weights
 from xlate.train import tags
 from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from xlate.train.reporter import NullReporter, Reporter
+from xlate.train.rule_state import restore_rule, rule_arrays
 from xlate.train.state import TrainState
-from xlate.updates.rule_state import restore_rule, rule_arrays
 
 NAME = "global"
 # The weights a round began with, in a checkpoint.

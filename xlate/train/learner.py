@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from xlate.candidates.readahead import will_need
 from xlate.candidates.store import CandidateStore
-from xlate.kernels.online import MARGIN, SOFTMAX, Instances, Steps, online_pass
-from xlate.kernels.upkeep import Learned, Shrinkage, settle_all
+from xlate.kernels.learning.online import MARGIN, SOFTMAX, Instances, Steps, online_pass
+from xlate.kernels.learning.upkeep import Learned, Shrinkage, settle_all
 from xlate.scoring.weights import Weights
 from xlate.train.state import PhaseSettings
 

@@ -1,0 +1,99 @@
+"""The corpus stage: what is trained on, what is held out, what was tokenised already."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from xlate.config.schema import DataConfig
+from xlate.errors import InputError
+from xlate.jobs.prepare.corpus_stage import build_corpus, corpus_identity, resolve_files
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.text.lines import read_lines, write_lines
+
+
+def corpus(folder: Path, **settings: object) -> DataConfig:
+    for side in ("fr", "en"):
+        write_lines(folder / f"train.{side}", (f"{side} {number}" for number in range(10)))
+        write_lines(folder / f"test.{side}", [f"l&apos; an de &quot; {side} &quot; , n&apos; est @-@ ce &amp; co"])
+    return DataConfig(
+        name="small",
+        pair="fr-en",
+        train_source=[str(folder / "train.fr")],
+        train_target=[str(folder / "train.en")],
+        test_source=str(folder / "test.fr"),
+        test_references=[str(folder / "test.en")],
+        tokenize=True,
+        case="keep",
+        max_words=50,
+        **settings,  # type: ignore[arg-type]
+    )
+
+
+def built(data: DataConfig, folder: Path) -> Path:
+    folder.mkdir()
+    build_corpus(data, resolve_files(data, folder), folder)
+    return folder
+
+
+def test_the_end_of_the_training_text_is_the_dev_set(tmp_path: Path) -> None:
+    stage = built(corpus(tmp_path, dev_pairs=3, max_sentences=5), tmp_path / "stage")
+    assert read_lines(stage / "train.source.gz") == [f"fr {n}" for n in range(5)]
+    assert read_lines(stage / "dev.source.gz") == [f"fr {n}" for n in (7, 8, 9)]
+    assert read_lines(stage / "dev.reference.0.gz") == [f"en {n}" for n in (7, 8, 9)]
+
+
+def test_tokenised_text_is_made_plain(tmp_path: Path) -> None:
+    stage = built(corpus(tmp_path, tokenized=["test"]), tmp_path / "stage")
+    assert read_lines(stage / "test.source.gz") == ["l'an de \"fr\", n'est-ce & co"]
+    assert read_lines(stage / "test.reference.0.gz") == ["l' an de \"en\", n' est-ce & co"]
+    assert not (stage / "dev.source.gz").exists()
+
+
+def test_new_settings_leave_the_identity_of_old_work_alone(tmp_path: Path) -> None:
+    plain = corpus(tmp_path)
+    files = resolve_files(plain, tmp_path)
+    before = corpus_identity(plain, files)
+    assert not {"dev_pairs", "tokenized"} & before.keys()
+    for settings in ({"dev_pairs": 3}, {"tokenized": ["test"]}):
+        assert corpus_identity(corpus(tmp_path, **settings), files) != before
+
+
+@pytest.mark.parametrize(
+    ("settings", "seen"),
+    [
+        ({"tokenized": ["tset"]}, "tset"),
+        ({"dev_pairs": 0}, "dev_pairs=0"),
+        ({"dev_pairs": 3, "dev_source": "dev.fr"}, "dev.fr"),
+        ({"dev_pairs": 10}, "none usable"),
+    ],
+)
+def test_settings_that_cannot_be(settings: dict[str, object], seen: str, tmp_path: Path) -> None:
+    data = corpus(tmp_path)
+    for name, value in settings.items():
+        setattr(data, name, value)
+    with pytest.raises(InputError, match=seen):
+        built(data, tmp_path / "stage")
+
+
+def test_a_changed_vocabulary_is_refused(tmp_path: Path) -> None:
+    stage = built(corpus(tmp_path), tmp_path / "corpus")
+    work = WorkDirectory(tmp_path)
+    assert work.words == (14, 14)
+    path = stage / "vocabulary.target"
+    path.write_bytes(path.read_bytes().replace(b"en", b"em"))
+    with pytest.raises(InputError, match=r"vocabulary\.target: damaged: its checksum differs"):
+        _ = WorkDirectory(tmp_path).source_vocabulary
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match=r"vocabulary\.target: missing or of the wrong size"):
+        _ = WorkDirectory(tmp_path).target_vocabulary
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"source_language": "fr"}'])
+def test_damaged_preprocessing_settings_are_refused(tmp_path: Path, text: str) -> None:
+    stage = built(corpus(tmp_path), tmp_path / "corpus")
+    assert WorkDirectory(tmp_path).preprocessing["case"] == "keep"
+    (stage / "preprocessing.json").write_text(text)
+    with pytest.raises(InputError, match=r"preprocessing\.json: damaged"):
+        _ = WorkDirectory(tmp_path).preprocessing

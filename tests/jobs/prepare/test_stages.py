@@ -1,0 +1,147 @@
+"""Stages are skipped when nothing changed, redone when something did, and never left half-made."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from xlate.arrays.stored import open_arrays, save_arrays
+from xlate.errors import InputError
+from xlate.jobs.prepare.stages import discard_stage, file_hash, identity_of, read_stage, run_stage
+
+
+def writes(text: str, calls: list[str]) -> Any:
+    def build(folder: Path) -> dict[str, Any]:
+        calls.append(text)
+        (folder / "out.txt").write_text(text)
+        return {"size": len(text)}
+
+    return build
+
+
+def test_an_unchanged_stage_is_not_run_again(tmp_path: Path) -> None:
+    calls: list[str] = []
+    first = run_stage(tmp_path, "one", {"a": 1}, writes("x", calls))
+    again = run_stage(tmp_path, "one", {"a": 1}, writes("y", calls))
+    assert calls == ["x"]
+    assert (first.identity, first.figures) == (again.identity, again.figures)
+    assert read_stage(tmp_path, "one").figures == {"size": 1}
+
+
+def test_a_changed_stage_is_replaced(tmp_path: Path) -> None:
+    calls: list[str] = []
+    run_stage(tmp_path, "one", {"a": 1}, writes("x", calls))
+    run_stage(tmp_path, "one", {"a": 2}, writes("yy", calls))
+    assert calls == ["x", "yy"]
+    assert (tmp_path / "one" / "out.txt").read_text() == "yy"
+
+
+def test_a_stage_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
+    run_stage(tmp_path, "one", {"a": 1}, writes("x", []))
+
+    def fails(folder: Path) -> dict[str, Any]:
+        (folder / "half").write_text("half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        run_stage(tmp_path, "one", {"a": 2}, fails)
+    assert [p.name for p in tmp_path.iterdir()] == ["one"]
+    assert (tmp_path / "one" / "out.txt").read_text() == "x"
+
+
+def test_a_damaged_marker_means_not_finished(tmp_path: Path) -> None:
+    run_stage(tmp_path, "one", {"a": 1}, writes("x", []))
+    (tmp_path / "one" / "stage.json").write_text('{"identity": ')
+    with pytest.raises(InputError, match=r"(?s)one/stage\.json: damaged.*xlate prepare"):
+        read_stage(tmp_path, "one")
+    with pytest.raises(InputError, match=r"(?s)not a prepared work directory.*'two'.*xlate prepare"):
+        read_stage(tmp_path, "two")
+    calls: list[str] = []
+    run_stage(tmp_path, "one", {"a": 1}, writes("z", calls))
+    assert calls == ["z"]
+
+
+def test_identity_ignores_key_order_but_not_values() -> None:
+    assert identity_of({"a": 1, "b": 2}) == identity_of(json.loads('{"b": 2, "a": 1}'))
+    assert identity_of({"a": 1}) != identity_of({"a": 2})
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"gone\.txt: cannot be read"):
+        file_hash(tmp_path / "gone.txt")
+
+
+def test_a_stage_half_removed_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    stage = run_stage(tmp_path, "one", {"a": 1}, writes("x", calls))
+    monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)
+    discard_stage(stage.folder)
+    monkeypatch.undo()
+    assert len(list(tmp_path.glob(".one.*/out.txt"))) == 1
+    run_stage(tmp_path, "one", {"a": 1}, writes("x", calls))
+    assert calls == ["x", "x"]
+    assert [path.name for path in tmp_path.iterdir()] == ["one"], "what was left is cleared"
+    discard_stage(stage.folder)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["[]", "7", "\xff", '{"identity": 1, "figures": {}, "seconds": 1}', "[" * 10_000])
+def test_a_marker_that_is_not_ours_is_refused_and_nothing_removed(tmp_path: Path, text: str) -> None:
+    run_stage(tmp_path, "one", {"a": 1}, writes("x", []))
+    (tmp_path / "one" / "stage.json").write_text(text, encoding="latin-1")
+    before = sorted(path.name for path in (tmp_path / "one").iterdir())
+    with pytest.raises(InputError, match=r"stage\.json: damaged"):
+        read_stage(tmp_path, "one")
+    calls: list[str] = []
+    with pytest.raises(InputError, match="something else than the stage one"):
+        run_stage(tmp_path, "one", {"a": 1}, writes("z", calls))
+    assert calls == []
+    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == before
+
+
+def test_a_marker_cut_off_is_made_again(tmp_path: Path) -> None:
+    run_stage(tmp_path, "one", {"a": 1}, writes("x", []))
+    marker = tmp_path / "one" / "stage.json"
+    marker.write_bytes(marker.read_bytes()[:-20])
+    calls: list[str] = []
+    run_stage(tmp_path, "one", {"a": 1}, writes("z", calls))
+    assert calls == ["z"]
+
+
+def test_a_figure_that_is_missing_is_named(tmp_path: Path) -> None:
+    stage = run_stage(tmp_path, "one", {"a": 1}, writes("x", []))
+    assert stage.number("size") == 1
+    with pytest.raises(InputError, match=r"(?s)stage\.json.*no order"):
+        stage.number("order")
+
+
+@pytest.mark.parametrize("damage", ["flip", "no header", "no folder", "earlier version"])
+def test_a_stage_whose_arrays_are_damaged_is_made_again(tmp_path: Path, damage: str) -> None:
+    calls: list[str] = []
+
+    def build(folder: Path) -> dict[str, Any]:
+        calls.append("x")
+        save_arrays(folder / "deep" / "table", "table", {"x": np.arange(9)})
+        return {}
+
+    run_stage(tmp_path, "one", {"a": 1}, build)
+    run_stage(tmp_path, "one", {"a": 1}, build)
+    assert calls == ["x"]
+    folder = tmp_path / "one" / "deep" / "table"
+    if damage == "flip":
+        (folder / "x.npy").write_bytes((folder / "x.npy").read_bytes()[:-1] + b"x")
+    elif damage == "no header":
+        (folder / "header.json").unlink()
+    elif damage == "no folder":
+        shutil.rmtree(folder)
+    else:
+        (folder / "header.json").write_text('{"format": "xlate phrase table 1"}')
+    run_stage(tmp_path, "one", {"a": 1}, build)
+    run_stage(tmp_path, "one", {"a": 1}, build)
+    assert calls == ["x", "x"]
+    assert open_arrays(folder, "table", {"x": ("<i8", 1)})["x"].tolist() == list(range(9))

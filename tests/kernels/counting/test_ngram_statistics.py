@@ -1,0 +1,64 @@
+"""The statistics of lists equal those of the batched metric and of sacrebleu."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sacrebleu.metrics.bleu import BLEU
+
+from xlate.kernels.counting.ngram_statistics import list_statistics
+from xlate.metrics.sentence_bleu import ReferenceNgrams
+from xlate.text.encoded import EncodedText
+
+# Few words, so that n-grams repeat and are clipped.
+SENTENCE = st.lists(st.integers(3, 6), max_size=9)
+ITEM = st.tuples(st.lists(SENTENCE, min_size=1, max_size=4), st.lists(SENTENCE, min_size=3, max_size=3))
+
+
+def encoded(sentences: list[list[int]]) -> EncodedText:
+    return EncodedText.from_ids(np.array(sentence, dtype=np.int32) for sentence in sentences)
+
+
+def statistics(items: list[tuple[list[list[int]], list[list[int]]]], order: int = 4) -> NDArray[np.int64]:
+    hypotheses = encoded([h for hyps, _ in items for h in hyps])
+    references = encoded([r for _, refs in items for r in refs])
+    candidate_offsets = np.cumsum([0, *(len(hyps) for hyps, _ in items)])
+    rows = np.cumsum([0, *(len(refs) for _, refs in items)])
+    return list_statistics(
+        hypotheses.ids_T,
+        hypotheses.offsets_S1,
+        candidate_offsets,
+        references.ids_T,
+        references.offsets_S1,
+        rows,
+        order,
+    )
+
+
+@given(st.lists(ITEM, min_size=1, max_size=5))
+def test_equal_to_the_batched_metric(items: list[tuple[list[list[int]], list[list[int]]]]) -> None:
+    streams = [encoded([refs[r] for _, refs in items]) for r in range(3)]
+    sentence_H = np.repeat(np.arange(len(items)), [len(hyps) for hyps, _ in items])
+    expected = ReferenceNgrams(streams).statistics(encoded([h for hyps, _ in items for h in hyps]), sentence_H)
+    assert np.array_equal(statistics(items), expected)
+
+
+@given(st.lists(SENTENCE, min_size=1, max_size=4), st.lists(SENTENCE.filter(len), min_size=1, max_size=3))
+def test_equal_to_sacrebleu(hypotheses: list[list[int]], references: list[list[int]]) -> None:
+    bleu = BLEU(tokenize="none", smooth_method="none")
+    texts = [" ".join(f"w{word}" for word in reference) for reference in references]
+    got = statistics([(hypotheses, references)])
+    for row, hypothesis in zip(got, hypotheses, strict=True):
+        expected = bleu._extract_corpus_statistics([" ".join(f"w{w}" for w in hypothesis)], [[text] for text in texts])
+        assert row.tolist() == expected[0]
+
+
+def test_a_repeated_word_counts_as_often_as_one_reference_has_it() -> None:
+    got = statistics([([[3, 3, 3]], [[3, 4], [3, 5, 3]])])
+    assert got.tolist() == [[3, 3, 2, 0, 0, 0, 3, 2, 1, 0]]
+
+
+def test_other_orders() -> None:
+    assert statistics([([[3, 4, 5]], [[3, 4]])], order=2).tolist() == [[3, 2, 2, 1, 3, 2]]

@@ -1,0 +1,27 @@
+"""Numbers of rows: equal for equal rows, 0 for zeros, counted in order of appearance."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from xlate.kernels.memory.distinct_rows import distinct_rows
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=40))
+def test_numbers_are_those_of_a_dictionary(rows: list[tuple[int, int]]) -> None:
+    seen: dict[tuple[int, int], int] = {(0, 0): 0}
+    expected = [seen.setdefault(row, len(seen)) for row in rows]
+    floats_OK = np.array(rows, dtype=np.float64).reshape(-1, 2)
+    number_O, first_F = distinct_rows(floats_OK.view(np.uint64))
+    assert number_O.tolist() == expected
+    assert [rows[first] for first in first_F.tolist()] == list(seen)[1:]
+
+
+def test_many_rows_are_told_apart() -> None:
+    bits_OK = np.arange(3000, dtype=np.uint64).reshape(1000, 3)
+    number_O, first_F = distinct_rows(np.concatenate([bits_OK, bits_OK]))
+    assert number_O.tolist() == [*range(1, 1001)] * 2
+    assert first_F.tolist() == [*range(1000)]

@@ -1,0 +1,87 @@
+"""Passes over lattices against the enumeration of their paths."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.kernels.search.lattices import all_paths, arc_graphs, scores_of
+from xlate.kernels.search.lattice_passes import (
+    ArcGraph,
+    arc_posteriors,
+    backward_log_sums,
+    best_path,
+    best_through,
+    forward_log_sums,
+    trimmed,
+)
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@settings(deadline=None)
+@given(arc_graphs(), SEEDS)
+def test_posteriors_equal_the_enumeration(graph, seed):
+    score_A = scores_of(graph, seed)
+    paths = all_paths(graph)
+    shares = [math.exp(score_A[path].sum()) for path in paths]
+    expected_A = np.zeros(len(score_A))
+    for path, share in zip(paths, shares, strict=True):
+        expected_A[path] += share / sum(shares)
+    total, posterior_A = arc_posteriors(graph, score_A)
+    assert total == (pytest.approx(math.log(sum(shares)), abs=1e-12) if paths else -math.inf)
+    np.testing.assert_allclose(posterior_A, expected_A, atol=1e-12)
+
+
+@settings(deadline=None)
+@given(arc_graphs(), SEEDS)
+def test_both_directions_have_one_sum(graph, seed):
+    score_A = scores_of(graph, seed)
+    forward, backward = forward_log_sums(graph, score_A)[-1], backward_log_sums(graph, score_A)[0]
+    assert forward == pytest.approx(backward, abs=1e-12)
+
+
+@settings(deadline=None)
+@given(arc_graphs(), SEEDS)
+def test_the_best_path_is_the_best_of_all(graph, seed):
+    score_A = scores_of(graph, seed)
+    paths = all_paths(graph)
+    found = best_path(graph, score_A).tolist()
+    assert found == (max(paths, key=lambda path: score_A[path].sum()) if paths else [])
+
+
+@settings(deadline=None)
+@given(arc_graphs(), SEEDS)
+def test_the_best_path_through_each_arc(graph, seed):
+    score_A = scores_of(graph, seed)
+    expected_A = np.full(len(score_A), -np.inf)
+    for path in all_paths(graph):
+        expected_A[path] = np.maximum(expected_A[path], score_A[path].sum())
+    np.testing.assert_allclose(best_through(graph, score_A), expected_A, atol=1e-12)
+
+
+@settings(deadline=None)
+@given(arc_graphs())
+def test_trimming_keeps_the_paths_and_nothing_else(graph):
+    small, kept = trimmed(graph)
+    paths = all_paths(graph)
+    assert sorted(kept[path].tolist() for path in all_paths(small)) == sorted(paths)
+    assert set(kept.tolist()) == {arc for path in paths for arc in path}
+    touched = {0, small.nodes - 1, *small.source_A.tolist(), *small.target_A.tolist()}
+    assert touched == set(range(small.nodes))
+    assert (small.source_A < small.target_A).all()
+    assert (np.diff(small.source_A) >= 0).all()
+
+
+def test_scores_far_apart_and_minus_infinity():
+    graph = ArcGraph(np.array([0, 0, 0], dtype=np.int32), np.array([1, 1, 1], dtype=np.int32), 2)
+    total, posterior_A = arc_posteriors(graph, np.array([-1e4, -np.inf, -1e4]))
+    assert total == pytest.approx(-1e4 + math.log(2), abs=1e-10)
+    np.testing.assert_allclose(posterior_A, [0.5, 0, 0.5])
+    assert arc_posteriors(graph, np.full(3, -np.inf))[0] == -np.inf
+    np.testing.assert_array_equal(arc_posteriors(graph, np.full(3, -np.inf))[1], np.zeros(3))
+    assert arc_posteriors(graph, np.array([1e4, -1e4, 0]))[0] == pytest.approx(1e4)

@@ -1,0 +1,84 @@
+"""Paths drawn from small graphs against the shares of all their paths."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from xlate.kernels.search.sampled_paths import log_sums, sample_paths
+
+
+def small_graph(seed: int) -> tuple[list[tuple[int, int, int, float]], int, int]:
+    """Arcs (source, target, label, score) from node 0 to the last node, with one that leads nowhere."""
+    generator = np.random.default_rng(seed)
+    arcs = []
+    for source in range(5):
+        for target in range(source + 1, 6):
+            # One way to end, as in a search graph: the last label is left out of a path.
+            for _ in range(1 if target == 5 else int(generator.integers(1, 3))):
+                arcs.append((source, target, len(arcs), float(generator.normal())))
+        if source == 2:
+            arcs.append((source, 6, len(arcs), 3.0))
+    return arcs, 5, 7
+
+
+def every_path(arcs: list[tuple[int, int, int, float]], goal: int) -> dict[tuple[int, ...], float]:
+    """The labels of each path but for the last, and its score."""
+    found: dict[tuple[int, ...], float] = {}
+    waiting: list[tuple[int, tuple[int, ...], float]] = [(0, (), 0.0)]
+    while waiting:
+        node, labels, score = waiting.pop()
+        if node == goal:
+            found[labels] = score
+        waiting += [(t, (*labels, label), score + w) for s, t, label, w in arcs if s == node]
+    return found
+
+
+def columns(arcs: list[tuple[int, int, int, float]]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    source, target, label, score = zip(*arcs, strict=True)
+    return (*(np.array(column, dtype=np.int32) for column in (source, target, label)), np.array(score))
+
+
+@pytest.mark.parametrize("scale", [0.5, 2.0])
+def test_paths_are_drawn_as_often_as_their_share(scale: float) -> None:
+    arcs, goal, nodes = small_graph(3)
+    paths = every_path(arcs, goal)
+    source_A, target_A, label_A, score_A = columns(arcs)
+    whole = math.log(sum(math.exp(scale * score) for score in paths.values()))
+    assert log_sums(source_A, target_A, score_A, goal, nodes, scale)[0] == pytest.approx(whole)
+    draws = 40_000
+    offsets, labels, count_N = sample_paths(
+        source_A, target_A, label_A, score_A, goal, nodes, scale, draws, np.random.default_rng(7)
+    )
+    drawn = [tuple(labels[a:b].tolist()) for a, b in pairwise(offsets.tolist())]
+    assert count_N.sum() == draws
+    assert len(set(drawn)) == len(drawn)
+    shares = {path[:-1]: math.exp(scale * score - whole) for path, score in paths.items()}
+    times = Counter(dict(zip(drawn, count_N.tolist(), strict=True)))
+    assert times.keys() <= shares.keys()
+    for path, share in shares.items():
+        assert times[path] / draws == pytest.approx(share, abs=5 * math.sqrt(share * (1 - share) / draws) + 5 / draws)
+
+
+def test_best_come_first_and_the_seed_decides() -> None:
+    arcs, goal, nodes = small_graph(4)
+    best = {path[:-1]: score for path, score in sorted(every_path(arcs, goal).items(), key=lambda item: item[1])}
+    arrays = columns(arcs)
+    one, two, other = (sample_paths(*arrays, goal, nodes, 0.1, 200, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    for a, b in zip(one, two, strict=True):
+        assert np.array_equal(a, b)
+    assert not all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+    scores = [best[tuple(one[1][a:b].tolist())] for a, b in pairwise(one[0].tolist())]
+    assert scores[0] == max(scores)
+
+
+def test_a_graph_without_a_goal_has_no_paths() -> None:
+    arcs, _, nodes = small_graph(4)
+    offsets, labels, count_N = sample_paths(*columns(arcs), -1, nodes, 1.0, 10, np.random.default_rng(1))
+    assert offsets.tolist() == [0]
+    assert not len(labels)
+    assert not len(count_N)

@@ -1,0 +1,137 @@
+"""Small random phrase models, and the naive enumeration of everything a decoder may output for them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from tests.models.small_models import SOURCE, TARGET, random_arpa
+from xlate.features.phrase_sparse import SparseFeatures
+from xlate.features.phrase_templates import REORDERING, PhraseSizes, make_families
+from xlate.features.word_values import WordValues, every_word, word_classes
+from xlate.lm.model import NgramModel
+from xlate.models.phrase.forced import PhraseDerivation, score_steps
+from xlate.models.phrase.model import REORDERINGS, SIZE, UNKNOWN, PhraseModel, Reordering
+from xlate.models.phrase.parts import COPIED, PhraseStep
+from xlate.models.phrase.settings import PhraseSearch
+from xlate.phrases.table import PhraseTable
+from xlate.text.encoded import EncodedText
+
+
+def phrase_table(rng: np.random.Generator, pairs: set[tuple[str, str]]) -> PhraseTable:
+    """A table of (source words, target words) with random scores."""
+    rows = sorted((tuple(SOURCE.ids(s.split()).tolist()), tuple(TARGET.ids(t.split()).tolist())) for s, t in pairs)
+    sources, targets = sorted({row[0] for row in rows}), sorted({row[1] for row in rows})
+    return PhraseTable(
+        source_phrases=EncodedText.from_ids(np.array(s, dtype=np.int32) for s in sources),
+        target_phrases=EncodedText.from_ids(np.array(t, dtype=np.int32) for t in targets),
+        source_B=np.array([sources.index(row[0]) for row in rows], dtype=np.int32),
+        target_B=np.array([targets.index(row[1]) for row in rows], dtype=np.int32),
+        count_B=np.ones(len(rows)),
+        scores_B4=rng.random((len(rows), 4)) * (rng.random((len(rows), 4)) < 0.95),
+        link_offsets_B1=np.zeros(len(rows) + 1, dtype=np.int64),
+        link_source_K=np.zeros(0, dtype=np.int16),
+        link_target_K=np.zeros(0, dtype=np.int16),
+        source_count_P=np.ones(len(sources)),
+        target_count_Q=np.ones(len(targets)),
+    )
+
+
+def random_phrase_model(rng: np.random.Generator, kind: str | None, most: int = 3) -> PhraseModel:
+    """Random pairs (word d has none of its own) and orientations, some pairs without."""
+    pairs: set[tuple[str, str]] = set()
+    for length in range(1, 4):
+        for source in itertools.product("abcd" if length > 1 else "abc", repeat=length):
+            for _ in range(int(rng.integers(0, most) if length > 1 else rng.integers(1, most + 1))):
+                if length < 3 or rng.random() < 0.3:
+                    pairs.add((" ".join(source), " ".join(rng.choice(list("uvwxy"), size=rng.integers(1, 4)))))
+    table = phrase_table(rng, pairs)
+    lm = NgramModel.from_arpa(random_arpa(rng))
+    if kind is None:
+        return PhraseModel(table, SOURCE, TARGET, lm)
+    k = REORDERINGS[kind]
+    probability_BK2 = rng.dirichlet(np.ones(k), size=(len(table), 2)).reshape(-1, 2 * k)
+    probability_BK2[rng.random(len(table)) < 0.2] = np.nan
+    return PhraseModel(table, SOURCE, TARGET, lm, Reordering(kind, probability_BK2))
+
+
+def random_classes(rng: np.random.Generator, words: list[str]) -> WordValues:
+    """Two classes and words without."""
+    classes = {word: str(rng.integers(2)) for word in words[3:] if rng.random() < 0.8}
+    return word_classes("class2", words, classes)
+
+
+def with_sparse(
+    rng: np.random.Generator, model: PhraseModel, reordering: tuple[str, ...] = REORDERING, plain: tuple[str, ...] = ()
+) -> PhraseModel:
+    """The model with sparse features over words and random classes."""
+    source, target = ([every_word(side.words), random_classes(rng, side.words)] for side in (SOURCE, TARGET))
+    table = model.table
+    sizes = PhraseSizes(len(table.source_phrases), len(table.target_phrases), len(table))
+    families = make_families(reordering, plain, source, target, sizes, model.orientations)
+    return replace(model, sparse=SparseFeatures(families, model.orientations, table, SOURCE, TARGET))
+
+
+def random_weights(rng: np.random.Generator, size: int = SIZE) -> np.ndarray:
+    """Weights of both signs, unknown words cheap enough to matter."""
+    weights_D = rng.normal(0.2, 0.3, size=size)
+    weights_D[UNKNOWN] = 0.02
+    return weights_D
+
+
+def enumerate_derivations(
+    model: PhraseModel,
+    weights_D: np.ndarray,
+    search: PhraseSearch,
+    words: list[str],
+    sparse_F: np.ndarray | None = None,
+) -> list[PhraseDerivation]:
+    """Every derivation the limits allow, best first: by geometry and the definitions of the features."""
+    options = {
+        (begin, end): list(_options(model, weights_D, search, words, begin, end))
+        for begin in range(len(words))
+        for end in range(begin + 1, min(len(words), begin + search.max_phrase) + 1)
+    }
+    orders = _orders(options, search, len(words), (), 0, ())
+    found = [score_steps(model, weights_D, words, steps, sparse_F) for steps in orders]
+    return sorted(found, key=lambda derivation: -derivation.score)
+
+
+def _options(
+    model: PhraseModel, weights_D: np.ndarray, search: PhraseSearch, words: list[str], begin: int, end: int
+) -> Iterator[PhraseStep]:
+    table, source = model.table, SOURCE.ids(words[begin:end]).tolist()
+    pairs = [b for b in range(len(table)) if table.source_phrases[table.source_B[b]].tolist() == source]
+    alone = {}
+    for b in pairs:
+        lm_score = model.lm.score_words(0, model.lm.vocabulary.ids(model.target_words(b)))[0]
+        tables = sum(weights_D[10 + k] * max(np.log(max(table.scores_B4[b, k], 1e-300)), -100) for k in range(4))
+        alone[b] = tables + weights_D[7] * lm_score - weights_D[8] * len(model.target_words(b))
+    for b in sorted(pairs, key=lambda b: -alone[b])[: search.options]:
+        yield PhraseStep(b, (begin, end), model.target_words(b))
+    if not pairs and end - begin == 1:
+        yield PhraseStep(COPIED, (begin, end), (words[begin],))
+
+
+def _orders(
+    options: dict[tuple[int, int], list[PhraseStep]],
+    search: PhraseSearch,
+    n: int,
+    covered: tuple[int, ...],
+    at: int,
+    steps: tuple[PhraseStep, ...],
+) -> Iterator[tuple[PhraseStep, ...]]:
+    if len(covered) == n:
+        yield steps
+        return
+    gap, limit = min(set(range(n)) - set(covered)), search.distortion_limit
+    for (begin, end), choices in options.items():
+        if set(range(begin, end)) & set(covered):
+            continue
+        if limit is not None and (abs(begin - at) > limit or (begin != gap and end - gap > limit)):
+            continue
+        for step in choices:
+            yield from _orders(options, search, n, (*covered, *range(begin, end)), end, (*steps, step))

@@ -1,0 +1,241 @@
+"""The phrase decoder: enumeration, the readable search, and Moses's own output."""
+
+from __future__ import annotations
+
+import gzip
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from tests.models.phrase.moses_system import read_packed, write_system
+from tests.models.phrase.small_phrase_models import enumerate_derivations, random_phrase_model, random_weights
+from tests.models.small_models import random_words
+from xlate.errors import InputError
+from xlate.formats.moses_filter import filter_moses_system
+from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
+from xlate.models.phrase.forced import force, read_segmentation
+from xlate.models.phrase.model import LM, UNKNOWN, PhraseModel, Reordering, load_moses_model
+
+KINDS = [None, "wbe", "hier", "hier5"]
+WHOLE = {"beam": None, "threshold": 0.0}
+
+
+def decoders(model, weights_D, **settings):
+    """The readable stack search, the compiled one, and cube pruning without a limit that matters."""
+    yield PhraseDecoder(model, weights_D, PhraseSearch(**settings), fast=False)
+    yield PhraseDecoder(model, weights_D, PhraseSearch(**settings))
+    yield PhraseDecoder(model, weights_D, PhraseSearch(algorithm="cube", pop_limit=10**9, **settings))
+
+
+def spelled(derivation):
+    return [(step.pair, step.source_span) for step in derivation.steps]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("limit", [None, 0, 1, 2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_an_unlimited_beam_finds_the_best_of_all(kind, limit, seed):
+    rng = np.random.default_rng([seed, 1])
+    model = random_phrase_model(rng, kind)
+    weights_D = random_weights(rng, model.size)
+    for length in (1, 2, 3, 4):
+        words = random_words(rng, length)
+        future = {"future_cost": bool(seed % 2), "distortion_future": seed > 1}
+        search = PhraseSearch(distortion_limit=limit, options=2, max_phrase=2, **future, **WHOLE)
+        best = enumerate_derivations(model, weights_D, search, words)[0]
+        for decoder in decoders(model, weights_D, distortion_limit=limit, options=2, max_phrase=2, **future, **WHOLE):
+            found = decoder.translate(words)[0]
+            assert found.score == pytest.approx(best.score, abs=1e-9)
+            graph = decoder.graph(words)
+            assert graph.score_N[graph.goal] == pytest.approx(found.score, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nbest_lists_are_the_sorted_enumeration(kind):
+    rng = np.random.default_rng(5)
+    model = random_phrase_model(rng, kind)
+    weights_D = random_weights(rng, model.size)
+    words = ["a", "zz", "a", "b"]
+    settings = {"distortion_limit": 3, **WHOLE}
+    every = enumerate_derivations(model, weights_D, PhraseSearch(**settings), words)
+    best: dict[tuple[str, ...], float] = {}
+    for derivation in every:
+        best.setdefault(tuple(derivation.words), derivation.score)
+    assert len(every) > 50
+    assert len(best) < len(every)
+    for decoder in decoders(model, weights_D, nbest=10**6, distinct=False, **settings):
+        found = decoder.translate(words)
+        assert [d.score for d in found] == pytest.approx([d.score for d in every], abs=1e-9)
+        assert sorted(map(spelled, found)) == sorted(map(spelled, every))
+    for decoder in decoders(model, weights_D, nbest=10**6, **settings):
+        found = {tuple(d.words): d.score for d in decoder.translate(words)}
+        assert list(found) != []
+        assert found == {text: pytest.approx(score, abs=1e-9) for text, score in best.items()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("beam", [1, 2, 5, 20, None])
+@pytest.mark.parametrize("threshold", [0.0, 0.3])
+def test_the_compiled_search_equals_the_readable_one(kind, beam, threshold):
+    rng = np.random.default_rng([7, beam or 0])
+    model = random_phrase_model(rng, kind)
+    weights_D = random_weights(rng, model.size)
+    for length in (0, 3, 6, 9):
+        words = random_words(rng, length)
+        settings = {"beam": beam, "threshold": threshold, "distortion_limit": 3, "distortion_future": length == 6}
+        slow, fast, _ = decoders(model, weights_D, **settings)
+        expected, found = slow.translate(words)[0], fast.translate(words)[0]
+        assert found.score == pytest.approx(expected.score, abs=1e-9)
+        assert spelled(found) == spelled(expected)
+
+
+def test_only_what_the_readable_search_expands_is_expanded():
+    """Not only the best path: dropping early what cannot survive leaves the stacks as they are."""
+    rng = np.random.default_rng(11)
+    model = random_phrase_model(rng, "wbe")
+    weights_D = random_weights(rng, model.size)
+    words = random_words(rng, 8)
+    graphs = [decoder.graph(words) for decoder in list(decoders(model, weights_D, beam=4, threshold=0.01))[:2]]
+    slow, fast = ([round(float(x), 9) for x in graph.score_N[np.unique(graph.source_A)]] for graph in graphs)
+    assert set(fast) <= set(slow)
+    assert len(fast) > len(slow) * 0.8
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sentences_beyond_one_machine_word(kind):
+    rng = np.random.default_rng(3)
+    model = random_phrase_model(rng, kind)
+    weights_D = random_weights(rng, model.size)
+    weights_D[6] = 0.3
+    for length in (63, 64, 65, 130):
+        words = random_words(rng, length)
+        slow, fast, cube = decoders(model, weights_D, beam=3, options=3, max_phrase=2, distortion_limit=3)
+        expected = slow.translate(words)[0]
+        assert spelled(fast.translate(words)[0]) == spelled(expected)
+        assert sorted(i for step in cube.translate(words)[0].steps for i in range(*step.source_span)) == [
+            *range(length)
+        ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cube_pruning_with_room_is_stack_search(kind):
+    rng = np.random.default_rng(13)
+    model = random_phrase_model(rng, kind)
+    weights_D = random_weights(rng, model.size)
+    for length in (4, 8):
+        words = random_words(rng, length)
+        _, fast, cube = decoders(model, weights_D, beam=6, threshold=0.001)
+        assert cube.translate(words)[0].score == pytest.approx(fast.translate(words)[0].score, abs=1e-9)
+
+
+def test_fewer_pops_find_less():
+    rng = np.random.default_rng(17)
+    model = random_phrase_model(rng, "wbe")
+    weights_D = random_weights(rng, model.size)
+    words = random_words(rng, 10)
+    scores = []
+    for pops in (1, 3, 10, 100, 100_000):
+        search = PhraseSearch(algorithm="cube", beam=50, threshold=0.0, pop_limit=pops)
+        decoder = PhraseDecoder(model, weights_D, search)
+        graph = decoder.graph(words)
+        # One level more for the end of the sentence, which takes what the last level has.
+        ending = int((graph.label_A == -1).sum())
+        assert len(graph.label_A) - ending <= pops * len(words)
+        scores.append(decoder.translate(words)[0].score)
+    assert scores[0] < scores[-1] == max(scores)
+
+
+def test_early_pruning_asks_less_and_finds_as_much_or_less():
+    rng = np.random.default_rng(19)
+    model = random_phrase_model(rng, "wbe")
+    weights_D = random_weights(rng, model.size)
+    weights_D[LM] = 1.0
+    words = random_words(rng, 10)
+    arcs, scores = [], []
+    for early in (0.0, 1e-30, 0.999999):
+        decoder = PhraseDecoder(model, weights_D, PhraseSearch(beam=5, threshold=0.0, early_threshold=early))
+        arcs.append(len(decoder.graph(words).label_A))
+        scores.append(decoder.translate(words)[0].score)
+    assert arcs[0] == arcs[1] > arcs[2]
+    assert scores[0] == scores[1] >= scores[2]
+
+
+def test_a_word_without_a_translation_of_its_own_is_copied(tmp_path):
+    model, weights_D, _ = load_moses_model(write_system(tmp_path))
+    for decoder in decoders(model, weights_D):
+        found = decoder.translate(["q", "c"])[0]
+        assert "q" in found.words
+        assert found.features_D[UNKNOWN] == -100
+        assert decoder.translate([])[0].words == []
+
+
+def test_refusals(tmp_path):
+    model, weights_D, _ = load_moses_model(write_system(tmp_path))
+    for settings in (
+        {"algorithm": "mbr"},
+        {"beam": 0},
+        {"pop_limit": 0},
+        {"options": 0},
+        {"max_phrase": 0},
+        {"nbest": 0},
+        {"distortion_limit": -1},
+        {"threshold": 1.0},
+        {"early_threshold": -0.1},
+    ):
+        with pytest.raises(InputError):
+            PhraseSearch(**settings)
+    with pytest.raises(InputError, match="weights"):
+        PhraseDecoder(model, weights_D[:-1])
+    with pytest.raises(InputError, match="weights"):
+        PhraseDecoder(model, weights_D * np.nan)
+    with pytest.raises(InputError, match="cube pruning"):
+        PhraseDecoder(model, weights_D, PhraseSearch(algorithm="cube"), fast=False)
+    with pytest.raises(InputError, match="too long"):
+        PhraseDecoder(model, weights_D, PhraseSearch(max_words=50_000)).translate(["a"] * 40_000)
+    with pytest.raises(InputError, match="reordering"):
+        Reordering("mslr", np.zeros((1, 6)))
+    with pytest.raises(InputError, match="do not fit"):
+        PhraseModel(
+            model.table,
+            *(getattr(model, n) for n in ("source_vocabulary", "target_vocabulary", "lm")),
+            Reordering("wbe", np.zeros((1, 6))),
+        )
+
+
+@pytest.mark.corpus
+def test_moses_lists_obey_the_distortion_limit(shared_data):
+    jumps = set()
+    for line in read_packed(shared_data / "moses" / "nbest" / "val.100best.gz")[::7]:
+        spans = [span for span, _ in read_segmentation(line.split("|||")[4])]
+        covered: set[int] = set()
+        for before, span in pairwise([(0, 0), *spans]):
+            gap = next(i for i in range(len(covered) + 1) if i not in covered)
+            assert abs(span[0] - before[1]) <= 6
+            assert span[0] == gap or span[1] - gap <= 6
+            jumps.add(span[0] - before[1])
+            covered.update(range(*span))
+    assert {-6, 6} <= jumps
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings", [{"beam": 200}, {"algorithm": "cube", "beam": 200, "pop_limit": 1000}], ids=["stack", "cube"]
+)
+def test_scores_are_at_least_those_of_moses(shared_data, tmp_path, settings):
+    moses = shared_data / "moses"
+    sources = [line.split() for line in read_packed(moses / "corpus" / "test_2016_flickr.tok.de.gz")][::40]
+    model, weights_D, _ = load_moses_model(filter_moses_system(moses / "moses.ini", tmp_path, sources))
+    decoder = PhraseDecoder(model, weights_D, PhraseSearch(**settings))
+    best: dict[int, float] = {}
+    with gzip.open(moses / "nbest" / "test_2016_flickr.100best.gz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            number, _, _, total, *_ = line.split("|||")
+            best[int(number)] = max(float(total), best.get(int(number), -np.inf))
+    found = [decoder.translate(words)[0] for words in sources]
+    assert np.mean([d.score for d in found]) >= np.mean([best[40 * s] for s in range(len(sources))]) - 1e-3
+    for words, derivation in zip(sources, found, strict=True):
+        cuts = list(zip([step.source_span for step in derivation.steps], derivation.target_spans, strict=True))
+        again = force(model, weights_D, words, derivation.words, cuts)
+        np.testing.assert_allclose(again.features_D, derivation.features_D)

@@ -1,0 +1,72 @@
+"""N-best lists as arrays: the compiled paths, features and parts are those of the readable definitions."""
+
+from __future__ import annotations
+
+from itertools import islice, pairwise
+
+import numpy as np
+import pytest
+
+from tests.models.phrase.test_sparse import CASES, random_case
+from tests.models.small_models import random_words
+from xlate.errors import InputError
+from xlate.kernels.search.best_paths import Texts, k_best_paths
+from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
+from xlate.models.phrase.forced import score_steps
+from xlate.models.phrase.parts import sparse_ids
+from xlate.search.nbest import best_paths
+
+
+@pytest.mark.parametrize(("kind", "templates"), CASES)
+@pytest.mark.parametrize("distinct", [True, False])
+def test_features_and_parts_are_those_of_the_definitions(kind, templates, distinct):
+    rng, model, weights_D, sparse_F = random_case([1, 2], kind, templates)
+    search = PhraseSearch(beam=30, nbest=60, distinct=distinct, distortion_limit=4)
+    decoder = PhraseDecoder(model, weights_D, search, sparse_F=sparse_F)
+    for length in (1, 4, 8, 66):
+        words = random_words(rng, length)
+        found = decoder.nbest_list(words)
+        offsets_P1, ids_M = model.sparse.ids(found.parts.applications, found.parts.groups)
+        step = 0
+        for derivation, target in zip(found.derivations(), found.words(), strict=True):
+            expected = score_steps(model, weights_D, words, derivation.steps, sparse_F)
+            assert derivation.features_D == pytest.approx(expected.features_D, abs=1e-9)
+            assert derivation.score == pytest.approx(expected.score, abs=1e-9)
+            assert derivation.words == expected.words == target
+            offsets_N1, expected_ids = sparse_ids(model, words, derivation.steps)
+            parts = found.parts.part_L[step : step + len(derivation.steps)]
+            ids = [ids_M[offsets_P1[p] : offsets_P1[p + 1]].tolist() for p in parts]
+            assert ids == [expected_ids[a:b].tolist() for a, b in pairwise(offsets_N1)]
+            step += len(derivation.steps)
+        if distinct:
+            texts = [tuple(target) for target in found.words()]
+            assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize("distinct", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_compiled_paths_are_the_readable_ones(distinct, seed):
+    rng, model, weights_D, _ = random_case(seed, "hier", "local")
+    decoder = PhraseDecoder(model, weights_D, PhraseSearch(beam=20, nbest=300, distinct=distinct))
+    words = ["zz", *random_words(rng, 7), "qq", "zz"]
+    moves, graph = decoder.moves(words), decoder.graph(words)
+    expected = islice(best_paths(graph, moves.words_of if distinct else None), 300)
+    found = decoder.nbest_list(words)
+    for n, (_, labels) in enumerate(expected):
+        ends = found.paths.offsets_N1[n : n + 2]
+        assert found.paths.labels_L[ends[0] : ends[1]].tolist() == labels[:-1]
+    assert len(found) == n + 1
+
+
+def test_no_goal_no_paths():
+    none = np.zeros(0, np.int32)
+    texts = Texts(np.zeros(1, np.int64), none, True)
+    offsets_N1, labels_L, score_N = k_best_paths(none, none, none, np.zeros(0), -1, 1, texts, 5)
+    assert offsets_N1.tolist() == [0]
+    assert len(labels_L) == len(score_N) == 0
+
+
+def test_an_empty_sentence_is_refused():
+    _, model, weights_D, _ = random_case(0, "hier", "local")
+    with pytest.raises(InputError, match="empty sentence"):
+        PhraseDecoder(model, weights_D, PhraseSearch(nbest=5)).nbest_list([])

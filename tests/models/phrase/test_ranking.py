@@ -1,0 +1,72 @@
+"""Ranked pairs: what is asked for, when, and together with what, makes no difference to any bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.models.phrase.small_phrase_models import SOURCE, random_phrase_model, random_weights, with_sparse
+from xlate.models.phrase import ranking as phrase_ranking
+from xlate.models.phrase.model import LM
+from xlate.models.phrase.ranking import RankedPhrases, RankedRows
+
+
+def of_source(ranked: RankedPhrases, row: int) -> RankedRows:
+    rows = np.array([row])
+    ranked.rank(rows)
+    return ranked.pairs(rows)
+
+
+def bits(rows: RankedRows) -> list[bytes]:
+    arrays = [value for name, value in vars(rows).items() if name != "phrases"]
+    return [array.tobytes() for array in (*arrays, *rows.phrases)]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("at_a_time", [1, 3, 1 << 14])
+def test_order_and_company_make_no_difference(monkeypatch, sparse, at_a_time):
+    monkeypatch.setattr(phrase_ranking, "AT_A_TIME", at_a_time)
+    rng = np.random.default_rng(3)
+    model = random_phrase_model(rng, "hier", most=6)
+    if sparse:
+        model = with_sparse(rng, model, plain=("pair", "lengths"))
+    weights_D = random_weights(rng, model.size)
+    sparse_F = rng.normal(size=model.sparse.size) if model.sparse is not None else None
+    count = len(model.table.source_phrases)
+    together, apart = (RankedPhrases(model, weights_D, 2, sparse_F) for _ in range(2))
+    together.rank(np.arange(count))
+    for row in rng.permutation(count).tolist():
+        assert bits(of_source(together, row)) == bits(of_source(apart, row))
+    assert together.sizes(np.arange(count)).max() == 2
+
+
+def test_the_best_pairs_of_a_phrase_stay():
+    rng = np.random.default_rng(4)
+    model = random_phrase_model(rng, "wbe", most=6)
+    weights_D = random_weights(rng)
+    every, best = RankedPhrases(model, weights_D, 100, None), RankedPhrases(model, weights_D, 2, None)
+    for row in range(len(model.table.source_phrases)):
+        rows, kept = of_source(every, row), of_source(best, row)
+        assert sorted(rows.pair_R.tolist()) == np.flatnonzero(model.table.source_B == row).tolist()
+        assert rows.alone_R.tolist() == sorted(rows.alone_R.tolist(), reverse=True)
+        assert kept.pair_R.tolist() == rows.pair_R[:2].tolist()
+        for at, pair in enumerate(rows.pair_R.tolist()):
+            words = model.lm.vocabulary.ids(model.target_words(pair))
+            lm_score = weights_D[LM] * model.lm.score_words(model.lm.empty_state, words)[0]
+            assert rows.alone_R[at] - rows.static_R[at] == pytest.approx(lm_score)
+            assert rows.phrases.words_W[rows.phrases.offsets_O1[at] : rows.phrases.offsets_O1[at + 1]].tolist() == (
+                words.tolist()
+            )
+
+
+def test_a_text_is_ranked_as_far_as_its_spans_go():
+    rng = np.random.default_rng(5)
+    model = random_phrase_model(rng, None)
+    ranked = RankedPhrases(model, random_weights(rng), 5, None)
+    ranked.prepare([SOURCE.ids(["a", "b"]), SOURCE.ids([]), SOURCE.ids(["zz"])], longest=1)
+    rows = [row for row, words in enumerate(model.table.source_phrases) if words.tolist() in ([3], [4])]
+    assert np.flatnonzero(ranked._place_P >= 0).tolist() == rows
+    assert [model.table.source_phrases[row].tolist() for row in rows] == [
+        SOURCE.ids(["a"]).tolist(),
+        SOURCE.ids(["b"]).tolist(),
+    ]

@@ -1,0 +1,270 @@
+"""Small random block models, and the naive enumeration of everything a decoder may output for them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.features.bigrams import feature_keys, sides, split_key
+from xlate.lm.arpa import ArpaModel, NgramTable
+from xlate.lm.model import NgramModel
+from xlate.models.block.decoder import BlockModel, BlockSearch
+from xlate.phrases.blocks import BlockSet
+from xlate.phrases.table import PhraseTable
+from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import BEGIN_ID, END_ID, Vocabulary
+
+SOURCE = Vocabulary(["a", "b", "c", "d"])
+TARGET = Vocabulary(["u", "v", "w", "x", "y"])
+LETTERS = "LRN"
+
+
+def block_set(pairs: dict[tuple[str, str], tuple[int, int, int, float]]) -> BlockSet:
+    """Blocks from {(source words, target words): (N, N_L, N_R, lexical cost)}."""
+    rows = sorted((tuple(SOURCE.ids(s.split())), tuple(TARGET.ids(t.split())), v) for (s, t), v in pairs.items())
+    sources, targets = sorted({row[0] for row in rows}), sorted({row[1] for row in rows})
+    count = np.array([row[2][0] for row in rows], dtype=np.int32)
+    size = len(rows)
+    table = PhraseTable(
+        source_phrases=EncodedText.from_ids(np.array(s, dtype=np.int32) for s in sources),
+        target_phrases=EncodedText.from_ids(np.array(t, dtype=np.int32) for t in targets),
+        source_B=np.array([sources.index(row[0]) for row in rows], dtype=np.int32),
+        target_B=np.array([targets.index(row[1]) for row in rows], dtype=np.int32),
+        count_B=count.astype(np.float64),
+        scores_B4=np.ones((size, 4)),
+        link_offsets_B1=np.zeros(size + 1, dtype=np.int64),
+        link_source_K=np.zeros(0, dtype=np.int16),
+        link_target_K=np.zeros(0, dtype=np.int16),
+        source_count_P=np.ones(len(sources)),
+        target_count_Q=np.ones(len(targets)),
+    )
+    return BlockSet(
+        table=table,
+        count_B=count,
+        left_B=np.array([row[2][1] for row in rows], dtype=np.int32),
+        right_B=np.array([row[2][2] for row in rows], dtype=np.int32),
+        bigram_keys_U=np.zeros(0, dtype=np.uint64),
+        bigram_count_U=np.zeros(0, dtype=np.int32),
+        lexical_B=np.array([row[2][3] for row in rows], dtype=np.float32),
+    )
+
+
+def random_arpa(rng: np.random.Generator, order: int = 3) -> ArpaModel:
+    """A back-off model with random numbers for random n-grams; proper probabilities are not needed here."""
+    grams = [[(w,) for w in range(len(TARGET))]]
+    for _ in range(order - 1):
+        longer = [(*g, w) for g in grams[-1] if g[-1] != END_ID for w in range(len(TARGET)) if w != BEGIN_ID]
+        grams.append([g for g in longer if rng.random() < 0.5])
+    tables = [
+        NgramTable(
+            np.array(level, dtype=np.int32).reshape(-1, n + 1),
+            -3 * rng.random(len(level)),
+            -rng.random(len(level)) * (n + 1 < order),
+        )
+        for n, level in enumerate(grams)
+    ]
+    return ArpaModel(TARGET, tables)
+
+
+def random_model(
+    rng: np.random.Generator,
+    arpa: ArpaModel,
+    *,
+    longest: int = 3,
+    most: int = 3,
+    bigrams: bool = True,
+    others: bool = True,
+) -> BlockModel:
+    """Random blocks (word d has none of its own) and weights, some of them 0, some blocks without binary features."""
+    pairs: dict[tuple[str, str], tuple[int, int, int, float]] = {}
+    for length in range(1, longest + 1):
+        for source in itertools.product("abcd" if length > 1 else "abc", repeat=length):
+            for _ in range(int(rng.integers(0, most) if length > 1 else rng.integers(1, most + 1))):
+                if length < 3 or rng.random() < 0.3:
+                    target = " ".join(rng.choice(list("uvwxy"), size=rng.integers(1, 4)))
+                    left, right = (int(x) for x in rng.integers(0, 6, size=2))
+                    value = (int(rng.integers(1, 20)), left, right, float(4 * rng.random()))
+                    pairs[" ".join(source), target] = value
+    blocks = block_set(pairs)
+    size = len(blocks.table)
+    dense = np.where(rng.random(size) < 0.7, 0.6, 0.0) if bigrams else np.zeros(size)
+    keys = np.flatnonzero(rng.random((size, size)).ravel() < np.repeat(dense, size))
+    keys_F = feature_keys("BB", keys // size, keys % size)
+    if bigrams and others:
+        keys_F = np.concatenate([keys_F, *(random_keys(rng, blocks, family, 0.3) for family in ("TP", "WB"))])
+    return BlockModel(
+        blocks,
+        NgramModel.from_arpa(arpa),
+        SOURCE,
+        rng.normal(-0.5, 0.3, size=5),
+        rng.normal(-0.5, 0.3, size=5),
+        keys_F,
+        rng.normal(0, 1, size=len(keys_F)) * (rng.random(len(keys_F)) < 0.9),
+    )
+
+
+def random_keys(rng: np.random.Generator, blocks: BlockSet, family: str, share: float) -> NDArray[np.uint64]:
+    """Sorted keys of some of the bigrams a family could have."""
+    left, right = (np.unique(side) for side in sides(blocks, family))
+    left_K, right_K = (grid.ravel() for grid in np.meshgrid(left, right, indexing="ij"))
+    chosen = rng.random(len(left_K)) < share
+    return feature_keys(family, left_K[chosen], right_K[chosen])
+
+
+def random_words(rng: np.random.Generator, length: int) -> list[str]:
+    """A sentence over the vocabulary and one word outside it."""
+    return [str(w) for w in rng.choice(["a", "b", "c", "d", "zz"], size=length, p=[0.27, 0.27, 0.26, 0.1, 0.1])]
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """One derivation of the enumeration."""
+
+    score: float
+    words: tuple[str, ...]
+    parts: tuple[tuple[int, int, str, int], ...]
+
+
+def enumerate_all(model: BlockModel, search: BlockSearch, words: list[str], arpa: ArpaModel) -> list[Oracle]:
+    """Every derivation with its score, best first: by geometry and dictionaries, nothing of the decoder's."""
+    scorer = _Scorer(model, search, words, arpa)
+    found = []
+    for spans in _arrangements(0, len(words), search):
+        letters = _orientations(spans)
+        choices = [
+            [b for b in scorer.options(span) if letter != "L" or scorer.left_allowed(b)]
+            for span, letter in zip(spans, letters, strict=True)
+        ]
+        for blocks in itertools.product(*choices):
+            score, target = scorer.score(spans, letters, blocks)
+            parts = tuple((*span, letter, b) for span, letter, b in zip(spans, letters, blocks, strict=True))
+            found.append(Oracle(score, target, parts))
+    return sorted(found, key=lambda oracle: -oracle.score)
+
+
+def _arrangements(start: int, end: int, search: BlockSearch) -> Iterator[list[tuple[int, int]]]:
+    """All sequences of spans in target order: phrases in source order, or two neighbours exchanged."""
+    if start == end:
+        yield []
+        return
+    for middle in range(start + 1, min(end, start + search.max_phrase) + 1):
+        for rest in _arrangements(middle, end, search):
+            yield [(start, middle), *rest]
+        if search.mode == "mon":
+            continue
+        for last in range(middle + 1, min(end, middle + search.max_phrase) + 1):
+            for rest in _arrangements(last, end, search):
+                yield [(middle, last), (start, middle), *rest]
+
+
+def _orientations(spans: list[tuple[int, int]]) -> list[str]:
+    """L, R or N by whether a span touches the one before it."""
+    letters = ["N"]
+    for before, span in itertools.pairwise(spans):
+        letters.append("R" if span[0] == before[1] else "L" if span[1] == before[0] else "N")
+    return letters[: len(spans)]
+
+
+class _Scorer:
+    def __init__(self, model: BlockModel, search: BlockSearch, words: list[str], arpa: ArpaModel) -> None:
+        self.model, self.search, self.words = model, search, words
+        self.grams = {
+            tuple(gram.tolist()): (float(np.float32(p * np.log(10.0))), float(np.float32(b * np.log(10.0))))
+            for table in arpa.tables
+            for gram, p, b in zip(table.words_Kn, table.log10_K, table.backoff_K, strict=True)
+        }
+        self.order = arpa.order
+        keys = [split_key(key) for key in model.feature_keys.tolist()]
+        self.features = dict(zip(keys, model.feature_weights.tolist(), strict=True))
+        table = model.blocks.table
+        self.by_source: dict[tuple[int, ...], list[int]] = {}
+        for b in range(len(table)):
+            source = tuple(table.source_phrases[int(table.source_B[b])].tolist())
+            self.by_source.setdefault(source, []).append(b)
+        for blocks in self.by_source.values():
+            blocks.sort(key=lambda b: (-model.blocks.count_B[b], b))
+
+    def options(self, span: tuple[int, int]) -> list[int]:
+        ids = tuple(SOURCE.ids(self.words[span[0] : span[1]]).tolist())
+        found = [] if 0 in ids else self.by_source.get(ids, [])[: self.search.options]
+        return found or ([-1] if span[1] - span[0] == 1 else [])
+
+    def left_allowed(self, b: int) -> bool:
+        least = {"swap": 0, "swap_or": 3}[self.search.mode]
+        if self.search.min_left_count is not None:
+            least = self.search.min_left_count
+        return (0 if b < 0 else self.model.blocks.left_B[b]) >= least
+
+    def target(self, b: int, span: tuple[int, int]) -> list[str]:
+        if b < 0:
+            return [self.words[span[0]]]
+        table = self.model.blocks.table
+        return [TARGET.word(w) for w in table.target_phrases[int(table.target_B[b])].tolist()]
+
+    def logprob(self, history: tuple[int, ...], word: int) -> float:
+        history = history[max(0, len(history) - self.order + 1) :]
+        if (*history, word) in self.grams:
+            return self.grams[(*history, word)][0]
+        return self.grams.get(history, (0.0, 0.0))[1] + self.logprob(history[1:], word)
+
+    def floats(self, b: int, span: tuple[int, int], letter: str, history: tuple[int, ...]) -> list[float]:
+        blocks = self.model.blocks
+        costs = []
+        for word in (TARGET.id(w) for w in self.target(b, span)):
+            costs.append(-self.logprob(history, word))
+            history = (*history, word)
+        if b < 0:
+            unigram, lexical, orientation = self.search.unknown_unigram, self.search.unknown_lexical, math.log(2)
+        else:
+            unigram = float(np.float32(-math.log(blocks.count_B[b] / blocks.count_B.sum())))
+            lexical = float(blocks.lexical_B[b])
+            left, right = blocks.left_B[b] + 0.5, blocks.right_B[b] + 0.5
+            orientation = float(np.float32(-math.log((left if letter == "L" else right) / (left + right))))
+        if letter == "N":
+            orientation = 0.0
+        return [unigram / (span[1] - span[0]), orientation, costs[0], sum(costs[1:]), lexical]
+
+    def weights(self, letter: str) -> np.ndarray:
+        weights = np.array(self.model.neutral if letter == "N" else self.model.linked)
+        if self.search.mode == "swap":
+            weights[1] = 0
+        return weights
+
+    def step(self, before: int, b: int, span: tuple[int, int], letter: str, history: tuple[int, ...]) -> float:
+        score = float(self.weights(letter) @ self.floats(b, span, letter, history))
+        if letter != "N" and before >= 0 and b >= 0:
+            table = self.model.blocks.table
+            t, u = int(table.target_B[before]), int(table.target_B[b])
+            last, first = int(table.target_phrases[t][-1]), int(table.target_phrases[u][0])
+            for key in (("BB", before, b), ("TP", t, u), ("WB", last, first)):
+                score += self.features.get(key, 0.0)
+        return score
+
+    def score(self, spans, letters, blocks) -> tuple[float, tuple[str, ...]]:
+        history: tuple[int, ...] = (BEGIN_ID,)
+        total, before, target = 0.0, -1, []
+        for span, letter, b in zip(spans, letters, blocks, strict=True):
+            total += self.step(before, b, span, letter, history)
+            if self.search.partition == "local":
+                alternatives = [self.step(before, x, span, letter, history) for x in self.options(span)]
+                total -= float(np.logaddexp.reduce(alternatives))
+            target += self.target(b, span)
+            history = (*history, *TARGET.ids(self.target(b, span)).tolist())
+            before = b
+        if self.search.end_of_sentence:
+            total -= self.weights("R")[2] * self.logprob(history, END_ID)
+        return total, tuple(target)
+
+
+def model_and_arpa(
+    seed: int, *, most: int = 3, bigrams: bool = True, others: bool = True
+) -> tuple[BlockModel, ArpaModel]:
+    """A random model, and its language model as tables for the oracle."""
+    rng = np.random.default_rng(seed)
+    arpa = random_arpa(rng)
+    return random_model(rng, arpa, most=most, bigrams=bigrams, others=others), arpa

@@ -1,0 +1,97 @@
+"""Sentences in pieces: the pieces translated one by one, their lists put together, and nothing else changed."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.models.distortion.test_decoder import jumping
+from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights
+from tests.models.small_models import model_and_arpa
+from xlate.errors import InputError
+from xlate.models.block.decoder import BlockDecoder, BlockSearch
+from xlate.models.block.derivation import Derivation
+from xlate.models.distortion.decoder import DistortionDecoder, DistortionSearch
+from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
+from xlate.models.phrase.parallel import translate_many
+from xlate.models.phrase.text import phrase_nbest_line
+from xlate.models.pieces import best_sums
+from xlate.search.nbest import format_nbest
+from xlate.text.cutting import cut
+
+LONG = ["a", "b", "d", ".", "c", "a", ",", "b", "a", "b", "c", "d", "a", "a", "b", ".", "c"]
+MODELS = ("phrase", "orientation", "distortion")
+
+
+def decoder_of(kind: str, **search: object):
+    """A decoder of a small random model."""
+    if kind == "phrase":
+        rng = np.random.default_rng(3)
+        model = random_phrase_model(rng, "hier")
+        return PhraseDecoder(model, random_weights(rng), PhraseSearch(**search))  # type: ignore[arg-type]
+    if kind == "orientation":
+        return BlockDecoder(model_and_arpa(0)[0], BlockSearch(**search))  # type: ignore[arg-type]
+    return DistortionDecoder(jumping(0)[0], DistortionSearch(**search))  # type: ignore[arg-type]
+
+
+@given(st.lists(st.lists(st.integers(-9, 0), min_size=1, max_size=4), max_size=4), st.integers(1, 12))
+def test_best_sums_are_those_of_the_enumeration(lists: list[list[int]], most: int) -> None:
+    lists = [sorted(scores, reverse=True) for scores in lists]
+    found = best_sums(lists, most)
+    every = sorted((sum(choice) for choice in itertools.product(*lists)), reverse=True)
+    assert [sum(scores[p] for scores, p in zip(lists, places, strict=True)) for places in found] == every[:most]
+    assert len(set(found)) == len(found)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_best_of_a_long_sentence_are_the_best_of_its_pieces(kind: str) -> None:
+    whole = decoder_of(kind, max_words=6).translate(LONG)
+    spans = cut(LONG, 6)
+    parts = [decoder_of(kind).translate(LONG[a:b])[0] for a, b in spans]
+    assert spans == [(0, 4), (4, 7), (7, 13), (13, 17)]
+    assert whole[0].words == [word for part in parts for word in part.words]
+    assert whole[0].score == pytest.approx(sum(part.score for part in parts))
+    assert list(whole[0].source) == LONG
+    blocks = whole[0].blocks if isinstance(whole[0], Derivation) else whole[0].steps
+    # Every source word is translated once, where it stands.
+    assert sorted(n for step in blocks for n in range(*step.source_span)) == list(range(len(LONG)))
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("distinct", [True, False])
+def test_lists_of_a_long_sentence(kind: str, distinct: bool) -> None:
+    decoder = decoder_of(kind, max_words=6, nbest=7, distinct=distinct)
+    found = decoder.translate(LONG)
+    assert 1 < len(found) <= 7
+    assert [d.score for d in found] == sorted((d.score for d in found), reverse=True)
+    assert not distinct or len({tuple(d.words) for d in found}) == len(found)
+    for derivation in found:
+        if kind == "phrase":
+            assert derivation.score == pytest.approx(float(decoder.weights_D @ derivation.features_D))
+            assert phrase_nbest_line(0, derivation, decoder.model).count(" ||| ") == 5
+        else:
+            assert derivation.score == pytest.approx(sum(step.score for step in derivation.steps))
+            assert format_nbest(0, derivation).count(" ||| ") == 4
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_sentences_up_to_the_limit_are_translated_as_before(kind: str) -> None:
+    one, other = (decoder_of(kind, nbest=5, max_words=most).translate(LONG) for most in (len(LONG), 10_000))
+    assert [(d.words, d.score, d.steps) for d in one] == [(d.words, d.score, d.steps) for d in other]
+
+
+def test_processes_change_nothing() -> None:
+    decoder = decoder_of("phrase", max_words=6, nbest=3)
+    texts = [LONG, ["a"], LONG * 20, []]
+    one, two = ([[(d.words, d.score) for d in found] for found in translate_many(decoder, texts, n)] for n in (1, 2))
+    assert one == two
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_limit_of_no_words_is_refused(kind: str) -> None:
+    with pytest.raises(InputError, match="max_words"):
+        decoder_of(kind, max_words=0)

@@ -1,0 +1,76 @@
+"""The shared beam steps on a search space small enough to see through."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from xlate.search.beam import Beam, Hypothesis, Move, prune, search_graph
+
+
+def grid_moves(score_of):
+    """From (covered, parity) by one or two, to (3, 0) in the end."""
+
+    def expand(state):
+        covered, parity = state
+        for length in (1, 2):
+            if covered + length < 3:
+                yield Move((covered + length, (parity + length) % 2), covered + length, score_of(state, length), length)
+            elif covered + length == 3:
+                yield Move((3, 0), 3, score_of(state, length), length)
+
+    return expand
+
+
+def test_all_arcs_are_kept_and_the_best_path_is_found():
+    score_of = {((0, 0), 1): -1.0, ((0, 0), 2): -5.0, ((1, 1), 1): -1.0, ((1, 1), 2): -1.5, ((2, 0), 1): -1.0}
+    graph = search_graph((0, 0), 3, grid_moves(lambda s, n: score_of[s, n]), lambda _: 0.0, None, -np.inf)
+    arcs = sorted(zip(graph.source_A.tolist(), graph.target_A.tolist(), graph.label_A.tolist(), strict=True))
+    assert arcs == [(0, 1, 1), (0, 2, 2), (1, 2, 1), (1, 3, 2), (2, 3, 1)]
+    assert graph.best_labels() == [1, 2]
+    assert graph.score_N.tolist() == [0.0, -1.0, -2.0, -2.5]
+
+
+def test_recombination_keeps_the_first_of_equals():
+    beam: Beam[str] = Beam([{}, {}, {}], lambda _: 0.0)
+    beam.recombine(None, Move("start", 0, 0.0, -1))
+    start = beam.nodes[0]
+    for label, score in enumerate((-2.0, -1.0, -1.0, -3.0)):
+        beam.recombine(start, Move("same", 1, score, label))
+    assert len(beam.stacks[1]) == 1
+    assert beam.graph(1).best_labels() == [1]
+    assert beam.graph(1).label_A.tolist() == [0, 1, 2, 3]
+
+
+def test_prune_by_number_and_by_threshold():
+    several = [
+        Hypothesis(i, i, score, future, -1) for i, (score, future) in enumerate([(-3, 0), (-9, 8), (-2, 0), (-2, 0)])
+    ]
+    assert [h.node for h in prune(several, None, -np.inf)] == [1, 2, 3, 0]
+    assert [h.node for h in prune(several, 2, -np.inf)] == [1, 2]
+    assert [h.node for h in prune(several, None, -1.0)] == [1, 2, 3]
+    assert [h.node for h in prune(several, None, -0.5)] == [1]
+    assert prune([], 5, -1.0) == []
+
+
+def test_a_dead_end_has_no_goal():
+    graph = search_graph(0, 2, lambda s: [Move(s + 1, s + 1, -1.0, 0)] if s == 0 else [], lambda _: 0.0, 5, -np.inf)
+    assert graph.goal == -1
+    assert graph.best_labels() == []
+
+
+@pytest.mark.parametrize("use_future", [False, True])
+def test_the_future_decides_what_survives(use_future):
+    """Two states of equal coverage: the cheap one leads to a dear end; only the estimate can tell."""
+    ends = {"cheap": -10.0, "dear": -1.0}
+
+    def expand(state):
+        if state == "start":
+            return [Move("cheap", 1, -1.0, 0), Move("dear", 1, -2.0, 1)]
+        return [Move("end", 2, ends[state], 2)]
+
+    def future(state):
+        return ends.get(state, 0.0) if use_future else 0.0
+
+    graph = search_graph("start", 2, expand, future, 1, -np.inf)
+    assert graph.best_labels() == [1 if use_future else 0, 2]

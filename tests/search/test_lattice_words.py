@@ -1,0 +1,56 @@
+"""The lattice of words has the paths of the lattice of phrases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.kernels.search.lattices import all_paths
+from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights
+from tests.models.small_models import model_and_arpa, random_words
+from xlate.errors import InputError
+from xlate.formats.lattice_fst import read_fst, write_fst
+from xlate.models.block.decoder import BlockDecoder, BlockSearch
+from xlate.models.block.lattice import translation_lattice
+from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
+from xlate.search.lattice_words import phrase_lattice, word_lattice
+
+
+def test_paths_and_scores_are_the_same(tmp_path):
+    for seed in range(5):
+        model, _ = model_and_arpa(seed, others=False)
+        words = random_words(np.random.default_rng(seed), 4)
+        lattice = translation_lattice(BlockDecoder(model, BlockSearch()), words)
+        made = word_lattice(lattice)
+        assert (made.graph.source_A < made.graph.target_A).all()
+        assert (np.diff(made.graph.source_A) >= 0).all()
+        found = sorted(
+            (tuple(made.words[arc] for arc in path if made.words[arc]), float(made.score_A[path].sum()))
+            for path in all_paths(made.graph)
+        )
+        expected = sorted((path.words, path.score) for path in lattice.nbest(distinct=False))
+        assert [words for words, _ in found] == [words for words, _ in expected]
+        assert [score for _, score in found] == pytest.approx([score for _, score in expected])
+        write_fst(tmp_path / "fst", made)
+        again = read_fst(tmp_path / "fst")
+        assert again.words == made.words
+        np.testing.assert_array_equal(again.score_A, made.score_A)
+
+
+@pytest.mark.parametrize("kind", [None, "wbe", "hier5"])
+def test_a_phrase_lattice_has_the_derivations(kind):
+    rng = np.random.default_rng(3)
+    model = random_phrase_model(rng, kind)
+    weights_D = random_weights(rng, model.size)
+    decoder = PhraseDecoder(model, weights_D, PhraseSearch(nbest=10**6, distinct=False, distortion_limit=2))
+    words = ["a", "zz", "b"]
+    made = phrase_lattice(decoder, words)
+    found = sorted(
+        (tuple(made.words[arc] for arc in path if made.words[arc]), float(made.score_A[path].sum()))
+        for path in all_paths(made.graph)
+    )
+    expected = sorted((tuple(d.words), d.score) for d in decoder.translate(words))
+    assert [spelled for spelled, _ in found] == [spelled for spelled, _ in expected]
+    assert sorted(score for _, score in found) == pytest.approx(sorted(score for _, score in expected))
+    with pytest.raises(InputError, match="without words"):
+        phrase_lattice(decoder, [])

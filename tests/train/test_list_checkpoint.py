@@ -1,0 +1,63 @@
+"""Learning from lists that was stopped after any epoch goes on to the same bits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.train.test_list_learner import F, random_lists
+from xlate.errors import InputError
+from xlate.train.list_checkpoint import ListCheckpoint, lists_identity
+from xlate.train.list_learner import EpochFigures, ListLearner, ListSettings, part_lists
+from xlate.train.list_learner_device import DeviceListLearner
+
+SETTINGS = ListSettings(epochs=7, tolerance=0.0, adagrad=True, rate=0.3, batch=2)
+
+
+def learner(device: bool, settings: ListSettings = SETTINGS) -> ListLearner | DeviceListLearner:
+    rng, batch, gain_C = random_lists(3, lists=24)
+    heldout_I = np.arange(len(batch)) % 3 == 0
+    given = part_lists(batch, gain_C), rng.integers(0, 9, size=(batch.candidates, 10)), heldout_I, F, settings
+    return DeviceListLearner(*given, device=torch.device("cpu")) if device else ListLearner(*given)
+
+
+@pytest.mark.parametrize("device", [False, True])
+@pytest.mark.parametrize("seconds", [0.0, 1e9])
+def test_stopped_after_every_epoch_it_ends_with_the_same_bits(tmp_path: Path, device: bool, seconds: float) -> None:
+    whole = learner(device)
+    expected = list(whole.epochs())
+    path = tmp_path / "lists.safetensors"
+    for last in range(1, SETTINGS.epochs + 3):
+        part, found = learner(device), []
+
+        def stop(last: int = last, found: list[EpochFigures] = found) -> bool:
+            return len(found) >= last
+
+        checkpoint = ListCheckpoint(path, lists_identity(part.lists, SETTINGS, F), seconds)
+        for figures in part.epochs(stop, checkpoint):
+            found.append(figures)  # noqa: PERF402 - stop looks at it
+        assert len(found) == min(last, SETTINGS.epochs + 1)
+    assert repr(found) == repr(expected)
+    for one, other in zip(part.weights, whole.weights, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_checkpoint_of_other_lists_or_settings_is_not_taken_up(tmp_path: Path) -> None:
+    one, path = learner(False), tmp_path / "lists.safetensors"
+    list(one.epochs(checkpoint=ListCheckpoint(path, lists_identity(one.lists, SETTINGS, F), 0.0)))
+    assert path.exists()
+    other = ListCheckpoint(path, lists_identity(one.lists, ListSettings(), F))
+    assert other.load() is None
+    assert ListCheckpoint(path, lists_identity(one.lists, SETTINGS, F)).load() is not None
+    other.remove()
+    other.remove()
+    assert not path.exists()
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "lists.safetensors").write_bytes(b"nothing of the kind")
+    with pytest.raises(InputError, match="not a usable weights file"):
+        ListCheckpoint(tmp_path / "lists.safetensors", "x").load()

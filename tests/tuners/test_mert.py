@@ -1,0 +1,139 @@
+"""MERT: envelopes and line searches against trying every place, and what the search must find."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.tuners.test_mira import random_lists
+from xlate.candidates.batch import RaggedBatch
+from xlate.errors import InputError
+from xlate.kernels.learning.envelope import corpus_bleu, envelopes, promising, slope_orders, swept_statistics
+from xlate.metrics.bleu import bleu_scores
+from xlate.scoring.weights import Weights
+from xlate.tuners.mert import MertSettings, mert, smoothed
+
+
+def best_of(scores: np.ndarray, offsets: np.ndarray) -> list[int]:
+    return [int(a + np.argmax(scores[a:b])) if a < b else -1 for a, b in pairwise(offsets)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([7, 60]))
+def test_sweep_is_what_trying_every_place_gives(seed: int, whole_numbers: bool, widest: int) -> None:
+    random = np.random.default_rng(seed)
+    sizes = random.integers(0, widest, 4)
+    sizes[0] += 1
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    total = int(offsets[-1])
+    # Whole numbers make parallel lines, equal hypotheses and changes at the same place.
+    draw = (
+        (lambda: random.integers(-3, 4, total).astype(float)) if whole_numbers else (lambda: random.normal(size=total))
+    )
+    score, slope = draw(), draw()
+    statistics = random.integers(0, 20, (total, 10)).astype(float)
+    at, before, after, leftmost = envelopes(score, slope, slope_orders(slope, offsets), offsets)
+    sums, edges = swept_statistics(np.argsort(at, kind="stable"), at, before, after, leftmost, statistics)
+    assert (np.diff(edges) > 0).all()
+    assert len(sums) == len(edges) + 1
+    ends = np.concatenate([[edges[0] - 1.0], edges, [edges[-1] + 1.0]]) if len(edges) else np.array([-1.0, 1.0])
+    for b, x in enumerate(0.5 * (ends[:-1] + ends[1:])):
+        chosen = [c for c in best_of(np.round(score + x * slope, 9), offsets) if c >= 0]
+        values = score + x * slope
+        mine = np.zeros(10)
+        for a, e in pairwise(offsets):
+            if a < e:
+                top = np.flatnonzero(values[a:e] >= values[a:e].max() - 1e-9) + a
+                mine += statistics[top[0]] if len(top) == 1 else np.nan
+        if not np.isnan(mine).any():
+            assert np.allclose(mine, sums[b])
+        assert len(chosen) == int((sizes > 0).sum())
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([1, 3, 1000]))
+def test_what_is_under_the_chain_is_nowhere_best(seed: int, values: int) -> None:
+    random = np.random.default_rng(seed)
+    offsets = np.array([0, 80, 80, 81, 200])
+    score, slope = (random.integers(-values, values + 1, 200) / values for _ in range(2))
+    kept, ends = promising(score, slope, slope_orders(slope, offsets), offsets)
+    assert np.diff(ends).tolist()[1:3] == [0, 1]
+    assert (np.diff(slope[kept])[np.diff(np.searchsorted(offsets, kept, side="right")) == 0] >= 0).all()
+    for x in np.concatenate([random.normal(size=50) * 10.0 ** random.integers(-3, 4, 50), [-1e9, 0.0, 1e9]]):
+        everything = score + x * slope
+        for (a, b), (first, last) in zip(pairwise(offsets), pairwise(ends), strict=True):
+            if a < b:
+                assert everything[kept[first:last]].max() == everything[a:b].max()
+    if values == 1000:
+        assert len(kept) < 60
+
+
+@given(st.integers(0, 1000))
+def test_bleu_is_bleu(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    totals = np.sort(random.integers(0, 50, (5, 4)))[:, ::-1]
+    sums = np.concatenate(
+        [totals[:, :1] + 1, random.integers(1, 50, (5, 1)), random.integers(0, totals + 1), totals], 1
+    )
+    expected = bleu_scores(sums, smooth="none")
+    assert np.allclose(corpus_bleu(sums.astype(float)), np.where(sums[:, 2:6].all(axis=1), expected, 0.0))
+
+
+def test_windows() -> None:
+    assert smoothed(np.array([1.0, 2.0, 6.0, 0.0]), 1).tolist() == pytest.approx([1.5, 3.0, 8 / 3, 3.0])
+    assert smoothed(np.array([1.0, 2.0]), 0).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_weight_is_set_to_the_best_place(seed: int) -> None:
+    lists = random_lists(seed, instances=8, most=6)
+    start = Weights(np.array([0.5, 0.3, 0.0]), np.zeros(5), ("a", "b", "c"))
+    one = np.array([False, False, True])
+    options = MertSettings(restarts=0, directions=0, rounds=1, window=0, length_band=99.0, trained_D=one)
+    found = mert(lists, start, options, 1)
+    best = 0.0
+    for x in np.concatenate([np.linspace(-50, 50, 20_001), np.linspace(-1, 1, 2001)]):
+        rows = [c for c in best_of(lists.dense_CD @ np.array([0.5, 0.3, x]), lists.candidate_offsets_I1) if c >= 0]
+        best = max(best, float(corpus_bleu(lists.gain_CG[rows].sum(axis=0, dtype=float)[None])[0]))
+    # The found weight is scaled, the two fixed ones are not: the score of the place itself is what counts.
+    assert found.figures["smoothed"] >= best - 1e-9
+
+
+def test_mert_finds_the_feature_that_counts_and_scales_it() -> None:
+    random = np.random.default_rng(3)
+    quality = random.integers(1, 10, (40, 8))
+    dense = random.normal(size=(40, 8, 3)).astype(np.float32)
+    dense[..., 1] += quality
+    tens = np.full((40, 8, 1), 10)
+    gain = np.concatenate([tens, tens, *[quality[..., None]] * 4, *[tens] * 4], -1).reshape(320, 10)
+    nothing, offsets = np.zeros(0, np.int32), np.zeros(321, np.int64)
+    lists = RaggedBatch(np.arange(41) * 8, dense.reshape(320, 3), gain.astype(np.float32), offsets, nothing)
+    start = Weights(np.array([1.0, -1.0, 1.0]), np.zeros(0), ("a", "b", "c"))
+    found = mert(lists, start, MertSettings(restarts=4), 1)
+    best = float(bleu_scores(lists.gain_CG.reshape(40, 8, 10).max(axis=1).sum(axis=0)[None])[0])
+    assert found.weights.dense_D[1] > 3 * abs(found.weights.dense_D[[0, 2]]).max()
+    assert np.abs(found.weights.dense_D).sum() == pytest.approx(1.0)
+    assert found.score > 0.95 * best
+    again = mert(lists, start, MertSettings(restarts=4), 1)
+    assert np.array_equal(found.weights.dense_D, again.weights.dense_D)
+
+
+def test_lengths_off_the_band_are_not_taken() -> None:
+    # Longer is better by matches, but the longer hypotheses are twice the reference.
+    gain = np.array([[10, 10, 5, 4, 3, 2, 10, 9, 8, 7], [20, 10, 19, 18, 17, 16, 20, 19, 18, 17]], np.float32)
+    dense = np.array([[0.0], [1.0]], np.float32)
+    lists = RaggedBatch(np.array([0, 2]), dense, gain, np.zeros(3, np.int64), np.zeros(0, np.int32))
+    start = Weights(np.array([-1.0]), np.zeros(0), ("a",))
+    free = mert(lists, start, MertSettings(restarts=2, window=0, length_band=5.0), 1)
+    held = mert(lists, start, MertSettings(restarts=2, window=0, length_band=0.2), 1)
+    assert free.weights.dense_D[0] > 0 > held.weights.dense_D[0]
+
+
+def test_settings_are_checked() -> None:
+    for wrong in ({"restarts": -1}, {"rounds": 0}, {"window": -1}):
+        with pytest.raises(InputError):
+            MertSettings(**wrong)

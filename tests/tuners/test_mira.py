@@ -1,0 +1,155 @@
+"""k-best MIRA: the kernel against a naive twin, and what it must find."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from xlate.candidates.batch import RaggedBatch, offsets_of
+from xlate.errors import InputError
+from xlate.kernels.learning.mira import background_gain, best_statistics
+from xlate.metrics.bleu import bleu_scores
+from xlate.scoring.weights import Weights
+from xlate.tuners.mira import MiraSettings, mira, mira_lists
+
+FLOATS, SPARSE = 3, 5
+
+
+def random_lists(seed: int, instances: int = 6, most: int = 5) -> RaggedBatch:
+    random = np.random.default_rng(seed)
+    sizes = random.integers(0, most + 1, instances)
+    sizes[0] = max(sizes[0], 1)
+    total = int(sizes.sum())
+    length = random.integers(4, 9, total)
+    totals = np.stack([length - n for n in range(4)], 1)
+    correct = np.minimum.accumulate(random.integers(0, totals + 1), axis=1)
+    gain = np.concatenate([length[:, None], random.integers(4, 9, (total, 1)), correct, totals], 1)
+    bags = [random.choice(SPARSE, random.integers(0, 4)) for _ in range(total)]
+    return RaggedBatch(
+        offsets_of(sizes),
+        random.normal(size=(total, FLOATS)).astype(np.float32),
+        gain.astype(np.float32),
+        offsets_of([len(bag) for bag in bags]),
+        np.array([n for bag in bags for n in bag], np.int32),
+        part_values_N=random.normal(size=sum(map(len, bags))).astype(np.float32),
+    )
+
+
+def start() -> Weights:
+    return Weights(np.array([0.1, -0.2, 0.0]), np.zeros(SPARSE), ("a", "b", "c"))
+
+
+def features_of(lists: RaggedBatch) -> np.ndarray:
+    """Dense and sparse features as one matrix, (C, D + F)."""
+    matrix = np.zeros((lists.candidates, FLOATS + SPARSE))
+    matrix[:, :FLOATS] = lists.dense_CD
+    assert lists.part_values_N is not None
+    for c in range(lists.candidates):
+        for n in range(lists.part_id_offsets_P1[c], lists.part_id_offsets_P1[c + 1]):
+            matrix[c, FLOATS + lists.part_ids_N[n]] += float(lists.part_values_N[n])
+    return matrix
+
+
+def gain_of(statistics: np.ndarray, background: np.ndarray) -> float:
+    s = statistics + background
+    logs = [math.log(c / t) if c > 0 else -math.inf for c, t in zip(s[2:6], s[6:10], strict=True)]
+    return math.exp(min(0.0, 1 - s[1] / s[0]) + sum(logs) / 4) * s[1]
+
+
+def naive_mira(lists: RaggedBatch, options: MiraSettings, seed: int) -> list[np.ndarray]:
+    """The averages after each epoch, every history kept and summed."""
+    random = np.random.default_rng(seed)
+    matrix, first = features_of(lists), start()
+    w = np.concatenate([first.dense_D, first.sparse_F])
+    rate = np.ones(FLOATS + SPARSE)
+    rate[FLOATS:] = options.sparse_rate
+    if options.trained_D is not None:
+        rate[:FLOATS] = options.trained_D
+    background, history, averages = np.ones(10), [], []
+    for _ in range(options.epochs):
+        for i in random.permutation(len(lists)):
+            rows = list(range(*lists.candidate_offsets_I1[i : i + 2]))
+            if not rows:
+                continue
+            scores = matrix[rows] @ w
+            gains = np.array([gain_of(lists.gain_CG[c].astype(float), background) for c in rows])
+            hope, fear = int(np.argmax(scores + gains)), int(np.argmax(scores - gains))
+            delta = matrix[rows[hope]] - matrix[rows[fear]]
+            loss = (gains[hope] - gains[fear]) - (scores[hope] - scores[fear])
+            norm = float((rate * delta) @ delta)
+            if loss > 0 and norm > 0:
+                w = w + min(options.C, loss / norm) * rate * delta
+            history.append(w)
+            background = options.decay * (background + lists.gain_CG[rows[hope]])
+        averages.append(np.mean(history, axis=0))
+    return averages
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([1.0, 0.3]), st.booleans(), st.sampled_from([0.01, 5.0]))
+def test_kernel_is_the_naive_twin(seed: int, sparse_rate: float, masked: bool, most: float) -> None:
+    trained = np.array([True, False, True]) if masked else None
+    lists = random_lists(seed)
+    options = MiraSettings(epochs=3, C=most, sparse_rate=sparse_rate, trained_D=trained, length_band=9.0)
+    averages = naive_mira(lists, options, seed)
+    scores = []
+    for average in averages:
+        sums = best_statistics(mira_lists(lists, start()), average[:FLOATS], average[FLOATS:])
+        scores.append(float(bleu_scores(sums[None])[0]))
+    found = mira(lists, start(), options, seed)
+    epoch = int(found.figures["epoch"])
+    assert found.score == pytest.approx(max(scores), abs=1e-9)
+    assert np.allclose(np.concatenate([found.weights.dense_D, found.weights.sparse_F]), averages[epoch], atol=1e-9)
+
+
+@given(st.integers(0, 1000))
+def test_gain_is_bleu_with_the_background(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    statistics, background = random.integers(0, 9, 10).astype(float), 1.0 + random.random(10)
+    assert background_gain(statistics, background, (len(statistics) - 2) // 2) == pytest.approx(
+        gain_of(statistics, background), rel=1e-12
+    )
+
+
+def test_mira_finds_the_feature_that_counts() -> None:
+    random = np.random.default_rng(3)
+    quality = random.integers(1, 10, (40, 8))
+    dense = random.normal(size=(40, 8, 3)).astype(np.float32)
+    dense[..., 1] += quality
+    tens = np.full((40, 8, 1), 10)
+    gain = np.concatenate([tens, tens, *[quality[..., None]] * 4, *[tens] * 4], -1).reshape(320, 10)
+    lists = RaggedBatch(
+        np.arange(41) * 8,
+        dense.reshape(320, 3),
+        gain.astype(np.float32),
+        np.zeros(321, np.int64),
+        np.zeros(0, np.int32),
+    )
+    found = mira(lists, Weights(np.array([1.0, -1.0, 1.0]), np.zeros(0), ("a", "b", "c")), MiraSettings(), 1)
+    assert found.weights.dense_D[1] > 3 * abs(found.weights.dense_D[[0, 2]]).max()
+    best = float(bleu_scores(lists.gain_CG.reshape(40, 8, 10).max(axis=1).sum(axis=0)[None])[0])
+    assert found.score > 0.95 * best
+
+
+def test_lengths_off_the_band_are_not_returned() -> None:
+    lists = random_lists(5, instances=12)
+    every = mira(lists, start(), MiraSettings(epochs=8, C=1.0, length_band=9.0), 1)
+    sums = best_statistics(mira_lists(lists, start()), every.weights.dense_D, every.weights.sparse_F)
+    off = abs(sums[0] / sums[1] - 1)
+    strict = mira(lists, start(), MiraSettings(epochs=8, C=1.0, length_band=off - 1e-6), 1)
+    assert strict.figures["epoch"] != every.figures["epoch"] or strict.figures["length_fits"] == 0.0
+
+
+def test_what_cannot_be_tuned_is_refused() -> None:
+    lists = random_lists(1)
+    with pytest.raises(InputError, match="do not fit"):
+        mira(lists, Weights(np.zeros(2), np.zeros(SPARSE), ("a", "b")), MiraSettings(), 1)
+    with pytest.raises(InputError, match="not finite"):
+        mira(lists, Weights(np.array([np.nan, 0, 0]), np.zeros(SPARSE), ("a", "b", "c")), MiraSettings(), 1)
+    for wrong in ({"epochs": 0}, {"C": 0.0}, {"decay": 1.0}):
+        with pytest.raises(InputError):
+            MiraSettings(**wrong)  # type: ignore[arg-type]

@@ -1,1 +1,0 @@
-"""Decoders: whatever enumerates candidates under the current weights."""

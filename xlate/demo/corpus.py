@@ -1,0 +1,147 @@
+"""The built-in corpus: sentence pairs of two languages that xlate knows by a grammar of its own, any number of them.
+
+The source language is invented, the target language a plain English. A phrase-based translator finds here in small
+what makes languages hard for it:
+
+- order: the verb follows its object, the adjective its noun, the preposition its place, and an owner precedes what it
+  owns, all of which two neighbouring phrases put right by changing places; few sentences need more than that;
+- words that mean different things beside different neighbours (`nerfut` is "opens" with a door and "reads" with a
+  letter, `em` is "in", "on" or "at"), so that pairs of neighbouring phrases are worth learning about;
+- agreement: source determiners and adjectives follow gender and number of the noun, and some source verbs do not tell
+  whether "opens" or "open" is meant;
+- compounds (`firnevarpa` "stone bridge"), particles and articles without a counterpart, names, and rare words: some
+  of them stand in the test set only;
+- freedom: synonyms on both sides, and several orders, so that no translation is the only right one.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from xlate.demo.draw import Draw
+from xlate.demo.meaning import Speaker
+from xlate.demo.source import SourceWriter
+from xlate.demo.target import TargetWriter
+from xlate.demo.words import Token
+from xlate.errors import InputError
+from xlate.text.lines import write_lines
+
+Split: TypeAlias = Literal["train", "dev", "test"]
+SPLITS: tuple[Split, ...] = get_args(Split)
+# Tenths of all sentences, told apart by a checksum of the source side.
+TENTHS: dict[Split, range] = {"train": range(8), "dev": range(8, 9), "test": range(9, 10)}
+SHORTEST, LONGEST = 4, 14
+REFERENCES = 2
+CLOSING = frozenset(".,!?")
+
+
+@dataclass(frozen=True)
+class DemoSentence:
+    """A source sentence with two translations, as tokens.
+
+    Attributes:
+        source: the source tokens, the first capitalised, punctuation apart.
+        references: two lists of target tokens; they may be equal.
+        links: the word links (source, target) of the first reference, counted from 0 and sorted.
+        gloss: the first reference's words in the order of the source words they stand for; words without a
+            counterpart are left out.
+    """
+
+    source: list[str]
+    references: tuple[list[str], list[str]]
+    links: list[tuple[int, int]]
+    gloss: list[str]
+
+
+class DemoCorpus:
+    """Sentence pairs by seed: the same seed always gives the same sentences, and more of them when more are asked for.
+
+    No source sentence stands twice in a split, or in two splits, be it under another seed.
+
+    Example:
+        >>> DemoCorpus(seed=1).pairs(1, "dev")
+        [('Talfa falran va folla nufem.', 'Last year the teachers saw tea.')]
+    """
+
+    def __init__(self, seed: int = 1) -> None:
+        self._seed = seed
+
+    def pairs(self, count: int, split: Split = "train") -> list[tuple[str, str]]:
+        """Lines of source and target as they would stand in a file.
+
+        Raises:
+            InputError: the count is negative or the split is none of train, dev and test.
+        """
+        return [(text_of(s.source), text_of(s.references[0])) for s in self.sentences(count, split)]
+
+    def sentences(self, count: int, split: Split = "train") -> list[DemoSentence]:
+        """Tokenised sentences with references, links and glosses; raises what `pairs` raises."""
+        if count < 0:
+            raise InputError("a negative number of sentences", seen=count, expected="0 or more")
+        if split not in SPLITS:
+            raise InputError("no such split", seen=split, expected=" or ".join(SPLITS))
+        stream = self._stream(split)
+        return [next(stream) for _ in range(count)]
+
+    def write(self, folder: str | Path, train: int = 4000, dev: int = 300, test: int = 300) -> None:
+        """Writes `train.src`, `train.tgt` and the like, one sentence a line.
+
+        The development and the test set have two references, `test.tgt.0` and `test.tgt.1`; `test.tgt` is the first.
+
+        Raises:
+            InputError: a count is negative.
+        """
+        counts: dict[Split, int] = {"train": train, "dev": dev, "test": test}
+        drawn = {split: self.sentences(count, split) for split, count in counts.items()}
+        for split, sentences in drawn.items():
+            base = Path(folder) / split
+            write_lines(f"{base}.src", [text_of(sentence.source) for sentence in sentences])
+            write_lines(f"{base}.tgt", [text_of(sentence.references[0]) for sentence in sentences])
+            for number in range(REFERENCES) if split != "train" else ():
+                write_lines(f"{base}.tgt.{number}", [text_of(sentence.references[number]) for sentence in sentences])
+
+    def _stream(self, split: Split) -> Iterator[DemoSentence]:
+        draw = Draw(f"{self._seed} {split}")
+        speaker, source_writer, target_writer = Speaker(draw), SourceWriter(draw), TargetWriter(draw)
+        seen: set[str] = set()
+        while True:
+            meaning = speaker.sentence()
+            source = source_writer.sentence(meaning)
+            first, second = target_writer.sentence(meaning), target_writer.sentence(meaning)
+            text = " ".join(token.text for token in source)
+            fits = all(SHORTEST <= len(tokens) <= LONGEST for tokens in (source, first, second))
+            if fits and text not in seen and zlib.crc32(text.encode()) % 10 in TENTHS[split]:
+                seen.add(text)
+                yield _sentence(source, first, second)
+
+
+def text_of(tokens: list[str]) -> str:
+    """The line that tokens stand for: blanks between them, none before punctuation.
+
+    Example:
+        >>> text_of(["Yes", ",", "now", "."])
+        'Yes, now.'
+    """
+    return "".join(token if token in CLOSING else f" {token}" for token in tokens).strip()
+
+
+def _sentence(source: list[Token], first: list[Token], second: list[Token]) -> DemoSentence:
+    places: dict[str, list[int]] = {}
+    for place, token in enumerate(first):
+        places.setdefault(token.part, []).append(place)
+    links = [(place, other) for place, token in enumerate(source) if token.part for other in places.get(token.part, ())]
+    return DemoSentence(
+        _capitalised(source),
+        (_capitalised(first), _capitalised(second)),
+        links,
+        [first[target].text for _, target in links],
+    )
+
+
+def _capitalised(tokens: list[Token]) -> list[str]:
+    words = [token.text for token in tokens]
+    return [words[0][0].upper() + words[0][1:], *words[1:]]

@@ -1,0 +1,143 @@
+"""How the built-in target language, a plain English, says a sentence.
+
+The same meaning may come out in several ways: a word has synonyms, and times and places stand first or last. So no
+translation can match a reference for certain, and two references of one sentence differ.
+"""
+
+from __future__ import annotations
+
+from xlate.demo.draw import Draw
+from xlate.demo.lexicon import PLAIN_POSTPOSITIONS
+from xlate.demo.meaning import (
+    COPULA,
+    COUNTLESS,
+    Clause,
+    Couple,
+    Name,
+    NounPhrase,
+    Participant,
+    Pronoun,
+    Sentence,
+    Setting,
+)
+from xlate.demo.words import VOWELS, Token, past_of, plural_of, third_person
+
+TIME_FIRST, PLACE_FIRST = 0.75, 0.85
+
+
+class TargetWriter:
+    """Says sentences in the target language."""
+
+    def __init__(self, draw: Draw) -> None:
+        self._draw = draw
+
+    def sentence(self, sentence: Sentence) -> list[Token]:
+        """The tokens of a sentence, the first not yet capitalised."""
+        tokens: list[Token] = []
+        for number, clause in enumerate(sentence.clauses):
+            if number:
+                tokens += [Token(",", "comma"), Token("but", "but")]
+            tokens += self._clause(clause, f"{number}.", sentence.mark == "?")
+        if sentence.time is not None:
+            words = self._draw.form(sentence.time.target).split()
+            time = [Token(word, "time") for word in words]
+            tokens = time + tokens if self._draw.chance(TIME_FIRST) else tokens + time
+        if sentence.place is not None:
+            place = self._setting(sentence.place, "front")
+            first = self._draw.chance(PLACE_FIRST)
+            tokens = [*place, Token(","), *tokens] if first else tokens + place
+        return _with_articles([*tokens, Token(sentence.mark, "mark")])
+
+    def _clause(self, clause: Clause, role: str, question: bool) -> list[Token]:
+        before, verb = self._verb(clause, role, question)
+        tokens = self._participant(clause.subject, role + "subject", subject=True)
+        tokens = before + tokens if question else tokens + before
+        if clause.adverb is not None:
+            tokens.append(Token(self._draw.form(clause.adverb.target), role + "adverb"))
+        tokens.append(verb)
+        if clause.object is not None:
+            tokens += self._participant(clause.object, role + "object")
+        if clause.setting is not None:
+            tokens += self._setting(clause.setting, role + "setting")
+        if clause.predicate is not None:
+            tokens.append(Token(self._draw.form(clause.predicate.target), role + "predicate"))
+        return tokens
+
+    def _verb(self, clause: Clause, role: str, question: bool) -> tuple[list[Token], Token]:
+        """What goes with a verb in front of it, and the verb itself in its form."""
+        plural, tense = clause.subject.plural, clause.tense
+        before: list[Token] = []
+        if tense == "future":
+            before.append(Token("will", role + "will"))
+        elif question or (clause.negated and clause.verb is not COPULA):
+            support = "did" if tense == "past" else "do" if plural else "does"
+            before.append(Token(support, "ask" if question else role + "not"))
+        if clause.negated:
+            before.append(Token("not", role + "not"))
+        base = self._draw.form(clause.verb.target)
+        return before, Token(base if before else _finite(base, tense, plural), role + "verb")
+
+    def _setting(self, setting: Setting, role: str) -> list[Token]:
+        words = self._participant(setting.ground, role)
+        preposition = _preposition(setting)
+        if preposition == "by" and words[0] == Token("the"):
+            words = words[1:]
+        return [Token(preposition, role + ".relation"), *words]
+
+    def _participant(self, participant: Participant, role: str, subject: bool = False) -> list[Token]:
+        if isinstance(participant, Name):
+            return [Token(participant.text, role)]
+        if isinstance(participant, Pronoun):
+            as_subject, as_object = participant.word.target[0].split("/")
+            return [Token(as_subject if subject else as_object, role)]
+        if isinstance(participant, Couple):
+            first = self._noun_phrase(participant.first, role + ".first")
+            return [*first, Token("and", role + ".and"), *self._noun_phrase(participant.second, role + ".second")]
+        return self._noun_phrase(participant, role)
+
+    def _noun_phrase(self, phrase: NounPhrase, role: str) -> list[Token]:
+        tokens: list[Token] = []
+        if phrase.determiner is not None:
+            tokens.append(Token(phrase.determiner.target[0], role + ".determiner"))
+        elif phrase.definite:
+            tokens.append(Token("the"))
+        elif not phrase.plural and phrase.noun.kind != COUNTLESS:
+            tokens.append(Token("a"))
+        if phrase.adjective is not None:
+            tokens.append(Token(self._draw.form(phrase.adjective.target), role + ".adjective"))
+        if phrase.modifier is not None:
+            tokens.append(Token(self._draw.form(phrase.modifier.target), role))
+        noun = self._draw.form(phrase.noun.target)
+        tokens.append(Token(plural_of(noun) if phrase.plural else noun, role))
+        if phrase.possessor is not None:
+            tokens += [Token("of", role + ".of"), *self._noun_phrase(phrase.possessor, role + ".owner")]
+        return tokens
+
+
+def _finite(verb: str, tense: str, plural: bool) -> str:
+    if verb == "be":
+        return {("present", False): "is", ("present", True): "are", ("past", False): "was"}.get((tense, plural), "were")
+    if tense == "past":
+        return past_of(verb)
+    return verb if plural else third_person(verb)
+
+
+def _preposition(setting: Setting) -> str:
+    """The preposition in place of a postposition: of three, the noun tells which."""
+    ground = setting.ground
+    kind = ground.noun.kind if isinstance(ground, NounPhrase) else ""
+    if setting.relation == "em":
+        return ground.noun.preposition if isinstance(ground, NounPhrase) else "in"
+    if setting.relation == "ani":
+        return "by" if kind == "vehicle" else "with"
+    if setting.relation == "dor":
+        return "into" if kind == "building" else "to"
+    return PLAIN_POSTPOSITIONS[setting.relation]
+
+
+def _with_articles(tokens: list[Token]) -> list[Token]:
+    """The tokens with `an` for `a` in front of a vowel."""
+    return [
+        Token("an") if token == Token("a") and tokens[place + 1].text[0] in VOWELS else token
+        for place, token in enumerate(tokens)
+    ]

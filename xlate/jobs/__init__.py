@@ -1,0 +1,1 @@
+"""Whole jobs, each what a command does."""

@@ -1,0 +1,107 @@
+"""A trained run measured on the dev or test set, with samples and a picture to look at."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from xlate.config.schema import TrainConfig
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.translate import AnyDerivation, Translation, Translator
+from xlate.metrics.score import Evaluation, evaluate
+from xlate.models.phrase.decoder import PhraseDerivation, PhraseStep
+from xlate.models.phrase.orientation import adjacent_orientation
+from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
+from xlate.report.pictures import reordering_picture
+from xlate.text.lines import write_lines
+from xlate.train.reporter import Reporter
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Figures of a split, how fast it was translated, and source words a block."""
+
+    split: str
+    evaluation: Evaluation
+    words_per_second: float
+    words_per_block: float
+    sentences: int
+
+    def figures(self) -> dict[str, Any]:
+        """What goes into a run's summary, each key beginning with the split's name."""
+        figures = {f"{self.split}_{key}": value for key, value in self.evaluation.to_json().items()}
+        return {
+            **figures,
+            f"{self.split}_sentences": self.sentences,
+            f"{self.split}_words_per_s": round(self.words_per_second, 1),
+            f"{self.split}_words_per_block": round(self.words_per_block, 3),
+        }
+
+
+def measure(
+    config: TrainConfig, work: WorkDirectory, run: Path, split: str, reporter: Reporter, step: int
+) -> Measured | None:
+    """Translates `dev` or `test` with a run's weights into SPLIT.out and measures it; None when there is no such set.
+
+    Samples and picture are shown of the dev set only. Case counts unless the work directory was prepared lowercased.
+    """
+    if not work.has_split(split):
+        return None
+    lines = work.source_lines(split)[: config.dev_sentences if split == "dev" else None]
+    references = [reference[: len(lines)] for reference in work.references(split)]
+    translator = Translator.of_run(config, run)
+    start = time.perf_counter()
+    translations = list(translator.translate(lines))
+    seconds = time.perf_counter() - start
+    write_lines(run / f"{split}.out", (t.text for t in translations))
+    if split == "dev":
+        _show(config, translations, lines, references, reporter, step)
+    if not references:
+        return None
+    evaluation = evaluate([t.text for t in translations], references, lowercase=work.lowercased, bootstrap=1000)
+    words = sum(len(t.source) for t in translations)
+    log.info("%s: %s", split, evaluation.summary())
+    blocks = sum(len(_phrases(t.derivations[0])) for t in translations)
+    return Measured(split, evaluation, words / max(seconds, 1e-9), words / max(blocks, 1), len(lines))
+
+
+def _show(
+    config: TrainConfig,
+    translations: list[Translation],
+    lines: list[str],
+    references: list[list[str]],
+    reporter: Reporter,
+    step: int,
+) -> None:
+    """Sends sample translations, and the picture of the one with most reordering, to the reporter."""
+    rows = ["| source | translation | reference |", "|---|---|---|"]
+    for number in range(min(config.samples, len(lines))):
+        reference = references[0][number] if references else ""
+        cells = (lines[number], translations[number].text, reference)
+        rows.append("| " + " | ".join(cell.replace("|", "&#124;") for cell in cells) + " |")
+    reporter.text("samples/dev", "\n".join(rows), step)
+    shown = [t for t in translations if 0 < len(t.source) <= 20] or translations[:1]
+    if shown:
+        most = max(shown, key=lambda t: (sum(p[4] == LEFT for p in _phrases(t.derivations[0])), len(t.source)))
+        picture = reordering_picture(most.source, list(most.derivations[0].words), _phrases(most.derivations[0]))
+        reporter.image("samples/reordering", picture, step)
+
+
+def _phrases(derivation: AnyDerivation) -> list[tuple[int, int, int, int, int]]:
+    """Source start and end, target start and end, and orientation of each phrase, in target order."""
+    steps = derivation.steps if isinstance(derivation, PhraseDerivation) else derivation.blocks
+    phrases, place, before = [], 0, None
+    for step in steps:
+        end, span = place + len(step.target_words), step.source_span
+        if isinstance(step, PhraseStep):
+            orientation = (RIGHT, LEFT, NEUTRAL)[adjacent_orientation(before, span)]
+        else:
+            orientation = step.orientation
+        phrases.append((*span, place, end, orientation))
+        place, before = end, span
+    return phrases

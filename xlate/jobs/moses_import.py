@@ -1,0 +1,123 @@
+"""xlate import moses=INI out=RUN: a Moses system as a run that translates."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.config.limits import check_limits
+from xlate.config.load import load
+from xlate.config.schema import DecoderConfig, ImportConfig, TrainConfig
+from xlate.config.stored import to_yaml
+from xlate.errors import InputError
+from xlate.formats.moses_ini import MosesIni
+from xlate.jobs.phrase_models import MODEL, SET
+from xlate.jobs.prepare.stages import file_hash
+from xlate.jobs.run_weights import made_with
+from xlate.models.phrase.model import load_moses_model
+from xlate.models.phrase.store import save_phrase_model
+from xlate.report.run_directory import RunDirectory
+from xlate.scoring.weights import Weights, save_weights
+from xlate.text.lines import atomic_write
+from xlate.text.locks import refused_while_written
+from xlate.text.opening import open_unpacked
+
+LM_FILE = "lm.arpa.gz"
+# Moses's numbers of search algorithms.
+ALGORITHMS = {0: "stack", 1: "cube"}
+
+
+def import_moses(config: ImportConfig) -> dict[str, Any]:
+    """Makes a run directory of a Moses system: tables, language model, weights, search settings.
+
+    Raises:
+        InputError: whatever reading the system's files raises; `out` holds something else, or is written by another
+            process.
+    """
+    with refused_while_written(Path(config.out), "run"):
+        return _imported(config)
+
+
+def _imported(config: ImportConfig) -> dict[str, Any]:
+    model, weights_D, ini = load_moses_model(config.moses)
+    trained = load(TrainConfig, "train", ["model=phrase", "decoder=phrase", "work=''"])
+    if "weight-file" in ini.settings:
+        raise InputError(
+            "sparse weights cannot be imported yet",
+            file=config.moses,
+            seen="[weight-file]",
+            expected="a system of dense features",
+        )
+    reordering = "none" if model.reordering is None else model.reordering.kind
+    trained = replace(
+        trained,
+        model=replace(trained.model, reordering=reordering),
+        decoder=search_of(ini, config.decoder),
+    )
+    identity = {"imported": str(config.moses), "ini": file_hash(config.moses)}
+    run = RunDirectory.create(config.out, to_yaml(trained), identity)
+    save_phrase_model(run.path / MODEL, model)
+    copy_packed(ini.file(_lm_line(ini)), run.path / LM_FILE)
+    weights = Weights(weights_D, np.zeros(0), model.columns)
+    metadata = {"imported": str(config.moses), **made_with(trained.model)}
+    save_weights(run.path / "weights.safetensors", {SET: weights}, metadata=metadata)
+    figures = {
+        "run": str(run.path),
+        "pairs": len(model.table),
+        "source_phrases": len(model.table.source_phrases),
+        "lm_order": model.lm.order,
+        "reordering": reordering,
+    }
+    run.write_summary({"finished": True, **figures})
+    return figures
+
+
+def _lm_line(ini: MosesIni) -> Any:
+    return ini.find("KENLM", "SRILM", "IRSTLM")
+
+
+def search_of(ini: MosesIni, given: DecoderConfig) -> DecoderConfig:
+    """The settings of the file over those given.
+
+    Raises:
+        InputError: one that is no number, out of range, or a search that there is not.
+    """
+    table = ini.find("PhraseDictionaryMemory", "PhraseDictionaryCompact", "PhraseDictionaryOnDisk")
+    limit = ini.argument(table, "table-limit", given.options) if table else given.options
+    search = replace(
+        given,
+        options=limit,
+        algorithm=_algorithm(ini, given.algorithm),
+        stack=ini.whole("stack", given.stack or 200),
+        threshold=ini.number("beam-threshold", given.threshold),
+        early_threshold=ini.number("early-discarding-threshold", given.early_threshold or 0.0),
+        max_phrase=ini.whole("max-phrase-length", given.max_phrase or 7),
+        pop_limit=ini.whole("cube-pruning-pop-limit", given.pop_limit or 1000),
+        distortion_limit=ini.whole(
+            "distortion-limit", -1 if given.distortion_limit is None else given.distortion_limit
+        ),
+    )
+    check_limits(search, "decoder.", ini.path)
+    return search
+
+
+def _algorithm(ini: MosesIni, given: str | None) -> str | None:
+    number = ini.whole("search-algorithm", -1)
+    if "search-algorithm" in ini.settings and number not in ALGORITHMS:
+        raise InputError(
+            "a search algorithm this decoder has not",
+            file=ini.path,
+            seen=f"[search-algorithm] {number}",
+            expected=", ".join(f"{number} ({name})" for number, name in ALGORITHMS.items()),
+        )
+    return ALGORITHMS.get(number, given)
+
+
+def copy_packed(source: Path, target: Path) -> None:
+    """Copies a text file, plain or gzip, into one whose name ends in .gz."""
+    with open_unpacked(source) as text, atomic_write(target) as stream:
+        shutil.copyfileobj(text, stream)

@@ -1,0 +1,1 @@
+"""From a corpus to a work directory, stage by stage."""

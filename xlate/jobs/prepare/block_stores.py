@@ -1,0 +1,116 @@
+"""The candidate stores of a block model, made once for each work directory and feature settings."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from xlate.candidates.block_instances import STORES, BlockInstances
+from xlate.candidates.store import CandidateStore
+from xlate.config.model_schema import ModelConfig
+from xlate.features.index import FeatureIndex
+from xlate.jobs.models import feature_arrays, identity_settings
+from xlate.jobs.prepare.stages import Stage, identity_of, read_stage, run_stage
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.phrases.events import collect_events
+from xlate.phrases.matching import Matches, match_blocks
+from xlate.text.encoded import EncodedText
+
+log = logging.getLogger(__name__)
+DEV_STORES = ("linked.dev", "neutral.dev")
+
+
+@dataclass(frozen=True)
+class BlockStores:
+    """The stores by name and the features they speak of.
+
+    `linked` and `neutral` are of the training text, `….heldout` of its held-out sentences, `….dev` of the dev set and
+    its references, when there is one.
+    """
+
+    stores: dict[str, CandidateStore]
+    features: FeatureIndex
+    identity: str
+
+
+def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
+    """Opens the stores of a model's settings, making them first when they are not there.
+
+    They hold all floats of the model's kind and, those of its binary families that stand above its threshold; which of
+    the floats are trained does not matter to them.
+    """
+    blocks = read_stage(work.path, "blocks")
+    heldout_every = blocks.number("heldout_every")
+    settings: dict[str, Any] = {
+        "threshold": model.threshold if model.binary else None,
+        "families": sorted(model.binary),
+        "alternatives": model.alternatives,
+        "listed_only": model.listed_only,
+        "by_span": model.by_span,
+        "by_target": model.by_target,
+        "kind": model.kind,
+        **identity_settings(work, model),
+        "on": [blocks.identity, read_stage(work.path, "lm").identity],
+        "version": 2,
+    }
+    features = FeatureIndex.frequent(work.blocks, model.binary, model.threshold)
+    name = f"candidates/{identity_of(settings)[:12]}"
+    stage = run_stage(work.path, name, settings, lambda folder: _write(work, model, features, heldout_every, folder))
+    return BlockStores(_open(stage), features, stage.identity)
+
+
+def _open(stage: Stage) -> dict[str, CandidateStore]:
+    names = [*STORES, *(DEV_STORES if stage.figures.get("dev") else ())]
+    return {name: CandidateStore.open(stage.folder / name) for name in names}
+
+
+def _write(
+    work: WorkDirectory, model: ModelConfig, features: FeatureIndex, heldout_every: int, folder: Path
+) -> dict[str, Any]:
+    arrays = feature_arrays(work, model, features.keys_F)
+
+    def write(matches: Matches, target: list[list[str]], every: int, names: Sequence[str]) -> dict[str, int]:
+        instances = BlockInstances(
+            blocks=arrays,
+            features=len(features),
+            lm=work.lm,
+            matches=matches,
+            events=collect_events(matches),
+            target=EncodedText.encode(target, work.lm.vocabulary),
+            heldout_every=every,
+            alternatives=model.alternatives,
+            listed_only=model.listed_only,
+            by_span=model.by_span,
+            by_target=model.by_target,
+        )
+        return instances.write(folder, names)
+
+    matches = Matches.load(work.path / "blocks" / "matches", len(work.blocks))
+    sizes = write(matches, work.training_tokens("target"), heldout_every, STORES)
+    source, target = _dev_pairs(work)
+    if source:
+        encoded = (
+            EncodedText.encode(source, work.source_vocabulary),
+            EncodedText.encode(target, work.target_vocabulary),
+        )
+        sizes |= write(match_blocks(work.blocks.table, *encoded), target, 0, DEV_STORES)
+    figures = {name.replace(".", "_"): size for name, size in sizes.items()}
+    return {**figures, "features": len(features), "dev": bool(source)}
+
+
+def _dev_pairs(work: WorkDirectory) -> tuple[list[list[str]], list[list[str]]]:
+    """The dev source beside each of its references in turn, tokenised; pairs with an empty side become empty."""
+    if not work.has_split("dev"):
+        return [], []
+    lines = [work.source_tokens(line) for line in work.source_lines("dev")]
+    source, target = [], []
+    for reference in work.references("dev"):
+        for left, line in zip(lines, reference, strict=True):
+            right = work.target_tokens(line)
+            usable = bool(left and right)
+            source.append(left if usable else [])
+            target.append(right if usable else [])
+    return source, target

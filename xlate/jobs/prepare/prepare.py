@@ -1,0 +1,170 @@
+"""xlate prepare: corpus → tokens → links → language model → phrase pairs → blocks with their counts."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.align.aligner import align
+from xlate.align.lexical import lexical_table
+from xlate.align.links import Links, read_links, write_links
+from xlate.candidates.block_instances import heldout, sentences_of
+from xlate.config.schema import AlignConfig, LmConfig, PhrasesConfig, PrepareConfig
+from xlate.errors import InputError
+from xlate.jobs.prepare.corpus_stage import build_corpus, corpus_identity, resolve_files, write_demo_corpus
+from xlate.jobs.prepare.stages import Stage, check_stage, file_hash, run_stage
+from xlate.jobs.prepare.work import STAGES, WorkDirectory
+from xlate.lm.arpa import write_arpa
+from xlate.lm.kneser_ney import estimate
+from xlate.lm.model import NgramModel
+from xlate.phrases.blocks import BlockSet
+from xlate.phrases.events import collect_events
+from xlate.phrases.extract import extract_phrases
+from xlate.phrases.filters import occurring_blocks, shared_substrings_filter
+from xlate.phrases.matching import match_blocks
+from xlate.phrases.table import PhraseTable, score_phrases
+from xlate.text.encoded import EncodedText
+from xlate.text.folders import check_is_folder
+from xlate.text.locks import awaited
+
+log = logging.getLogger(__name__)
+
+
+def prepare(config: PrepareConfig) -> WorkDirectory:
+    """Prepares a work directory; stages that would come out the same are not run again.
+
+    Another process that prepares it is waited for.
+
+    Raises:
+        InputError: any of the corpus files cannot be used, or a folder in the place of a stage is not ours.
+    """
+    with awaited(Path(config.work)):
+        return _prepare(config, Path(config.work))
+
+
+def _prepare(config: PrepareConfig, path: Path) -> WorkDirectory:
+    work = WorkDirectory(path)
+    if os.path.lexists(path):
+        check_is_folder(path, "a work directory")
+    for name in STAGES:
+        check_stage(path, name)
+    path.mkdir(parents=True, exist_ok=True)
+    write_demo_corpus(config.data, path)
+    files = resolve_files(config.data, path)
+    corpus = run_stage(
+        path,
+        "corpus",
+        corpus_identity(config.data, files),
+        lambda folder: build_corpus(config.data, files, folder),
+    )
+    _warn_unused_splits(work)
+    links = run_stage(path, "align", _align_identity(config, corpus), lambda folder: _align(config, work, folder))
+    run_stage(path, "lm", _of(config.lm, corpus), lambda folder: _lm(config.lm, work, folder))
+    phrases = run_stage(
+        path,
+        "phrases",
+        {"max_length": config.phrases.max_length, "min_count": config.phrases.min_count, "on": [links.identity]},
+        lambda folder: _phrases(config.phrases, work, folder),
+    )
+    run_stage(path, "blocks", _of(config.phrases, phrases), lambda folder: _blocks(config.phrases, work, folder))
+    return WorkDirectory(path).check()
+
+
+def _of(settings: LmConfig | PhrasesConfig, *parents: Stage) -> dict[str, Any]:
+    return {"settings": dict(vars(settings)), "on": [parent.identity for parent in parents], "version": 1}
+
+
+def _align_identity(config: PrepareConfig, corpus: Stage) -> dict[str, Any]:
+    given = file_hash(config.align.links) if config.align.links else None
+    return {
+        "method": config.align.method,
+        "symmetrization": config.align.symmetrization,
+        "links": given,
+        "seed": config.seed,
+        "on": [corpus.identity],
+    }
+
+
+def _align(config: PrepareConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
+    source, target = work.training_tokens("source"), work.training_tokens("target")
+    links = _given_links(config.align, source, target) or align(
+        source, target, method=config.align.method, symmetrization=config.align.symmetrization, seed=config.seed
+    )
+    write_links(folder / "links.gz", links)
+    return {"links": len(links.source_L), "links_per_pair": len(links.source_L) / max(1, len(source))}
+
+
+def _given_links(config: AlignConfig, source: list[list[str]], target: list[list[str]]) -> Links | None:
+    if config.links is None:
+        return None
+    return read_links(config.links, [len(s) for s in source], [len(t) for t in target])
+
+
+def _lm(config: LmConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
+    arpa = estimate(work.lm_text(work.training_text("target")), work.target_vocabulary, config.order)
+    write_arpa(folder / "lm.arpa.gz", arpa)
+    NgramModel.from_arpa(arpa).save(folder / "model")
+    return {"order": config.order, "ngrams": sum(arpa.counts)}
+
+
+def _phrases(config: PhrasesConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
+    source, target = work.training_text("source"), work.training_text("target")
+    links = read_links(
+        work.path / "align" / "links.gz",
+        (source.offsets_S1[1:] - source.offsets_S1[:-1]).tolist(),
+        (target.offsets_S1[1:] - target.offsets_S1[:-1]).tolist(),
+    )
+    counts = extract_phrases(source, target, links, max_length=config.max_length)
+    table = score_phrases(counts, lexical_table(source, target, links))
+    if config.min_count > 1:
+        table = table.select(np.asarray(table.count_B) >= config.min_count)
+    table.save(folder / "table")
+    return {"pairs": len(table.source_B), "source_phrases": len(table.source_phrases)}
+
+
+def _blocks(config: PhrasesConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
+    table = PhraseTable.load(work.path / "phrases" / "table", work.words)
+    source, target = work.training_text("source"), work.training_text("target")
+    if config.test_filter:
+        table, source, target = _for_test(config, work, table, source, target)
+    matches = match_blocks(table, source, target)
+    matches.save(folder / "matches")
+    events = collect_events(matches)
+    counted_M = ~heldout(sentences_of(matches), config.heldout_every)
+    blocks = BlockSet.count(table, matches, events, counted_M, config.lexical_floor)
+    blocks.save(folder / "set")
+    return {
+        "matches": len(matches),
+        "bigrams": len(events),
+        "distinct_bigrams": len(blocks.bigram_keys_U),
+        "heldout_every": config.heldout_every,
+    }
+
+
+def _for_test(
+    config: PhrasesConfig, work: WorkDirectory, table: PhraseTable, source: EncodedText, target: EncodedText
+) -> tuple[PhraseTable, EncodedText, EncodedText]:
+    """Keeps the blocks and sentence pairs that have to do with the test source (A9); other pairs become empty."""
+    if not work.has_split("test"):
+        raise InputError("nothing to filter by", seen="phrases.test_filter=true", expected="a test source in data")
+    tokens = [work.source_tokens(line) for line in work.source_lines("test")]
+    test = EncodedText.encode(tokens, work.source_vocabulary)
+    kept_S = shared_substrings_filter(source, test, min_words=config.test_filter_min_words)
+    table = table.select(occurring_blocks(table, test))
+    log.info("test filter: %d of %d pairs, %d blocks", kept_S.sum(), len(kept_S), len(table))
+    return table, _emptied(source, kept_S), _emptied(target, kept_S)
+
+
+def _emptied(text: EncodedText, kept_S: NDArray[np.bool_]) -> EncodedText:
+    return EncodedText.from_ids([text[s] if kept_S[s] else text[s][:0] for s in range(len(text))])
+
+
+def _warn_unused_splits(work: WorkDirectory) -> None:
+    for split in ("dev", "test"):
+        if not work.has_split(split):
+            log.info("no %s set given", split)

@@ -1,0 +1,160 @@
+"""A prepared work directory, and what is loaded from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from xlate.arrays.stored import HEADER, open_arrays
+from xlate.jobs.prepare.stages import read_stage
+from xlate.lm.model import NgramModel
+from xlate.phrases.blocks import BlockSet
+from xlate.text.encoded import EncodedText
+from xlate.text.json_files import read_json
+from xlate.text.lines import read_lines
+from xlate.text.tokens import Preprocessor, split_tokens
+from xlate.text.truecase import Truecaser
+from xlate.text.vocabulary import Vocabulary
+
+VOCABULARIES = "pair of vocabularies"
+PREPROCESSING = {"source_language": str, "target_language": str, "tokenize": bool, "case": str}
+STAGES = ("corpus", "align", "lm", "phrases", "blocks")
+
+
+@dataclass(frozen=True)
+class WorkDirectory:
+    """The folder `xlate prepare` made; everything is loaded when first asked for.
+
+    Raises:
+        InputError: (on any access) a stage is missing or was made by another version.
+    """
+
+    path: Path
+
+    def check(self) -> WorkDirectory:
+        """Returns itself when every stage is there; raises InputError naming the first that is not."""
+        for name in STAGES:
+            read_stage(self.path, name)
+        return self
+
+    @cached_property
+    def identity(self) -> str:
+        """The identity of the last stage, which stands on all others."""
+        return read_stage(self.path, "blocks").identity
+
+    @cached_property
+    def preprocessing(self) -> dict[str, Any]:
+        """Languages, tokenisation and casing."""
+        path, remedy = self.path / "corpus" / "preprocessing.json", f"remove {self.path / 'corpus'} and prepare again"
+        return read_json(path, "languages, tokenisation and casing", remedy, PREPROCESSING)
+
+    @property
+    def lowercased(self) -> bool:
+        """Whether its text was lowercased, so that its translations are."""
+        return bool(self.preprocessing["case"] == "lower")
+
+    @cached_property
+    def source_vocabulary(self) -> Vocabulary:
+        """The source words of the training text."""
+        return self._vocabulary("source")
+
+    @cached_property
+    def target_vocabulary(self) -> Vocabulary:
+        """The target words of the training text."""
+        return self._vocabulary("target")
+
+    @cached_property
+    def lm(self) -> NgramModel:
+        """The language model of the target."""
+        return NgramModel.load(self.path / "lm" / "model")
+
+    @cached_property
+    def blocks(self) -> BlockSet:
+        """The block set with its counts."""
+        return BlockSet.load(self.path / "blocks" / "set", self.words)
+
+    @property
+    def words(self) -> tuple[int, int]:
+        """How many source and target words there are, special ones included."""
+        return len(self.source_vocabulary), len(self.target_vocabulary)
+
+    def training_tokens(self, side: str) -> list[list[str]]:
+        """The tokenised training sentences of `source` or `target`."""
+        return [split_tokens(line) for line in read_lines(self.path / "corpus" / f"train.{side}.gz")]
+
+    def training_text(self, side: str) -> EncodedText:
+        """The numbered training sentences of `source` or `target`."""
+        vocabulary = self.source_vocabulary if side == "source" else self.target_vocabulary
+        return EncodedText.encode(self.training_tokens(side), vocabulary)
+
+    def lm_text(self, target: EncodedText) -> EncodedText:
+        """What the language model is estimated from: target sentences, and further text where it was prepared."""
+        extra = self.path / "corpus" / "lm.target.gz"
+        if not extra.exists():
+            return target
+        more = EncodedText.encode([split_tokens(line) for line in read_lines(extra)], self.target_vocabulary)
+        return EncodedText.from_ids(text[s] for text in (target, more) for s in range(len(text)))
+
+    def has_split(self, split: str) -> bool:
+        """Whether there is a `dev` or `test` source."""
+        return (self.path / "corpus" / f"{split}.source.gz").exists()
+
+    def source_lines(self, split: str) -> list[str]:
+        """The raw source lines of `dev` or `test`."""
+        return read_lines(self.path / "corpus" / f"{split}.source.gz")
+
+    def references(self, split: str) -> list[list[str]]:
+        """The raw references of `dev` or `test`, one list a reference."""
+        paths = sorted((self.path / "corpus").glob(f"{split}.reference.*.gz"))
+        return [read_lines(path) for path in paths]
+
+    def source_tokens(self, line: str) -> list[str]:
+        """Tokenises and cases one source line as the training text was."""
+        return self._cased(self._preprocessor("source").tokens(line), self._source_caser)
+
+    def target_tokens(self, line: str) -> list[str]:
+        """Tokenises and cases one target line, such as a reference, as the training text was."""
+        return self._cased(self._preprocessor("target").tokens(line), self._target_caser)
+
+    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
+        """One output line: sentence case restored and, when asked, detokenised."""
+        if self.preprocessing["case"] == "true" and self._target_caser is not None:
+            tokens = self._target_caser.restore(tokens)
+        return self._preprocessor("target").text(tokens) if detokenize else " ".join(tokens)
+
+    def _vocabulary(self, side: str) -> Vocabulary:
+        corpus = self.path / "corpus"
+        # Work directories of earlier versions have no checksums of their vocabularies.
+        if (corpus / HEADER).exists():
+            open_arrays(corpus, VOCABULARIES, {})
+        return Vocabulary.load(corpus / f"vocabulary.{side}")
+
+    def _preprocessor(self, side: str) -> Preprocessor:
+        return self._preprocessors[side]
+
+    @cached_property
+    def _preprocessors(self) -> dict[str, Preprocessor]:
+        settings = self.preprocessing
+        return {
+            side: Preprocessor(settings[f"{side}_language"], tokenize=settings["tokenize"])
+            for side in ("source", "target")
+        }
+
+    @cached_property
+    def _source_caser(self) -> Truecaser | None:
+        return self._load_caser("source")
+
+    @cached_property
+    def _target_caser(self) -> Truecaser | None:
+        return self._load_caser("target")
+
+    def _load_caser(self, side: str) -> Truecaser | None:
+        path = self.path / "corpus" / f"truecase.{side}"
+        return Truecaser.load(path) if path.exists() else None
+
+    def _cased(self, tokens: list[str], caser: Truecaser | None) -> list[str]:
+        if caser is not None:
+            return caser.apply(tokens)
+        return [t.lower() for t in tokens] if self.preprocessing["case"] == "lower" else tokens

@@ -1,0 +1,284 @@
+"""xlate train model=rerank nbest=FILE: weights that rank the n-best lists of any system anew (C6).
+
+Float features are those of the list and its totals; sparse ones are made from the words. Both are learned together on
+the lists, some of which are held out; `xlate nbest rescore FILE run=RUN` ranks other lists of the same system.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.align.model1 import Model1
+from xlate.candidates.batch import RaggedBatch, offsets_of
+from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
+from xlate.candidates.nbest_store import NbestCandidates, nbest_candidates, reference_rows
+from xlate.candidates.spread import spread_within_lists
+from xlate.config.model_schema import RerankConfig
+from xlate.config.schema import TrainConfig
+from xlate.config.stored import read_config, to_yaml
+from xlate.errors import InputError
+from xlate.features.hypothesis_text import TextTemplates
+from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
+from xlate.jobs.prepare.stages import file_hash, peak_megabytes
+from xlate.jobs.run_weights import made_with, weights_of
+from xlate.jobs.train.list_settings import list_settings
+from xlate.jobs.train.warnings import warn_if_all_zero
+from xlate.kernels.learning.part_lists import list_losses, list_space
+from xlate.metrics.bleu import bleu_scores
+from xlate.metrics.sentence_bleu import sentence_bleu
+from xlate.progress import track
+from xlate.report.run_directory import RunDirectory
+from xlate.report.tensorboard import TensorBoardReporter
+from xlate.scoring.weights import Weights, save_weights
+from xlate.search.nbest_oracle import first_best, oracle
+from xlate.text.classes import read_classes
+from xlate.text.encoded import EncodedText
+from xlate.text.json_files import Fields, read_json, write_json
+from xlate.text.lines import read_lines
+from xlate.text.tokens import split_tokens
+from xlate.text.vocabulary import Vocabulary
+from xlate.train.list_checkpoint import ListCheckpoint, lists_identity
+from xlate.train.list_learner import ListLearner, part_lists
+from xlate.train.signals import StopFlag
+
+log = logging.getLogger(__name__)
+
+KIND = "rerank"
+# The total cannot be taken for a feature: names have no blanks.
+SET, TOTAL, KNOWN = "rerank", "total score", "words.json"
+# Where the weight of the totals starts: p of the list's order is sharp, but not certain, at the usual γ.
+START = 0.05
+
+
+@dataclass(frozen=True)
+class ListText:
+    """The words of lists and, where given, of their sources."""
+
+    hypotheses: list[list[list[str]]]
+    sources: list[list[str]] | None
+
+    @classmethod
+    def read(cls, nbest: str, source: str | None, first_id: int | None) -> tuple[NbestArrays, ListText]:
+        """A list as arrays, and its words with those of the lines of `source` that its sentences are of."""
+        lists = list(by_sentence(iterate_hypotheses(nbest), nbest))
+        arrays = nbest_arrays(lists, nbest)
+        words = [[split_tokens(hypothesis.text) for hypothesis in rows] for rows in lists]
+        if source is None:
+            return arrays, cls(words, None)
+        lines = read_lines(source)
+        rows = reference_rows(arrays.sentence_I, [len(lines)], first_id)
+        return arrays, cls(words, [split_tokens(lines[row]) for row in rows])
+
+    def features(self, templates: TextTemplates) -> Iterable[list[Counter[str]]]:
+        """The features of every hypothesis, list by list."""
+        for number, hypotheses in enumerate(self.hypotheses):
+            source = None if self.sources is None else self.sources[number]
+            length = len(hypotheses[0] if source is None else source)
+            yield [Counter(templates.features(words, source, length)) for words in hypotheses]
+
+
+def train_rerank(
+    config: TrainConfig, folder: Path, volatile: tuple[str, ...]
+) -> tuple[dict[str, Any] | None, int | None]:
+    """Trains a run in `folder`: its summary, or None and the signal that stopped it.
+
+    Raises:
+        InputError: what reading the list and its references raises; settings are checked by `check_training`.
+    """
+    nbest, lists = config.nbest, config.loss.lists
+    assert nbest is not None
+    assert lists is not None
+    identity = {key: value for key, value in asdict(config).items() if key not in volatile}
+    assert config.model.rerank is not None
+    files = [nbest, *config.references, *filter(None, (config.source, config.model.rerank.classes))]
+    run = RunDirectory.create(folder, to_yaml(config), {**identity, "files": [file_hash(name) for name in files]})
+    if run.finished:
+        return run.summary, None
+    start = time.perf_counter()
+    arrays, text = ListText.read(nbest, config.source, config.first_id)
+    references = [read_lines(path) for path in config.references]
+    listed = nbest_candidates(arrays, references, config.first_id)
+    statistics_CK = listed.batch.gain_CG
+    heldout_I = np.arange(len(arrays.sentence_I)) % lists.heldout_every == lists.heldout_every - 1
+    lexicon = _lexicon(config, text, references, arrays, ~heldout_I)
+    classes = read_classes(config.model.rerank.classes) if config.model.rerank.classes else {}
+    templates = _templates(config.model.rerank, classes, lexicon)
+    names, ids = _batch(text, templates, config.model.rerank.min_lists, ~heldout_I)
+    dense_names, dense_CD = _floats(arrays, listed)
+    spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
+    batch = RaggedBatch(
+        arrays.candidate_offsets_I1,
+        (dense_CD / spread_D).astype(np.float32),
+        statistics_CK,
+        *ids,
+    )
+    begin_D = np.where(np.array(dense_names) == TOTAL, START, 0.0)
+    gain_C = sentence_bleu(statistics_CK, lists.gain) / 100.0
+    settings = list_settings(lists, config.seed)
+    learner = ListLearner(part_lists(batch, gain_C, True), batch.gain_CG, heldout_I, len(names), settings, begin_D)
+    made_from = lists_identity(learner.lists, settings, len(names))
+    checkpoint = ListCheckpoint(run.checkpoint / "ranking.safetensors", made_from, config.checkpoint_seconds)
+    with StopFlag() as stop:
+        reporter = TensorBoardReporter(run)
+        try:
+            for epoch in track(learner.epochs(stop.__bool__, checkpoint), "ranking", total=lists.epochs + 1):
+                reporter.scalar("rerank/heldout_loss", epoch.heldout_loss, epoch.epoch)
+                reporter.scalar("rerank/heldout_BLEU", epoch.heldout_bleu, epoch.epoch)
+            if stop:
+                return None, stop.signal
+            weights = Weights(
+                learner.weights.dense_D / spread_D, learner.weights.weight_F.astype(np.float64), dense_names
+            )
+            if names:
+                warn_if_all_zero(weights.sparse_F, f"loss.lists.rate={lists.rate:g}, {len(batch)} lists")
+            reporter.histogram("rerank/weights", weights.sparse_F[weights.sparse_F != 0], learner.settings.epochs)
+        finally:
+            reporter.close()
+    write_json(run.path / KNOWN, {"lexicon": lexicon, "classes": classes}, indent=None)
+    save_weights(
+        run.path / "weights.safetensors", {SET: weights}, sparse_names={SET: names}, metadata=made_with(config.model)
+    )
+    checkpoint.remove()
+    summary = {
+        "finished": True,
+        "lists": len(batch),
+        "heldout_lists": int(heldout_I.sum()),
+        "active_features": weights.active,
+        **{f"heldout_{k}": v for k, v in headroom(learner, statistics_CK, arrays, heldout_I).items()},
+        "seconds": round(time.perf_counter() - start, 2),
+        "peak_mb": round(peak_megabytes(), 1),
+    }
+    run.write_summary(summary)
+    return summary, None
+
+
+def rerank_scores(run: Path, nbest: str, source: str | None, first_id: int | None) -> NDArray[np.float64]:
+    """The scores that a run gives the hypotheses of a list, (C,).
+
+    Raises:
+        InputError: not a finished run of this kind, or a list without the floats it was trained with.
+    """
+    config = read_config(run / "config.yaml", TrainConfig)
+    if config.model.rerank is None:
+        raise InputError("not a run that ranks lists", file=run, seen=config.model.kind, expected="model=rerank")
+    file = weights_of(run, config)
+    weights, names = file.sets[SET], {name: f for f, name in enumerate(file.sparse_names(SET))}
+    fields: Fields = {"classes": dict, "lexicon": (dict, type(None))}
+    known = read_json(run / KNOWN, "the words a ranking run knows", "train the run again", fields)
+    arrays, text = ListText.read(nbest, source, first_id)
+    scores = []
+    for rows in text.features(_templates(config.model.rerank, known["classes"], known["lexicon"])):
+        for row in rows:
+            held = ((names.get(name), count) for name, count in row.items())
+            scores.append(sum(weights.sparse_F[f] * count for f, count in held if f is not None))
+    floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
+    missing = [name for name in floats if name != TOTAL and name not in arrays.names]
+    if TOTAL in floats and not np.isfinite(arrays.total_C).all():
+        missing.append(TOTAL)
+    if missing:
+        raise InputError(
+            "the list lacks features",
+            file=nbest,
+            seen=", ".join(missing[:5]),
+            expected="what the run was trained with: " + ", ".join(floats),
+            remedy="give lists of the same system",
+        )
+    totals_C = arrays.total_C if TOTAL in floats else np.zeros(len(arrays.total_C))
+    with np.errstate(over="ignore", invalid="ignore"):
+        score_C: NDArray[np.float64] = np.array(scores) + arrays.scores(floats) + floats.get(TOTAL, 0.0) * totals_C
+    return arrays.finite(score_C)
+
+
+def headroom(
+    learner: ListLearner, statistics_CK: NDArray[Any], arrays: NbestArrays, chosen_I: NDArray[np.bool_]
+) -> dict[str, float]:
+    """BLEU of the first, the ranked and the best hypotheses of some lists, and the share of the way that was gone."""
+    rows, offsets = np.flatnonzero(chosen_I), arrays.candidate_offsets_I1
+    best_I = np.empty(len(rows), dtype=np.int64)
+    lists, steps = learner.lists, learner.steps
+    list_losses(rows, lists, learner.weights, steps, list_space(lists, 1), 1, best_I)
+    places = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in rows])
+    local = np.concatenate([[0], np.cumsum(np.diff(offsets)[rows])])
+    some_CK = statistics_CK[places]
+    totals = arrays.total_C[places] if np.isfinite(arrays.total_C).all() else None
+    first, top = first_best(some_CK, local, totals).bleu, oracle(some_CK, local).bleu
+    sums_K = statistics_CK[best_I].sum(axis=0, dtype=np.float64)
+    ranked = float(bleu_scores(sums_K[None])[0])
+    return {
+        "first_BLEU": round(first, 2),
+        "ranked_BLEU": round(ranked, 2),
+        "oracle_BLEU": round(top, 2),
+        "headroom_closed": round(100 * (ranked - first) / max(top - first, 1e-9), 2),
+    }
+
+
+def _templates(
+    settings: RerankConfig, classes: Mapping[str, str], lexicon: Mapping[str, Mapping[str, float]] | None
+) -> TextTemplates:
+    class_ngrams = settings.class_ngrams if classes else 0
+    return TextTemplates(settings.ngrams, settings.length, class_ngrams, classes, lexicon)
+
+
+def _batch(
+    text: ListText, templates: TextTemplates, min_lists: int, train_I: NDArray[np.bool_]
+) -> tuple[list[str], tuple[NDArray[np.int64], NDArray[np.int32]]]:
+    """The names of features that tell the hypotheses of enough training lists apart, and the ids of each hypothesis."""
+    lists = list(text.features(templates))
+    seen: Counter[str] = Counter()
+    for number in np.flatnonzero(train_I).tolist():
+        rows = lists[number]
+        held_by = Counter(name for row in rows for name in row)
+        seen.update(name for name, count in held_by.items() if count < len(rows))
+    names = sorted(name for name, count in seen.items() if count >= min_lists)
+    number_of = {name: f for f, name in enumerate(names)}
+    ids: list[list[int]] = []
+    for rows in lists:
+        for row in rows:
+            held = [(number_of.get(name), count) for name, count in row.items()]
+            ids.append(sorted(f for f, count in held if f is not None for _ in range(count)))
+    flat = np.array([f for row in ids for f in row], dtype=np.int32)
+    return names, (offsets_of([len(row) for row in ids]), flat)
+
+
+def _floats(arrays: NbestArrays, listed: NbestCandidates) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """The list's float features, and its totals where all hypotheses have one; its own sparse ones are left out."""
+    dense_CD = listed.batch.dense_CD.astype(np.float64)
+    if not np.isfinite(arrays.total_C).all():
+        return listed.dense_names, dense_CD
+    return (*listed.dense_names, TOTAL), np.concatenate([dense_CD, arrays.total_C[:, None]], axis=1)
+
+
+def _lexicon(
+    config: TrainConfig,
+    text: ListText,
+    references: Sequence[Sequence[str]],
+    arrays: NbestArrays,
+    train_I: NDArray[np.bool_],
+) -> dict[str, dict[str, float]] | None:
+    """IBM Model 1 of sources and references: for each target word its likeliest source words."""
+    assert config.model.rerank is not None
+    if text.sources is None or not config.model.rerank.pairs:
+        return None
+    rows = reference_rows(arrays.sentence_I, [len(stream) for stream in references], config.first_id)
+    kept = np.flatnonzero(train_I).tolist()
+    sources = [text.sources[i] for i in kept]
+    targets = [split_tokens(references[0][rows[i]]) for i in kept]
+    source_words, target_words = Vocabulary.build(sources), Vocabulary.build(targets)
+    model = Model1.train(
+        EncodedText.encode(sources, source_words), EncodedText.encode(targets, target_words), len(target_words)
+    )
+    lexicon: dict[str, dict[str, float]] = {}
+    for key, p in zip(model.keys_K.tolist(), model.probability_K.tolist(), strict=True):
+        target, source = key >> 32, key & 0xFFFFFFFF
+        if target and p >= config.model.rerank.least_probability:
+            lexicon.setdefault(target_words.word(target), {})[source_words.word(source)] = round(p, 4)
+    return lexicon

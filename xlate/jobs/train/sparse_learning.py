@@ -1,0 +1,163 @@
+"""Sparse weights learned from lists of the training text, with float weights fixed or learned beside them."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.candidates.part_shards import PartShard
+from xlate.candidates.spread import spread_within_lists
+from xlate.config.schema import TrainConfig
+from xlate.features.phrase_sparse import SparseFeatures
+from xlate.jobs.train.jackknife import headroom
+from xlate.jobs.train.list_settings import list_settings
+from xlate.jobs.train.sparse_models import described, packed_weights, unpacked_weights
+from xlate.jobs.train.warnings import warn_if_all_zero
+from xlate.metrics.sentence_bleu import sentence_bleu
+from xlate.models.phrase.model import PhraseModel
+from xlate.progress import track
+from xlate.scoring.weights import Weights, load_weights, save_weights
+from xlate.train.batch_learner import device_of
+from xlate.train.list_checkpoint import ListCheckpoint, lists_identity
+from xlate.train.list_learner import EpochFigures, ListLearner, part_lists
+from xlate.train.list_learner_device import DeviceListLearner
+from xlate.train.reporter import Reporter
+
+log = logging.getLogger(__name__)
+PHI = "sparse.safetensors"
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Float weights θ, sparse weights φ, and figures of how they were learned."""
+
+    theta: Weights
+    phi_F: NDArray[np.float64]
+    figures: dict[str, Any]
+
+
+def learned_before(held: Path, theta: Weights, model: PhraseModel) -> Learned | None:
+    """What `learn` wrote into a file, None when there is none."""
+    if not held.exists():
+        return None
+    # Killed in between, a process has left it.
+    _checkpoint_of(held).unlink(missing_ok=True)
+    file = load_weights(held)
+    weights = unpacked_weights(file, PHI, model.sparse, held)
+    return Learned(replace(theta, dense_D=weights.dense_D), weights.sparse_F, file.metadata["figures"])
+
+
+def learn(
+    config: TrainConfig,
+    model: PhraseModel,
+    lists: PartShard,
+    theta: Weights,
+    held: Path,
+    reporter: Reporter,
+    stop: Callable[[], bool],
+    step: int = 0,
+) -> Learned | None:
+    """Learns sparse weights, and float weights when training is joint, and writes them to `held`; None when stopped.
+
+    `step` is that of the first epoch in the reports.
+    """
+    assert config.loss.lists is not None
+    assert model.sparse is not None
+    settings = config.loss.lists
+    start = time.perf_counter()
+    if settings.sentences is not None and settings.sentences < len(lists.sentence_I):
+        lists = lists.take(sample(len(lists.sentence_I), settings.sentences, config.seed))
+    spread_D = spread_within_lists(lists.features_CD, lists.candidate_offsets_I1)
+    learner, size = _learner(config, model.sparse, lists, theta, spread_D)
+    made = time.perf_counter()
+    checkpoint = _checkpoint(held, learner, config)
+    figures: list[EpochFigures] = []
+    for epoch in track(learner.epochs(stop, checkpoint), "sparse weights", total=settings.epochs + 1):
+        figures.append(epoch)
+        _report(epoch, reporter, step)
+    # What was stopped is not taken for the whole when the run goes on: it goes on from the checkpoint.
+    if stop():
+        return None
+    phi_F = learner.weights.weight_F.astype(np.float64)
+    reporter.histogram("sparse/weights", phi_F[phi_F != 0], step + len(figures))
+    warn_if_all_zero(phi_F, f"loss.lists.rate={settings.rate:g} l1={settings.l1:g}, {size} lists")
+    best = min(figures, key=lambda one: one.heldout_loss)
+    summary = {
+        "active_features": int(np.count_nonzero(phi_F)),
+        "sparse_templates": model.sparse.size,
+        "list_sentences": size,
+        "list_epochs": len(figures) - 1,
+        "list_heldout_BLEU": round(best.heldout_bleu, 4),
+        "list_heldout_BLEU_before": round(figures[0].heldout_bleu, 4),
+        "list_heldout_loss": round(best.heldout_loss, 6),
+        "list_heldout_loss_before": round(figures[0].heldout_loss, 6),
+        "list_seconds": [round(made - start, 2), round(time.perf_counter() - made, 2)],
+        **{f"list_{key}": value for key, value in headroom(lists).items()},
+    }
+    if settings.joint:
+        theta = replace(theta, dense_D=learner.weights.dense_D / spread_D)
+    floats = replace(theta, sparse_F=np.zeros(0))
+    metadata = {**described(model.sparse), "figures": summary}
+    save_weights(held, {PHI: floats}, extra=packed_weights(phi_F), metadata=metadata)
+    checkpoint.remove()
+    return Learned(theta, phi_F, summary)
+
+
+def _checkpoint_of(held: Path) -> Path:
+    return held.with_suffix(".epochs.safetensors")
+
+
+def _checkpoint(held: Path, learner: ListLearner | DeviceListLearner, config: TrainConfig) -> ListCheckpoint:
+    """Where the learning stands between epochs."""
+    made_from = lists_identity(learner.lists, learner.settings, len(learner.weights.weight_F), config.device)
+    return ListCheckpoint(_checkpoint_of(held), made_from, config.checkpoint_seconds)
+
+
+def _learner(
+    config: TrainConfig, sparse: SparseFeatures, lists: PartShard, theta: Weights, spread_D: NDArray[np.float64]
+) -> tuple[ListLearner | DeviceListLearner, int]:
+    """Who learns from the lists, and how many there are."""
+    assert config.loss.lists is not None
+    settings = config.loss.lists
+    batch = lists.batch(sparse, None if settings.joint else theta.dense_D, settings.gamma)
+    if settings.joint:
+        batch = replace(batch, dense_CD=(batch.dense_CD / spread_D).astype(np.float32))
+    gain_C = sentence_bleu(batch.gain_CG, settings.gain) / 100.0
+    heldout_I = np.arange(len(batch)) % settings.heldout_every == settings.heldout_every - 1
+    given = (
+        part_lists(batch, gain_C, settings.joint),
+        batch.gain_CG,
+        heldout_I,
+        sparse.size,
+        list_settings(settings, config.seed),
+        theta.dense_D * spread_D if settings.joint else None,
+    )
+    if config.device == "cpu":
+        return ListLearner(*given), len(batch)
+    return DeviceListLearner(*given, device_of(config.device)), len(batch)
+
+
+def sample(lists: int, wanted: int, seed: int) -> NDArray[np.int64]:
+    """Some of the lists by lot, in their order."""
+    chosen: NDArray[np.int64] = np.sort(np.random.default_rng(seed).permutation(lists)[:wanted])
+    return chosen
+
+
+def _report(epoch: EpochFigures, reporter: Reporter, first: int) -> None:
+    step = first + epoch.epoch
+    if epoch.epoch:
+        reporter.scalar("sparse/train_loss", epoch.train_loss, step)
+    reporter.scalar("sparse/heldout_loss", epoch.heldout_loss, step)
+    reporter.scalar("sparse/heldout_BLEU", epoch.heldout_bleu, step)
+    reporter.scalar("sparse/active", epoch.active, step)
+    log.info(
+        "epoch %d: loss %.5f, held out %.5f, BLEU %.2f, %d features",
+        epoch.epoch, epoch.train_loss, epoch.heldout_loss, epoch.heldout_bleu, epoch.active,
+    )  # fmt: skip

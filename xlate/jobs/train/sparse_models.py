@@ -1,0 +1,150 @@
+"""The sparse features of a work directory's phrase model: word classes, counts, and weights on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.config.model_schema import ModelConfig, SparseConfig
+from xlate.errors import InputError
+from xlate.features.phrase_sparse import SparseFeatures
+from xlate.features.phrase_templates import GROUP
+from xlate.features.sparse_sets import Side, SparseSettings, make_sparse_features, signature
+from xlate.jobs.prepare.stages import read_stage, run_stage
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.models.phrase.model import PhraseModel
+from xlate.phrases.table import PhraseTable
+from xlate.scoring.weights import Weights, WeightsFile
+from xlate.text.classes import read_classes, write_classes
+from xlate.text.clustering import exchange_classes
+from xlate.text.encoded import EncodedText
+
+IDS, VALUES, SIGNATURE = "sparse.ids", "sparse.values", "sparse"
+
+
+def sparse_features(
+    work: WorkDirectory, settings: SparseConfig, table: PhraseTable, orientations: int
+) -> SparseFeatures:
+    """The features of a phrase table of this work directory.
+
+    Raises:
+        InputError: settings that cannot be; see `make_sparse_features`.
+    """
+    sides = []
+    for name in ("source", "target"):
+        vocabulary = work.source_vocabulary if name == "source" else work.target_vocabulary
+        counts = np.bincount(work.training_text(name).ids_T, minlength=len(vocabulary))
+        sides.append(Side(name, vocabulary, counts))
+
+    def classes_of(side: str, classes: int) -> Mapping[str, str]:
+        return read_classes(class_stage(work, side, classes, settings.class_seed))
+
+    chosen = SparseSettings(settings.words, settings.reordering, settings.plain, settings.class_seed)
+    return make_sparse_features(chosen, table, sides[0], sides[1], orientations, classes_of)
+
+
+def check_orientations(model: ModelConfig) -> None:
+    """Checks that sparse reordering features have the stack of the hierarchical model to look at.
+
+    Raises:
+        InputError: they have not.
+    """
+    kind = model.reordering or "none"
+    if model.sparse is None or kind.startswith("hier"):
+        return
+    beyond = [template for template in model.sparse.reordering if template in GROUP]
+    if beyond or (model.sparse.reordering and kind == "none"):
+        raise InputError(
+            "sparse reordering features need the hierarchical model",
+            seen=f"model.reordering={kind}, templates {', '.join(beyond or model.sparse.reordering)}",
+            expected="model.reordering=hier or hier5, or templates of the phrase itself and another model than none",
+        )
+
+
+def imported_sparse_features(settings: SparseConfig, model: PhraseModel) -> SparseFeatures:
+    """The features of an imported table; words are counted by the counts of the one-word phrases in it.
+
+    Raises:
+        InputError: as `sparse_features`; computed classes, for which there is no text.
+    """
+    table = model.table
+    source, target = model.source_vocabulary, model.target_vocabulary
+    sides = [
+        Side("source", source, _word_counts(table.source_phrases, table.source_count_P, len(source))),
+        Side("target", target, _word_counts(table.target_phrases, table.target_count_Q, len(target))),
+    ]
+
+    def no_text(side: str, classes: int) -> Mapping[str, str]:
+        no_text_for(f"class{classes} of the {side}")
+
+    chosen = SparseSettings(settings.words, settings.reordering, settings.plain, settings.class_seed)
+    return make_sparse_features(chosen, table, sides[0], sides[1], model.orientations, no_text)
+
+
+def no_text_for(words: str) -> NoReturn:
+    """Raises InputError: an imported system has no text to compute these classes from."""
+    raise InputError(
+        "an imported system has no text to compute word classes from",
+        seen=words,
+        expected="model.sparse.words of all, topN, or files of classes SOURCE,TARGET",
+        remedy="model.sparse.words=[top80], or classes that a work directory has computed, given as files",
+    )
+
+
+def _word_counts(phrases: EncodedText, count_P: NDArray[np.floating], size: int) -> NDArray[np.int64]:
+    alone = np.flatnonzero(np.diff(phrases.offsets_S1) == 1)
+    words = phrases.ids_T[phrases.offsets_S1[alone]]
+    return np.bincount(words, count_P[alone], minlength=size).astype(np.int64)
+
+
+def class_stage(work: WorkDirectory, side: str, classes: int, seed: int) -> Path:
+    """The file of computed word classes of `source` or `target`, `word TAB class`, made when it is not there."""
+    settings = {"classes": classes, "seed": seed, "on": [read_stage(work.path, "corpus").identity], "version": 1}
+
+    def build(folder: Path) -> dict[str, Any]:
+        vocabulary = work.source_vocabulary if side == "source" else work.target_vocabulary
+        found = exchange_classes(work.training_text(side), len(vocabulary), classes, seed)
+        class_of = zip(vocabulary.words, found.class_V.tolist(), strict=True)
+        write_classes(folder / "classes.txt", {word: str(c) for word, c in class_of if c >= 0})
+        return {"log_likelihood": found.log_likelihoods[-1], "sweeps": len(found.log_likelihoods) - 1}
+
+    return run_stage(work.path, f"classes/{side}.{classes}.{seed}", settings, build).folder / "classes.txt"
+
+
+def packed_weights(sparse_F: NDArray[np.floating]) -> dict[str, NDArray[Any]]:
+    """The weights that are not 0 as arrays for a weights file."""
+    ids = np.flatnonzero(sparse_F)
+    return {IDS: ids.astype(np.int32), VALUES: np.asarray(sparse_F[ids], dtype=np.float32)}
+
+
+def described(sparse: SparseFeatures) -> dict[str, Any]:
+    """What a weights file says of the features its weights are of."""
+    return {SIGNATURE: [list(row) for row in signature(sparse)]}
+
+
+def unpacked_weights(file: WeightsFile, name: str, sparse: SparseFeatures | None, path: Path) -> Weights:
+    """The weights of a set, all F sparse ones.
+
+    Raises:
+        InputError: they are weights of other features.
+    """
+    weights = file.sets[name]
+    held = file.metadata.get(SIGNATURE)
+    expected = None if sparse is None else described(sparse)[SIGNATURE]
+    if held != expected:
+        raise InputError(
+            "sparse weights of other features",
+            file=path,
+            seen=f"weights of {held}",
+            expected=str(expected),
+            remedy="translate with the work directory the run was trained on",
+        )
+    if sparse is None:
+        return weights
+    sparse_F = np.zeros(sparse.size)
+    sparse_F[file.extra[IDS]] = file.extra[VALUES]
+    return Weights(weights.dense_D, sparse_F, weights.dense_names)

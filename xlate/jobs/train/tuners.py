@@ -1,0 +1,104 @@
+"""The tuners by name, built from a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from xlate.candidates.batch import RaggedBatch
+from xlate.config.loss_schema import TuneConfig
+from xlate.errors import InputError
+from xlate.kernels.learning.envelope import corpus_bleu
+from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu
+from xlate.losses.ramp import Ramp
+from xlate.losses.softmax_margin import SoftmaxMargin
+from xlate.metrics.objective import BLEU, Objective
+from xlate.scoring.weights import Weights
+from xlate.train.tuning import Optimise
+from xlate.tuners.gradient import GradientSettings, descend, whole_statistics
+from xlate.tuners.mert import MertSettings, mert
+from xlate.tuners.mira import MiraSettings, mira
+from xlate.tuners.pro import ProSettings, pro
+from xlate.tuners.tuned import Tuned
+
+Tuner = Callable[[RaggedBatch, Weights, int], Tuned]
+
+
+def optimiser(name: str, settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective = BLEU) -> Optimise:
+    """New weights from pooled lists, by the tuner of this name.
+
+    Raises:
+        InputError: there is none of this name, or its settings cannot be.
+    """
+    if name not in TUNERS:
+        raise InputError("no such tuner", seen=name, expected=", ".join(TUNERS))
+    tuner = TUNERS[name](settings, trained_D, objective)
+    return lambda lists, weights, seed: scaled(tuner(lists, weights, seed).weights, trained_D)
+
+
+def scaled(weights: Weights, trained_D: NDArray[np.bool_]) -> Weights:
+    """The same weights with sizes that sum to 1 over the tuned floats, as Moses keeps them.
+
+    Translations do not depend on the scale, but beam thresholds do, and how far a step of a tuner reaches.
+    """
+    size = float(np.abs(weights.dense_D[trained_D]).sum())
+    if size == 0.0:
+        return weights
+    dense_D = np.where(trained_D, weights.dense_D / size, weights.dense_D)
+    return replace(weights, dense_D=dense_D, sparse_F=weights.sparse_F / size)
+
+
+def _mira(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
+    chosen = MiraSettings(
+        epochs=settings.epochs,
+        C=settings.C,
+        decay=settings.decay,
+        length_band=settings.length_band,
+        trained_D=trained_D,
+    )
+    return lambda lists, weights, seed: mira(lists, weights, chosen, seed, objective)
+
+
+def _mert(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
+    chosen = MertSettings(restarts=settings.restarts, length_band=settings.length_band, trained_D=trained_D)
+    # The compiled BLEU leaves out smoothing, which other objectives have.
+    scores = corpus_bleu if objective.is_bleu else objective.corpus
+    return lambda lists, weights, seed: mert(lists, weights, chosen, seed, scores)
+
+
+def _pro(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
+    regression = GradientSettings(settings.epochs, settings.l2, trained_D)
+    chosen = ProSettings(settings.samples, settings.kept, settings.least, settings.share, regression)
+    return lambda lists, weights, seed: pro(lists, weights, chosen, seed, objective)
+
+
+def _by_gradient(loss: Callable[[TuneConfig], nn.Module]) -> Callable[..., Tuner]:
+    def made(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
+        chosen, module = GradientSettings(settings.epochs, settings.l2, trained_D), loss(settings)
+        return lambda lists, weights, _: descend(lists, weights, module, chosen, objective.sentences, objective)
+
+    return made
+
+
+def _expected(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
+    """Expected BLEU of the whole text; of another objective, the sum over sentences."""
+    chosen = GradientSettings(settings.epochs, settings.l2, trained_D)
+    if objective.is_bleu:
+        return lambda lists, weights, _: descend(lists, weights, ExpectedCorpusBleu(), chosen, whole_statistics)
+    return lambda lists, weights, _: descend(
+        lists, weights, ExpectedBleu(settings.gamma), chosen, objective.sentences, objective
+    )
+
+
+TUNERS: dict[str, Callable[[TuneConfig, NDArray[np.bool_], Objective], Tuner]] = {
+    "mira": _mira,
+    "mert": _mert,
+    "pro": _pro,
+    "expected_bleu": _expected,
+    "softmax_margin": _by_gradient(lambda settings: SoftmaxMargin(settings.gamma)),
+    "ramp": _by_gradient(lambda settings: Ramp(settings.gamma)),
+}

@@ -1,0 +1,205 @@
+"""xlate train loss=mira and the like: float weights for BLEU, by decoding, merging and optimising in turns."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xlate.candidates.batch import RaggedBatch, offsets_of
+from xlate.candidates.nbest_columns import WordNumbers
+from xlate.config.loss_schema import TuneConfig
+from xlate.config.schema import TrainConfig
+from xlate.errors import InputError
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.train.tuned_systems import NbestRow, TunedSystem
+from xlate.jobs.train.tuners import optimiser
+from xlate.jobs.train.warnings import not_too_long, warn_if_unmoved
+from xlate.kernels.counting.ngram_statistics import list_statistics
+from xlate.metrics.bleu import ORDER
+from xlate.metrics.measures import measure_sentences
+from xlate.metrics.objective import BLEU, Objective
+from xlate.progress import track
+from xlate.report.run_directory import RunDirectory
+from xlate.scoring.weights import Weights
+from xlate.text.cutting import MAX_WORDS
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import read_lines
+from xlate.text.tokens import split_tokens
+from xlate.train.reporter import Reporter
+from xlate.train.signals import StopFlag
+from xlate.train.tuning import RoundFigures, Tuning, TuningSettings
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TuningText:
+    """Tokenised sentences, and the references of each."""
+
+    sources: list[list[str]]
+    references: list[list[list[str]]]
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+
+def tuning_text(tune: TuneConfig, work: WorkDirectory | None, most: int = MAX_WORDS) -> TuningText:
+    """The text to tune on: tokenised files, or a split of the work directory; without lines that are empty or too long.
+
+    Raises:
+        InputError: there is none, or its files have different numbers of lines.
+    """
+    if tune.source is not None:
+        sources = [split_tokens(line) for line in read_lines(tune.source)]
+        streams = [[split_tokens(line) for line in read_lines(path)] for path in tune.references]
+        seen, remedy = tune.source, "loss.tune.references=[FILE,…]"
+    elif work is not None and work.has_split(tune.split):
+        sources = [work.source_tokens(line) for line in work.source_lines(tune.split)]
+        streams = [[work.target_tokens(line) for line in stream] for stream in work.references(tune.split)]
+        seen, remedy = tune.split, "prepare the work directory with references of this split"
+    else:
+        raise InputError(
+            "nothing to tune on", seen=f"no {tune.split} set", expected="loss.tune.source=FILE, or a split of work="
+        )
+    if not streams:
+        raise InputError("no references to tune on", seen=seen, remedy=remedy)
+    lengths = [len(sources), *map(len, streams)]
+    if len(set(lengths)) != 1:
+        raise InputError("source and references do not fit", seen=lengths, expected="the same number of lines each")
+    kept = [n for n in not_too_long([len(source) for source in sources], most, seen) if sources[n]]
+    return TuningText([sources[n] for n in kept], [[stream[n] for stream in streams] for n in kept])
+
+
+def tuning_settings(tune: TuneConfig, seed: int) -> TuningSettings:
+    """The settings of the rounds.
+
+    Raises:
+        InputError: a value outside its range.
+    """
+    return TuningSettings(
+        rounds=tune.rounds,
+        seed=seed,
+        select=tune.select,
+        heldout_every=tune.heldout_every,
+        length_band=tune.length_band,
+    )
+
+
+def tune(
+    config: TrainConfig,
+    system: TunedSystem,
+    start: Weights,
+    text: TuningText,
+    run: RunDirectory,
+    reporter: Reporter,
+    stop: StopFlag,
+) -> tuple[Weights, list[RoundFigures]] | None:
+    """The tuned weights and the figures of every round; None when stopped by a signal.
+
+    Raises:
+        InputError: settings that cannot be.
+    """
+    settings = config.loss.tune
+    assert settings is not None
+    objective = Objective.of(settings.metric, settings.gain)
+    lists = NbestLists(system, text, settings.nbest, stop.__bool__, objective)
+    loop = Tuning(
+        lists.decode,
+        optimiser(config.loss.name, settings, system.trained_D, objective),
+        tuning_settings(settings, config.seed),
+        run.checkpoint,
+        reporter,
+        objective,
+    )
+    try:
+        found = loop.run(start, stop.__bool__)
+    except StoppedDecodingError:
+        return None
+    if found is not None:
+        seen = f"loss.tune.rounds={settings.rounds}: no round was better than the weights it began with"
+        warn_if_unmoved({"start": start}, {"start": found[0]}, seen)
+    return found
+
+
+class StoppedDecodingError(Exception):
+    """A signal came while a text was decoded."""
+
+
+class NbestLists:
+    """The n-best lists of a text under any weights, with the statistics of an objective as gains."""
+
+    def __init__(
+        self,
+        system: TunedSystem,
+        text: TuningText,
+        size: int,
+        stop: Callable[[], bool],
+        objective: Objective = BLEU,
+    ) -> None:
+        self.system = system
+        self.text = text
+        self.size = size
+        self.stop = stop
+        self.objective = objective
+        # Statistics of other measures than BLEU take milliseconds a sentence, and lists repeat from round to round.
+        self.known: dict[tuple[str, int, str], list[float]] = {}
+        self.numbers = WordNumbers()
+        self.references = self.numbers.encode(" ".join(r) for rows in text.references for r in rows)
+        self.reference_offsets_I1 = offsets_of([len(rows) for rows in text.references])
+
+    def decode(self, weights: Weights) -> RaggedBatch:
+        """The lists, best hypothesis first.
+
+        Raises:
+            StoppedDecodingError: `stop` said so.
+        """
+        rows: list[NbestRow] = []
+        sizes = []
+        translated = self.system.nbest(weights, self.text.sources, self.size)
+        for found in track(translated, "decoding", total=len(self.text)):
+            if self.stop():
+                raise StoppedDecodingError
+            rows += found
+            sizes.append(len(found))
+        candidate_offsets_I1 = offsets_of(sizes)
+        return RaggedBatch(
+            candidate_offsets_I1,
+            np.array([row.features_D for row in rows], dtype=np.float32),
+            self._beside(self._statistics([row.words for row in rows], candidate_offsets_I1), rows, sizes),
+            offsets_of([len(row.ids) for row in rows]),
+            np.concatenate([row.ids for row in rows]).astype(np.int32),
+        )
+
+    def _beside(self, bleu_CK: Any, rows: list[NbestRow], sizes: list[int]) -> Any:
+        """BLEU's statistics with those of the other measures beside them."""
+        columns = [bleu_CK]
+        sentence_C = [i for i, size in enumerate(sizes) for _ in range(size)]
+        for name in self.objective.others:
+            keys = [(name, i, " ".join(row.words)) for i, row in zip(sentence_C, rows, strict=True)]
+            wanted = list(dict.fromkeys(key for key in keys if key not in self.known))
+            most = max(map(len, self.text.references))
+            references = [[" ".join(r) for r in self.text.references[i]] for _, i, _ in wanted]
+            streams = [[lines[k] if k < len(lines) else None for lines in references] for k in range(most)]
+            found = measure_sentences(name, [text for _, _, text in wanted], streams) if wanted else None
+            for at, key in enumerate(wanted):
+                assert found is not None
+                self.known[key] = found.stats.values_SK[at].tolist()
+            columns.append(np.array([self.known[key] for key in keys], dtype=np.float32))
+        return np.concatenate(columns, axis=1)
+
+    def _statistics(self, hypotheses: list[list[str]], candidate_offsets_I1: Any) -> Any:
+        text: EncodedText = self.numbers.encode(" ".join(words) for words in hypotheses)
+        statistics = list_statistics(
+            text.ids_T,
+            text.offsets_S1,
+            candidate_offsets_I1,
+            self.references.ids_T,
+            self.references.offsets_S1,
+            self.reference_offsets_I1,
+            ORDER,
+        )
+        return np.asarray(statistics, dtype=np.float32)

@@ -1,0 +1,1 @@
+"""Extraction and counting over parallel text."""

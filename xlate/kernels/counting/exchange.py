@@ -1,0 +1,136 @@
+"""The exchange of words between classes that raises the likelihood of a class bigram model; `xlate.text.clustering`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.memory.lent import lent
+
+TABLE = 1 << 16
+
+
+class Neighbours(NamedTuple):
+    """How often each of V words stands before (or behind) others: rows of (word, count) in compressed form."""
+
+    offsets_V1: NDArray[np.int64]
+    word_N: NDArray[np.int32]
+    count_N: NDArray[np.int64]
+
+
+class ClassCounts(NamedTuple):
+    """Bigrams of C classes, and each class as the first and as the second of a bigram."""
+
+    pairs_CC: NDArray[np.int64]
+    first_C: NDArray[np.int64]
+    second_C: NDArray[np.int64]
+
+
+def x_log_x() -> NDArray[np.float64]:
+    """x ln x of small whole numbers, 0 at 0."""
+    x = np.arange(TABLE, dtype=np.float64)
+    return x * np.log(np.maximum(x, 1.0))
+
+
+@njit(cache=True, inline="always")
+def _f(table: NDArray[np.float64], x: int) -> float:
+    return float(table[x]) if x < TABLE else x * np.log(float(x))
+
+
+@njit(cache=True, nogil=True)
+def sweep(
+    order_X: NDArray[np.int32],
+    movable: int,
+    class_V: NDArray[np.int32],
+    behind: Neighbours,
+    before: Neighbours,
+    counts: ClassCounts,
+    table: NDArray[np.float64],
+) -> tuple[int, float]:
+    """Puts each word of `order_X` into the best of the first `movable` classes, in turn.
+
+    A word stays where it is unless another class is better by more than rounding. Returns how many words moved and by
+    how much the log likelihood rose.
+    """
+    behind, before, counts, table = lent(behind), lent(before), lent(counts), lent(table)
+    classes = len(counts.first_C)
+    s_C, p_C = np.zeros(classes, dtype=np.int64), np.zeros(classes, dtype=np.int64)
+    moved, risen = 0, 0.0
+    for at in range(len(order_X)):
+        word = order_X[at]
+        own = class_V[word]
+        s_C[:], p_C[:] = 0, 0
+        itself = _by_class(behind, class_V, word, s_C)
+        _by_class(before, class_V, word, p_C)
+        _change(counts, own, s_C, p_C, itself, -1)
+        stay = _gain(counts, own, s_C, p_C, itself, table)
+        best, gain = own, stay + 1e-9
+        for c in range(movable):
+            if c != own:
+                other = _gain(counts, c, s_C, p_C, itself, table)
+                if other > gain:
+                    best, gain = c, other
+        _change(counts, best, s_C, p_C, itself, 1)
+        if best != own:
+            class_V[word] = best
+            moved += 1
+            risen += gain - stay
+    return moved, risen
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _by_class(neighbours: Neighbours, class_V: NDArray[np.int32], word: int, counts_C: NDArray[np.int64]) -> int:
+    """Adds up the neighbours of a word by class, itself left out; returns how often it is its own neighbour."""
+    itself = 0
+    for at in range(neighbours.offsets_V1[word], neighbours.offsets_V1[word + 1]):
+        if neighbours.word_N[at] == word:
+            itself = int(neighbours.count_N[at])
+        else:
+            counts_C[class_V[neighbours.word_N[at]]] += neighbours.count_N[at]
+    return itself
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _change(
+    counts: ClassCounts, c: int, s_C: NDArray[np.int64], p_C: NDArray[np.int64], itself: int, sign: int
+) -> None:
+    """Takes the bigrams of a word out of its class, or adds them to a class; margins of other classes stay."""
+    total_s, total_p = itself, itself
+    for d in range(len(s_C)):
+        counts.pairs_CC[c, d] += sign * s_C[d]
+        counts.pairs_CC[d, c] += sign * p_C[d]
+        total_s, total_p = total_s + s_C[d], total_p + p_C[d]
+    counts.pairs_CC[c, c] += sign * itself
+    counts.first_C[c] += sign * total_s
+    counts.second_C[c] += sign * total_p
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _gain(
+    counts: ClassCounts,
+    c: int,
+    s_C: NDArray[np.int64],
+    p_C: NDArray[np.int64],
+    itself: int,
+    table: NDArray[np.float64],
+) -> float:
+    """What the sum of N ln N over class bigrams, less that over classes, gains by a word in class c.
+
+    What is the same for every class is left out.
+    """
+    pairs_CC, gain, total_s, total_p = counts.pairs_CC, 0.0, itself, itself
+    for d in range(len(s_C)):
+        s, p = s_C[d], p_C[d]
+        total_s, total_p = total_s + s, total_p + p
+        if d != c:
+            if s > 0:
+                gain += _f(table, pairs_CC[c, d] + s) - _f(table, pairs_CC[c, d])
+            if p > 0:
+                gain += _f(table, pairs_CC[d, c] + p) - _f(table, pairs_CC[d, c])
+    inner = pairs_CC[c, c]
+    gain += _f(table, inner + s_C[c] + p_C[c] + itself) - _f(table, inner)
+    gain -= _f(table, counts.first_C[c] + total_s) - _f(table, counts.first_C[c])
+    return gain - (_f(table, counts.second_C[c] + total_p) - _f(table, counts.second_C[c]))

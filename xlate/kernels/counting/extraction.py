@@ -1,0 +1,161 @@
+"""Consistent phrase pairs of aligned sentence pairs, counted as they are found."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.memory.hashing import pack
+from xlate.kernels.memory.tally import Tally, count, new_tally, room_for
+from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
+
+
+@njit(cache=True)
+def extract(
+    source_ids_T: NDArray[np.int32],
+    source_offsets_S1: NDArray[np.int64],
+    target_ids_T: NDArray[np.int32],
+    target_offsets_S1: NDArray[np.int64],
+    link_source_L: NDArray[np.int32],
+    link_target_L: NDArray[np.int32],
+    link_offsets_S1: NDArray[np.int64],
+    max_length: int,
+) -> tuple[Trie, Trie, Trie, Tally, Tally]:
+    """Counts phrase pairs and their internal links; links must be sorted by (target, source) in each sentence pair.
+
+    Returns the tries of source phrases, of target phrases and of shapes, the tally of pairs with keys
+    `pack(source node, target node)` and the tally of shapes with keys `pack(row of the pair, shape node)`. A shape
+    is the sequence of a phrase pair's links; its "words" are `(max_length - 1 - target) * max_length + source`, so
+    that the order of the trie is the order by which Moses breaks ties between shapes (see `best_shapes`).
+    """
+    sources, targets, shapes = new_trie(1024), new_trie(1024), new_trie(1024)
+    pairs, shaped = new_tally(1024), new_tally(1024)
+    for s in range(len(source_offsets_S1) - 1):
+        source = source_ids_T[source_offsets_S1[s] : source_offsets_S1[s + 1]]
+        target = target_ids_T[target_offsets_S1[s] : target_offsets_S1[s + 1]]
+        link_source = link_source_L[link_offsets_S1[s] : link_offsets_S1[s + 1]]
+        link_target = link_target_L[link_offsets_S1[s] : link_offsets_S1[s + 1]]
+        if len(link_source) == 0:
+            continue
+        spans = consistent_spans(len(source), len(target), link_source, link_target, max_length)
+        sources = room(sources, len(source) * max_length)
+        targets = room(targets, len(target) * max_length)
+        pairs = room_for(pairs, len(spans))
+        shaped = room_for(shaped, len(spans))
+        source_nodes = np.full((len(source), max_length + 1), -1, dtype=np.int32)
+        target_nodes = np.full((len(target), max_length + 1), -1, dtype=np.int32)
+        for row in range(len(spans)):
+            source_start, source_end, target_start, target_end = spans[row]
+            source_node = _span_node(sources, source, source_nodes, source_start, source_end)
+            target_node = _span_node(targets, target, target_nodes, target_start, target_end)
+            pair = count(pairs, pack(source_node, target_node))
+            first, last = np.searchsorted(link_target, target_start), np.searchsorted(link_target, target_end)
+            shapes = room(shapes, last - first)
+            shape = ROOT
+            for k in range(first, last):
+                column = max_length - 1 - (link_target[k] - target_start)
+                shape = child(shapes, shape, column * max_length + link_source[k] - source_start)
+            count(shaped, pack(pair, shape))
+    return sources, targets, shapes, pairs, shaped
+
+
+@njit(cache=True)
+def consistent_spans(
+    source_length: int,
+    target_length: int,
+    link_source_K: NDArray[np.int32],
+    link_target_K: NDArray[np.int32],
+    max_length: int,
+) -> NDArray[np.int32]:
+    """The consistent phrase pairs of one sentence pair, shape (X, 4): source start, end, target start, end (half-open).
+
+    A pair of spans is consistent when it holds a link and no link leads from inside one span to outside the other.
+    """
+    source_low, source_high = _reach(source_length, link_source_K, link_target_K)
+    target_low, target_high = _reach(target_length, link_target_K, link_source_K)
+    spans = np.empty((16, 4), dtype=np.int32)
+    found = 0
+    for target_start in range(target_length):
+        low, high = source_length, -1
+        for target_end in range(target_start + 1, min(target_start + max_length, target_length) + 1):
+            low = min(low, target_low[target_end - 1])
+            high = max(high, target_high[target_end - 1])
+            if high - low >= max_length:
+                break
+            if high < 0 or not _inside(source_low, source_high, low, high, target_start, target_end):
+                continue
+            start = low
+            while start >= 0 and high - start < max_length and (start == low or source_high[start] < 0):
+                end = high
+                while end < source_length and end - start < max_length and (end == high or source_high[end] < 0):
+                    if found == len(spans):
+                        spans = np.concatenate((spans, np.empty_like(spans)))
+                    spans[found, 0], spans[found, 1] = start, end + 1
+                    spans[found, 2], spans[found, 3] = target_start, target_end
+                    found += 1
+                    end += 1
+                start -= 1
+    return spans[:found]
+
+
+@njit(cache=True)
+def _reach(
+    length: int, own_K: NDArray[np.int32], other_K: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """First and last position of the other side each position is linked to; (large, -1) where it has no link."""
+    low = np.full(length, np.iinfo(np.int32).max, dtype=np.int32)
+    high = np.full(length, -1, dtype=np.int32)
+    for k in range(len(own_K)):
+        low[own_K[k]] = min(low[own_K[k]], other_K[k])
+        high[own_K[k]] = max(high[own_K[k]], other_K[k])
+    return low, high
+
+
+@njit(cache=True)
+def _inside(
+    source_low: NDArray[np.int32],
+    source_high: NDArray[np.int32],
+    low: int,
+    high: int,
+    target_start: int,
+    target_end: int,
+) -> bool:
+    """Whether every link of the source positions low..high (inclusive) ends inside the target span."""
+    for i in range(low, high + 1):
+        if source_high[i] >= target_end or (source_high[i] >= 0 and source_low[i] < target_start):
+            return False
+    return True
+
+
+@njit(cache=True)
+def _span_node(trie: Trie, ids: NDArray[np.int32], nodes: NDArray[np.int32], start: int, end: int) -> int:
+    """The trie node of the words start..end, remembered in `nodes[start, length]` with all its prefixes."""
+    known = end - start
+    while known > 0 and nodes[start, known] < 0:
+        known -= 1
+    node = nodes[start, known] if known > 0 else ROOT
+    for length in range(known + 1, end - start + 1):
+        node = child(trie, node, ids[start + length - 1])
+        nodes[start, length] = node
+    return node
+
+
+@njit(cache=True)
+def best_shapes(
+    shape_keys_K: NDArray[np.uint64], shape_count_K: NDArray[np.int32], rank_N: NDArray[np.int32], pairs: int
+) -> NDArray[np.int32]:
+    """The most frequent shape node of each phrase pair, shape (pairs,); of equally frequent ones that of highest rank.
+
+    Keys are `pack(row of the pair, shape node)`; `rank_N` orders the shape nodes.
+    """
+    best = np.full(pairs, -1, dtype=np.int32)
+    best_count = np.zeros(pairs, dtype=np.int32)
+    for k in range(len(shape_keys_K)):
+        pair = np.int64(shape_keys_K[k] >> np.uint64(32))
+        node = np.int64(shape_keys_K[k] & np.uint64(0xFFFFFFFF))
+        more = shape_count_K[k] > best_count[pair]
+        if more or (shape_count_K[k] == best_count[pair] and rank_N[node] > rank_N[best[pair]]):
+            best[pair] = node
+            best_count[pair] = shape_count_K[k]
+    return best

@@ -1,0 +1,188 @@
+"""Two-dimensional matching of blocks against sentence pairs, and the orientation bigrams among the matches."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.memory.hashing import HashTable, find, pack
+
+LEFT, RIGHT = np.int8(0), np.int8(1)
+
+
+class PhraseFinder(NamedTuple):
+    """Finds the phrases of a text: `table` maps (node, word) to a trie node, `row_N` a node to its phrase or -1."""
+
+    table: HashTable
+    row_N: NDArray[np.int32]
+
+
+@njit(cache=True)
+def _spans(finder: PhraseFinder, words: NDArray[np.int32], spans_X3: NDArray[np.int32]) -> int:
+    """Every span of a sentence that is a phrase, as (start, end, phrase row); returns how many."""
+    found = 0
+    for start in range(len(words)):
+        node = 0
+        for end in range(start + 1, len(words) + 1):
+            node = find(finder.table, pack(node, words[end - 1]))
+            if node < 0:
+                break
+            if finder.row_N[node] >= 0:
+                spans_X3[found, 0], spans_X3[found, 1], spans_X3[found, 2] = start, end, finder.row_N[node]
+                found += 1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def match_sentences(
+    source_finder: PhraseFinder,
+    target_finder: PhraseFinder,
+    options_P1: NDArray[np.int64],
+    option_target_B: NDArray[np.int32],
+    pairs: HashTable,
+    longest: int,
+    source_T: NDArray[np.int32],
+    source_offsets_S1: NDArray[np.int64],
+    target_T: NDArray[np.int32],
+    target_offsets_S1: NDArray[np.int64],
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """All matches of S sentence pairs as rows (block, source start, end, target start, end), and offsets by sentence.
+
+    Blocks of source phrase p are `options_P1[p]` to `options_P1[p + 1]`, `option_target_B` their target phrases;
+    `pairs` finds a block by (source phrase, target phrase). Whichever is shorter is walked: the blocks of a source
+    span, or the target spans of the sentence. Matches are in the order (target start, source start, target end,
+    source end).
+    """
+    offsets_S1 = np.zeros(len(source_offsets_S1), dtype=np.int64)
+    matches_M5 = np.empty((1 << 16, 5), dtype=np.int32)
+    latest_Q = np.full(target_finder.row_N.max() + 1, -1, dtype=np.int32)
+    size = 0
+    for s in range(len(offsets_S1) - 1):
+        source = source_T[source_offsets_S1[s] : source_offsets_S1[s + 1]]
+        target = target_T[target_offsets_S1[s] : target_offsets_S1[s + 1]]
+        source_X3 = np.empty((len(source) * longest, 3), dtype=np.int32)
+        target_X3 = np.empty((len(target) * longest, 3), dtype=np.int32)
+        source_X3 = source_X3[: _spans(source_finder, source, source_X3)]
+        target_X3 = target_X3[: _spans(target_finder, target, target_X3)]
+        begin = size
+        matches_M5, size = _pair_up(
+            source_X3, target_X3, options_P1, option_target_B, pairs, latest_Q, matches_M5, size
+        )
+        _sort(matches_M5[begin:size])
+        offsets_S1[s + 1] = size
+    return matches_M5[:size].copy(), offsets_S1
+
+
+@njit(cache=True)
+def _pair_up(
+    source_X3: NDArray[np.int32],
+    target_X3: NDArray[np.int32],
+    options_P1: NDArray[np.int64],
+    option_target_B: NDArray[np.int32],
+    pairs: HashTable,
+    latest_Q: NDArray[np.int32],
+    matches_M5: NDArray[np.int32],
+    size: int,
+) -> tuple[NDArray[np.int32], int]:
+    """Adds the matches of one sentence; `latest_Q`, all -1 before and after, chains equal target phrases."""
+    earlier_X = np.empty(len(target_X3), dtype=np.int32)
+    for x in range(len(target_X3)):
+        earlier_X[x] = latest_Q[target_X3[x, 2]]
+        latest_Q[target_X3[x, 2]] = x
+    for y in range(len(source_X3)):
+        low, high = options_P1[source_X3[y, 2]], options_P1[source_X3[y, 2] + 1]
+        if high - low <= len(target_X3):
+            for block in range(low, high):
+                x = latest_Q[option_target_B[block]]
+                while x >= 0:
+                    matches_M5, size = _put(matches_M5, size, block, source_X3[y], target_X3[x])
+                    x = earlier_X[x]
+        else:
+            for x in range(len(target_X3)):
+                block = find(pairs, pack(source_X3[y, 2], target_X3[x, 2]))
+                if block >= 0:
+                    matches_M5, size = _put(matches_M5, size, block, source_X3[y], target_X3[x])
+    for x in range(len(target_X3)):
+        latest_Q[target_X3[x, 2]] = -1
+    return matches_M5, size
+
+
+@njit(cache=True)
+def _put(
+    matches_M5: NDArray[np.int32], size: int, block: int, source_3: NDArray[np.int32], target_3: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], int]:
+    if size == len(matches_M5):
+        larger = np.empty((2 * size, 5), dtype=np.int32)
+        larger[:size] = matches_M5
+        matches_M5 = larger
+    matches_M5[size, 0] = block
+    matches_M5[size, 1], matches_M5[size, 2] = source_3[0], source_3[1]
+    matches_M5[size, 3], matches_M5[size, 4] = target_3[0], target_3[1]
+    return matches_M5, size + 1
+
+
+@njit(cache=True)
+def _sort(matches_M5: NDArray[np.int32]) -> None:
+    keys = np.empty(len(matches_M5), dtype=np.int64)
+    for m in range(len(matches_M5)):
+        high = (np.int64(matches_M5[m, 3]) << 16 | matches_M5[m, 1]) << 16
+        keys[m] = (high | matches_M5[m, 4]) << 15 | matches_M5[m, 2]
+    matches_M5[:] = matches_M5[np.argsort(keys)]
+
+
+@njit(cache=True, nogil=True)
+def orientation_bigrams(
+    matches_M5: NDArray[np.int32], offsets_S1: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int8]]:
+    """Predecessor, successor and orientation of every orientation bigram, ordered by (predecessor, successor)."""
+    capacity = max(16, 4 * len(matches_M5))
+    predecessor_E = np.empty(capacity, dtype=np.int32)
+    successor_E = np.empty(capacity, dtype=np.int32)
+    orientation_E = np.empty(capacity, dtype=np.int8)
+    size = 0
+    for s in range(len(offsets_S1) - 1):
+        low, high = offsets_S1[s], offsets_S1[s + 1]
+        if low == high:
+            continue
+        length = 0
+        for m in range(low, high):
+            length = max(length, matches_M5[m, 4])
+        # Matches are sorted by target start: `first[t]` is the first that starts at t or behind it.
+        first = np.full(length + 2, high, dtype=np.int64)
+        for m in range(high - 1, low - 1, -1):
+            first[matches_M5[m, 3]] = m
+        for t in range(length, -1, -1):
+            first[t] = min(first[t], first[t + 1])
+        for m in range(low, high):
+            for n in range(first[matches_M5[m, 4]], first[matches_M5[m, 4] + 1]):
+                if matches_M5[n, 1] == matches_M5[m, 2]:
+                    orientation = RIGHT
+                elif matches_M5[n, 2] == matches_M5[m, 1]:
+                    orientation = LEFT
+                else:
+                    continue
+                if size == capacity:
+                    capacity *= 2
+                    predecessor_E = _longer32(predecessor_E, capacity)
+                    successor_E = _longer32(successor_E, capacity)
+                    orientation_E = _longer8(orientation_E, capacity)
+                predecessor_E[size], successor_E[size], orientation_E[size] = m, n, orientation
+                size += 1
+    return predecessor_E[:size].copy(), successor_E[:size].copy(), orientation_E[:size].copy()
+
+
+@njit(cache=True)
+def _longer32(values: NDArray[np.int32], capacity: int) -> NDArray[np.int32]:
+    larger = np.empty(capacity, dtype=np.int32)
+    larger[: len(values)] = values
+    return larger
+
+
+@njit(cache=True)
+def _longer8(values: NDArray[np.int8], capacity: int) -> NDArray[np.int8]:
+    larger = np.empty(capacity, dtype=np.int8)
+    larger[: len(values)] = values
+    return larger

@@ -1,0 +1,142 @@
+"""The float costs of a block behind another one, under the orientation and the phrase-distortion model (A3, A4)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.features.bigram_features import BigramFamilies
+from xlate.kernels.lm.ngram import NgramArrays, step
+from xlate.kernels.memory.hashing import HashTable, find, pack
+
+ORIENTATION_FLOATS, DISTORTION_FLOATS = 5, 7
+NOBODY = -1
+BEGIN_WORD = 1
+
+
+class DistortionArrays(NamedTuple):
+    """What the phrase-distortion model knows of B blocks and V source words; costs are negative natural logs.
+
+    `first_B` and `last_B` are the first and last source word of a block. The cost of jump d on landing on word v is
+    `inbound_VK[v, d + K // 2]`, on leaving it `outbound_VK[v, d + K // 2]`; longer jumps count as the longest.
+    """
+
+    direct_B: NDArray[np.float32]
+    model1_B: NDArray[np.float32]
+    first_B: NDArray[np.int32]
+    last_B: NDArray[np.int32]
+    inbound_VK: NDArray[np.float32]
+    outbound_VK: NDArray[np.float32]
+
+
+class BlockArrays(NamedTuple):
+    """What the features of B blocks are computed from; costs are negative natural logs.
+
+    Blocks of source phrase p, most frequent first, are `option_O[options_P1[p]:options_P1[p + 1]]`. Target words are
+    numbered as the language model does. `bigrams` finds the ids of the sparse features of (b', b). With `floats` = 7
+    the costs are the phrase-distortion model's, for which `distortion` is filled, with 5 the orientation model's.
+    """
+
+    unigram_B: NDArray[np.float32]
+    orientation_B2: NDArray[np.float32]
+    lexical_B: NDArray[np.float32]
+    source_B: NDArray[np.int32]
+    options_P1: NDArray[np.int64]
+    option_O: NDArray[np.int32]
+    target_B: NDArray[np.int32]
+    target_words_T: NDArray[np.int32]
+    target_offsets_Q1: NDArray[np.int64]
+    bigrams: BigramFamilies
+    distortion: DistortionArrays
+    floats: int
+
+
+@njit(cache=True, nogil=True)
+def block_costs(
+    blocks: BlockArrays,
+    lm: NgramArrays,
+    before: int,
+    before_end: int,
+    block: int,
+    start: int,
+    orientation: int,
+    state: int,
+    out_D: NDArray[np.float32],
+) -> int:
+    """Writes the float costs of a block after a language-model state; returns the state behind it.
+
+    Orientation 2 (neutral) has no orientation cost. The block begins at source position `start`, its predecessor
+    `before` (`NOBODY` at the beginning of the sentence) ends before position `before_end`.
+    """
+    first = blocks.target_offsets_Q1[blocks.target_B[block]]
+    last = blocks.target_offsets_Q1[blocks.target_B[block] + 1]
+    logprob, state = step(lm, state, blocks.target_words_T[first])
+    rest = 0.0
+    for t in range(first + 1, last):
+        more, state = step(lm, state, blocks.target_words_T[t])
+        rest -= more
+    out_D[2] = -logprob
+    out_D[3] = rest
+    if blocks.floats == ORIENTATION_FLOATS:
+        out_D[0] = blocks.unigram_B[block]
+        out_D[1] = blocks.orientation_B2[block, orientation] if orientation < 2 else 0.0
+        out_D[4] = blocks.lexical_B[block]
+    else:
+        out_D[0] = blocks.distortion.direct_B[block]
+        out_D[1] = blocks.distortion.model1_B[block]
+        out_D[4], out_D[5] = jump_costs(blocks.distortion, before, before_end, block, start)
+        out_D[6] = first - last
+    return state
+
+
+@njit(cache=True, nogil=True)
+def jump_costs(
+    distortion: DistortionArrays, before: int, before_end: int, block: int, start: int
+) -> tuple[float, float]:
+    """Inbound and outbound cost of going on at source position `start`; blocks below 0 are unknown words."""
+    reach = distortion.inbound_VK.shape[1] // 2
+    column = min(max(start - before_end + 1, -reach), reach) + reach
+    landed = distortion.first_B[block] if block >= 0 else 0
+    left = distortion.last_B[before] if before >= 0 else (BEGIN_WORD if before_end == 0 else 0)
+    return float(distortion.inbound_VK[landed, column]), float(distortion.outbound_VK[left, column])
+
+
+@njit(cache=True, nogil=True)
+def lm_states(lm: NgramArrays, begin: int, words_T: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The state before each word of a sentence and behind the last; shape (T + 1,)."""
+    states = np.empty(len(words_T) + 1, dtype=np.int32)
+    states[0] = begin
+    for t in range(len(words_T)):
+        _, states[t + 1] = step(lm, states[t], words_T[t])
+    return states
+
+
+@njit(cache=True, nogil=True)
+def lexical_costs(
+    source_B: NDArray[np.int32],
+    target_B: NDArray[np.int32],
+    source_words_T: NDArray[np.int32],
+    source_offsets_P1: NDArray[np.int64],
+    target_words_T: NDArray[np.int32],
+    target_offsets_Q1: NDArray[np.int64],
+    pairs: HashTable,
+    probability_K: NDArray[np.float64],
+    floor: float,
+) -> NDArray[np.float32]:
+    """-ln p(S|T) of TZ07 section 3.1 for B blocks: each source word's mean p(s|t) over the t that support it."""
+    costs_B = np.empty(len(source_B), dtype=np.float32)
+    for b in range(len(source_B)):
+        cost = 0.0
+        for j in range(source_offsets_P1[source_B[b]], source_offsets_P1[source_B[b] + 1]):
+            total, support = 0.0, 0
+            for i in range(target_offsets_Q1[target_B[b]], target_offsets_Q1[target_B[b] + 1]):
+                row = find(pairs, pack(source_words_T[j], target_words_T[i]))
+                if row >= 0 and probability_K[row] > 0.0:
+                    total += probability_K[row]
+                    support += 1
+            cost -= np.log(max(total / support, floor) if support > 0 else floor)
+        costs_B[b] = cost
+    return costs_B

@@ -1,0 +1,1 @@
+"""Losses, steps and line searches over candidates."""

@@ -1,0 +1,122 @@
+"""Queries of a back-off n-gram model as an automaton over contexts."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.memory.hashing import EMPTY, HashTable, first_slot, pack
+
+SLOT = np.dtype([("key", np.uint64), ("logprob", np.float32), ("next", np.int32)])
+CONTEXT = np.dtype([("backoff", np.float32), ("suffix", np.int32)])
+# A tag is 0 where a slot is empty, else seven bits of the product of this and the key, plus 1.
+TAG_FACTOR, TAG_SHIFT = np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(57)
+
+
+class NgramArrays(NamedTuple):
+    """A hash table of n-grams with H slots, and N contexts (states); context 0 is the empty one.
+
+    An n-gram is found under the key (context, last word), with its log probability and the context behind it. Logs are
+    natural. Values lie beside their keys, so that a query waits for memory once. Most queries are of n-grams that are
+    not there; `tags_H`, a sixteenth of the size of the slots and so nearer to the processor, answers nearly all of
+    those.
+    """
+
+    slots_H: NDArray[Any]
+    tags_H: NDArray[np.uint8]
+    contexts_N: NDArray[Any]
+
+
+def ngram_arrays(
+    table: HashTable,
+    logprob_K: NDArray[np.float32],
+    next_K: NDArray[np.int32],
+    backoff_N: NDArray[np.float32],
+    suffix_N: NDArray[np.int32],
+) -> NgramArrays:
+    """The arrays of K n-grams, the rows of a table, and N contexts; read-only, as those of a stored model are."""
+    slots_H = np.empty(len(table.keys_H), dtype=SLOT)
+    rows_H = np.maximum(table.rows_H, 0)
+    slots_H["key"] = table.keys_H
+    slots_H["logprob"], slots_H["next"] = logprob_K[rows_H], next_K[rows_H]
+    tags_H = slot_tags(slots_H["key"])
+    contexts_N = np.empty(len(backoff_N), dtype=CONTEXT)
+    contexts_N["backoff"], contexts_N["suffix"] = backoff_N, suffix_N
+    arrays = NgramArrays(slots_H, tags_H, contexts_N)
+    for array in arrays:
+        # Compiled code tells arrays that can be written from those that cannot, and would be made twice.
+        array.flags.writeable = False
+    return arrays
+
+
+def slot_tags(key_H: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """The tags of slots with these keys, shape (H,)."""
+    tags_H: NDArray[np.uint8] = ((key_H * TAG_FACTOR) >> TAG_SHIFT).astype(np.uint8) + np.uint8(1)
+    tags_H[key_H == EMPTY] = 0
+    return tags_H
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def step(arrays: NgramArrays, state: int, word: int) -> tuple[float, int]:
+    """The natural log probability of a word after a state, and the state behind the word.
+
+    A word the model does not list counts as `<unk>` (number 0).
+    """
+    slots_H, tags_H, mask = arrays.slots_H, arrays.tags_H, np.uint64(len(arrays.slots_H) - 1)
+    penalty = 0.0
+    while True:
+        key = pack(state, word)
+        slot = first_slot(key, mask)
+        tag = ((key * TAG_FACTOR) >> TAG_SHIFT) + np.uint64(1)
+        seen = np.uint64(tags_H[slot])
+        while seen != 0:
+            if seen == tag and slots_H[slot].key == key:
+                return penalty + slots_H[slot].logprob, int(slots_H[slot].next)
+            slot = (slot + np.uint64(1)) & mask
+            seen = np.uint64(tags_H[slot])
+        if state == 0:
+            # Word 0 always has a unigram, so this ends.
+            word = 0
+        else:
+            penalty += arrays.contexts_N[state].backoff
+            state = int(arrays.contexts_N[state].suffix)
+
+
+@njit(cache=True, nogil=True)
+def step_all(
+    arrays: NgramArrays, states_Q: NDArray[np.int32], words_Q: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """`step` for Q independent queries."""
+    logprob_Q = np.empty(len(words_Q), dtype=np.float64)
+    next_Q = np.empty(len(words_Q), dtype=np.int32)
+    for q in range(len(words_Q)):
+        logprob_Q[q], next_Q[q] = step(arrays, states_Q[q], words_Q[q])
+    return logprob_Q, next_Q
+
+
+@njit(cache=True, nogil=True)
+def walk(arrays: NgramArrays, state: int, words_T: NDArray[np.int32]) -> tuple[float, int]:
+    """The sum of the log probabilities of words one after another, and the last state."""
+    total = 0.0
+    for t in range(len(words_T)):
+        logprob, state = step(arrays, state, words_T[t])
+        total += logprob
+    return total, state
+
+
+@njit(cache=True, nogil=True)
+def walk_sentences(
+    arrays: NgramArrays, begin: int, end_word: int, words_T: NDArray[np.int32], offsets_S1: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The log probability of S sentences, each from `begin` and with `end_word` behind it when that is not negative."""
+    totals_S = np.empty(len(offsets_S1) - 1, dtype=np.float64)
+    for s in range(len(offsets_S1) - 1):
+        total, state = walk(arrays, begin, words_T[offsets_S1[s] : offsets_S1[s + 1]])
+        if end_word >= 0:
+            logprob, state = step(arrays, state, end_word)
+            total += logprob
+        totals_S[s] = total
+    return totals_S

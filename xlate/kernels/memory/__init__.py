@@ -1,0 +1,1 @@
+"""Arrays, hash tables, tries."""

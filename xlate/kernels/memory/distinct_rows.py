@@ -1,0 +1,40 @@
+"""Numbers for rows, equal ones for equal rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.memory.hashing import equal_rows, first_slot, row_key
+
+FREE = -1
+
+
+@njit(cache=True, nogil=True)
+def distinct_rows(bits_OK: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """A number for each of O rows, 0 for one of zeros, the others in the order they are first seen in.
+
+    Returns:
+        The numbers, shape (O,), and the first row of each number from 1.
+    """
+    rows = len(bits_OK)
+    size = 8
+    while size < 2 * rows:
+        size *= 2
+    slots_H = np.full(size, FREE, dtype=np.int64)
+    number_O, first_F = np.zeros(rows, dtype=np.int32), np.empty(rows, dtype=np.int64)
+    count = 0
+    for o in range(rows):
+        key = row_key(bits_OK, o)
+        if key == 0 and not bits_OK[o].any():
+            continue
+        slot = first_slot(key, np.uint64(size - 1))
+        while slots_H[slot] != FREE and not equal_rows(bits_OK, first_F[slots_H[slot]], o):
+            slot = (slot + np.uint64(1)) & np.uint64(size - 1)
+        if slots_H[slot] == FREE:
+            slots_H[slot] = count
+            first_F[count] = o
+            count += 1
+        number_O[o] = slots_H[slot] + 1
+    return number_O, first_F[:count].copy()

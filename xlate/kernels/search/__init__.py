@@ -1,0 +1,1 @@
+"""Decoders, paths and lattices."""

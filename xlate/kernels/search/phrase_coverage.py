@@ -1,0 +1,175 @@
+"""Which source words a phrase hypothesis has translated: bit sets of any length, and the spans each may add."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.memory.hashing import equal_rows, first_slot, row_key
+
+NONE = -1
+# A span that may be translated next, and the coverage that leads to.
+EDGE = np.dtype([("begin", np.int64), ("end", np.int64), ("cell", np.int64), ("cover", np.int64)])
+# How many words are covered, the first gap, covered words between gaps, the estimate of all gaps, and the edges.
+COVER = np.dtype(
+    [
+        ("level", np.int64),
+        ("gap", np.int64),
+        ("between", np.int64),
+        ("edges_begin", np.int64),
+        ("edges_end", np.int64),
+        ("future", np.float64),
+    ]
+)
+
+
+class Coverages(NamedTuple):
+    """The first `sizes[0]` coverages and `sizes[1]` edges are in use; coverage 0 is empty.
+
+    `bits_CW` holds 64 words a number; `slots_H` is a hash table of coverage numbers.
+    """
+
+    bits_CW: NDArray[np.uint64]
+    covers: NDArray[Any]
+    slots_H: NDArray[np.int32]
+    edges: NDArray[Any]
+    sizes: NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def new_coverages(words: int, future_nn: NDArray[np.float64]) -> Coverages:
+    """Only the empty coverage, of a sentence of this many words."""
+    bits_CW = np.zeros((256, words // 64 + 1), dtype=np.uint64)
+    slots_H = np.full(1024, NONE, dtype=np.int32)
+    covers, edges = np.empty(256, dtype=COVER), np.empty(1024, dtype=EDGE)
+    coverages = Coverages(bits_CW, covers, slots_H, edges, np.zeros(2, dtype=np.int64))
+    _number(coverages, words, future_nn)
+    return coverages
+
+
+@njit(cache=True, inline="always")
+def is_covered(coverages: Coverages, cover: int, word: int) -> bool:
+    """Whether a coverage holds a source word."""
+    return bool((coverages.bits_CW[cover, word >> 6] >> np.uint64(word & 63)) & np.uint64(1))
+
+
+@njit(cache=True, nogil=True)
+def expand_cover(
+    coverages: Coverages,
+    cover: int,
+    words: int,
+    longest: int,
+    limit: int,
+    cell_offsets_C1: NDArray[np.int64],
+    future_nn: NDArray[np.float64],
+) -> Coverages:
+    """Lists the spans a coverage may add, if that was not done before; returns the coverages, perhaps in new arrays.
+
+    A span has options, lies in a gap, and begins at the first gap or ends at most `limit` words behind its begin (no
+    limit when negative); see `PhraseMoves.expand`. How far a span is from the one before depends on the hypothesis.
+    """
+    if coverages.covers[cover].edges_begin != NONE:
+        return coverages
+    coverages = _with_room(coverages, (words - coverages.covers[cover].gap) * longest)
+    gap = coverages.covers[cover].gap
+    coverages.covers[cover].edges_begin = coverages.sizes[1]
+    for begin in range(gap, words):
+        if limit >= 0 and begin > gap and begin + 1 - gap > limit:
+            break
+        for end in range(begin + 1, min(words, begin + longest) + 1):
+            if is_covered(coverages, cover, end - 1) or (limit >= 0 and begin > gap and end - gap > limit):
+                break
+            cell = begin * longest + end - begin - 1
+            if cell_offsets_C1[cell] < cell_offsets_C1[cell + 1]:
+                edge = coverages.edges[coverages.sizes[1]]
+                edge.begin, edge.end, edge.cell = begin, end, cell
+                edge.cover = _with_span(coverages, cover, begin, end, words, future_nn)
+                coverages.sizes[1] += 1
+    coverages.covers[cover].edges_end = coverages.sizes[1]
+    return coverages
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _with_span(
+    coverages: Coverages, cover: int, begin: int, end: int, words: int, future_nn: NDArray[np.float64]
+) -> int:
+    """The number of a coverage with a span added; there must be room for a new one."""
+    bits_CW = coverages.bits_CW
+    new = coverages.sizes[0]
+    for w in range(bits_CW.shape[1]):
+        bits_CW[new, w] = bits_CW[cover, w]
+    for word in range(begin, end):
+        bits_CW[new, word >> 6] |= np.uint64(1) << np.uint64(word & 63)
+    return _number(coverages, words, future_nn)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _number(coverages: Coverages, words: int, future_nn: NDArray[np.float64]) -> int:
+    """The number of the coverage whose bits were written behind the last one; kept when it is new."""
+    bits_CW, new = coverages.bits_CW, coverages.sizes[0]
+    slot = _slot(bits_CW, new, coverages.slots_H)
+    while coverages.slots_H[slot] >= 0:
+        known = coverages.slots_H[slot]
+        if equal_rows(bits_CW, known, new):
+            return int(known)
+        slot = (slot + np.uint64(1)) & np.uint64(len(coverages.slots_H) - 1)
+    coverages.slots_H[slot] = new
+    coverages.sizes[0] = new + 1
+    _describe(coverages, new, words, future_nn)
+    return int(new)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _describe(coverages: Coverages, number: int, words: int, future_nn: NDArray[np.float64]) -> None:
+    cover = coverages.covers[number]
+    cover.level, cover.gap, cover.between, cover.future = 0, words, 0, 0.0
+    cover.edges_begin = NONE
+    at, behind = 0, 0
+    while at < words:
+        begin = at
+        while at < words and is_covered(coverages, number, at):
+            at += 1
+        cover.level += at - begin
+        begin = at
+        while at < words and not is_covered(coverages, number, at):
+            at += 1
+        if begin < at:
+            cover.future += future_nn[begin, at]
+            if cover.gap == words:
+                cover.gap = begin
+            else:
+                cover.between += begin - behind
+            behind = at
+
+
+@njit(cache=True, inline="always")
+def _slot(bits_CW: NDArray[np.uint64], row: int, slots_H: NDArray[np.int32]) -> np.uint64:
+    return first_slot(row_key(bits_CW, row), np.uint64(len(slots_H) - 1))
+
+
+@njit(cache=True, nogil=True)
+def _with_room(coverages: Coverages, more: int) -> Coverages:
+    """The same coverages in arrays that can take `more` coverages and edges, and one coverage in the making."""
+    bits_CW, covers, slots_H, edges, sizes = coverages
+    if sizes[0] + more + 1 > len(covers):
+        size = 2 * len(covers) + more
+        bits_CW = np.zeros((size, bits_CW.shape[1]), dtype=np.uint64)
+        bits_CW[: sizes[0]] = coverages.bits_CW[: sizes[0]]
+        covers = np.empty(size, dtype=COVER)
+        covers[: sizes[0]] = coverages.covers[: sizes[0]]
+        slots = len(slots_H)
+        while slots < 2 * size:
+            slots *= 2
+        slots_H = np.full(slots, NONE, dtype=np.int32)
+        for number in range(sizes[0]):
+            slot = _slot(bits_CW, number, slots_H)
+            while slots_H[slot] >= 0:
+                slot = (slot + np.uint64(1)) & np.uint64(slots - 1)
+            slots_H[slot] = number
+    if sizes[1] + more > len(edges):
+        edges = np.empty(2 * len(edges) + more, dtype=EDGE)
+        edges[: sizes[1]] = coverages.edges[: sizes[1]]
+    return Coverages(bits_CW, covers, slots_H, edges, sizes)

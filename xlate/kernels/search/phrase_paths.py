@@ -1,0 +1,238 @@
+"""Features of many derivations of one sentence; `xlate.models.phrase.forced` and `phrase_parts` define them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.lm.ngram import NgramArrays, step
+from xlate.kernels.lm.phrase_lm import PhrasesAlone, phrase_logprob
+from xlate.kernels.memory.lent import lent
+from xlate.kernels.memory.trie import ROOT, child, new_trie, room
+from xlate.kernels.search.phrase_orientation import DISCONTINUOUS, MONOTONE, SWAP, adjacent, refine
+
+NONE = -1
+
+
+class Paths(NamedTuple):
+    """N derivations of L steps in all: those of derivation i are `labels_L[offsets_N1[i]:offsets_N1[i + 1]]`."""
+
+    offsets_N1: NDArray[np.int64]
+    labels_L: NDArray[np.int32]
+
+
+class PathOptions(NamedTuple):
+    """O options of a sentence of n words: spans, pairs (-1 copied), logs of 4 table scores and 2K orientations."""
+
+    words: int
+    start_O: NDArray[np.int32]
+    end_O: NDArray[np.int32]
+    pair_O: NDArray[np.int64]
+    table_O4: NDArray[np.float64]
+    logs_OK2: NDArray[np.float64]
+    first_O: NDArray[np.int32]
+    last_O: NDArray[np.int32]
+    phrases: PhrasesAlone
+
+
+class PathLayout(NamedTuple):
+    """Where each float feature stands, what they are, and the numbers of `<s>` and `</s>`."""
+
+    size: int
+    orientations: int
+    backward: int
+    forward: int
+    distortion: int
+    lm: int
+    word_penalty: int
+    phrase_penalty: int
+    table: int
+    unknown: int
+    unknown_penalty: float
+    hierarchical: bool
+    begin_state: int
+    end_word: int
+    begin_word: int
+
+
+class Oriented(NamedTuple):
+    """For each of L steps: both orientations, the span of the group before (-1 and 0: none), its first and last word.
+
+    `forward_L` is of the phrase before with respect to the step. The last word of the group is the word before.
+    """
+
+    backward_L: NDArray[np.int32]
+    forward_L: NDArray[np.int32]
+    group_begin_L: NDArray[np.int32]
+    group_end_L: NDArray[np.int32]
+    group_first_L: NDArray[np.int32]
+    last_L: NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True)
+def orient_paths(paths: Paths, options: PathOptions, layout: PathLayout) -> Oriented:
+    """The orientations of every step, and the group before it, by the definitions."""
+    steps = len(paths.labels_L)
+    oriented = Oriented(
+        np.empty(steps, dtype=np.int32),
+        np.empty(steps, dtype=np.int32),
+        np.empty(steps, dtype=np.int32),
+        np.empty(steps, dtype=np.int32),
+        np.empty(steps, dtype=np.int32),
+        np.empty(steps, dtype=np.int32),
+    )
+    stack_n3, covered_n = np.empty((options.words + 1, 3), dtype=np.int32), np.empty(options.words, dtype=np.bool_)
+    _orient(paths, options, layout, oriented, stack_n3, covered_n)
+    return oriented
+
+
+@njit(cache=True, nogil=True)
+def _orient(
+    paths: Paths,
+    options: PathOptions,
+    layout: PathLayout,
+    oriented: Oriented,
+    stack_n3: NDArray[np.int32],
+    covered_n: NDArray[np.bool_],
+) -> None:
+    paths, options, oriented = lent(paths), lent(options), lent(oriented)
+    stack_n3, covered_n = lent(stack_n3), lent(covered_n)
+    for path in range(len(paths.offsets_N1) - 1):
+        covered_n[:] = False
+        depth, start_before, end_before, last = 0, NONE, 0, layout.begin_word
+        gap, rest = 0, options.words
+        for at in range(paths.offsets_N1[path], paths.offsets_N1[path + 1]):
+            option = paths.labels_L[at]
+            begin, end = options.start_O[option], options.end_O[option]
+            backward = forward = adjacent(start_before, end_before, begin, end)
+            group_begin, group_end, first = NONE, 0, layout.begin_word
+            if layout.hierarchical:
+                if forward == DISCONTINUOUS and start_before != NONE:
+                    if begin > end_before and not covered_n[end_before]:
+                        forward = MONOTONE
+                    elif end < start_before and not covered_n[start_before - 1]:
+                        forward = SWAP
+                alone = depth < 2
+                if depth > 0:
+                    group_begin, group_end, first = stack_n3[depth - 1]
+                backward = adjacent(group_begin, group_end, begin, end)
+                if layout.orientations > 3:
+                    backward = refine(backward, begin >= group_end, alone)
+                    # All that is left is one gap behind the phrase before.
+                    everything = gap == end_before and rest == _run(covered_n, gap)
+                    forward = refine(forward, begin >= end_before, everything)
+                depth = _shift(stack_n3, depth, begin, end, options.first_O[option])
+            oriented.backward_L[at], oriented.forward_L[at] = backward, forward
+            oriented.group_begin_L[at], oriented.group_end_L[at], oriented.group_first_L[at] = (
+                group_begin,
+                group_end,
+                first,
+            )
+            oriented.last_L[at] = last
+            covered_n[begin:end] = True
+            rest -= end - begin
+            while gap < options.words and covered_n[gap]:
+                gap += 1
+            start_before, end_before, last = begin, end, options.last_O[option]
+
+
+@njit(cache=True, inline="always")
+def _run(covered_n: NDArray[np.bool_], start: int) -> int:
+    """How many words from `start` are not covered."""
+    end = start
+    while end < len(covered_n) and not covered_n[end]:
+        end += 1
+    return end - start
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _shift(stack_n3: NDArray[np.int32], depth: int, begin: int, end: int, first: int) -> int:
+    """Puts a span on the stack, joined with groups beside it; returns how many groups there are now."""
+    while depth > 0 and adjacent(stack_n3[depth - 1, 0], stack_n3[depth - 1, 1], begin, end) != DISCONTINUOUS:
+        depth -= 1
+        begin, end = min(begin, stack_n3[depth, 0]), max(end, stack_n3[depth, 1])
+        first = stack_n3[depth, 2]
+    stack_n3[depth, 0], stack_n3[depth, 1], stack_n3[depth, 2] = begin, end, first
+    return depth + 1
+
+
+@njit(cache=True, nogil=True)
+def path_features(
+    lm: NgramArrays, paths: Paths, options: PathOptions, oriented: Oriented, layout: PathLayout
+) -> NDArray[np.float64]:
+    """The float features of every path, natural logs, shape (N, D); sums of sparse features are left 0."""
+    features_ND = np.zeros((len(paths.offsets_N1) - 1, layout.size))
+    _add_features(lm, paths, options, oriented, layout, features_ND)
+    return features_ND
+
+
+@njit(cache=True, nogil=True)
+def _add_features(
+    lm: NgramArrays,
+    paths: Paths,
+    options: PathOptions,
+    oriented: Oriented,
+    layout: PathLayout,
+    features_ND: NDArray[np.float64],
+) -> None:
+    lm, paths, options, oriented, features_ND = (
+        lent(lm),
+        lent(paths),
+        lent(options),
+        lent(oriented),
+        lent(features_ND),
+    )
+    offsets_O1 = options.phrases.offsets_O1
+    for path in range(len(features_ND)):
+        row_D = features_ND[path]
+        state, end_before, before = layout.begin_state, 0, NONE
+        for at in range(paths.offsets_N1[path], paths.offsets_N1[path + 1]):
+            option = paths.labels_L[at]
+            logprob, state = phrase_logprob(lm, options.phrases, option, state)
+            row_D[layout.lm] += logprob
+            row_D[layout.distortion] -= abs(options.start_O[option] - end_before)
+            row_D[layout.word_penalty] -= offsets_O1[option + 1] - offsets_O1[option]
+            row_D[layout.phrase_penalty] += 1.0
+            if options.pair_O[option] < 0:
+                row_D[layout.unknown] += layout.unknown_penalty
+            else:
+                for k in range(4):
+                    row_D[layout.table + k] += options.table_O4[option, k]
+                o = oriented.backward_L[at]
+                row_D[layout.backward + o] += options.logs_OK2[option, o]
+            if before != NONE and options.pair_O[before] >= 0:
+                o = oriented.forward_L[at]
+                row_D[layout.forward + o] += options.logs_OK2[before, layout.orientations + o]
+            before, end_before = option, options.end_O[option]
+        row_D[layout.lm] += step(lm, state, layout.end_word)[0]
+
+
+@njit(cache=True, nogil=True)
+def number_parts(
+    paths: Paths, oriented: Oriented, orientations: int, groups: bool, last_words: bool
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Numbers phrases with all that their features look at: the part of each of L steps, and a step of each of P parts.
+
+    `groups` and `last_words` say whether features look at the group before, and at the word before. Parts are numbered
+    in the order of their first steps.
+    """
+    steps = len(paths.labels_L)
+    part_L, first_P = np.empty(steps, dtype=np.int32), np.empty(steps, dtype=np.int64)
+    trie = room(new_trie(64), 4 * steps)
+    part_by_node = np.full(4 * steps + 65, NONE, dtype=np.int32)
+    parts = 0
+    for at in range(steps):
+        node = child(trie, ROOT, paths.labels_L[at] * orientations + oriented.backward_L[at])
+        if groups:
+            span = ((oriented.group_begin_L[at] + 1) << 16) | oriented.group_end_L[at]
+            node = child(trie, child(trie, node, span), oriented.group_first_L[at])
+        if groups or last_words:
+            node = child(trie, node, oriented.last_L[at])
+        if part_by_node[node] == NONE:
+            part_by_node[node], first_P[parts] = parts, at
+            parts += 1
+        part_L[at] = part_by_node[node]
+    return part_L, first_P[:parts].copy()

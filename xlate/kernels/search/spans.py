@@ -1,0 +1,94 @@
+"""Source spans of a sentence: their phrases, the language model costs of their options, estimates of their scores.
+
+A span from `start` of `length` words (1 to `longest`) is cell start · longest + length - 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.counting.matching import PhraseFinder
+from xlate.kernels.lm.ngram import NgramArrays, step
+from xlate.kernels.memory.hashing import find, pack
+
+
+@njit(cache=True, nogil=True)
+def span_rows(finder: PhraseFinder, ids_n: NDArray[np.int32], longest: int) -> NDArray[np.int32]:
+    """The source phrase of each cell (start · longest + length - 1) of a sentence, -1 where there is none.
+
+    Word number 0 stands for unknown words and is in no phrase.
+    """
+    row_C = np.full(len(ids_n) * longest, -1, dtype=np.int32)
+    for start in range(len(ids_n)):
+        node = 0
+        for end in range(start, min(len(ids_n), start + longest)):
+            node = find(finder.table, pack(node, ids_n[end])) if ids_n[end] != 0 else -1
+            if node < 0:
+                break
+            row_C[start * longest + end - start] = finder.row_N[node]
+    return row_C
+
+
+@njit(cache=True, nogil=True)
+def find_rows(finder: PhraseFinder, ids_T: NDArray[np.int32], offsets_S1: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The row of each of S phrases among those of the finder, -1 where there is none; shape (S,)."""
+    row_S = np.empty(len(offsets_S1) - 1, dtype=np.int64)
+    for s in range(len(row_S)):
+        node = 0
+        for at in range(offsets_S1[s], offsets_S1[s + 1]):
+            if node >= 0:
+                node = find(finder.table, pack(node, ids_T[at]))
+        row_S[s] = finder.row_N[node] if node >= 0 else -1
+    return row_S
+
+
+@njit(cache=True, nogil=True)
+def phrase_costs(
+    lm: NgramArrays, words_W: NDArray[np.int32], offsets_O1: NDArray[np.int64], option: int, lm_state: int
+) -> tuple[float, float, int]:
+    """Language model costs (natural logs) of the first word and of the rest of a phrase, and the state behind it."""
+    place = offsets_O1[option]
+    logprob, lm_state = step(lm, lm_state, words_W[place])
+    rest = 0.0
+    for at in range(place + 1, offsets_O1[option + 1]):
+        more, lm_state = step(lm, lm_state, words_W[at])
+        rest -= more
+    return -logprob, rest, lm_state
+
+
+@njit(cache=True, nogil=True)
+def span_futures(
+    n: int, longest: int, cell_offsets_C1: NDArray[np.int64], alone_O: NDArray[np.float64], local: bool
+) -> NDArray[np.float64]:
+    """The best sum of `alone_O` over any cutting of each span into cells, shape (n + 1, n + 1), 0 for empty spans.
+
+    With `local` the options of a cell count as the logs of their shares in it.
+    """
+    best_nn = np.full((n + 1, n + 1), -np.inf)
+    for length in range(n + 1):
+        for start in range(n - length + 1):
+            end = start + length
+            best = 0.0 if length == 0 else -np.inf
+            if 0 < length <= longest:
+                cell = start * longest + length - 1
+                first, last = cell_offsets_C1[cell], cell_offsets_C1[cell + 1]
+                if first < last:
+                    best = alone_O[first:last].max() - (log_sum_exp(alone_O, first, last) if local else 0.0)
+            for middle in range(start + 1, end):
+                best = max(best, best_nn[start, middle] + best_nn[middle, end])
+            best_nn[start, end] = best
+    return best_nn
+
+
+@njit(cache=True, nogil=True)
+def log_sum_exp(scores: NDArray[np.float64], first: int, last: int) -> float:
+    """ln Σ exp of scores[first:last], which must not be empty."""
+    top = scores[first]
+    for option in range(first + 1, last):
+        top = max(top, scores[option])
+    total = 0.0
+    for option in range(first, last):
+        total += np.exp(scores[option] - top)
+    return float(top + np.log(total))

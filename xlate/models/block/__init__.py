@@ -1,0 +1,1 @@
+"""The block bigram model by orientation, with its decoder."""

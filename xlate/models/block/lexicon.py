@@ -1,0 +1,119 @@
+"""What all models over blocks share: their words, and the weighted binary features of two blocks."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.features.bigrams import bigram_families, contexts
+from xlate.features.index import BlockNames
+from xlate.kernels.counting.matching import PhraseFinder
+from xlate.kernels.features.bigram_features import BigramFamilies, bigram_row, bigrams_weight
+from xlate.lm.model import NgramModel
+from xlate.phrases.blocks import BlockSet
+from xlate.phrases.matching import phrase_finder
+from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import Vocabulary
+
+
+class BlockLexicon:
+    """Blocks, a language model and F weighted binary features; a model adds its floats.
+
+    Attributes:
+        blocks, lm, source_vocabulary: what was prepared.
+        feature_keys, feature_weights: keys of `features.index.FeatureIndex`, sorted, and their weights, shape (F,).
+        target_vocabulary: numbers of the blocks' target words; None when they are the language model's.
+    """
+
+    blocks: BlockSet
+    lm: NgramModel
+    source_vocabulary: Vocabulary
+    feature_keys: NDArray[np.uint64]
+    feature_weights: NDArray[np.float64]
+    target_vocabulary: Vocabulary | None
+
+    def check_features(self) -> None:
+        """Compares keys and weights.
+
+        Raises:
+            InputError: different numbers of them, weights that are not finite, keys that are not sorted.
+        """
+        keys, weights = np.asarray(self.feature_keys), np.asarray(self.feature_weights)
+        if keys.shape != weights.shape or not np.isfinite(weights).all():
+            raise InputError(
+                "the weights of binary features cannot be used",
+                seen=f"{len(keys)} keys, {len(weights)} weights, {int((~np.isfinite(weights)).sum())} not finite",
+                expected="one finite weight a key",
+            )
+        if (keys[1:] <= keys[:-1]).any():
+            raise InputError("feature keys are not sorted", expected="ascending keys, each once")
+
+    @cached_property
+    def _phrase_vocabulary(self) -> Vocabulary:
+        return self.target_vocabulary or self.lm.vocabulary
+
+    @cached_property
+    def lm_ids_T(self) -> NDArray[np.int32]:
+        """The language model's numbers of the words of `blocks.table.target_phrases`, shape (T,)."""
+        ids_T = self.blocks.table.target_phrases.ids_T
+        if self.target_vocabulary is None or self.target_vocabulary.words == self.lm.vocabulary.words:
+            return np.asarray(ids_T)
+        return self.lm.map_vocabulary(self.target_vocabulary.words)[ids_T]
+
+    @cached_property
+    def source_finder(self) -> PhraseFinder:
+        """Finds the source phrases of the blocks in a sentence."""
+        return phrase_finder(self.blocks.table.source_phrases)
+
+    @cached_property
+    def weighted_features(self) -> tuple[BigramFamilies, NDArray[np.float64]]:
+        """The features whose weight is not 0, ready to be looked up, and their weights by row."""
+        keys, weights = self._weighted
+        return bigram_families(self.blocks, keys), weights
+
+    @cached_property
+    def context_B(self) -> NDArray[np.int32]:
+        """What to remember of a last block: one that shows the same to every weighted feature, or -1; shape (B,)."""
+        return contexts(self.weighted_features[0], self._weighted[0])
+
+    @cached_property
+    def _weighted(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+        kept = np.asarray(self.feature_weights) != 0
+        return np.asarray(self.feature_keys)[kept], np.asarray(self.feature_weights, dtype=np.float64)[kept]
+
+    def features_weight(self, predecessor: int, block: int) -> float:
+        """The summed weights of the features of (b', b), 0 when one of the two is no block (negative)."""
+        if predecessor < 0 or block < 0:
+            return 0.0
+        families, weights = self.weighted_features
+        return float(bigrams_weight(families, weights, predecessor, block))
+
+    def features_of(self, predecessor: int, block: int) -> tuple[tuple[str, float], ...]:
+        """The weighted features of (b', b) as (name, weight)."""
+        if predecessor < 0 or block < 0:
+            return ()
+        (families, weights), keys = self.weighted_features, self._weighted[0]
+        rows = [int(bigram_row(families, family, predecessor, block)) for family in range(len(families.tag_A))]
+        return tuple((self.names.feature(int(keys[row])), float(weights[row])) for row in rows if row >= 0)
+
+    @cached_property
+    def names(self) -> BlockNames:
+        """Puts blocks and features into words."""
+        return BlockNames(self.blocks, self.source_vocabulary, self._phrase_vocabulary)
+
+    def source_words(self, block: int) -> list[str]:
+        """The source phrase of a block."""
+        table = self.blocks.table
+        return self._words(table.source_phrases, int(table.source_B[block]), self.source_vocabulary)
+
+    def target_words(self, block: int) -> list[str]:
+        """The target phrase of a block."""
+        table = self.blocks.table
+        return self._words(table.target_phrases, int(table.target_B[block]), self._phrase_vocabulary)
+
+    @staticmethod
+    def _words(phrases: EncodedText, row: int, vocabulary: Vocabulary) -> list[str]:
+        return [vocabulary.word(int(word)) for word in phrases[row]]

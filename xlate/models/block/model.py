@@ -1,0 +1,62 @@
+"""The block bigram model as the decoder sees it: blocks, language model and weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.lm.model import NgramModel
+from xlate.models.block.lexicon import BlockLexicon
+from xlate.phrases.blocks import BlockSet
+from xlate.text.vocabulary import Vocabulary
+
+FLOAT_COUNT = 5
+UNIGRAM, ORIENTATION, LM_FIRST, LM_REST, LEXICAL = range(FLOAT_COUNT)
+
+
+@dataclass(frozen=True)
+class BlockModel(BlockLexicon):
+    """Blocks with two weight vectors over the floats (a)-(e) and one weight for each of F binary features.
+
+    The floats are costs (negative natural logs), so trained weights are negative as a rule. `linked` scores blocks to
+    the left or right of their predecessor, `neutral` all others (TZ07 section 5.1).
+
+    Attributes:
+        blocks, lm, source_vocabulary: what was prepared.
+        linked, neutral: weights of (a) to (e), shape (5,).
+        feature_keys, feature_weights: keys of `features.index.FeatureIndex`, sorted, and their weights, shape (F,).
+        target_vocabulary: numbers of the blocks' target words; None when they are the language model's.
+        orientation_smoothing: added to N_L(b) and N_R(b) before (b) is taken, as in training.
+
+    Raises:
+        InputError: weights of another shape or not finite, or bigram keys that are not sorted.
+    """
+
+    blocks: BlockSet
+    lm: NgramModel
+    source_vocabulary: Vocabulary
+    linked: NDArray[np.float64]
+    neutral: NDArray[np.float64]
+    feature_keys: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    feature_weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    target_vocabulary: Vocabulary | None = None
+    orientation_smoothing: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Checks the weights."""
+        for name in ("linked", "neutral"):
+            weights = getattr(self, name)
+            if np.shape(weights) != (FLOAT_COUNT,) or not np.isfinite(weights).all():
+                raise InputError(
+                    f"the {name} weights cannot be used", seen=weights, expected=f"{FLOAT_COUNT} finite numbers"
+                )
+        self.check_features()
+
+    @cached_property
+    def orientation_cost_B2(self) -> NDArray[np.float32]:
+        """(b) for o = L, R of every block."""
+        return self.blocks.orientation_cost_B2(self.orientation_smoothing)

@@ -1,0 +1,1 @@
+"""The phrase-distortion model, with its decoder."""

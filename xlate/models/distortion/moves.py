@@ -1,0 +1,234 @@
+"""What a hypothesis of the phrase-distortion decoder may do next: the readable form of the search space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.features.block import DISTORTION_FLOATS
+from xlate.kernels.search.spans import phrase_costs, span_futures
+from xlate.models.block.derivation import END_BLOCK, Derivation, Step
+from xlate.models.block.options import COPIED
+from xlate.models.distortion.model import LM_FIRST, LM_REST, DistortionModel
+from xlate.models.distortion.options import JumpOptions
+from xlate.models.distortion.settings import DistortionSearch
+from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
+from xlate.search.beam import Move
+from xlate.text.vocabulary import END_ID
+
+NO_BLOCK = -1
+END_LABEL = -1
+
+
+class JumpState(NamedTuple):
+    """All that a continuation depends on: covered words, end of the last block, stand-in for it, history.
+
+    Before the first block the end is 0; the one state behind the end of the sentence has covered None.
+    """
+
+    covered: frozenset[int] | None
+    last: int
+    context: int
+    lm_state: int
+
+
+@dataclass(frozen=True)
+class JumpMoves:
+    """The search space over one sentence: `start`, `expand`, `future` for `xlate.search.beam.search_graph`.
+
+    A block may cover any uncovered span after which the rightmost covered word lies less than `window` behind the first
+    uncovered one and at most `max_skips` maximal intervals before it are uncovered (A10). Labels are option numbers.
+    """
+
+    model: DistortionModel
+    search: DistortionSearch
+    options: JumpOptions
+
+    @property
+    def start(self) -> JumpState:
+        """Nothing covered, the history `<s>`."""
+        return JumpState(frozenset(), 0, NO_BLOCK, int(self.model.lm.begin_state))
+
+    @property
+    def levels(self) -> int:
+        """Coverage of the goal: one more than the words of the sentence."""
+        return len(self.options.words) + 1
+
+    @cached_property
+    def future_nn(self) -> NDArray[np.float64]:
+        """Estimates of the score of every span without jumps and binary features; zeros when `future_cost` is off."""
+        if not self.search.future_cost:
+            return np.zeros((self.levels, self.levels))
+        options = self.options
+        futures: NDArray[np.float64] = span_futures(
+            len(options.words), options.longest, options.cell_offsets_C1, options.alone_O, False
+        )
+        return futures
+
+    def future(self, state: JumpState) -> float:
+        """The estimates of all uncovered intervals."""
+        if state.covered is None:
+            return 0.0
+        total = 0.0
+        for begin, end in intervals(state.covered, len(self.options.words)):
+            total += float(self.future_nn[begin, end])
+        return total
+
+    def coverage(self, state: JumpState) -> frozenset[int] | None:
+        """What coverage pruning groups by."""
+        return state.covered
+
+    def expand(self, state: JumpState) -> Iterator[Move[JumpState]]:
+        """All moves from a state."""
+        assert state.covered is not None
+        n = len(self.options.words)
+        if len(state.covered) == n:
+            yield self._end(state)
+            return
+        for begin, end in self._spans(state.covered):
+            covered = state.covered | set(range(begin, end))
+            for option in self.options.cell(begin, end):
+                score, lm_state = self.step_score(state, option)
+                yield Move(self.after(state, option, lm_state), len(covered), score, option)
+
+    def _spans(self, covered: frozenset[int]) -> Iterator[tuple[int, int]]:
+        n = len(self.options.words)
+        first = next(p for p in range(n) if p not in covered)
+        for begin in range(first, min(n, first + self.search.window)):
+            for end in range(begin + 1, min(n, begin + self.options.longest) + 1):
+                if end - 1 in covered:
+                    break
+                if self._allowed(covered | set(range(begin, end))):
+                    yield begin, end
+
+    def _allowed(self, covered: frozenset[int]) -> bool:
+        """The limits of skipped intervals and of the window."""
+        rightmost = max(covered)
+        skipped = list(intervals(covered, rightmost))
+        return not skipped or (rightmost - skipped[0][0] < self.search.window and len(skipped) <= self.search.max_skips)
+
+    def step_score(self, state: JumpState, option: int) -> tuple[float, int]:
+        """w·f of one step, and the history behind it."""
+        first, rest, lm_state = self.lm_costs(state.lm_state, option)
+        weights, options = self.model.weights, self.options
+        score = float(options.static_O[option] + options.jump_1n[state.last, options.start_O[option]])
+        score += float(weights[LM_FIRST] * first + weights[LM_REST] * rest)
+        return score + self.model.features_weight(state.context, int(options.block_O[option])), lm_state
+
+    def lm_costs(self, lm_state: int, option: int) -> tuple[float, float, int]:
+        """(c) and (d) of an option after a history, and the history behind it."""
+        options = self.options
+        costs: tuple[float, float, int] = phrase_costs(
+            self.model.lm.arrays, options.phrase_words_W, options.phrase_offsets_O1, option, lm_state
+        )
+        return costs
+
+    def after(self, state: JumpState, option: int, lm_state: int) -> JumpState:
+        """The state behind an option, `lm_state` being the history behind it."""
+        assert state.covered is not None
+        begin, end = int(self.options.start_O[option]), int(self.options.end_O[option])
+        block = int(self.options.block_O[option])
+        context = int(self.model.context_B[block]) if block >= 0 else NO_BLOCK
+        return JumpState(state.covered | set(range(begin, end)), end, context, lm_state)
+
+    def option(self, label: int) -> int:
+        """The option of a label, -1 for the end."""
+        return label
+
+    def texts(self, label: int) -> tuple[str, ...]:
+        """The target words of a label."""
+        if label == END_LABEL:
+            return ()
+        block, start = int(self.options.block_O[label]), int(self.options.start_O[label])
+        return self.options.words[start : start + 1] if block == COPIED else tuple(self.model.target_words(block))
+
+    def _end(self, state: JumpState) -> Move[JumpState]:
+        score = self.end_cost(state.lm_state) * float(self.model.weights[LM_FIRST])
+        return Move(JumpState(None, 0, NO_BLOCK, 0), self.levels, score, END_LABEL)
+
+    def end_cost(self, lm_state: int) -> float:
+        """-ln p(</s> | history), 0 when it is not to count."""
+        return -self.model.lm.score(lm_state, END_ID)[0] if self.search.end_of_sentence else 0.0
+
+
+def intervals(covered: frozenset[int], n: int) -> Iterator[tuple[int, int]]:
+    """The maximal uncovered intervals of n words, left to right."""
+    begin = None
+    for p in range(n + 1):
+        if p < n and p not in covered:
+            begin = p if begin is None else begin
+        elif begin is not None:
+            yield begin, p
+            begin = None
+
+
+def read_jumps(moves: JumpMoves, labels: Iterable[int]) -> Derivation:
+    """Walks the search space along the labels of a path, taking down the parts of every score."""
+    state, last = moves.start, NO_BLOCK
+    before: tuple[int, int] | None = None
+    steps: list[Step] = []
+    for label in labels:
+        if label == END_LABEL:
+            if moves.search.end_of_sentence:
+                steps.append(_end_step(moves, state.lm_state, last))
+            break
+        score, lm_state = moves.step_score(state, label)
+        steps.append(_step(moves, state, label, last, score, before))
+        before, last = steps[-1].source_span, int(moves.options.block_O[label])
+        state = moves.after(state, label, lm_state)
+    score = 0.0
+    for step in steps:
+        score += step.score
+    return Derivation(moves.options.words, tuple(steps), score, DISTORTION_FLOATS)
+
+
+def _step(
+    moves: JumpMoves, state: JumpState, option: int, last: int, score: float, before: tuple[int, int] | None
+) -> Step:
+    options, model = moves.options, moves.model
+    begin, end, block = int(options.start_O[option]), int(options.end_O[option]), int(options.block_O[option])
+    first, rest, _ = moves.lm_costs(state.lm_state, option)
+    direct, model1, length = options.floats_O3[option].tolist()
+    inbound, outbound = options.inbound_1n[state.last, begin], options.outbound_1n[state.last, begin]
+    return Step(
+        block=block,
+        predecessor=last,
+        source_span=(begin, end),
+        source_words=options.words[begin:end],
+        target_words=moves.texts(option),
+        orientation=_orientation(before, begin, end),
+        floats=(direct, model1, first, rest, float(inbound), float(outbound), length),
+        weights=tuple(np.asarray(model.weights).tolist()),
+        sparse=model.features_of(last, block),
+        normalizer=0.0,
+        score=score,
+    )
+
+
+def _orientation(before: tuple[int, int] | None, begin: int, end: int) -> int:
+    """On which side of the span before a span stands; the model does not look at it."""
+    if before is None:
+        return NEUTRAL
+    return RIGHT if begin == before[1] else LEFT if end == before[0] else NEUTRAL
+
+
+def _end_step(moves: JumpMoves, lm_state: int, last: int) -> Step:
+    cost, n = moves.end_cost(lm_state), len(moves.options.words)
+    return Step(
+        block=END_BLOCK,
+        predecessor=last,
+        source_span=(n, n),
+        source_words=(),
+        target_words=(),
+        orientation=RIGHT,
+        floats=tuple(cost if d == LM_FIRST else 0.0 for d in range(len(DISTORTION_FLOATS))),
+        weights=tuple(np.asarray(moves.model.weights).tolist()),
+        sparse=(),
+        normalizer=0.0,
+        score=float(moves.model.weights[LM_FIRST] * cost),
+    )

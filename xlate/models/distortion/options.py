@@ -1,0 +1,116 @@
+"""The blocks that may translate the spans of one source sentence under the phrase-distortion model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.models.block.options import COPIED, best_of_cells, blocks_of_spans, lm_costs_alone, target_phrases
+from xlate.models.distortion.model import DIRECT, INBOUND, LENGTH, LM_FIRST, LM_REST, MODEL1, OUTBOUND, DistortionModel
+from xlate.models.distortion.settings import DistortionSearch
+from xlate.phrases.table import offsets_of
+from xlate.text.vocabulary import BEGIN_ID
+
+
+@dataclass(frozen=True)
+class JumpOptions:
+    """O options of a sentence of n words, grouped by source span as in `decode.options.SentenceOptions`.
+
+    `floats_O3` are direct, Model 1 and length costs, `static_O` their weighted sum, `alone_O` that and the language
+    model's from an empty history. `inbound_1n[e, s]` and `outbound_1n[e, s]` are the costs of going on at position s
+    when the last block ended before e, 0 standing for the beginning of the sentence; `jump_1n` is their weighted sum.
+    """
+
+    words: tuple[str, ...]
+    longest: int
+    cell_offsets_C1: NDArray[np.int64]
+    block_O: NDArray[np.int32]
+    start_O: NDArray[np.int32]
+    end_O: NDArray[np.int32]
+    floats_O3: NDArray[np.float64]
+    static_O: NDArray[np.float64]
+    alone_O: NDArray[np.float64]
+    phrase_offsets_O1: NDArray[np.int64]
+    phrase_words_W: NDArray[np.int32]
+    inbound_1n: NDArray[np.float64]
+    outbound_1n: NDArray[np.float64]
+    jump_1n: NDArray[np.float64]
+
+    def cell(self, start: int, end: int) -> range:
+        """The numbers of the options of one source span of at most J words."""
+        c = start * self.longest + end - start - 1
+        return range(int(self.cell_offsets_C1[c]), int(self.cell_offsets_C1[c + 1]))
+
+
+def collect_jump_options(model: DistortionModel, search: DistortionSearch, words: Sequence[str]) -> JumpOptions:
+    """The options of every span, at most `search.options` each, and the jump costs between all positions.
+
+    A word without a block of its own as a single word becomes itself, at the fixed costs of the search settings.
+    """
+    longest = max(1, min(search.max_phrase, len(words)))
+    cells, blocks = blocks_of_spans(model, search, words, longest)
+    options = _gather(model, search, words, longest, cells, blocks)
+    if search.option_order == "score":
+        kept = best_of_cells(options.cell_offsets_C1, options.alone_O, search.options)
+        options = _gather(model, search, words, longest, cells[kept], blocks[kept])
+    return options
+
+
+def _gather(
+    model: DistortionModel,
+    search: DistortionSearch,
+    words: Sequence[str],
+    longest: int,
+    cells: NDArray[np.int64],
+    block_O: NDArray[np.int32],
+) -> JumpOptions:
+    start_O, length_O = (cells // longest).astype(np.int32), (cells % longest + 1).astype(np.int32)
+    offsets_O1, words_W = target_phrases(model, words, block_O, start_O)
+    floats_O3 = _static_floats(model, search, block_O, np.diff(offsets_O1))
+    weights = np.asarray(model.weights, dtype=np.float64)
+    static_O = floats_O3 @ weights[[DIRECT, MODEL1, LENGTH]]
+    first_O, rest_O = lm_costs_alone(model, offsets_O1, words_W)
+    inbound_1n, outbound_1n = jump_floats(model, words)
+    return JumpOptions(
+        words=tuple(words),
+        longest=longest,
+        cell_offsets_C1=offsets_of(np.bincount(cells, minlength=len(words) * longest)),
+        block_O=block_O,
+        start_O=start_O,
+        end_O=start_O + length_O,
+        floats_O3=floats_O3,
+        static_O=static_O,
+        alone_O=static_O + weights[LM_FIRST] * first_O + weights[LM_REST] * rest_O,
+        phrase_offsets_O1=offsets_O1,
+        phrase_words_W=words_W,
+        inbound_1n=inbound_1n,
+        outbound_1n=outbound_1n,
+        jump_1n=weights[INBOUND] * inbound_1n + weights[OUTBOUND] * outbound_1n,
+    )
+
+
+def _static_floats(
+    model: DistortionModel, search: DistortionSearch, block_O: NDArray[np.int32], target_length_O: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    copied_O = block_O == COPIED
+    known_O = np.where(copied_O, 0, block_O)
+    floats_O3 = np.zeros((len(block_O), 3))
+    if len(model.blocks.table):
+        floats_O3[:, 0] = model.blocks.direct_cost_B[known_O]
+        floats_O3[:, 1] = model.model1_B[known_O]
+    floats_O3[copied_O, 0], floats_O3[copied_O, 1] = search.unknown_direct, search.unknown_model1
+    floats_O3[:, 2] = -target_length_O
+    return floats_O3
+
+
+def jump_floats(model: DistortionModel, words: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Inbound and outbound costs between all positions of a sentence, shape (n + 1, n) each; see `JumpOptions`."""
+    ids_n, reach = model.source_vocabulary.ids(words).astype(np.int64), model.distortion.reach
+    left_1 = np.concatenate([[BEGIN_ID], ids_n])
+    jump_1n = np.arange(len(words))[None, :] - np.arange(len(words) + 1)[:, None] + 1
+    column_1n = np.clip(jump_1n, -reach, reach) + reach
+    inbound_1n = model.distortion.inbound_VK[ids_n[None, :], column_1n].astype(np.float64)
+    return inbound_1n, model.distortion.outbound_VK[left_1[:, None], column_1n].astype(np.float64)

@@ -1,0 +1,228 @@
+"""The n-best list of a sentence as arrays: paths, features, words, and the parts that sparse features come from."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.features.phrase_sparse import Applications, Groups
+from xlate.kernels.search.phrase_paths import (
+    Oriented,
+    PathLayout,
+    PathOptions,
+    Paths,
+    number_parts,
+    orient_paths,
+    path_features,
+)
+from xlate.models.phrase.forced import PhraseDerivation
+from xlate.models.phrase.model import (
+    DISTORTION,
+    LM,
+    PHRASE_PENALTY,
+    SPARSE_PLAIN,
+    SPARSE_REORDERING,
+    TABLE,
+    UNKNOWN,
+    UNKNOWN_PENALTY,
+    WORD_PENALTY,
+    PhraseModel,
+)
+from xlate.models.phrase.moves import PhraseMoves
+from xlate.models.phrase.options import PhraseOptions
+from xlate.models.phrase.parts import PhraseStep
+from xlate.phrases.table import offsets_of, ragged_rows
+from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID
+
+
+@dataclass(frozen=True)
+class Parts:
+    """P different phrases with what their sparse features look at, and which of them each of L steps is."""
+
+    part_L: NDArray[np.int32]
+    applications: Applications
+    groups: Groups
+
+
+@dataclass(frozen=True)
+class PhraseList:
+    """N derivations of a sentence, best first; `derivation` gives one with the features its definitions give it.
+
+    Attributes:
+        model: it was translated with.
+        moves: the search space; labels are numbers of its options.
+        paths: labels of the N derivations.
+        sparse_F: weights of sparse features, None when all are 0.
+    """
+
+    model: PhraseModel
+    moves: PhraseMoves
+    paths: Paths
+    sparse_F: NDArray[np.float64] | None
+
+    def __len__(self) -> int:
+        """The number of derivations N."""
+        return len(self.paths.offsets_N1) - 1
+
+    @property
+    def floats_ND(self) -> NDArray[np.float64]:
+        """Float features in the order of `PhraseModel.features`, sums of sparse ones left at 0; shape (N, D)."""
+        return path_features(self.model.lm.arrays, self.paths, self._options, self._oriented, self._layout)
+
+    @cached_property
+    def features_ND(self) -> NDArray[np.float64]:
+        """Float features in the order of `PhraseModel.features`, shape (N, D)."""
+        model, features_ND = self.model, self.floats_ND
+        if model.sparse is not None and self.sparse_F is not None:
+            parts = self.parts
+            sums_PK = model.sparse.sums(self.sparse_F, parts.applications, parts.groups)
+            sums_NK = np.add.reduceat(sums_PK[parts.part_L], self.paths.offsets_N1[:-1], axis=0)
+            features_ND[:, model.slots[SPARSE_REORDERING]] = sums_NK[:, :-1]
+            features_ND[:, model.slots[SPARSE_PLAIN]] = sums_NK[:, -1:]
+        return features_ND
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The different phrases of all derivations together, as far as the model's features tell them apart."""
+        sparse = self.model.sparse
+        return self.told_apart(sparse is not None and sparse.has_groups, sparse is not None and sparse.has_bigrams)
+
+    def told_apart(self, groups: bool = True, last_words: bool = True) -> Parts:
+        """The different phrases, told apart by the group before them, or by the word before, if asked."""
+        options, oriented = self.moves.options, self._oriented
+        part_L, first_P = number_parts(self.paths, oriented, self.model.orientations, groups, last_words)
+        option_P, source_n = self.paths.labels_L[first_P], options.source_n
+        start_P, end_P = options.start_O[option_P], options.end_O[option_P]
+        begin_P, stop_P = oriented.group_begin_L[first_P], oriented.group_end_L[first_P]
+        low_P, high_P = _between(start_P, end_P, begin_P, stop_P)
+        none_P = begin_P < 0
+        return Parts(
+            part_L,
+            Applications(
+                options.pair_O[option_P],
+                source_n[start_P],
+                source_n[end_P - 1],
+                options.first_O[option_P],
+                options.last_O[option_P],
+                (end_P - start_P).astype(np.int64),
+                np.diff(options.phrases.offsets_O1)[option_P],
+            ),
+            Groups(
+                oriented.backward_L[first_P],
+                np.where(none_P, BEGIN_ID, source_n[np.maximum(begin_P, 0)]),
+                np.where(none_P, BEGIN_ID, source_n[np.maximum(stop_P - 1, 0)]),
+                oriented.group_first_L[first_P],
+                oriented.last_L[first_P],
+                offsets_of(high_P - low_P),
+                source_n[ragged_rows(_pairs(low_P, high_P), np.arange(len(low_P)) * 2)],
+            ),
+        )
+
+    def derivations(self) -> list[PhraseDerivation]:
+        """All of them."""
+        made: dict[int, PhraseStep] = {}
+        scores_N = self.features_ND @ self.moves.weights_D
+        steps = [made.get(label) or made.setdefault(label, self.moves.step(label)) for label in self._labels]
+        ends = self.paths.offsets_N1.tolist()
+        source = self.moves.options.words
+        return [
+            PhraseDerivation(source, tuple(steps[a:b]), features_D, float(score))
+            for a, b, features_D, score in zip(ends, ends[1:], self.features_ND, scores_N, strict=False)
+        ]
+
+    def sparse_ids(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The sparse features of each derivation, once for every phrase that has them: offsets (N+1) and ids."""
+        assert self.model.sparse is not None
+        parts = self.parts
+        offsets_P1, ids_M = self.model.sparse.ids(parts.applications, parts.groups)
+        part_L = parts.part_L.astype(np.int64)
+        ends_L1 = offsets_of(np.diff(offsets_P1)[part_L])
+        return ends_L1[self.paths.offsets_N1], ids_M[ragged_rows(offsets_P1, part_L)]
+
+    def words(self) -> list[list[str]]:
+        """The target words of each derivation."""
+        ends, words_of = self.paths.offsets_N1.tolist(), self.moves.words_of
+        phrases = [words_of(label) for label in self._labels]
+        return [[w for words in phrases[a:b] for w in words] for a, b in itertools.pairwise(ends)]
+
+    @cached_property
+    def _labels(self) -> list[int]:
+        labels: list[int] = self.paths.labels_L.tolist()
+        return labels
+
+    @cached_property
+    def _oriented(self) -> Oriented:
+        return orient_paths(self.paths, self._options, self._layout)
+
+    @cached_property
+    def _options(self) -> PathOptions:
+        options, model = self.moves.options, self.model
+        pair_O = np.maximum(options.pair_O, 0)
+        return PathOptions(
+            len(options.words),
+            options.start_O,
+            options.end_O,
+            options.pair_O,
+            model.log_scores(pair_O),
+            model.log_reordering(pair_O),
+            options.first_O,
+            options.last_O,
+            options.phrases,
+        )
+
+    @cached_property
+    def _layout(self) -> PathLayout:
+        model = self.model
+        return PathLayout(
+            model.size,
+            model.orientations,
+            model.backward.start,
+            model.forward.start,
+            DISTORTION,
+            LM,
+            WORD_PENALTY,
+            PHRASE_PENALTY,
+            TABLE.start,
+            UNKNOWN,
+            UNKNOWN_PENALTY,
+            model.hierarchical,
+            int(model.lm.begin_state),
+            END_ID,
+            BEGIN_ID,
+        )
+
+
+def target_ids(model: PhraseModel, options: PhraseOptions) -> NDArray[np.int32]:
+    """The target words of all options, shape (W,), at `options.phrases.offsets_O1`.
+
+    Copied words that are no target words are numbered behind the vocabulary, equal ones alike.
+    """
+    offsets_O1, targets = options.phrases.offsets_O1, model.table.target_phrases
+    known, copied = np.flatnonzero(options.pair_O >= 0), np.flatnonzero(options.pair_O < 0)
+    ids_W = np.empty(int(offsets_O1[-1]), dtype=np.int32)
+    rows = model.table.target_B[options.pair_O[known]]
+    ids_W[ragged_rows(offsets_O1, known)] = targets.ids_T[ragged_rows(targets.offsets_S1, rows)]
+    words = [options.words[start] for start in options.start_O[copied].tolist()]
+    ids = model.target_vocabulary.ids(words)
+    strange = len(model.target_vocabulary.words) + np.array([options.words.index(w) for w in words], dtype=np.int64)
+    ids_W[offsets_O1[copied]] = np.where(ids == UNKNOWN_ID, strange, ids)
+    return ids_W
+
+
+def _between(
+    start_P: NDArray[np.int32], end_P: NDArray[np.int32], begin_P: NDArray[np.int32], stop_P: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The half-open span of source words between phrases and the groups before them."""
+    right = start_P > stop_P
+    low_P = np.where(right, stop_P, end_P).astype(np.int64)
+    high_P = np.where(right, start_P, np.maximum(begin_P, end_P)).astype(np.int64)
+    return low_P, np.maximum(high_P, low_P)
+
+
+def _pairs(low_P: NDArray[np.int64], high_P: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Both bounds of every span one after the other."""
+    return np.stack([low_P, high_P], axis=1).reshape(-1)

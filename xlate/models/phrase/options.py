@@ -1,0 +1,157 @@
+"""The translations of a source sentence's spans, best first, with what they score wherever they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.features.phrase_sparse import Applications
+from xlate.kernels.lm.phrase_lm import PhrasesAlone
+from xlate.kernels.memory.distinct_rows import distinct_rows
+from xlate.kernels.search.spans import span_futures, span_rows
+from xlate.models.phrase.model import LM, PHRASE_PENALTY, UNKNOWN, UNKNOWN_PENALTY, WORD_PENALTY, PhraseModel
+from xlate.models.phrase.parts import COPIED
+from xlate.models.phrase.ranking import RankedPhrases, RankedRows, logprobs_alone, phrases_alone, weighted
+from xlate.phrases.table import offsets_of, ragged_rows
+
+NO_FORWARD = 0
+
+
+@dataclass(frozen=True)
+class PhraseOptions:
+    """O options of a sentence of n words, grouped by source span; see `RankedRows` for the numbers of each.
+
+    `source_n` are the numbers of the words, `first_O` and `last_O` those of the first and last target word of options.
+    What an option scores by the orientation of the phrase after is row `forward_O` of `forward_FK`, whose first is 0.
+
+    A span from `start` of `length` words (1 to J) is cell c = start · J + length - 1; its options are numbers
+    `cell_offsets_C1[c]` to `cell_offsets_C1[c + 1]`, best first. `pair_O` is `COPIED` where a word stands for itself.
+    """
+
+    words: tuple[str, ...]
+    source_n: NDArray[np.int32]
+    longest: int
+    cell_offsets_C1: NDArray[np.int64]
+    pair_O: NDArray[np.int64]
+    start_O: NDArray[np.int32]
+    end_O: NDArray[np.int32]
+    static_O: NDArray[np.float64]
+    alone_O: NDArray[np.float64]
+    backward_OK: NDArray[np.float64]
+    forward_O: NDArray[np.int32]
+    forward_FK: NDArray[np.float64]
+    first_O: NDArray[np.int32]
+    last_O: NDArray[np.int32]
+    phrases: PhrasesAlone
+
+    def cell(self, start: int, end: int) -> range:
+        """The numbers of the options of one source span of at most J words."""
+        c = start * self.longest + end - start - 1
+        return range(int(self.cell_offsets_C1[c]), int(self.cell_offsets_C1[c + 1]))
+
+    def phrase(self, option: int) -> NDArray[np.int32]:
+        """The target words of an option."""
+        offsets_O1 = self.phrases.offsets_O1
+        return self.phrases.words_W[offsets_O1[option] : offsets_O1[option + 1]]
+
+    def future_nn(self) -> NDArray[np.float64]:
+        """The best sum of options without history over each span, shape (n + 1, n + 1), 0 for empty spans."""
+        scores: NDArray[np.float64] = span_futures(
+            len(self.words), self.longest, self.cell_offsets_C1, self.alone_O, False
+        )
+        return scores
+
+    def __len__(self) -> int:
+        """The number of options O."""
+        return len(self.pair_O)
+
+
+def collect_phrase_options(
+    model: PhraseModel,
+    weights_D: NDArray[np.float64],
+    ranked: RankedPhrases,
+    longest: int,
+    words: Sequence[str],
+    sparse_F: NDArray[np.float64] | None = None,
+) -> PhraseOptions:
+    """The options of every span of at most `longest` words.
+
+    A word that no pair translates by itself may stand for itself, at the penalty of unknown words (Moses's rule, which
+    asks nothing about longer phrases that hold the word).
+    """
+    longest = max(1, min(longest, len(words)))
+    source_n = model.source_vocabulary.ids(words)
+    row_C = span_rows(model.source_finder, source_n, longest)
+    known_C = row_C >= 0
+    copied_C = ~known_C & (np.arange(len(row_C)) % longest == 0)
+    rows = row_C[known_C]
+    ranked.rank(rows)
+    size_C = copied_C.astype(np.int64)
+    size_C[known_C] = ranked.sizes(rows)
+    cell_O = np.repeat(np.arange(len(row_C)), size_C)
+    found = ranked.pairs(rows)
+    copied_O = copied_C[cell_O]
+    if copied_O.any():
+        starts = cell_O[copied_O] // longest
+        copies = _copies(model, weights_D, [words[start] for start in starts.tolist()], sparse_F)
+        found = _joined(found, copies, copied_O)
+    number_O, first_F = distinct_rows(found.forward_RK.view(np.uint64))
+    return PhraseOptions(
+        words=tuple(words),
+        source_n=source_n,
+        longest=longest,
+        cell_offsets_C1=offsets_of(size_C),
+        pair_O=found.pair_R,
+        start_O=(cell_O // longest).astype(np.int32),
+        end_O=(cell_O // longest + cell_O % longest + 1).astype(np.int32),
+        static_O=found.static_R,
+        alone_O=found.alone_R,
+        backward_OK=found.backward_RK,
+        forward_O=number_O,
+        forward_FK=np.concatenate([np.zeros((1, model.orientations)), found.forward_RK[first_F]]),
+        first_O=found.first_R,
+        last_O=found.last_R,
+        phrases=found.phrases,
+    )
+
+
+def _copies(
+    model: PhraseModel, weights_D: NDArray[np.float64], words: list[str], sparse_F: NDArray[np.float64] | None
+) -> RankedRows:
+    """Words that stand for themselves."""
+    penalty = weights_D[UNKNOWN] * UNKNOWN_PENALTY - weights_D[WORD_PENALTY] + weights_D[PHRASE_PENALTY]
+    static, backward = np.full(len(words), penalty), np.zeros((len(words), model.orientations))
+    if model.sparse is not None and sparse_F is not None:
+        backward, plain = weighted(model, weights_D, sparse_F, copied_words(model, words))
+        static += plain
+    text = np.arange(len(words) + 1), model.lm.vocabulary.ids(words)
+    target = model.target_vocabulary.ids(words)
+    no_forward = np.zeros((len(words), model.orientations))
+    scores = static, static + weights_D[LM] * logprobs_alone(model.lm, *text), backward, no_forward
+    return RankedRows(np.full(len(words), COPIED), *scores, target, target, phrases_alone(model.lm, *text))
+
+
+def copied_words(model: PhraseModel, words: Sequence[str]) -> Applications:
+    """Words that stand for themselves as applications."""
+    source, target = model.source_vocabulary.ids(words), model.target_vocabulary.ids(words)
+    one = np.ones(len(words), dtype=np.int64)
+    return Applications(np.full(len(words), COPIED), source, source, target, target, one, one)
+
+
+def _joined(known: RankedRows, copies: RankedRows, copied_O: NDArray[np.bool_]) -> RankedRows:
+    """The pairs of the table and the copied words, in the order of the options."""
+    order_O = np.argsort(np.concatenate([np.flatnonzero(~copied_O), np.flatnonzero(copied_O)]), kind="stable")
+
+    def both(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(known, name), getattr(copies, name)])[order_O]
+
+    one, other = known.phrases, copies.phrases
+    lengths_O = np.concatenate([np.diff(one.offsets_O1), np.diff(other.offsets_O1)])
+    places = ragged_rows(offsets_of(lengths_O), order_O)
+    words = (np.concatenate([a, b])[places] for a, b in zip(one[1:], other[1:], strict=True))
+    phrases = PhrasesAlone(offsets_of(lengths_O[order_O]), *words)
+    return RankedRows(phrases=phrases, **{f.name: both(f.name) for f in fields(RankedRows) if f.name != "phrases"})

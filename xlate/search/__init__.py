@@ -1,0 +1,1 @@
+"""Search over any space: beam, graph, n-best lists, lattices and their oracles."""

@@ -1,0 +1,201 @@
+"""A translation graph as an object: its paths, what they share, and where their scores come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.lattice import LatticeExample, SubLattice
+from xlate.errors import InputError
+from xlate.kernels.search.lattice_passes import ArcGraph, arc_posteriors, best_path, best_through, trimmed
+from xlate.kernels.search.lattice_product import DEAD, product
+from xlate.search.beam import SearchGraph
+from xlate.search.nbest import best_paths
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LatticePath:
+    """A way through a lattice: its arcs, their target words, and the sum of their scores (natural log)."""
+
+    score: float
+    arcs: NDArray[np.int64]
+    words: Words
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """What a beam left of a translation graph (TZ07 section 5.2): A arcs, each with a phrase; every node on a path.
+
+    score_A = dense_AD · w_D + w_F[bigram_A] + base_A, so that other weights give other scores of the same paths.
+
+    Attributes:
+        source: the sentence.
+        graph: nodes and arcs; node 0 is the start, the last one the goal.
+        score_A: natural logs.
+        label_A: option · 3 + orientation as in `BlockDecoder.graph`, -1 for the end.
+        block_A: the block of an arc, -1 for a copied word, -2 for the end.
+        span_A2: the source words it covers, half-open.
+        phrases, phrase_A: distinct target phrases, and that of each arc; the end's is ().
+        dense_AD, dense_names: float features, linked and neutral ones in columns of their own.
+        bigram_A: the one block bigram feature of an arc, -1 for none.
+        base_A: a fixed score, minus the normaliser where the decoder had one, else 0.
+    """
+
+    source: Words
+    graph: ArcGraph
+    score_A: NDArray[np.float64]
+    label_A: NDArray[np.int32]
+    block_A: NDArray[np.int32]
+    span_A2: NDArray[np.int32]
+    phrases: tuple[Words, ...]
+    phrase_A: NDArray[np.int32]
+    dense_AD: NDArray[np.float64]
+    dense_names: tuple[str, ...]
+    bigram_A: NDArray[np.int32]
+    base_A: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        """The number of arcs A."""
+        return len(self.score_A)
+
+    @cached_property
+    def paths(self) -> int:
+        """How many paths there are, exactly."""
+        ways = [0] * self.graph.nodes
+        ways[0] = 1
+        for source, target in zip(self.graph.source_A.tolist(), self.graph.target_A.tolist(), strict=True):
+            ways[target] += ways[source]
+        return ways[-1]
+
+    @cached_property
+    def length_A(self) -> NDArray[np.int64]:
+        """The number of target words of each arc."""
+        return np.array([len(phrase) for phrase in self.phrases], dtype=np.int64)[self.phrase_A]
+
+    def arc_words(self, arc: int) -> Words:
+        """The target words of an arc."""
+        return self.phrases[self.phrase_A[arc]]
+
+    def path(self, arcs: Sequence[int] | NDArray[np.integer]) -> LatticePath:
+        """Arcs that follow each other, with their words and score."""
+        rows = np.asarray(arcs).astype(np.int64)
+        words = tuple(word for arc in rows.tolist() for word in self.arc_words(arc))
+        return LatticePath(float(self.score_A[rows].sum()), rows, words)
+
+    def best(self) -> LatticePath:
+        """The path of the highest score."""
+        return self.path(best_path(self.graph, self.score_A))
+
+    def nbest(self, *, distinct: bool = True) -> Iterator[LatticePath]:
+        """All paths, best first, one by one; with `distinct` only the best one of those with the same words."""
+        return paths_by_score(self, self.graph, self.score_A, np.arange(len(self)), distinct=distinct)
+
+    def log_sum(self, scale: float = 1.0) -> float:
+        """ln Z = ln Σ exp(scale · score) over all paths (TZ07 Eq. 4)."""
+        return float(arc_posteriors(self.graph, scale * self.score_A)[0])
+
+    def posterior_A(self, scale: float = 1.0) -> NDArray[np.float64]:
+        """The probability of passing each arc when a path has p ∝ exp(scale · score); shape (A,)."""
+        posterior_A: NDArray[np.float64] = arc_posteriors(self.graph, scale * self.score_A)[1]
+        return posterior_A
+
+    def expected_words(self, scale: float = 1.0) -> float:
+        """The expected number of target words under `posterior_A`."""
+        return float(self.posterior_A(scale) @ self.length_A)
+
+    def expected_dense_D(self, scale: float = 1.0) -> NDArray[np.float64]:
+        """The expected float features of a path under `posterior_A`; shape (D,)."""
+        return self.posterior_A(scale) @ self.dense_AD
+
+    def rescored(self, dense_D: NDArray[np.float64], bigrams_F: NDArray[np.float64]) -> Lattice:
+        """The same paths under other weights; those of block bigrams are numbered as the model's keys."""
+        score_A = self.dense_AD @ dense_D + self.base_A
+        linked = self.bigram_A >= 0
+        score_A[linked] += bigrams_F[self.bigram_A[linked]]
+        return replace(self, score_A=score_A)
+
+    def pruned(self, margin: float, keep: NDArray[np.integer] | None = None) -> Lattice:
+        """Only arcs on a path whose score is at most `margin` below the best one's (Sixtus & Ortmanns 1999).
+
+        Args:
+            margin: natural log, 0 or more.
+            keep: arcs that stay in any case, such as those of the wanted paths.
+        """
+        through_A = best_through(self.graph, self.score_A)
+        # The best path itself stays, however its scores are rounded when they are added up the other way.
+        kept_A = through_A >= through_A.max(initial=-np.inf) - margin
+        kept_A[self.best().arcs] = True
+        if keep is not None:
+            kept_A[keep] = True
+        rows = np.flatnonzero(kept_A)
+        source_A, target_A = self.graph.source_A[rows], self.graph.target_A[rows]
+        graph, kept = trimmed(ArcGraph(source_A, target_A, self.graph.nodes))
+        per_arc = {f.name: getattr(self, f.name)[rows[kept]] for f in fields(self) if "_A" in f.name}
+        return replace(self, graph=graph, **per_arc)
+
+    def derivations_of(self, words: Sequence[str]) -> SubLattice:
+        """All paths with the given target words; empty when there is none."""
+        accepting_S = np.zeros(len(words) + 1, dtype=bool)
+        accepting_S[-1] = True
+        made = product(self.graph, self.phrase_A, self._spelling(tuple(words)), accepting_S)
+        small, kept = trimmed(made.graph)
+        return SubLattice(small, made.arc_B[kept])
+
+    def example(self, target: SubLattice) -> LatticeExample:
+        """The lattice as one instance of the global model, with the paths that are wanted.
+
+        Raises:
+            InputError: the decoder normalised each step, so that scores are not linear in the weights.
+        """
+        if self.base_A.any():
+            raise InputError(
+                "the global model needs scores that are linear in the weights",
+                seen="a lattice decoded with partition=local",
+                remedy="decode with partition=off",
+            )
+        linked = self.bigram_A >= 0
+        arcs = RaggedBatch(
+            candidate_offsets_I1=np.array([0, len(self)], dtype=np.int64),
+            dense_CD=self.dense_AD.astype(np.float32),
+            gain_CG=np.zeros((len(self), 0), dtype=np.float32),
+            part_id_offsets_P1=np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(linked)]),
+            part_ids_N=self.bigram_A[linked],
+        )
+        return LatticeExample(arcs, self.graph, target)
+
+    def _spelling(self, words: Words) -> NDArray[np.int32]:
+        """An automaton over phrases that spells the words: state = how many are there already."""
+        rows = {phrase: row for row, phrase in enumerate(self.phrases)}
+        lengths = {len(phrase) for phrase in self.phrases}
+        next_SL = np.full((len(words) + 1, len(self.phrases)), DEAD, dtype=np.int32)
+        for start in range(len(words) + 1):
+            for end in (start + length for length in lengths):
+                row = rows.get(words[start:end]) if end <= len(words) else None
+                if row is not None:
+                    next_SL[start, row] = end
+        return next_SL
+
+
+def paths_by_score(
+    lattice: Lattice,
+    graph: ArcGraph,
+    score_B: NDArray[np.float64],
+    arc_B: NDArray[np.integer],
+    *,
+    distinct: bool,
+) -> Iterator[LatticePath]:
+    """Paths of a graph whose arcs stand for a lattice's (`arc_B`), by the sum of `score_B`; see `Lattice.nbest`."""
+    nothing_N = np.zeros(graph.nodes)
+    labels_B = np.arange(len(score_B), dtype=np.int32)
+    search = SearchGraph(
+        graph.source_A, graph.target_A, labels_B, score_B, nothing_N, nothing_N.astype(np.int32), graph.nodes - 1
+    )
+    for _, labels in best_paths(search, (lambda b: lattice.arc_words(arc_B[b])) if distinct else None):
+        yield lattice.path(arc_B[labels])

@@ -1,0 +1,169 @@
+"""Oracles: the paths of a lattice whose words have the highest sentence BLEU.
+
+The exact oracle is NP-hard, since clipped n-gram counts do not add up along a path (Leusch, Matusov & Ney 2008). Two
+ways are taken. Of the n best distinct paths the oracle is exact (TZ07 section 5.2 takes it from 1000). Over the whole
+lattice ln BLEU is replaced by its tangent in the n-gram matches and the length of a known translation, which adds up
+along paths whose nodes know the last words (Tromble et al. 2008 do so once, at fixed corpus-wide ratios; Sokolov,
+Wisniewski & Yvon 2012 compare such oracles). The best paths by that gain are scored by BLEU itself, and the best of
+them is where the next tangent is taken, until nothing better comes. Taking the tangent at the sentence's own
+statistics needs no ratios to be tuned; and as the n best by model score are where it starts, it never ends below them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.candidates.lattice import LatticeExample, joined
+from xlate.errors import InputError
+from xlate.kernels.search.lattice_passes import best_path
+from xlate.kernels.search.lattice_product import product
+from xlate.metrics.bleu import ORDER
+from xlate.metrics.reference_automaton import ReferenceAutomaton
+from xlate.metrics.sentence_bleu import ReferenceNgrams, sentence_bleu
+from xlate.search.lattice import Lattice, LatticePath, Words, paths_by_score
+from xlate.text.encoded import EncodedText
+
+ROUNDS = 10
+
+
+@dataclass(frozen=True)
+class OraclePath:
+    """A path and the sentence BLEU+1 of its words, 0 to 100."""
+
+    path: LatticePath
+    bleu: float
+
+
+def nbest_oracle(lattice: Lattice, references: Sequence[Sequence[str]], nbest: int) -> list[OraclePath]:
+    """The `nbest` distinct translations of the highest score, best by sentence BLEU first, then by score."""
+    return _ranked(OracleSearch(lattice, references), islice(lattice.nbest(), nbest))
+
+
+def lattice_oracle(
+    lattice: Lattice, references: Sequence[Sequence[str]], *, count: int = 1, nbest: int = 100
+) -> list[OraclePath]:
+    """The best translations by sentence BLEU that successive tangents find in the whole lattice.
+
+    Args:
+        lattice: of one sentence.
+        references: its references, one or more, as words.
+        count: how many distinct translations are returned, at most, best first; each as its best derivation.
+        nbest: how many paths, by score and by each tangent, are scored with BLEU.
+
+    Raises:
+        InputError: no reference.
+    """
+    search = OracleSearch(lattice, references)
+    found = {oracle.path.words: oracle for oracle in _ranked(search, islice(lattice.nbest(), nbest))}
+    tried: Words | None = None
+    for _ in range(ROUNDS):
+        best = max(found.values(), key=lambda oracle: oracle.bleu).path.words
+        if best == tried:
+            break
+        tried = best
+        gain_n, word_gain = bleu_tangent(search.statistics([best])[0])
+        for oracle in _ranked(search, islice(search.by_gain(gain_n, word_gain), nbest)):
+            found.setdefault(oracle.path.words, oracle)
+    ordered = sorted(found.values(), key=lambda oracle: (-oracle.bleu, -oracle.path.score))[:count]
+    return [OraclePath(_best_derivation(lattice, oracle.path.words), oracle.bleu) for oracle in ordered]
+
+
+def oracle_example(
+    lattice: Lattice,
+    references: Sequence[Sequence[str]],
+    *,
+    count: int = 1,
+    nbest: int = 100,
+    margin: float = math.inf,
+) -> LatticeExample | None:
+    """The lattice as an instance of the global model: wanted are the derivations of its `count` oracles.
+
+    None when no path has a word of the references, so that there is nothing to want.
+
+    Args:
+        count, nbest: as in `lattice_oracle`.
+        margin: drop arcs that are on no path within it of the best one, nor on one that is wanted: `Lattice.pruned`.
+
+    Raises:
+        InputError: no reference, or scores that are not linear in the weights.
+    """
+    oracles = [oracle for oracle in lattice_oracle(lattice, references, count=count, nbest=nbest) if oracle.bleu > 0]
+    if not oracles:
+        return None
+    target = joined([lattice.derivations_of(oracle.path.words) for oracle in oracles])
+    if margin < math.inf:
+        lattice = lattice.pruned(margin, keep=target.arc_B)
+        target = joined([lattice.derivations_of(oracle.path.words) for oracle in oracles])
+    return lattice.example(target)
+
+
+class OracleSearch:
+    """A lattice whose nodes know the last words as far as the references have them, so that n-gram matches add up."""
+
+    def __init__(self, lattice: Lattice, references: Sequence[Sequence[str]]) -> None:
+        """Pairs the lattice's nodes with the states of the references' automaton.
+
+        Raises:
+            InputError: no reference.
+        """
+        if not references:
+            raise InputError("an oracle needs a reference", seen="none", expected="one or more")
+        self.lattice = lattice
+        self.automaton = ReferenceAutomaton(references)
+        self.ngrams = ReferenceNgrams([self._encoded([reference]) for reference in references])
+        next_SP, matches_SPn = self.automaton.walk_phrases(lattice.phrases)
+        made = product(lattice.graph, lattice.phrase_A, next_SP, np.ones(len(self.automaton), dtype=bool))
+        self.graph, self.arc_B = made.graph, made.arc_B
+        self.matches_Bn = matches_SPn[made.state_B, lattice.phrase_A[made.arc_B]]
+
+    def by_gain(self, gain_n: NDArray[np.float64], word_gain: float) -> Iterator[LatticePath]:
+        """Distinct paths by Σ_n gain_n · (n-grams that some reference has) + word_gain · words, best first.
+
+        Unlike BLEU this counts an n-gram however often it occurs.
+        """
+        gain_B = self.matches_Bn @ gain_n + word_gain * self.lattice.length_A[self.arc_B]
+        return paths_by_score(self.lattice, self.graph, gain_B, self.arc_B, distinct=True)
+
+    def statistics(self, translations: Sequence[Words]) -> NDArray[np.int64]:
+        """BLEU statistics of H translations, (H, 10); see `xlate.metrics.bleu.bleu_scores`."""
+        return self.ngrams.statistics(self._encoded(translations), np.zeros(len(translations), dtype=np.int64))
+
+    def _encoded(self, sentences: Sequence[Sequence[str]]) -> EncodedText:
+        number = self.automaton.word
+        return EncodedText.from_ids(np.array([number(w) for w in words], dtype=np.int32) for words in sentences)
+
+
+def bleu_tangent(stats_K: NDArray[np.integer]) -> tuple[NDArray[np.float64], float]:
+    """The derivatives of ln BLEU+1 by the matches of each order, (4,), and by the length, at given statistics.
+
+    From ln BLEU+1 = min(0, 1 - r / c) + 1/4 Σ_n ln((m_n + δ_n) / (t_n + δ_n)) with length c, closest reference r,
+    t_n = c - n + 1 n-grams, m_n matches, and δ_n = 1 for n > 1. Where no word matches, m_1 counts as one half. At
+    c = r, where the brevity penalty has a kink, half of its slope is taken.
+    """
+    stats = stats_K.astype(np.float64)
+    length, reference = max(stats[0], 1.0), stats[1]
+    added_n = np.where(np.arange(ORDER) > 0, 1.0, 0.0)
+    matched_n, total_n = stats[2 : 2 + ORDER] + added_n, stats[2 + ORDER :] + added_n
+    gain_n = 1.0 / (ORDER * np.maximum(matched_n, 0.5))
+    brevity = reference / length**2 * (1.0 if length < reference else 0.5 if length == reference else 0.0)
+    grows_n = length >= np.arange(1, ORDER + 1)
+    return gain_n, float(brevity - (grows_n / np.maximum(total_n, 1.0)).sum() / ORDER)
+
+
+def _ranked(search: OracleSearch, paths: Iterable[LatticePath]) -> list[OraclePath]:
+    listed = list(paths)
+    bleu_H = sentence_bleu(search.statistics([path.words for path in listed]))
+    order = sorted(range(len(listed)), key=lambda h: (-bleu_H[h], -listed[h].score))
+    return [OraclePath(listed[h], float(bleu_H[h])) for h in order]
+
+
+def _best_derivation(lattice: Lattice, words: Words) -> LatticePath:
+    """The path of the highest score among those with the given words."""
+    found = lattice.derivations_of(words)
+    return lattice.path(found.arc_B[best_path(found.graph, lattice.score_A[found.arc_B])])

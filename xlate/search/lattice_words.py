@@ -1,0 +1,62 @@
+"""A lattice of phrases as one of words, for the files that other tools read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.formats.lattice import EPSILON, WordLattice
+from xlate.kernels.search.lattice_passes import ArcGraph
+from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.search.lattice import Lattice
+from xlate.search.lattice_graph import useful_graph
+
+
+def word_lattice(lattice: Lattice) -> WordLattice:
+    """The same paths with one word an arc, the score of a phrase on its first word.
+
+    An arc without words, the end of the sentence, stays as one without.
+    """
+    return spelled_out(lattice.graph, lattice.score_A, [lattice.arc_words(arc) for arc in range(len(lattice))])
+
+
+def phrase_lattice(decoder: PhraseDecoder, words: Sequence[str]) -> WordLattice:
+    """The paths that the beam of the phrase decoder left of a sentence, one word an arc; natural logs.
+
+    Raises:
+        InputError: a sentence without words, or too long for the decoder.
+    """
+    if not words:
+        raise InputError("a lattice of a sentence without words", expected="one word or more")
+    moves = decoder.moves(words)
+    graph, label_A, score_A = useful_graph(decoder.graph(words))
+    return spelled_out(graph, score_A, [moves.words_of(label) for label in label_A.tolist()])
+
+
+def spelled_out(graph: ArcGraph, score_A: NDArray[np.float64], arc_words: Sequence[Sequence[str]]) -> WordLattice:
+    """Paths of phrases as paths of words.
+
+    Nodes inside phrases stand behind the node where the phrase begins, so the order stays topological.
+    """
+    length_A = np.array([len(words) for words in arc_words], dtype=np.int64)
+    inner_A = np.maximum(length_A - 1, 0)
+    # A node comes behind the nodes before it and the inner nodes of all phrases from those.
+    inner_N = np.bincount(graph.source_A, inner_A, minlength=graph.nodes).astype(np.int64)
+    number_N = np.arange(graph.nodes) + np.cumsum(inner_N) - inner_N
+    arcs: list[tuple[int, int, str, float]] = []
+    inside, last = 0, -1
+    for arc, phrase in enumerate(arc_words):
+        source, target = int(graph.source_A[arc]), int(number_N[graph.target_A[arc]])
+        inside = int(number_N[source]) + 1 if source != last else inside
+        words = phrase or (EPSILON,)
+        stops = [int(number_N[source]), *range(inside, inside + len(words) - 1), target]
+        scores = [float(score_A[arc])] + [0.0] * (len(words) - 1)
+        arcs += zip(stops, stops[1:], words, scores, strict=False)
+        inside, last = inside + len(words) - 1, source
+    arcs.sort(key=lambda row: row[0])
+    sources, targets, spelled, values = zip(*arcs, strict=True)
+    words_graph = ArcGraph(np.array(sources, dtype=np.int32), np.array(targets, dtype=np.int32), int(number_N[-1]) + 1)
+    return WordLattice(words_graph, tuple(spelled), np.array(values))

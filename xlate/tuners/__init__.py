@@ -1,0 +1,1 @@
+"""Tuners of float weights over n-best lists of a dev set, one file each."""

@@ -1,0 +1,193 @@
+"""Minimum error rate training: exact line searches for the score of the whole text (Och 2003).
+
+From several points, coordinate after coordinate is set to the best place on its line; when that gains no more, a few
+random directions are tried. The place is chosen by the score averaged over neighbouring
+intervals, so that a lucky narrow peak does not win (Cer, Jurafsky & Manning 2008, section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.candidates.batch import RaggedBatch
+from xlate.errors import InputError
+from xlate.kernels.learning.envelope import corpus_bleu, envelopes, slope_orders, swept_statistics
+from xlate.scoring.weights import Weights
+from xlate.tuners.mira import mira_lists
+from xlate.tuners.tuned import Tuned
+
+Floats = NDArray[np.float64]
+Scores = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class MertSettings:
+    """How MERT searches.
+
+    Attributes:
+        restarts: random starting points beside the given one.
+        directions: random directions that are tried when the coordinates gain no more.
+        rounds: the most rounds of coordinates from one point.
+        tolerance: a round that gains less ends the search from a point.
+        window: intervals to either side that a place is averaged with; 0 takes the highest peak.
+        length_band: places where translations are off the reference length by more than this share are taken only when
+            all are.
+        trained_D: which float weights move; None for all.
+    """
+
+    restarts: int = 20
+    directions: int = 2
+    rounds: int = 20
+    tolerance: float = 0.02
+    window: int = 3
+    length_band: float = 0.1
+    trained_D: NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        """Checks every value.
+
+        Raises:
+            InputError: a value outside its range.
+        """
+        for name, least in (("restarts", 0), ("directions", 0), ("rounds", 1), ("window", 0)):
+            if getattr(self, name) < least:
+                raise InputError(f"MERT setting {name}", seen=getattr(self, name), expected=f"{least} or more")
+
+
+def mert(lists: RaggedBatch, start: Weights, settings: MertSettings, seed: int, scores: Scores = corpus_bleu) -> Tuned:
+    """The best weights found, the sizes of the tuned ones summing to 1.
+
+    Args:
+        lists: n-best lists whose gains are statistics that add up over sentences.
+        start: the first point; sparse weights stay, and their part of the scores is fixed.
+        settings: see `MertSettings`.
+        seed: of points and directions.
+        scores: turns B rows of summed statistics into B scores, higher being better; the first two columns are taken
+            for hypothesis and reference length. Corpus BLEU by default.
+
+    Raises:
+        InputError: no hypothesis, features that are not finite, weights that do not fit.
+    """
+    search = _Search(lists, start, settings, scores)
+    random = np.random.default_rng(seed)
+    best_score, best_D = search.climb(np.array(start.dense_D, dtype=np.float64), random)
+    for _ in range(settings.restarts):
+        score, dense_D = search.climb(search.random_point(start.dense_D, random), random)
+        if score > best_score:
+            best_score, best_D = score, dense_D
+    size = float(np.abs(best_D[search.trained_D]).sum()) or 1.0
+    best_D = np.where(search.trained_D, best_D / size, best_D)
+    reached = float(scores(search.sums_at(best_D)[None])[0])
+    return Tuned(replace(start, dense_D=best_D), reached, {"smoothed": best_score})
+
+
+class _Search:
+    """The lists as the kernels read them, with each list in the order of every float."""
+
+    def __init__(self, lists: RaggedBatch, start: Weights, settings: MertSettings, scores: Scores) -> None:
+        arrays = mira_lists(lists, start)
+        self.settings, self.scores = settings, scores
+        self.offsets_I1 = arrays.candidate_offsets_I1
+        # Counts are whole numbers, and half as wide they are found in the cache.
+        self.statistics_CK = arrays.statistics_CK.astype(np.float32)
+        self.columns_DC = np.ascontiguousarray(arrays.dense_CD.T)
+        given = settings.trained_D
+        self.trained_D = np.ones(len(start.dense_D), np.bool_) if given is None else given
+        self.order_DC = [
+            slope_orders(column_C, self.offsets_I1) if trained else None
+            for column_C, trained in zip(self.columns_DC, self.trained_D, strict=True)
+        ]
+        weighted_N = start.sparse_F[arrays.ids_N] * arrays.values_N
+        candidate_N = np.repeat(np.arange(len(arrays.dense_CD)), np.diff(arrays.id_offsets_C1))
+        self.sparse_C = np.bincount(candidate_N, weighted_N, minlength=len(arrays.dense_CD)).astype(np.float64)
+
+    def climb(self, dense_D: Floats, random: np.random.Generator) -> tuple[float, Floats]:
+        """Goes uphill from a point until a round gains too little: the smoothed score, and where it is."""
+        dense_D = dense_D.copy()
+        score_C = self._scores_at(dense_D)
+        best = -np.inf
+        for _ in range(self.settings.rounds):
+            before = best
+            for d in random.permutation(np.flatnonzero(self.trained_D)):
+                order_C = self.order_DC[d]
+                assert order_C is not None
+                step, best = self._line(score_C, self.columns_DC[d], order_C, best)
+                if step:
+                    dense_D[d] += step
+                    score_C += step * self.columns_DC[d]
+            if best - before >= self.settings.tolerance:
+                continue
+            best = self._random_lines(dense_D, score_C, best, random)
+            if best - before < self.settings.tolerance:
+                break
+        return best, dense_D
+
+    def _random_lines(self, dense_D: Floats, score_C: Floats, best: float, random: np.random.Generator) -> float:
+        """Goes along a few random directions, changing the point and the scores there; returns the smoothed score."""
+        for _ in range(self.settings.directions):
+            direction_D = np.where(self.trained_D, random.normal(size=len(dense_D)), 0.0)
+            slope_C = direction_D @ self.columns_DC
+            step, best = self._line(score_C, slope_C, slope_orders(slope_C, self.offsets_I1), best)
+            dense_D += step * direction_D
+            score_C += step * slope_C
+        return best
+
+    def _line(self, score_C: Floats, slope_C: Floats, order_C: NDArray[np.int32], best: float) -> tuple[float, float]:
+        """The step along a line to its best place, and the smoothed score there; no step when it is no better."""
+        at_E, before_E, after_E, leftmost_I = envelopes(score_C, slope_C, order_C, self.offsets_I1)
+        order_E = np.argsort(at_E)
+        sums_BK, edge_B = swept_statistics(order_E, at_E, before_E, after_E, leftmost_I, self.statistics_CK)
+        if not len(edge_B):
+            return 0.0, best
+        values_B = smoothed(self.scores(sums_BK), self.settings.window)
+        fits_B = np.abs(sums_BK[:, 0] / np.maximum(sums_BK[:, 1], 1.0) - 1.0) <= self.settings.length_band
+        if fits_B.any():
+            values_B = np.where(fits_B, values_B, -np.inf)
+        b = int(np.argmax(values_B))
+        here = float(values_B[np.searchsorted(edge_B, 0.0)])
+        if values_B[b] <= here:
+            return 0.0, here
+        return _middle(edge_B, b), float(values_B[b])
+
+    def random_point(self, start_D: Floats, random: np.random.Generator) -> Floats:
+        """Tuned weights drawn evenly from -1 to 1, or, every other time, the start's times log-normal factors."""
+        if random.random() < 0.5:
+            drawn_D = random.uniform(-1.0, 1.0, len(start_D))
+        else:
+            drawn_D = start_D * np.exp(random.normal(size=len(start_D)))
+        return np.where(self.trained_D, drawn_D, start_D)
+
+    def sums_at(self, dense_D: Floats) -> Floats:
+        """The summed statistics of each list's best hypothesis, (K,)."""
+        score_C = self._scores_at(dense_D)
+        sums_K = np.zeros(self.statistics_CK.shape[1])
+        for first, last in zip(self.offsets_I1[:-1], self.offsets_I1[1:], strict=True):
+            if first < last:
+                sums_K += self.statistics_CK[first + int(np.argmax(score_C[first:last]))]
+        return sums_K
+
+    def _scores_at(self, dense_D: Floats) -> Floats:
+        score_C: Floats = dense_D @ self.columns_DC + self.sparse_C
+        return score_C
+
+
+def smoothed(scores_B: Floats, window: int) -> Floats:
+    """Each score averaged with those of so many intervals to either side; there are fewer at the ends."""
+    sums_B1 = np.concatenate([[0.0], np.cumsum(scores_B)])
+    places_B = np.arange(len(scores_B))
+    first_B, last_B = np.maximum(places_B - window, 0), np.minimum(places_B + window + 1, len(scores_B))
+    means_B: Floats = (sums_B1[last_B] - sums_B1[first_B]) / (last_B - first_B)
+    return means_B
+
+
+def _middle(edge_B: Floats, b: int) -> float:
+    """A place in the b-th interval: the middle, or a little beyond the outermost edge."""
+    if b == 0:
+        return float(edge_B[0] - 0.1 * max(abs(edge_B[0]), 1e-3))
+    if b == len(edge_B):
+        return float(edge_B[-1] + 0.1 * max(abs(edge_B[-1]), 1e-3))
+    return float(0.5 * (edge_B[b - 1] + edge_B[b]))

@@ -1,0 +1,162 @@
+"""k-best MIRA: a margin in BLEU between the hope and the fear hypothesis of each list (Cherry & Foster 2012).
+
+Hope has the highest score + gain, fear the highest score - gain; where hope does not lead by as much score as it gains
+more, the weights move by the smallest step that mends it, at most C. Gain is BLEU with a background corpus, which is
+what hopes have summed up to so far, times its reference length (Chiang, Marton & Resnik 2008). After each epoch the
+average of all weights so far is measured; the best one is returned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.candidates.batch import RaggedBatch
+from xlate.errors import InputError
+from xlate.kernels.learning.mira import (
+    JudgedWeights,
+    MiraLists,
+    MiraWeights,
+    ascending_bags,
+    best_statistics,
+    mira_epoch,
+)
+from xlate.metrics.bleu import ORDER
+from xlate.metrics.objective import BLEU, Objective
+from xlate.scoring.weights import Weights
+from xlate.tuners.tuned import Tuned
+
+
+@dataclass(frozen=True)
+class MiraSettings:
+    """How MIRA runs.
+
+    Attributes:
+        epochs: passes over the lists.
+        C: the longest step.
+        decay: of the background corpus, a list.
+        sparse_rate: how much faster sparse weights move than float weights.
+        length_band: an epoch whose translations are off the reference length by more than this share is returned only
+            when all are.
+        trained_D: which float weights move; None for all.
+    """
+
+    epochs: int = 60
+    C: float = 0.01
+    decay: float = 0.999
+    sparse_rate: float = 1.0
+    length_band: float = 0.1
+    trained_D: NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        """Checks every value.
+
+        Raises:
+            InputError: a value outside its range.
+        """
+        if self.epochs < 1:
+            raise InputError("too few epochs of MIRA", seen=self.epochs, expected="1 or more")
+        if not 0 < self.C < float("inf"):
+            raise InputError("C of MIRA", seen=self.C, expected="a positive number")
+        if not 0 <= self.decay < 1 or self.sparse_rate < 0:
+            raise InputError(
+                "MIRA settings",
+                seen=f"decay {self.decay}, sparse_rate {self.sparse_rate}",
+                expected="0 ≤ decay < 1, rate ≥ 0",
+            )
+
+
+def mira(lists: RaggedBatch, start: Weights, settings: MiraSettings, seed: int, objective: Objective = BLEU) -> Tuned:
+    """Weights found from `start`; lists are gone through in an order drawn anew each epoch.
+
+    Args:
+        lists: I n-best lists with BLEU statistics as gains.
+        start: where to begin.
+        settings: see `MiraSettings`.
+        seed: of the orders.
+        objective: what hypotheses gain; measures beside BLEU count by sentence, times the reference length.
+
+    Raises:
+        InputError: no hypothesis, features that are not finite, weights that do not fit.
+    """
+    arrays = mira_lists(lists, start, objective)
+    random = np.random.default_rng(seed)
+    trained_D = np.ones(len(start.dense_D), np.bool_) if settings.trained_D is None else settings.trained_D
+    state = _begin(start, arrays.statistics_CK.shape[1])
+    best: tuple[bool, float, int, Weights] | None = None
+    average = start
+    for epoch in range(settings.epochs + 1):
+        judged = JudgedWeights(
+            np.asarray(average.dense_D, dtype=np.float64), np.asarray(average.sparse_F, dtype=np.float64)
+        )
+        if epoch < settings.epochs:
+            order_I = random.permutation(len(lists))
+            steps = settings.C, settings.decay, settings.sparse_rate
+            sums_K = mira_epoch(arrays, state, order_I, trained_D, *steps, judged)
+        else:
+            sums_K = best_statistics(arrays, *judged)
+        # An epoch says what the average before it was worth; the first one knows the start only.
+        if epoch > 0:
+            score = float(objective.corpus(sums_K[None])[0])
+            fits = abs(sums_K[0] / max(sums_K[1], 1.0) - 1.0) <= settings.length_band
+            if best is None or (fits, score) > best[:2]:
+                best = (fits, score, epoch - 1, average)
+        average = _average(state, start)
+    assert best is not None
+    return Tuned(best[3], best[1], {"epoch": float(best[2]), "length_fits": float(best[0])})
+
+
+def mira_lists(lists: RaggedBatch, start: Weights, objective: Objective = BLEU) -> MiraLists:
+    """The arrays of a batch as the kernel reads them: float64, the ids of each hypothesis ascending and each once.
+
+    Raises:
+        InputError: no hypothesis, features that are not finite, weights that do not fit.
+    """
+    ids_N, offsets_C1, values_N = lists.flat_ids()
+    if not lists.candidates:
+        raise InputError("nothing to tune on", seen="no hypothesis")
+    if lists.dense_CD.shape[1] != len(start.dense_D) or ids_N.max(initial=-1) >= len(start.sparse_F):
+        raise InputError(
+            "weights do not fit the lists",
+            seen=f"{len(start.dense_D)} float and {len(start.sparse_F)} sparse weights",
+            expected=f"{lists.dense_CD.shape[1]} and more than {ids_N.max(initial=-1)}",
+        )
+    values_N = np.ones(len(ids_N), np.float32) if values_N is None else values_N
+    if not (np.isfinite(lists.dense_CD).all() and np.isfinite(values_N).all() and start.finite):
+        raise InputError("features or weights are not finite", expected="numbers")
+    statistics_CK = np.ascontiguousarray(lists.gain_CG, dtype=np.float64)
+    offsets_C1, ids_N, values = ascending_bags(offsets_C1, ids_N, values_N)
+    return MiraLists(
+        np.ascontiguousarray(lists.candidate_offsets_I1),
+        np.ascontiguousarray(lists.dense_CD, dtype=np.float64),
+        offsets_C1,
+        ids_N,
+        values,
+        statistics_CK,
+        np.zeros(len(statistics_CK)) if objective.is_bleu else objective.beside_bleu(statistics_CK),
+        objective.weights.get("bleu", 0.0),
+        (statistics_CK.shape[1] - 2) // 2 if objective.is_bleu else ORDER,
+    )
+
+
+def _begin(start: Weights, statistics: int) -> MiraWeights:
+    return MiraWeights(
+        np.array(start.dense_D, dtype=np.float64),
+        np.array(start.sparse_F, dtype=np.float64),
+        np.zeros(len(start.dense_D)),
+        np.zeros(len(start.sparse_F)),
+        # One of everything, so that the first lists have a gain.
+        np.ones(statistics),
+        np.zeros(1, dtype=np.int64),
+    )
+
+
+def _average(state: MiraWeights, start: Weights) -> Weights:
+    steps = max(int(state.clock_1[0]), 1)
+    return replace(
+        start,
+        dense_D=state.dense_D - state.dense_lag_D / steps,
+        sparse_F=state.sparse_F - state.sparse_lag_F / steps,
+    )

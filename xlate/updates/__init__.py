@@ -1,1 +1,0 @@
-"""Update rules: what turns a gradient into new weights."""
