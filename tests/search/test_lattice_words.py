@@ -13,7 +13,8 @@ from xlate.formats.lattice_fst import read_fst, write_fst
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.block.lattice import translation_lattice
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.search.lattice_words import phrase_lattice, word_lattice
+from xlate.models.phrase.lattice import phrase_lattice
+from xlate.search.lattice_words import word_lattice
 
 
 def test_paths_and_scores_are_the_same(tmp_path):

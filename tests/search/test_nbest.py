@@ -9,8 +9,9 @@ from tests.models.small_models import SOURCE, block_set, model_and_arpa, random_
 from xlate.features.block import FLOATS
 from xlate.formats.bars import unescape_bars
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
+from xlate.models.block.text import format_nbest
 from xlate.search.beam import SearchGraph
-from xlate.search.nbest import best_paths, format_nbest
+from xlate.search.nbest import best_paths
 
 
 def random_graph(rng: np.random.Generator, nodes: int = 8, arcs: int = 24) -> SearchGraph:

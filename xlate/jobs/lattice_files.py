@@ -12,7 +12,8 @@ from xlate.jobs.translate import AnyDecoder
 from xlate.models.block.decoder import BlockDecoder
 from xlate.models.block.lattice import translation_lattice
 from xlate.models.phrase.decoder import PhraseDecoder
-from xlate.search.lattice_words import phrase_lattice, word_lattice
+from xlate.models.phrase.lattice import phrase_lattice
+from xlate.search.lattice_words import word_lattice
 from xlate.text.folders import claim_folder
 
 log = logging.getLogger(__name__)

@@ -21,6 +21,7 @@ from xlate.models.block.decoder import BlockDecoder
 from xlate.models.block.derivation import Derivation
 from xlate.models.block.explain import explain
 from xlate.models.block.options import COPIED
+from xlate.models.block.text import format_nbest
 from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseDerivation
 from xlate.models.phrase.model import PhraseModel
@@ -30,7 +31,6 @@ from xlate.models.phrase.target import force_target
 from xlate.models.phrase.text import explain_phrases, phrase_nbest_line
 from xlate.progress import track
 from xlate.scoring.weights import WeightsFile
-from xlate.search.nbest import format_nbest
 from xlate.text.arriving import Batches, KnownBatches
 from xlate.text.cutting import cut
 from xlate.text.tokens import split_tokens

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.errors import InputError
 from xlate.formats.lattice import EPSILON, WordLattice
 from xlate.kernels.search.lattice_passes import ArcGraph
-from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.search.lattice import Lattice
-from xlate.search.lattice_graph import useful_graph
 
 
 def word_lattice(lattice: Lattice) -> WordLattice:
@@ -21,19 +18,6 @@ def word_lattice(lattice: Lattice) -> WordLattice:
     An arc without words, the end of the sentence, stays as one without.
     """
     return spelled_out(lattice.graph, lattice.score_A, [lattice.arc_words(arc) for arc in range(len(lattice))])
-
-
-def phrase_lattice(decoder: PhraseDecoder, words: Sequence[str]) -> WordLattice:
-    """The paths that the beam of the phrase decoder left of a sentence, one word an arc; natural logs.
-
-    Raises:
-        InputError: a sentence without words, or too long for the decoder.
-    """
-    if not words:
-        raise InputError("a lattice of a sentence without words", expected="one word or more")
-    moves = decoder.moves(words)
-    graph, label_A, score_A = useful_graph(decoder.graph(words))
-    return spelled_out(graph, score_A, [moves.words_of(label) for label in label_A.tolist()])
 
 
 def spelled_out(graph: ArcGraph, score_A: NDArray[np.float64], arc_words: Sequence[Sequence[str]]) -> WordLattice:

@@ -1,4 +1,4 @@
-"""The best paths of a search graph, and n-best lists as Moses writes them."""
+"""The best paths of a search graph."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.formats.bars import escape_bars
 from xlate.kernels.search.search_graph import completion_scores
-from xlate.models.block.derivation import Derivation
 from xlate.search.beam import SearchGraph
 
 Words = tuple[str, ...]
@@ -117,35 +115,3 @@ def _sorted_arcs(graph: SearchGraph) -> tuple[list[int], NDArray[np.int64], list
     order_A = useful[np.lexsort((useful, -through_A[useful], graph.source_A[useful]))]
     offsets = np.searchsorted(graph.source_A[order_A], np.arange(len(graph.score_N) + 1))
     return offsets.tolist(), order_A, (-through_A[order_A]).tolist()
-
-
-def format_nbest(sentence: int, derivation: Derivation) -> str:
-    """One line of a Moses n-best list: `id ||| words ||| features ||| total ||| segmentation`.
-
-    Features are those of `Derivation.features`; the total is their sum weighted with the model's weights, `binary` and
-    `partition` counting 1. The segmentation lists `source=target` spans, inclusive, from 0, in target order. A `|` in a
-    word is written `&#124;`.
-
-    Example: `0 ||| the house ||| linked_unigram= 0 … binary= 0.5 ||| -3.2 ||| 0-1=0-1`
-    """
-    values = derivation.features()
-    fields = (
-        str(sentence),
-        " ".join(escape_bars(word) for word in derivation.words),
-        " ".join(f"{name}= {value:.9g}" for name, value in values),
-        f"{derivation.score:.9g}",
-        " ".join(_segments(derivation)),
-    )
-    return " ||| ".join(fields)
-
-
-def _segments(derivation: Derivation) -> Iterator[str]:
-    at = 0
-    for step in derivation.blocks:
-        behind = at + len(step.target_words)
-        yield f"{_inclusive(*step.source_span)}={_inclusive(at, behind)}"
-        at = behind
-
-
-def _inclusive(start: int, end: int) -> str:
-    return str(start) if end - start == 1 else f"{start}-{end - 1}"

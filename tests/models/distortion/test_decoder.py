@@ -15,11 +15,11 @@ from xlate.errors import InputError
 from xlate.kernels.search.distortion_decoder import allowed, cover, rest_estimate
 from xlate.models.block.decoder import BlockSearch
 from xlate.models.block.explain import explain
+from xlate.models.block.text import format_nbest
 from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.distortion.model import DistortionModel
 from xlate.models.distortion.settings import DistortionSearch
 from xlate.phrases.distortion import Distortion
-from xlate.search.nbest import format_nbest
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 EVERYTHING = {"beam": None, "coverage_beam": None, "threshold": 0.0, "option_order": "count", "options": 2}

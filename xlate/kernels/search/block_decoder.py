@@ -50,7 +50,7 @@ class ModelArrays(NamedTuple):
 
 
 class SentenceArrays(NamedTuple):
-    """The options of a sentence of n words as in `xlate.models.block.options.SentenceOptions`, and the estimates of spans."""
+    """The options of n words as `xlate.models.block.options.SentenceOptions` has them, and the estimates of spans."""
 
     words: int
     longest: int
