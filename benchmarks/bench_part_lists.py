@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from xlate.candidates.batch import RaggedBatch, offsets_of
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.batch import RaggedBatch
 from xlate.kernels.learning.part_lists import SparseWeights, list_epoch, list_space
 from xlate.losses.expected_bleu import ExpectedBleu
 from xlate.scoring.linear import LinearScorer

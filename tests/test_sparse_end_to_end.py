@@ -21,6 +21,7 @@ from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links
+from xlate.arrays.ragged import offsets_of, places_of
 from xlate.candidates import part_shards
 from xlate.candidates.part_shards import PartShard, read_shard, write_shard
 from xlate.cli.main import main
@@ -40,7 +41,7 @@ from xlate.models.phrase.model import SPARSE_REORDERING
 from xlate.models.phrase.parts import sparse_ids
 from xlate.models.phrase.store import load_phrase_model
 from xlate.phrases.extract import extract_phrases
-from xlate.phrases.table import PhraseTable, offsets_of, ragged_rows, score_phrases, select_phrases
+from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
 from xlate.scoring.weights import load_weights
 from xlate.train.list_learner import ListLearner, ListSettings, numbers, part_lists
 from xlate.train.tuning_rounds import load_round
@@ -284,7 +285,7 @@ def test_a_fold_is_decoded_by_a_model_that_has_not_seen_it(own_work: Path, spars
         unseen = load_phrase_model(models.stage(fold).folder / "model")
         rows = np.flatnonzero(models.fold_I == fold)
         source, target = (select_phrases(text, rows) for text in (models.source, models.target))
-        places = ragged_rows(links.offsets_S1, rows)
+        places = places_of(links.offsets_S1, rows)
         inside = Links(links.source_L[places], links.target_L[places], offsets_of(np.diff(links.offsets_S1)[rows]))
         counts = score_phrases(extract_phrases(source, target, inside, 7), lexical_table(source, target, inside))
         # Counts add up: what the whole text has is what the fold's model has and what stands in the fold itself.

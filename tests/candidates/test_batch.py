@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tests.candidates.plain_lists import arrays_of, listed
 from tests.strategies import ragged_batches
-from xlate.candidates.batch import RaggedBatch, offsets_of
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.batch import RaggedBatch
 
 LONG = np.int64
 

@@ -6,9 +6,9 @@ from dataclasses import fields
 
 import numpy as np
 
+from xlate.arrays.ragged import offsets_of
 from xlate.candidates.part_shards import PartShard
 from xlate.candidates.pooled_shards import pooled
-from xlate.phrases.table import offsets_of
 
 # A derivation is a tuple of phrases; a phrase is a row of twelve numbers and the words in between.
 Phrase = tuple[tuple[int, ...], tuple[int, ...]]

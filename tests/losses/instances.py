@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
+from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import offsets_of
 
 Instance = list[tuple[float, bool]]

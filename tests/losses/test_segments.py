@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xlate.candidates.batch import offsets_of
+from xlate.arrays.ragged import offsets_of
 from xlate.losses.segments import segment_ids, segment_logsumexp, segment_max, segment_sum
 
 INF = math.inf

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
 
-from xlate.candidates.batch import offsets_of
+from xlate.arrays.ragged import offsets_of
 from xlate.metrics.bleu import bleu_scores
 from xlate.search.nbest_oracle import first_best, oracle
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from xlate.candidates.batch import RaggedBatch, offsets_of
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.batch import RaggedBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.part_lists import SparseWeights, list_epoch, list_gradient, list_space
 from xlate.losses.conditional_likelihood import ConditionalLikelihood

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xlate.candidates.batch import RaggedBatch, offsets_of
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.batch import RaggedBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.mira import background_gain, best_statistics
 from xlate.metrics.bleu import bleu_scores

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import row_numbers
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
 
@@ -59,7 +60,7 @@ class Links:
 
     def transposed(self) -> Links:
         """The same links with source and target exchanged, sorted anew."""
-        sentence_L = np.repeat(np.arange(len(self)), np.diff(self.offsets_S1))
+        sentence_L = row_numbers(self.offsets_S1)
         order_L = np.lexsort((self.source_L, self.target_L, sentence_L))
         return Links(self.target_L[order_L], self.source_L[order_L], self.offsets_S1)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import check_offsets, gathered
+
 Ints = NDArray[np.int64]
 
 
@@ -62,9 +64,9 @@ class RaggedBatch:
         Raises:
             ValueError: naming the array, the place and what was expected there.
         """
-        _check_offsets("candidate_offsets_I1", self.candidate_offsets_I1, len(self.dense_CD))
+        check_offsets("candidate_offsets_I1", self.candidate_offsets_I1, len(self.dense_CD))
         _check_length("gain_CG", len(self.gain_CG), self.candidates)
-        _check_offsets("part_id_offsets_P1", self.part_id_offsets_P1, len(self.part_ids_N))
+        check_offsets("part_id_offsets_P1", self.part_id_offsets_P1, len(self.part_ids_N))
         parts = len(self.part_id_offsets_P1) - 1
         between = (self.part_offsets_I1, self.candidate_part_offsets_C1, self.candidate_parts_K)
         if 0 < sum(array is None for array in between) < len(between):
@@ -72,9 +74,9 @@ class RaggedBatch:
         if self.part_offsets_I1 is None or self.candidate_part_offsets_C1 is None or self.candidate_parts_K is None:
             _check_length("part_id_offsets_P1 less one", parts, self.candidates)
         else:
-            _check_offsets("part_offsets_I1", self.part_offsets_I1, parts)
+            check_offsets("part_offsets_I1", self.part_offsets_I1, parts)
             _check_length("part_offsets_I1", len(self.part_offsets_I1), len(self) + 1)
-            _check_offsets("candidate_part_offsets_C1", self.candidate_part_offsets_C1, len(self.candidate_parts_K))
+            check_offsets("candidate_part_offsets_C1", self.candidate_part_offsets_C1, len(self.candidate_parts_K))
             _check_length("candidate_part_offsets_C1", len(self.candidate_part_offsets_C1), self.candidates + 1)
             size_K = np.repeat(np.diff(self.part_offsets_I1), np.diff(self._parts_ends()))
             outside = np.flatnonzero((self.candidate_parts_K < 0) | (self.candidate_parts_K >= size_K))
@@ -95,16 +97,16 @@ class RaggedBatch:
     def select(self, instances: Sequence[int] | NDArray[np.integer]) -> RaggedBatch:
         """The batch of the given instances, in that order."""
         rows = np.asarray(instances, dtype=np.int64)
-        candidates, candidate_offsets = _gather(self.candidate_offsets_I1, rows)
+        candidates, candidate_offsets = gathered(self.candidate_offsets_I1, rows)
         parts, part_offsets = candidates, None
         inner: dict[str, NDArray[np.generic]] = {}
         if self.part_offsets_I1 is not None and self.candidate_parts_K is not None:
             assert self.candidate_part_offsets_C1 is not None
-            parts, part_offsets = _gather(self.part_offsets_I1, rows)
-            used, inner["candidate_part_offsets_C1"] = _gather(self.candidate_part_offsets_C1, candidates)
+            parts, part_offsets = gathered(self.part_offsets_I1, rows)
+            used, inner["candidate_part_offsets_C1"] = gathered(self.candidate_part_offsets_C1, candidates)
             inner["candidate_parts_K"] = self.candidate_parts_K[used]
             inner["part_offsets_I1"] = part_offsets
-        ids, id_offsets = _gather(self.part_id_offsets_P1, parts)
+        ids, id_offsets = gathered(self.part_id_offsets_P1, parts)
         return replace(
             self,
             candidate_offsets_I1=candidate_offsets,
@@ -123,38 +125,13 @@ class RaggedBatch:
             return self.part_ids_N, self.part_id_offsets_P1, self.part_values_N
         assert self.candidate_part_offsets_C1 is not None
         first_K = np.repeat(self.part_offsets_I1[:-1], np.diff(self._parts_ends()))
-        ids, offsets_K1 = _gather(self.part_id_offsets_P1, first_K + self.candidate_parts_K)
+        ids, offsets_K1 = gathered(self.part_id_offsets_P1, first_K + self.candidate_parts_K)
         values = None if self.part_values_N is None else self.part_values_N[ids]
         return self.part_ids_N[ids], offsets_K1[self.candidate_part_offsets_C1], values
 
     def _parts_ends(self) -> Ints:
         assert self.candidate_part_offsets_C1 is not None
         return self.candidate_part_offsets_C1[self.candidate_offsets_I1]
-
-
-def offsets_of(lengths: Sequence[int] | NDArray[np.integer]) -> Ints:
-    """Offsets from lengths: 0 and the running sums."""
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
-
-
-def _gather(offsets: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Where the values of the given rows lie, and the offsets of the rows put one behind the other."""
-    lengths = np.asarray(offsets[rows + 1] - offsets[rows])
-    new = offsets_of(lengths)
-    places = np.repeat(np.asarray(offsets[rows]) - new[:-1], lengths) + np.arange(new[-1])
-    return places, new
-
-
-def _check_offsets(name: str, offsets: Ints, end: int) -> None:
-    if not len(offsets) or offsets[0] != 0:
-        raise ValueError(f"{name}: does not begin with 0")
-    if offsets[-1] != end:
-        raise ValueError(f"{name}: ends with {offsets[-1]}, expected {end}")
-    down = np.flatnonzero(np.diff(offsets) < 0)
-    if len(down):
-        raise ValueError(f"{name}: falls from {offsets[down[0]]} to {offsets[down[0] + 1]} at {down[0]}")
 
 
 def _check_length(name: str, seen: int, expected: int) -> None:

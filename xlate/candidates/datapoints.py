@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from xlate.candidates.batch import RaggedBatch, offsets_of
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.batch import RaggedBatch
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.batch import offsets_of
+from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.errors import InputError
 from xlate.text.encoded import EncodedText
 
@@ -91,7 +91,7 @@ class NbestArrays:
             InputError: a sum that is not finite.
         """
         weight_M = np.array([weights.get(name, 0.0) for name in self.names])
-        candidate_V = np.repeat(np.arange(len(self.total_C)), np.diff(self.value_offsets_C1))
+        candidate_V = row_numbers(self.value_offsets_C1)
         with np.errstate(over="ignore", invalid="ignore"):
             part_V = weight_M[self.columns_V] * self.values_V
             score_C = np.bincount(candidate_V, part_V, minlength=len(self.total_C))

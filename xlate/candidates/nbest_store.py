@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.batch import RaggedBatch, offsets_of
+from xlate.arrays.ragged import offsets_of, row_numbers
+from xlate.candidates.batch import RaggedBatch
 from xlate.candidates.nbest_columns import Ints, NbestArrays
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.errors import InputError
@@ -63,7 +64,7 @@ def nbest_candidates(
     dense_M, sparse_M = _kinds(arrays)
     dense_CD = _dense_rows(arrays, dense_M)
     kept_V = (sparse_M[arrays.columns_V] >= 0) & (arrays.values_V != 0)
-    candidate_V = np.repeat(np.arange(len(dense_CD)), np.diff(arrays.value_offsets_C1))
+    candidate_V = row_numbers(arrays.value_offsets_C1)
     batch = RaggedBatch(
         arrays.candidate_offsets_I1,
         dense_CD,
@@ -187,7 +188,7 @@ def _kinds(arrays: NbestArrays) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 def _dense_rows(arrays: NbestArrays, dense_M: NDArray[np.int32]) -> NDArray[np.float32]:
     candidates = len(arrays.total_C)
     dense_CD = np.zeros((candidates, int((dense_M >= 0).sum())), dtype=np.float32)
-    candidate_V = np.repeat(np.arange(candidates), np.diff(arrays.value_offsets_C1))
+    candidate_V = row_numbers(arrays.value_offsets_C1)
     column_V = dense_M[arrays.columns_V]
     dense_CD[candidate_V[column_V >= 0], column_V[column_V >= 0]] = arrays.values_V[column_V >= 0]
     return dense_CD

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.batch import RaggedBatch, offsets_of
+from xlate.arrays.ragged import offsets_of, places_of
+from xlate.candidates.batch import RaggedBatch
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import Applications, Groups, SparseFeatures
-from xlate.phrases.table import ragged_rows
 from xlate.text.json_files import read_json
 from xlate.text.lines import atomic_write
 
@@ -69,8 +69,8 @@ class PartShard:
 
     def take(self, rows: NDArray[np.int64]) -> PartShard:
         """Some of the lists, in that order."""
-        candidates = ragged_rows(self.candidate_offsets_I1, rows)
-        parts = ragged_rows(self.part_offsets_I1, rows)
+        candidates = places_of(self.candidate_offsets_I1, rows)
+        parts = places_of(self.part_offsets_I1, rows)
         return PartShard(
             self.sentence_I[rows],
             offsets_of(np.diff(self.candidate_offsets_I1)[rows]),
@@ -79,10 +79,10 @@ class PartShard:
             self.draws_C[candidates],
             offsets_of(np.diff(self.part_offsets_I1)[rows]),
             offsets_of(np.diff(self.candidate_part_offsets_C1)[candidates]),
-            self.candidate_parts_K[ragged_rows(self.candidate_part_offsets_C1, candidates)],
+            self.candidate_parts_K[places_of(self.candidate_part_offsets_C1, candidates)],
             self.phrase_P12[parts],
             offsets_of(np.diff(self.between_offsets_P1)[parts]),
-            self.between_T[ragged_rows(self.between_offsets_P1, parts)],
+            self.between_T[places_of(self.between_offsets_P1, parts)],
         )
 
     @property

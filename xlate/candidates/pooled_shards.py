@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.batch import offsets_of
+from xlate.arrays.ragged import offsets_of, places_of, row_numbers
 from xlate.candidates.part_shards import PartShard
-from xlate.phrases.table import ragged_rows
 
 # An odd number of 64 bits: the hash of a sequence is a polynomial in it.
 BASE = np.uint64(0x9E3779B97F4A7C15)
@@ -32,7 +31,7 @@ def pooled(shards: Sequence[PartShard]) -> PartShard:
     parts_I1 = by_sentence.part_offsets_I1[:: len(shards)]
     # Parts of the later lists of a sentence are numbered behind those of the earlier ones.
     before_L = by_sentence.part_offsets_I1[:-1] - np.repeat(parts_I1[:-1], len(shards))
-    list_C = np.repeat(np.arange(len(rows)), np.diff(by_sentence.candidate_offsets_I1))
+    list_C = row_numbers(by_sentence.candidate_offsets_I1)
     steps_C = np.diff(by_sentence.candidate_part_offsets_C1)
     parts_K = by_sentence.candidate_parts_K + np.repeat(before_L[list_C], steps_C)
     merged = PartShard(
@@ -52,7 +51,7 @@ def pooled(shards: Sequence[PartShard]) -> PartShard:
 
 
 def _without_repeats(shard: PartShard) -> PartShard:
-    sentence_C = np.repeat(np.arange(len(shard.sentence_I)), np.diff(shard.candidate_offsets_I1))
+    sentence_C = row_numbers(shard.candidate_offsets_I1)
     number_P = _numbered(shard)
     flat_K = np.repeat(shard.part_offsets_I1[:-1][sentence_C], np.diff(shard.candidate_part_offsets_C1))
     hash_C = _hashes(number_P[flat_K + shard.candidate_parts_K], shard.candidate_part_offsets_C1)
@@ -68,7 +67,7 @@ def _without_repeats(shard: PartShard) -> PartShard:
         shard.draws_C[kept],
         shard.part_offsets_I1,
         offsets_of(steps_C[kept]),
-        shard.candidate_parts_K[ragged_rows(shard.candidate_part_offsets_C1, kept)],
+        shard.candidate_parts_K[places_of(shard.candidate_part_offsets_C1, kept)],
         shard.phrase_P12,
         shard.between_offsets_P1,
         shard.between_T,

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.batch import RaggedBatch, offsets_of
+from xlate.arrays.ragged import offsets_of, row_numbers
+from xlate.candidates.batch import RaggedBatch
 
 Ints = NDArray[np.int64]
 
@@ -26,7 +27,7 @@ def pool(batches: Sequence[RaggedBatch]) -> RaggedBatch:
         ValueError: no batch, other numbers of instances or columns, batches that are not plain.
     """
     _check(batches)
-    instance_C = np.concatenate([np.repeat(np.arange(len(b)), np.diff(b.candidate_offsets_I1)) for b in batches])
+    instance_C = np.concatenate([row_numbers(b.candidate_offsets_I1) for b in batches])
     order_C = np.argsort(instance_C, kind="stable")
     keys_C = np.concatenate([_keys(b) for b in batches])[order_C]
     instance_C = instance_C[order_C]
@@ -48,7 +49,7 @@ def _check(batches: Sequence[RaggedBatch]) -> None:
 
 
 def _instances(batch: RaggedBatch) -> Ints:
-    return np.repeat(np.arange(len(batch)), np.diff(batch.candidate_offsets_I1))
+    return row_numbers(batch.candidate_offsets_I1)
 
 
 def _keys(batch: RaggedBatch) -> NDArray[np.void]:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import offsets_of, places_of, row_numbers
 from xlate.features.phrase_templates import (
     BIGRAM,
     GROUP,
@@ -21,7 +22,7 @@ from xlate.features.phrase_templates import (
     Family,
     Ints,
 )
-from xlate.phrases.table import PhraseTable, offsets_of, ragged_rows
+from xlate.phrases.table import PhraseTable
 from xlate.text.vocabulary import Vocabulary
 
 Numbers = NDArray[np.integer]
@@ -237,7 +238,7 @@ class SparseFeatures:
             return self._bigrams(family, applications, groups)
         if family.position == "between":
             assert family.left is not None
-            row = np.repeat(np.arange(len(applications)), np.diff(groups.between_offsets_N1))
+            row = row_numbers(groups.between_offsets_N1)
             return _known(row, family.left.value_V[groups.between_T])
         if family.position in GROUP:
             assert family.left is not None
@@ -266,7 +267,7 @@ class SparseFeatures:
         assert family.right is not None
         table, row = self.table, np.flatnonzero(applications.pair_N >= 0)
         pairs = applications.pair_N[row].astype(np.int64)
-        places = ragged_rows(table.link_offsets_B1, pairs)
+        places = places_of(table.link_offsets_B1, pairs)
         count = np.diff(table.link_offsets_B1)[pairs]
         source_begin = table.source_phrases.offsets_S1[table.source_B[pairs]]
         target_begin = table.target_phrases.offsets_S1[table.target_B[pairs]]

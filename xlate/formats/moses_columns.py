@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import offsets_of, places_of
 from xlate.errors import InputError
 from xlate.formats.bars import unescape_bars
 from xlate.phrases.extract import number_phrases
-from xlate.phrases.table import PhraseTable, offsets_of, ragged_rows
+from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
 from xlate.text.numbers import LARGEST_FLOAT32, parse_int, parse_row
 from xlate.text.vocabulary import Vocabulary
@@ -187,7 +188,7 @@ class Columns:
         offsets_X1 = offsets_of(np.array([len(links) for links in self.links], dtype=np.int64))
         links_K2 = np.array([link for links in self.links for link in links], dtype=np.int16).reshape(-1, 2)
         shape_B = _array(self.shape)[order]
-        places_K = ragged_rows(offsets_X1, shape_B)
+        places_K = places_of(offsets_X1, shape_B)
         source_count_P, target_count_Q = np.zeros(len(sources)), np.zeros(len(targets))
         np.maximum.at(source_count_P, source_B, counts_B3[:, 1])
         np.maximum.at(target_count_Q, target_B, counts_B3[:, 0])

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from xlate.arrays.ragged import row_numbers
 from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_store import reference_rows
 from xlate.errors import InputError
@@ -185,7 +186,7 @@ def _check_columns(report: NbestReport, lines: list[int]) -> None:
     assert report.arrays is not None
     arrays, hypotheses = report.arrays, len(report.arrays.total_C)
     count_M = np.bincount(arrays.columns_V, minlength=len(arrays.names))
-    candidate_V = np.repeat(np.arange(hypotheses), np.diff(arrays.value_offsets_C1))
+    candidate_V = row_numbers(arrays.value_offsets_C1)
     for column in np.flatnonzero((count_M < hypotheses) & (count_M > 0.9 * hypotheses)):
         present = candidate_V[arrays.columns_V == column]
         line = lines[int(np.setdiff1d(np.arange(hypotheses), present)[0])]

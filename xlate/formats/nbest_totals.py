@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import row_numbers
 from xlate.candidates.nbest_columns import Ints, NbestArrays
 
 Floats = NDArray[np.float64]
@@ -85,7 +86,7 @@ def _tolerance(arrays: NbestArrays, weights: Mapping[str, float], fitted: bool) 
         if places is None:
             break
         error_V[places] = abs(weights.get(name, 0.0)) * printed_error(arrays.values_V[places])
-    candidate_V = np.repeat(np.arange(len(arrays.total_C)), np.diff(arrays.value_offsets_C1))
+    candidate_V = row_numbers(arrays.value_offsets_C1)
     error_C = np.bincount(candidate_V, error_V, minlength=len(arrays.total_C)) + printed_error(arrays.total_C)
     return np.asarray((4.0 if fitted else 2.0) * error_C + 1e-5 * np.maximum(1.0, np.abs(arrays.total_C)))
 
@@ -96,14 +97,14 @@ def _dense(arrays: NbestArrays) -> Floats | None:
     if columns > MOST_COLUMNS or candidates - len(arrays.sentence_I) < 4 * columns:
         return None
     features_CM = np.zeros((candidates, columns))
-    candidate_V = np.repeat(np.arange(candidates), np.diff(arrays.value_offsets_C1))
+    candidate_V = row_numbers(arrays.value_offsets_C1)
     features_CM[candidate_V, arrays.columns_V] = arrays.values_V
     return features_CM
 
 
 def _fitted(arrays: NbestArrays, features_CM: Floats) -> Floats:
     offsets = arrays.candidate_offsets_I1
-    list_C = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    list_C = row_numbers(offsets)
     spread_I = np.maximum.reduceat(arrays.total_C, offsets[:-1]) - np.minimum.reduceat(arrays.total_C, offsets[:-1])
     kept_C = (spread_I <= np.median(spread_I))[list_C]
     weights_M = np.zeros(features_CM.shape[1])
@@ -125,6 +126,6 @@ def _fitted(arrays: NbestArrays, features_CM: Floats) -> Floats:
 
 def _medians(values_C: Floats, offsets_I1: Ints) -> Floats:
     """The middle value of each list, the lower of two."""
-    lists = np.repeat(np.arange(len(offsets_I1) - 1), np.diff(offsets_I1))
+    lists = row_numbers(offsets_I1)
     order = np.lexsort((values_C, lists))
     return np.asarray(values_C[order[(offsets_I1[:-1] + offsets_I1[1:] - 1) // 2]])

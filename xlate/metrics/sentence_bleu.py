@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import row_numbers
 from xlate.errors import InputError
 from xlate.metrics.bleu import ORDER, SMOOTHING, bleu_scores
 from xlate.text.encoded import EncodedText
@@ -171,7 +172,7 @@ def _joined(streams: Sequence[EncodedText]) -> EncodedText:
 
 def _places(text: EncodedText, n: int) -> tuple[Ints, Ints]:
     """Where n-grams begin, and the row each is in, both (G,)."""
-    row_T = np.repeat(np.arange(len(text)), np.diff(text.offsets_S1))
+    row_T = row_numbers(text.offsets_S1)
     start_T = np.arange(len(text.ids_T))
     fits_T = start_T + n <= text.offsets_S1[row_T + 1]
     return start_T[fits_T], row_T[fits_T]

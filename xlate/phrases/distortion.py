@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.align.links import Links
+from xlate.arrays.ragged import row_numbers
 from xlate.arrays.ranges import check_lengths, refuse
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
@@ -97,7 +98,7 @@ def jumps(
     source: EncodedText, links: Links, counted_S: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The words left, the words landed on, and the jumps between them, of all counted sentences; shape (J,) each."""
-    sentence_L = np.repeat(np.arange(len(links)), np.diff(links.offsets_S1))
+    sentence_L = row_numbers(links.offsets_S1)
     kept_L = counted_S[sentence_L]
     sentence_L, source_L, target_L = sentence_L[kept_L], links.source_L[kept_L], links.target_L[kept_L]
     order = np.lexsort((source_L, target_L, sentence_L))

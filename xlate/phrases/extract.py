@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.align.links import Links
+from xlate.arrays.ragged import row_numbers
 from xlate.errors import InputError
 from xlate.kernels.counting import extraction
 from xlate.kernels.memory.tally import Tally
@@ -120,7 +121,7 @@ def _choose_shapes(
     column_K, source_K = np.divmod(codes_K, max_length)
     target_K = max_length - 1 - column_K
     rank_N = preorder(shapes.parent_N[:size], shapes.word_N[:size])
-    shape_K = np.repeat(np.arange(size), np.diff(offsets_X1))
+    shape_K = row_numbers(offsets_X1)
     by_source = np.lexsort((target_K, source_K, shape_K))
     inverse_K = ((max_length - 1 - source_K) * max_length + target_K)[by_source]
     inverse, node_X = intern_rows(inverse_K, offsets_X1)
@@ -142,7 +143,7 @@ def _check(source: EncodedText, target: EncodedText, links: Links, max_length: i
             expected="three equal numbers",
             remedy="align the same two files again",
         )
-    sentence_L = np.repeat(np.arange(len(links)), np.diff(links.offsets_S1))
+    sentence_L = row_numbers(links.offsets_S1)
     for positions_L, text, side in ((links.source_L, source, "source"), (links.target_L, target, "target")):
         length_L = np.diff(text.offsets_S1)[sentence_L]
         bad = np.flatnonzero((positions_L < 0) | (positions_L >= length_L))

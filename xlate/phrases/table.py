@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.align.lexical import LexicalTable
+from xlate.arrays.ragged import offsets_of, places_of
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within, pieces, refuse
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
@@ -116,7 +117,7 @@ class PhraseTable:
         source_rows, source_B = np.unique(self.source_B[keep_B], return_inverse=True)
         target_rows, target_B = np.unique(self.target_B[keep_B], return_inverse=True)
         rows_B = np.flatnonzero(keep_B)
-        links = ragged_rows(self.link_offsets_B1, rows_B)
+        links = places_of(self.link_offsets_B1, rows_B)
         return PhraseTable(
             source_phrases=select_phrases(self.source_phrases, source_rows),
             target_phrases=select_phrases(self.target_phrases, target_rows),
@@ -169,7 +170,7 @@ def score_phrases(counts: PhraseCounts, lexical: LexicalTable) -> PhraseTable:
             expected="a lexical table of the same corpus and links as the phrases",
             remedy="compute the lexical table again",
         )
-    links = ragged_rows(counts.link_offsets_X1, counts.shape_B)
+    links = places_of(counts.link_offsets_X1, counts.shape_B)
     return PhraseTable(
         source_phrases=counts.source_phrases,
         target_phrases=counts.target_phrases,
@@ -230,24 +231,8 @@ def _keys(given_K: NDArray[np.int32], word_K: NDArray[np.int32]) -> NDArray[np.u
 
 def select_phrases(phrases: EncodedText, rows_R: NDArray[np.integer[Any]]) -> EncodedText:
     """The phrases of the given rows, in that order."""
-    places, rows = ragged_rows(phrases.offsets_S1, rows_R), np.asarray(rows_R)
+    places, rows = places_of(phrases.offsets_S1, rows_R), np.asarray(rows_R)
     return EncodedText(phrases.ids_T[places], offsets_of(phrases.offsets_S1[rows + 1] - phrases.offsets_S1[rows]))
-
-
-def offsets_of(lengths_R: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Where each of R rows begins in a flat array, and the end of the last; shape (R + 1,)."""
-    offsets_R1 = np.zeros(len(lengths_R) + 1, dtype=np.int64)
-    np.cumsum(lengths_R, out=offsets_R1[1:])
-    return offsets_R1
-
-
-def ragged_rows(offsets_S1: NDArray[np.int64], rows_R: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Where the values of the given rows lie in a flat array, row after row."""
-    begins_R = np.asarray(offsets_S1)[rows_R]
-    lengths_R = np.asarray(offsets_S1)[np.asarray(rows_R) + 1] - begins_R
-    shift_R = begins_R - (np.cumsum(lengths_R) - lengths_R)
-    places: NDArray[np.int64] = np.repeat(shift_R, lengths_R)
-    return places + np.arange(len(places), dtype=np.int64)
 
 
 def _check(stored: StoredArrays) -> None:

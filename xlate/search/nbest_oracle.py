@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import row_numbers
 from xlate.metrics.bleu import bleu_scores
 
 Ints = NDArray[np.int64]
@@ -70,6 +71,6 @@ def _choice(stats_CK: NDArray[Any], chosen_I: Ints) -> Choice:
 
 def _best_of_each(score_C: NDArray[np.float64], offsets_I1: Ints) -> Ints:
     """The place of the highest score of each list, the first of equals."""
-    lists = np.repeat(np.arange(len(offsets_I1) - 1), np.diff(offsets_I1))
+    lists = row_numbers(offsets_I1)
     order = np.lexsort((-score_C, lists))
     return np.asarray(order[offsets_I1[:-1]])

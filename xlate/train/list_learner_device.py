@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from xlate.arrays.ragged import offsets_of, places_of
 from xlate.errors import InputError
 from xlate.kernels.learning.part_lists import PartLists, SparseWeights
 from xlate.losses.conditional_likelihood import ConditionalLikelihood
@@ -21,7 +22,6 @@ from xlate.losses.expected_bleu import ExpectedBleu
 from xlate.losses.segments import picked, segment_argmax, segment_ids
 from xlate.losses.softmax_margin import SoftmaxMargin
 from xlate.metrics.bleu import bleu_scores
-from xlate.phrases.table import offsets_of, ragged_rows
 from xlate.train.list_checkpoint import Arrays, ListCheckpoint
 from xlate.train.list_learner import EpochFigures, ListSettings, until_it_stops
 from xlate.train.rule_state import restore_rule, rule_arrays
@@ -43,14 +43,14 @@ class ListTensors(NamedTuple):
 
 def list_tensors(lists: PartLists, rows_I: NDArray[np.int64], device: torch.device) -> ListTensors:
     """The given lists as tensors."""
-    candidates = ragged_rows(lists.candidate_offsets_I1, rows_I)
+    candidates = places_of(lists.candidate_offsets_I1, rows_I)
     sizes_I = np.diff(lists.candidate_offsets_I1)[rows_I]
-    parts = ragged_rows(lists.part_offsets_I1, rows_I)
+    parts = places_of(lists.part_offsets_I1, rows_I)
     shift_I = offsets_of(np.diff(lists.part_offsets_I1)[rows_I])[:-1]
     held_C = np.diff(lists.candidate_part_offsets_C1)[candidates]
-    places = ragged_rows(lists.candidate_part_offsets_C1, candidates)
+    places = places_of(lists.candidate_part_offsets_C1, candidates)
     part_K = lists.candidate_parts_K[places] + np.repeat(np.repeat(shift_I, sizes_I), held_C)
-    ids = lists.part_ids_N[ragged_rows(lists.part_id_offsets_P1, parts)]
+    ids = lists.part_ids_N[places_of(lists.part_id_offsets_P1, parts)]
 
     def put(array: NDArray[np.generic]) -> Tensor:
         return torch.as_tensor(np.ascontiguousarray(array), device=device)
@@ -190,7 +190,7 @@ class DeviceListLearner:
             scores_C = self.scores(batch)
             loss = float(self.module(self.scale * scores_C, batch.gain_C, batch.candidate_offsets_I1))
             best_I = segment_argmax(scores_C, batch.candidate_offsets_I1).cpu().numpy()
-        candidates = ragged_rows(self.lists.candidate_offsets_I1, batch.rows_I)
+        candidates = places_of(self.lists.candidate_offsets_I1, batch.rows_I)
         sums_K = self.statistics_CK[candidates[best_I[best_I >= 0]]].sum(axis=0, dtype=np.float64)
         return loss / len(batch.rows_I), float(bleu_scores(sums_K[None])[0])
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import row_numbers
 from xlate.candidates.batch import RaggedBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.envelope import corpus_bleu, envelopes, slope_orders, swept_statistics
@@ -102,7 +103,7 @@ class _Search:
             for column_C, trained in zip(self.columns_DC, self.trained_D, strict=True)
         ]
         weighted_N = start.sparse_F[arrays.ids_N] * arrays.values_N
-        candidate_N = np.repeat(np.arange(len(arrays.dense_CD)), np.diff(arrays.id_offsets_C1))
+        candidate_N = row_numbers(arrays.id_offsets_C1)
         self.sparse_C = np.bincount(candidate_N, weighted_N, minlength=len(arrays.dense_CD)).astype(np.float64)
 
     def climb(self, dense_D: Floats, random: np.random.Generator) -> tuple[float, Floats]:

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import ragged_batches
-from xlate.candidates.batch import RaggedBatch, offsets_of
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.batch import RaggedBatch
 from xlate.kernels.learning.online import MARGIN, SOFTMAX, Instances, Steps, online_pass
 from xlate.kernels.learning.prediction import prediction_errors
 from xlate.kernels.learning.upkeep import Learned, Shrinkage, settle_all

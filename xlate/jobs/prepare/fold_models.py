@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links
+from xlate.arrays.ragged import offsets_of, places_of
 from xlate.jobs.phrase_models import reordering_model
 from xlate.jobs.prepare.stages import MARK, Stage, discard_stage, identity_of, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
@@ -26,7 +27,7 @@ from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.store import save_phrase_model
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import phrase_finder
-from xlate.phrases.table import PhraseTable, offsets_of, ragged_rows, score_phrases, select_phrases
+from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
 from xlate.text.encoded import EncodedText
 from xlate.text.json_files import check_fields, read_json
 from xlate.text.locks import awaited
@@ -164,5 +165,5 @@ def _same_phrases(phrases: EncodedText, whole: EncodedText) -> NDArray[np.int64]
 
 
 def _rows_of_links(links: Links, rows: NDArray[np.int64]) -> Links:
-    places = ragged_rows(links.offsets_S1, rows)
+    places = places_of(links.offsets_S1, rows)
     return Links(links.source_L[places], links.target_L[places], offsets_of(np.diff(links.offsets_S1)[rows]))

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.batch import offsets_of
+from xlate.arrays.ragged import offsets_of
 from xlate.candidates.part_shards import PartShard, is_whole, read_shard, write_shard
 from xlate.config.loss_schema import ListsConfig
 from xlate.config.schema import DecoderConfig

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.align.model1 import Model1
-from xlate.candidates.batch import RaggedBatch, offsets_of
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.batch import RaggedBatch
 from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_store import NbestCandidates, nbest_candidates, reference_rows
 from xlate.candidates.spread import spread_within_lists

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from xlate.candidates.batch import RaggedBatch, offsets_of
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.batch import RaggedBatch
 from xlate.candidates.nbest_columns import WordNumbers
 from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig

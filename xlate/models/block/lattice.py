@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import places_of
 from xlate.errors import InputError
 from xlate.features.bigrams import families_of
 from xlate.features.block import FLOATS
@@ -19,7 +20,6 @@ from xlate.models.block.derivation import END_BLOCK
 from xlate.models.block.model import FLOAT_COUNT, LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockModel
 from xlate.models.block.moves import NO_BLOCK, BlockMoves
 from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
-from xlate.phrases.table import ragged_rows
 from xlate.search.lattice import Lattice, Words
 from xlate.search.lattice_graph import useful_graph
 from xlate.text.vocabulary import END_ID
@@ -141,7 +141,7 @@ def _by_context(
     pairs, place_A = np.unique(np.concatenate([start, _pair(graph.target_A, context_A)]), return_inverse=True)
     node_M, context_M = (pairs >> 32).astype(np.int32), ((pairs & 0xFFFFFFFF) - 1).astype(np.int32)
     offsets_N1 = np.searchsorted(graph.source_A, np.arange(graph.nodes + 1))
-    arc_B = ragged_rows(offsets_N1, node_M)
+    arc_B = places_of(offsets_N1, node_M)
     source_B = np.repeat(np.arange(len(pairs), dtype=np.int32), np.diff(offsets_N1)[node_M])
     split = ArcGraph(source_B, place_A[1:][arc_B].astype(np.int32), len(pairs))
     return _Split(split, arc_B, bigram_ids(keys_U, context_M[source_B], successor_A[arc_B]))

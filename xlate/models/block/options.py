@@ -9,13 +9,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.kernels.lm.ngram import step_all, walk_sentences
 from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.block.lexicon import BlockLexicon
 from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockModel
 from xlate.models.block.settings import BlockSearch
 from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
-from xlate.phrases.table import offsets_of
 
 COPIED = -1
 
@@ -196,7 +196,7 @@ def lm_costs_alone(
 
 def best_of_cells(offsets_C1: NDArray[np.int64], alone_O: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     """The numbers of the best options alone of every cell, at most `most` each, best first."""
-    cell_O = np.repeat(np.arange(len(offsets_C1) - 1), np.diff(offsets_C1))
+    cell_O = row_numbers(offsets_C1)
     order = np.lexsort((np.arange(len(alone_O)), -alone_O, cell_O))
     rank_O = np.arange(len(alone_O)) - offsets_C1[cell_O]
     return order[rank_O < most]

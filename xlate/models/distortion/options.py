@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import offsets_of
 from xlate.models.block.options import COPIED, best_of_cells, blocks_of_spans, lm_costs_alone, target_phrases
 from xlate.models.distortion.model import DIRECT, INBOUND, LENGTH, LM_FIRST, LM_REST, MODEL1, OUTBOUND, DistortionModel
 from xlate.models.distortion.settings import DistortionSearch
-from xlate.phrases.table import offsets_of
 from xlate.text.vocabulary import BEGIN_ID
 
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import offsets_of, places_of
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.lists import PhraseList, target_ids
 from xlate.models.phrase.model import SPARSE_REORDERING
-from xlate.phrases.table import offsets_of, ragged_rows
 
 
 class ListArrays(NamedTuple):
@@ -64,7 +64,7 @@ def _arrays(found: PhraseList, draws_C: NDArray[np.int64]) -> ListArrays:
         found.floats_ND[:, : None if sums is None else sums.start].astype(np.float32),
         draws_C.astype(np.int32),
         offsets_of(lengths_L)[paths.offsets_N1],
-        ids_W[ragged_rows(offsets_O1, paths.labels_L)],
+        ids_W[places_of(offsets_O1, paths.labels_L)],
         paths.offsets_N1,
         parts.part_L,
         np.stack(columns, axis=1).astype(np.int32),

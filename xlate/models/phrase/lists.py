@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import offsets_of, places_of
 from xlate.features.phrase_sparse import Applications, Groups
 from xlate.kernels.search.phrase_paths import (
     Oriented,
@@ -35,7 +36,6 @@ from xlate.models.phrase.model import (
 from xlate.models.phrase.moves import PhraseMoves
 from xlate.models.phrase.options import PhraseOptions
 from xlate.models.phrase.parts import PhraseStep
-from xlate.phrases.table import offsets_of, ragged_rows
 from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID
 
 
@@ -118,7 +118,7 @@ class PhraseList:
                 oriented.group_first_L[first_P],
                 oriented.last_L[first_P],
                 offsets_of(high_P - low_P),
-                source_n[ragged_rows(_pairs(low_P, high_P), np.arange(len(low_P)) * 2)],
+                source_n[places_of(_pairs(low_P, high_P), np.arange(len(low_P)) * 2)],
             ),
         )
 
@@ -141,7 +141,7 @@ class PhraseList:
         offsets_P1, ids_M = self.model.sparse.ids(parts.applications, parts.groups)
         part_L = parts.part_L.astype(np.int64)
         ends_L1 = offsets_of(np.diff(offsets_P1)[part_L])
-        return ends_L1[self.paths.offsets_N1], ids_M[ragged_rows(offsets_P1, part_L)]
+        return ends_L1[self.paths.offsets_N1], ids_M[places_of(offsets_P1, part_L)]
 
     def words(self) -> list[list[str]]:
         """The target words of each derivation."""
@@ -205,7 +205,7 @@ def target_ids(model: PhraseModel, options: PhraseOptions) -> NDArray[np.int32]:
     known, copied = np.flatnonzero(options.pair_O >= 0), np.flatnonzero(options.pair_O < 0)
     ids_W = np.empty(int(offsets_O1[-1]), dtype=np.int32)
     rows = model.table.target_B[options.pair_O[known]]
-    ids_W[ragged_rows(offsets_O1, known)] = targets.ids_T[ragged_rows(targets.offsets_S1, rows)]
+    ids_W[places_of(offsets_O1, known)] = targets.ids_T[places_of(targets.offsets_S1, rows)]
     words = [options.words[start] for start in options.start_O[copied].tolist()]
     ids = model.target_vocabulary.ids(words)
     strange = len(model.target_vocabulary.words) + np.array([options.words.index(w) for w in words], dtype=np.int64)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import offsets_of, places_of
 from xlate.features.phrase_sparse import Applications
 from xlate.kernels.lm.phrase_lm import PhrasesAlone
 from xlate.kernels.memory.distinct_rows import distinct_rows
@@ -16,7 +17,6 @@ from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.phrase.model import LM, PHRASE_PENALTY, UNKNOWN, UNKNOWN_PENALTY, WORD_PENALTY, PhraseModel
 from xlate.models.phrase.parts import COPIED
 from xlate.models.phrase.ranking import RankedPhrases, RankedRows, logprobs_alone, phrases_alone, weighted
-from xlate.phrases.table import offsets_of, ragged_rows
 
 NO_FORWARD = 0
 
@@ -151,7 +151,7 @@ def _joined(known: RankedRows, copies: RankedRows, copied_O: NDArray[np.bool_]) 
 
     one, other = known.phrases, copies.phrases
     lengths_O = np.concatenate([np.diff(one.offsets_O1), np.diff(other.offsets_O1)])
-    places = ragged_rows(offsets_of(lengths_O), order_O)
+    places = places_of(offsets_of(lengths_O), order_O)
     words = (np.concatenate([a, b])[places] for a, b in zip(one[1:], other[1:], strict=True))
     phrases = PhrasesAlone(offsets_of(lengths_O[order_O]), *words)
     return RankedRows(phrases=phrases, **{f.name: both(f.name) for f in fields(RankedRows) if f.name != "phrases"})

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import offsets_of
 from xlate.features.phrase_sparse import Applications, Groups
 from xlate.features.phrase_templates import Ints
 from xlate.models.phrase.model import PhraseModel
@@ -21,7 +22,6 @@ from xlate.models.phrase.orientation import (
     refine,
     shift_reduce,
 )
-from xlate.phrases.table import offsets_of
 from xlate.text.vocabulary import BEGIN_ID
 
 COPIED = -1

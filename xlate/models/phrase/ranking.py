@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import offsets_of, places_of
 from xlate.features.phrase_sparse import Applications
 from xlate.kernels.lm.ngram import walk_sentences
 from xlate.kernels.lm.phrase_lm import PhrasesAlone, walk_alone
 from xlate.kernels.search.spans import span_rows
 from xlate.lm.model import NgramModel
 from xlate.models.phrase.model import LM, SPARSE_PLAIN, SPARSE_REORDERING, PhraseModel
-from xlate.phrases.table import offsets_of, ragged_rows, select_phrases
+from xlate.phrases.table import select_phrases
 
 # So many source phrases are ranked at a time: what is worked out on the way grows with them.
 AT_A_TIME = 1 << 14
@@ -91,9 +92,9 @@ class RankedPhrases:
 
     def pairs(self, rows: NDArray[np.integer]) -> RankedRows:
         """The pairs of source phrases, all of them ranked, one source phrase after the other."""
-        places = ragged_rows(self._offsets_S1.array, self._place_P[rows])
+        places = places_of(self._offsets_S1.array, self._place_P[rows])
         offsets_R1 = self._word_offsets_R1.array
-        at = ragged_rows(offsets_R1, places)
+        at = places_of(offsets_R1, places)
         offsets = offsets_of(offsets_R1[places + 1] - offsets_R1[places])
         phrases = PhrasesAlone(offsets, *(column.array[at] for column in self._words))
         pair, static, alone, backward, forward, first, last = (column.array[places] for column in self._rows)
@@ -112,7 +113,7 @@ class RankedPhrases:
     def _ranked(self, rows: NDArray[np.int64]) -> tuple[RankedRows, NDArray[np.int64]]:
         """The pairs of some source phrases, and how many each of them keeps."""
         model, weights_D = self.model, self.weights_D
-        pair_B = ragged_rows(model.pair_offsets_P1, rows)
+        pair_B = places_of(model.pair_offsets_P1, rows)
         size_S = model.pair_offsets_P1[rows + 1] - model.pair_offsets_P1[rows]
         static_B, crossed_BK = model.static_scores(weights_D, pair_B), None
         if model.sparse is not None and self.sparse_F is not None:

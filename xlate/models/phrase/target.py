@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import offsets_of, places_of
 from xlate.kernels.lm.phrase_lm import PhrasesAlone
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.forced import PhraseDerivation
 from xlate.models.phrase.moves import END_LABEL, PhraseMoves, PhraseState
 from xlate.models.phrase.options import PhraseOptions
-from xlate.phrases.table import offsets_of, ragged_rows
 from xlate.search.beam import Move, search_graph
 
 
@@ -96,7 +96,7 @@ def occurring(moves: PhraseMoves, target: Sequence[str]) -> PhraseMoves:
 
 def _selected(options: PhraseOptions, kept: NDArray[np.int64]) -> PhraseOptions:
     sizes_C = np.diff(np.searchsorted(kept, options.cell_offsets_C1))
-    phrases, places = options.phrases, ragged_rows(options.phrases.offsets_O1, kept)
+    phrases, places = options.phrases, places_of(options.phrases.offsets_O1, kept)
     lengths = phrases.offsets_O1[kept + 1] - phrases.offsets_O1[kept]
     chosen = {
         name: getattr(options, name)[kept]

@@ -1,0 +1,72 @@
+"""Rows of different lengths as one flat array and offsets.
+
+Row r of R rows holds the values `offsets_R1[r]` to `offsets_R1[r + 1]` of a flat array; offsets begin with 0 and never
+fall. Every list of candidates, bag of features, sentence and phrase of the tree is kept this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+def offsets_of(lengths: Sequence[int] | NDArray[np.integer[Any]]) -> Ints:
+    """Offsets from the lengths of R rows: 0 and the running sums, shape (R + 1,).
+
+    Example:
+        >>> offsets_of([2, 0, 3]).tolist()
+        [0, 2, 2, 5]
+    """
+    offsets_R1 = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets_R1[1:])
+    return offsets_R1
+
+
+def row_numbers(offsets_R1: NDArray[np.integer[Any]]) -> Ints:
+    """The row of each value: offsets 0 2 2 5 give 0 0 2 2 2."""
+    return np.repeat(np.arange(len(offsets_R1) - 1), np.diff(offsets_R1))
+
+
+def places_of(offsets_R1: NDArray[np.integer[Any]], rows: Sequence[int] | NDArray[np.integer[Any]]) -> Ints:
+    """Where the values of the given rows lie in the flat array, row after row."""
+    return gathered(offsets_R1, rows)[0]
+
+
+def gathered(offsets_R1: NDArray[np.integer[Any]], rows: Sequence[int] | NDArray[np.integer[Any]]) -> tuple[Ints, Ints]:
+    """Where the values of the given rows lie, and the offsets of these rows put one behind the other."""
+    rows = np.asarray(rows, dtype=np.int64)
+    first = np.asarray(offsets_R1[rows])
+    lengths = np.asarray(offsets_R1[rows + 1]) - first
+    new = offsets_of(lengths)
+    return np.repeat(first - new[:-1], lengths) + np.arange(new[-1]), new
+
+
+def joined_offsets(many: Sequence[NDArray[np.integer[Any]]]) -> Ints:
+    """The offsets of the rows of several arrays put one behind the other."""
+    return offsets_of(np.concatenate([np.zeros(0, np.int64), *(np.diff(offsets) for offsets in many)]))
+
+
+def check_offsets(name: str, offsets_R1: NDArray[np.integer[Any]], end: int) -> None:
+    """Checks that offsets begin with 0, never fall and end with `end`.
+
+    Looked at in pieces, because stored offsets may be larger than memory.
+
+    Raises:
+        ValueError: with the name, the place and what was expected there.
+    """
+    if not len(offsets_R1) or offsets_R1[0] != 0:
+        raise ValueError(f"{name}: does not begin with 0")
+    if offsets_R1[-1] != end:
+        raise ValueError(f"{name}: ends with {offsets_R1[-1]}, expected {end}")
+    piece = 1 << 20
+    for start in range(0, len(offsets_R1) - 1, piece):
+        some = np.asarray(offsets_R1[start : start + piece + 1])
+        down = np.flatnonzero(np.diff(some) < 0)
+        if len(down):
+            at = int(down[0])
+            raise ValueError(f"{name}: falls from {some[at]} to {some[at + 1]} at {start + at}")
