@@ -23,12 +23,12 @@ from collections.abc import Callable
 import numba
 import numpy as np
 import torch
-
-from xlate.candidates.batch import RaggedBatch
-from xlate.candidates.sampler import epoch_order
 from xlate.kernels.learning.online import SOFTMAX, Instances, Steps, online_pass
-from xlate.kernels.learning.prediction import prediction_errors
 from xlate.kernels.learning.upkeep import Learned, Shrinkage
+
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.sampler import epoch_order
+from xlate.kernels.learning.prediction import prediction_errors
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.scoring.linear import LinearScorer
 
@@ -38,14 +38,14 @@ KERNEL_INSTANCES, PEER_INSTANCES, ROUNDS = 400_000, 60_000, 7
 QUICK = (100_000, 15_000, 3)
 
 
-def synthetic(instances: int, seed: int = 1) -> RaggedBatch:
+def synthetic(instances: int, seed: int = 1) -> CandidateBatch:
     """Random candidates whose ids are spread as words are: few of them often, most of them rarely."""
     random = np.random.default_rng(seed)
     count = instances * (1 + NEGATIVES)
     dense_CD = random.exponential(size=(count, FLOATS)).astype(np.float32)
     true_C = np.arange(count) % (1 + NEGATIVES) == 0
     dense_CD[true_C, 0] *= 0.5
-    return RaggedBatch(
+    return CandidateBatch(
         candidate_offsets_I1=np.arange(instances + 1, dtype=np.int64) * (1 + NEGATIVES),
         dense_CD=dense_CD,
         gain_CG=np.where(true_C, 1, -1).astype(np.float32)[:, None],
@@ -54,7 +54,7 @@ def synthetic(instances: int, seed: int = 1) -> RaggedBatch:
     ).validate()
 
 
-def kernel_run(batch: RaggedBatch, order: np.ndarray, dense_D: np.ndarray, sparse_F: np.ndarray) -> None:
+def kernel_run(batch: CandidateBatch, order: np.ndarray, dense_D: np.ndarray, sparse_F: np.ndarray) -> None:
     """One pass of the kernel over the instances in `order`."""
     nothing, never = np.zeros(0), np.zeros(0, dtype=np.int64)
     learned = Learned(dense_D, sparse_F, nothing, nothing, never, np.zeros(1, dtype=np.int64))
@@ -62,14 +62,14 @@ def kernel_run(batch: RaggedBatch, order: np.ndarray, dense_D: np.ndarray, spars
     online_pass(order, instances(batch), learned, steps)
 
 
-def instances(batch: RaggedBatch) -> Instances:
+def instances(batch: CandidateBatch) -> Instances:
     """The arrays of a plain batch as the kernels take them."""
     return Instances(
         batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, batch.part_id_offsets_P1, batch.part_ids_N
     )
 
 
-def peer_run(batch: RaggedBatch, order: np.ndarray, scorer: LinearScorer) -> None:
+def peer_run(batch: CandidateBatch, order: np.ndarray, scorer: LinearScorer) -> None:
     """One pass of batched autograd, gathering of the mini-batches included, as a training would have it."""
     loss = LocalSoftmax(SINK)
     weights = [scorer.dense, scorer.bag.weight]
@@ -82,7 +82,7 @@ def peer_run(batch: RaggedBatch, order: np.ndarray, scorer: LinearScorer) -> Non
                 weight.add_(gradient, alpha=-ETA)
 
 
-def held_out_error(batch: RaggedBatch, dense_D: np.ndarray, sparse_F: np.ndarray) -> float:
+def held_out_error(batch: CandidateBatch, dense_D: np.ndarray, sparse_F: np.ndarray) -> float:
     """P of weights on a batch, to see that both have learnt."""
     errors, _, _ = prediction_errors(np.arange(len(batch)), instances(batch), dense_D, sparse_F, True, SINK)
     return errors / len(batch)

@@ -30,7 +30,7 @@ from pathlib import Path
 import numpy as np
 from bench_vw import FLOATS, synthetic
 
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.sampler import epoch_order
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.scoring.weights import Weights
@@ -48,7 +48,7 @@ def write_store(folder: Path, datapoints: int, features: int) -> None:
         for number, start in enumerate(range(0, datapoints, CHUNK)):
             made = synthetic(min(CHUNK, datapoints - start), features, seed=number)
             writer.append(
-                RaggedBatch(made.candidate_offsets_I1, made.dense_CD, made.gain_CG, made.id_offsets_C1, made.ids_N)
+                CandidateBatch(made.candidate_offsets_I1, made.dense_CD, made.gain_CG, made.id_offsets_C1, made.ids_N)
             )
 
 

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from xlate.kernels.learning.part_lists import SparseWeights, list_epoch, list_space
 
 from xlate.arrays.ragged import offsets_of
-from xlate.candidates.batch import RaggedBatch
-from xlate.kernels.learning.part_lists import SparseWeights, list_epoch, list_space
+from xlate.candidates.batch import CandidateBatch
 from xlate.losses.expected_bleu import ExpectedBleu
 from xlate.scoring.linear import LinearScorer
 from xlate.train.list_learner import ListSettings, numbers, part_lists
@@ -33,11 +33,11 @@ WEIGHTS, LIST, PARTS, IDS, SHARED = 3_000_000, 100, 9, 30, 150
 MOSES = 250_000
 
 
-def made_up(lists: int, seed: int = 1) -> RaggedBatch:
+def made_up(lists: int, seed: int = 1) -> CandidateBatch:
     """Two-level lists; the 900 parts of a list's hypotheses are drawn from 150."""
     rng = np.random.default_rng(seed)
     ids = np.minimum(rng.pareto(0.6, size=lists * SHARED * IDS) * 50, WEIGHTS - 1).astype(np.int32)
-    return RaggedBatch(
+    return CandidateBatch(
         offsets_of(np.full(lists, LIST)),
         np.zeros((lists * LIST, 0), np.float32),
         rng.random((lists * LIST, 1), dtype=np.float32),
@@ -50,10 +50,10 @@ def made_up(lists: int, seed: int = 1) -> RaggedBatch:
     )
 
 
-def flat(batch: RaggedBatch) -> RaggedBatch:
+def flat(batch: CandidateBatch) -> CandidateBatch:
     """The same lists with the ids of every hypothesis written out."""
     ids, offsets, _ = batch.flat_ids()
-    return RaggedBatch(batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, offsets, ids, base_C=batch.base_C)
+    return CandidateBatch(batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, offsets, ids, base_C=batch.base_C)
 
 
 def timed(run: Callable[[], Any]) -> float:
@@ -67,7 +67,7 @@ def timed(run: Callable[[], Any]) -> float:
     return statistics.median(spent)
 
 
-def kernel(batch: RaggedBatch, *, adagrad: bool = False) -> float:
+def kernel(batch: CandidateBatch, *, adagrad: bool = False) -> float:
     """Seconds of an epoch of the compiled steps."""
     lists = part_lists(batch, batch.gain_CG[:, 0])
     squares = np.zeros(WEIGHTS if adagrad else 0, np.float32)
@@ -77,7 +77,7 @@ def kernel(batch: RaggedBatch, *, adagrad: bool = False) -> float:
     return timed(lambda: list_epoch(order, lists, weights, steps, space, 1))
 
 
-def autograd(batch: RaggedBatch, size: int = 8) -> float:
+def autograd(batch: CandidateBatch, size: int = 8) -> float:
     """Seconds of an epoch of mini-batches through the scorer and the autograd loss, with sparse gradients."""
     scorer, loss = LinearScorer(0, WEIGHTS), ExpectedBleu()
     rule = torch.optim.SGD([scorer.bag.weight], lr=0.1)
@@ -112,7 +112,7 @@ def on_device(lists: int = 16_000, batch: int = 512) -> None:
     print(f"{name}, {lists} lists, {batch} a step: {spent:.3f} s an epoch, {lists * LIST / spent / 1e6:.1f} M/s")
 
 
-def loop(batch: RaggedBatch, lists: int = 20) -> float:
+def loop(batch: CandidateBatch, lists: int = 20) -> float:
     """Seconds of an epoch, a hypothesis at a time in NumPy, measured on a few lists."""
     ids, offsets, _ = batch.flat_ids()
     weights = np.zeros(WEIGHTS, np.float32)

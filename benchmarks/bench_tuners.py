@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.nbest_columns import nbest_arrays
 from xlate.candidates.nbest_store import nbest_candidates
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
@@ -40,7 +40,7 @@ from xlate.tuners.pro import ProSettings, pro
 from xlate.tuners.tuned import Tuned
 
 SEEDS = (1, 2, 3)
-Step = Callable[[RaggedBatch, Weights, int], Tuned]
+Step = Callable[[CandidateBatch, Weights, int], Tuned]
 # Moses's CPU seconds for the dense list and the sparse one.
 STEPS: dict[str, tuple[Step, str, str]] = {
     "MIRA, 60 epochs": (lambda b, w, s: mira(b, w, MiraSettings(), s), "0.20", "1.84"),
@@ -54,7 +54,7 @@ STEPS: dict[str, tuple[Step, str, str]] = {
 }  # fmt: skip
 
 
-def given_lists() -> dict[str, tuple[RaggedBatch, Weights]]:
+def given_lists() -> dict[str, tuple[CandidateBatch, Weights]]:
     """Moses's lists by name, with equal weights to begin at."""
     named = os.environ.get("XLATE_DATA")
     folder = (Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data") / "moses"
@@ -71,7 +71,7 @@ def given_lists() -> dict[str, tuple[RaggedBatch, Weights]]:
     return lists
 
 
-def generated(sentences: int = 200, size: int = 75, floats: int = 14) -> tuple[RaggedBatch, Weights]:
+def generated(sentences: int = 200, size: int = 75, floats: int = 14) -> tuple[CandidateBatch, Weights]:
     """Hypotheses whose floats tell a little of how good they are."""
     random = np.random.default_rng(1)
     count = sentences * size
@@ -81,7 +81,7 @@ def generated(sentences: int = 200, size: int = 75, floats: int = 14) -> tuple[R
     gain = np.concatenate([length[:, None], np.repeat(length[::size], size)[:, None], correct, totals], 1)
     dense = random.normal(size=(count, floats)) + 0.3 * correct[:, :1]
     names = tuple(f"f{d}" for d in range(floats))
-    batch = RaggedBatch(
+    batch = CandidateBatch(
         np.arange(sentences + 1) * size,
         dense.astype(np.float32),
         gain.astype(np.float32),

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from xlate.arrays.ragged import offsets_of
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 
 
 @st.composite
@@ -18,7 +18,7 @@ def ragged_batches(
     dense: int | None = None,
     sparse: int = 9,
     max_instances: int = 4,
-) -> RaggedBatch:
+) -> CandidateBatch:
     """Valid batches, with instances without candidates and bags without members among them.
 
     Args:
@@ -50,7 +50,7 @@ def ragged_batches(
             "candidate_parts_K": np.concatenate([np.zeros(0), *bags]).astype(np.int32),
         }
     count = sum(ids_P)
-    return RaggedBatch(
+    return CandidateBatch(
         candidate_offsets_I1=offsets_of(sizes_I),
         dense_CD=random.normal(size=(candidates, dense)).astype(np.float32),
         gain_CG=random.choice([-1, 1], size=(candidates, 1)).astype(np.float32),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Candidate:
     ids: list[tuple[int, float]]
 
 
-def listed(batch: RaggedBatch) -> list[list[Candidate]]:
+def listed(batch: CandidateBatch) -> list[list[Candidate]]:
     """The candidates of every instance, read off the arrays one index at a time."""
     instances = []
     for i in range(len(batch)):
@@ -28,7 +28,7 @@ def listed(batch: RaggedBatch) -> list[list[Candidate]]:
     return instances
 
 
-def _candidate(batch: RaggedBatch, i: int, c: int) -> Candidate:
+def _candidate(batch: CandidateBatch, i: int, c: int) -> Candidate:
     if batch.candidate_parts_K is None:
         parts = [c]
     else:
@@ -43,6 +43,6 @@ def _candidate(batch: RaggedBatch, i: int, c: int) -> Candidate:
     return Candidate(batch.dense_CD[c].tolist(), batch.gain_CG[c].tolist(), base, ids)
 
 
-def arrays_of(batch: RaggedBatch) -> dict[str, np.ndarray]:
+def arrays_of(batch: CandidateBatch) -> dict[str, np.ndarray]:
     """The arrays that are there, by name."""
     return {name: array for name, array in vars(batch).items() if array is not None}

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from tests.candidates.plain_lists import arrays_of, listed
 from tests.strategies import ragged_batches
 from xlate.arrays.ragged import offsets_of
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 
 LONG = np.int64
 
 
-def example() -> RaggedBatch:
-    """The batch drawn in the docstring of `RaggedBatch`, with values and fixed scores."""
-    return RaggedBatch(
+def example() -> CandidateBatch:
+    """The batch drawn in the docstring of `CandidateBatch`, with values and fixed scores."""
+    return CandidateBatch(
         candidate_offsets_I1=np.array([0, 2, 3], LONG),
         dense_CD=np.zeros((3, 2), np.float32),
         gain_CG=np.ones((3, 1), np.float32),
@@ -44,7 +44,7 @@ def test_the_documented_example_reads_as_documented() -> None:
 
 @settings(deadline=None)
 @given(ragged_batches())
-def test_valid_batches_are_accepted(batch: RaggedBatch) -> None:
+def test_valid_batches_are_accepted(batch: CandidateBatch) -> None:
     assert batch.validate() is batch
 
 
@@ -87,7 +87,7 @@ def test_a_plain_batch_needs_one_part_a_candidate() -> None:
 
 @settings(deadline=None)
 @given(ragged_batches(), st.data())
-def test_any_offset_moved_is_refused(batch: RaggedBatch, data: st.DataObject) -> None:
+def test_any_offset_moved_is_refused(batch: CandidateBatch, data: st.DataObject) -> None:
     """Whatever array: its first entry made 1, or its last one larger."""
     name = data.draw(st.sampled_from([name for name in arrays_of(batch) if "offsets" in name]))
     moved = getattr(batch, name).copy()
@@ -98,7 +98,7 @@ def test_any_offset_moved_is_refused(batch: RaggedBatch, data: st.DataObject) ->
 
 @settings(max_examples=150, deadline=None)
 @given(ragged_batches(), st.data())
-def test_select_equals_picking_from_lists(batch: RaggedBatch, data: st.DataObject) -> None:
+def test_select_equals_picking_from_lists(batch: CandidateBatch, data: st.DataObject) -> None:
     rows = data.draw(st.lists(st.integers(0, len(batch) - 1), max_size=6)) if len(batch) else []
     chosen = batch.select(rows).validate()
     whole = listed(batch)
@@ -116,7 +116,7 @@ def test_select_refuses_an_instance_that_is_not_there() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(ragged_batches())
-def test_flat_ids_equal_the_bags_written_out(batch: RaggedBatch) -> None:
+def test_flat_ids_equal_the_bags_written_out(batch: CandidateBatch) -> None:
     ids, offsets, values = batch.flat_ids()
     expected = [candidate.ids for instance in listed(batch) for candidate in instance]
     seen = []

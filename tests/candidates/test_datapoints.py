@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from xlate.kernels.learning.online import SOFTMAX, Instances, Steps, online_pass
+from xlate.kernels.learning.upkeep import Learned, Shrinkage
 
 from tests.candidates.plain_lists import listed
 from tests.candidates.test_batch import example
 from tests.strategies import ragged_batches
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.datapoints import read_datapoints, write_datapoints
 from xlate.errors import InputError
-from xlate.kernels.learning.online import SOFTMAX, Instances, Steps, online_pass
-from xlate.kernels.learning.upkeep import Learned, Shrinkage
 
 # The form of Figure 3, with numbers of our own: a true successor and two alternatives, seven floats each.
 DATAPOINT = """\
@@ -32,7 +32,7 @@ DATAPOINT = """\
 
 @settings(max_examples=40, deadline=None)
 @given(ragged_batches(extras=False))
-def test_round_trip(batch: RaggedBatch) -> None:
+def test_round_trip(batch: CandidateBatch) -> None:
     """Equal to the last bit, but for instances without candidates, which the format cannot say."""
     with tempfile.TemporaryDirectory() as folder:
         write_datapoints(Path(folder) / "d.gz", batch)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xlate.arrays.ragged import offsets_of
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.pooling import pool
 
 Row = tuple[float, float, tuple[int, ...]]
@@ -18,9 +18,9 @@ rows = st.tuples(
 lists = st.lists(st.lists(rows, max_size=4), min_size=2, max_size=2)
 
 
-def batch_of(instances: list[list[Row]]) -> RaggedBatch:
+def batch_of(instances: list[list[Row]]) -> CandidateBatch:
     flat = [row for instance in instances for row in instance]
-    return RaggedBatch(
+    return CandidateBatch(
         offsets_of([len(instance) for instance in instances]),
         np.array([[row[0]] for row in flat], np.float32).reshape(-1, 1),
         np.array([[row[1]] for row in flat], np.float32).reshape(-1, 1),
@@ -29,7 +29,7 @@ def batch_of(instances: list[list[Row]]) -> RaggedBatch:
     )
 
 
-def rows_of(batch: RaggedBatch) -> list[list[Row]]:
+def rows_of(batch: CandidateBatch) -> list[list[Row]]:
     def row(c: int) -> Row:
         ids = batch.part_ids_N[batch.part_id_offsets_P1[c] : batch.part_id_offsets_P1[c + 1]]
         return float(batch.dense_CD[c, 0]), float(batch.gain_CG[c, 0]), tuple(ids.tolist())
@@ -55,7 +55,7 @@ def test_pool_is_the_union_in_order(rounds: list[list[list[Row]]]) -> None:
 
 def test_values_of_sparse_features_count() -> None:
     one = batch_of([[(0.0, 0.0, (3,))]])
-    other = RaggedBatch(
+    other = CandidateBatch(
         one.candidate_offsets_I1,
         one.dense_CD,
         one.gain_CG,

@@ -17,12 +17,12 @@ from tests.arrays.forged import forged
 from tests.candidates.plain_lists import arrays_of, listed
 from tests.candidates.test_batch import example
 from tests.strategies import ragged_batches
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.errors import InputError
 
 
-def write(directory: Path, *batches: RaggedBatch, sparse_size: int = 10) -> Path:
+def write(directory: Path, *batches: CandidateBatch, sparse_size: int = 10) -> Path:
     names = [f"f{d}" for d in range(batches[0].dense_CD.shape[1])] if batches else ["f0"]
     with StoreWriter(directory, names, sparse_size, metadata={"made": "här"}) as writer:
         for batch in batches:
@@ -32,7 +32,7 @@ def write(directory: Path, *batches: RaggedBatch, sparse_size: int = 10) -> Path
 
 @settings(max_examples=25, deadline=None)
 @given(ragged_batches(dense=2), st.data())
-def test_appended_batches_come_back(whole: RaggedBatch, data: st.DataObject) -> None:
+def test_appended_batches_come_back(whole: CandidateBatch, data: st.DataObject) -> None:
     """Cut anywhere into pieces, appended piece by piece, opened: the same arrays, the same instances."""
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=3)))
     pieces = [whole.select(range(a, b)) for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]

@@ -9,7 +9,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 from xlate.arrays.ragged import offsets_of
-from xlate.candidates.batch import offsets_of
 
 Instance = list[tuple[float, bool]]
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from tests.scoring.test_linear import SPARSE, random_weights, scorer_of
 from tests.strategies import ragged_batches
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.scoring.flat import FlatScorer
 
 
-def flat_of(batch: RaggedBatch, dense_D: np.ndarray, sparse_F: np.ndarray) -> FlatScorer:
+def flat_of(batch: CandidateBatch, dense_D: np.ndarray, sparse_F: np.ndarray) -> FlatScorer:
     """The scorer of a batch's written-out bags."""
     ids_N, offsets_C1, values_N = batch.flat_ids()
     values_N = np.ones(len(ids_N), np.float32) if values_N is None else values_N
@@ -22,7 +22,7 @@ def flat_of(batch: RaggedBatch, dense_D: np.ndarray, sparse_F: np.ndarray) -> Fl
 
 @settings(max_examples=60, deadline=None)
 @given(ragged_batches(), st.integers(0, 999))
-def test_scores_and_gradients_are_those_of_the_reference(batch: RaggedBatch, seed: int) -> None:
+def test_scores_and_gradients_are_those_of_the_reference(batch: CandidateBatch, seed: int) -> None:
     weights = random_weights(batch, seed)
     flat, reference = flat_of(batch, *weights), scorer_of(*weights)
     base_C = 0.0 if batch.base_C is None else torch.as_tensor(batch.base_C, dtype=torch.float64)

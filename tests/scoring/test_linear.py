@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.candidates.plain_lists import listed
 from tests.candidates.test_batch import example
 from tests.strategies import ragged_batches
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.scoring.linear import LinearScorer
 
 SPARSE = 9
@@ -26,14 +26,14 @@ def scorer_of(dense_D: np.ndarray, sparse_F: np.ndarray, *, sparse_gradient: boo
     return scorer
 
 
-def random_weights(batch: RaggedBatch, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def random_weights(batch: CandidateBatch, seed: int) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(seed)
     return random.normal(size=batch.dense_CD.shape[1]), random.normal(size=SPARSE)
 
 
 @settings(max_examples=80, deadline=None)
 @given(ragged_batches(), st.integers(0, 999))
-def test_scores_equal_a_loop(batch: RaggedBatch, seed: int) -> None:
+def test_scores_equal_a_loop(batch: CandidateBatch, seed: int) -> None:
     dense_D, sparse_F = random_weights(batch, seed)
     expected = [
         sum(w * v for w, v in zip(dense_D, candidate.dense, strict=True))
@@ -49,9 +49,9 @@ def test_scores_equal_a_loop(batch: RaggedBatch, seed: int) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(ragged_batches(two_level=True), st.integers(0, 999))
-def test_a_two_level_batch_scores_like_its_bags_written_out(batch: RaggedBatch, seed: int) -> None:
+def test_a_two_level_batch_scores_like_its_bags_written_out(batch: CandidateBatch, seed: int) -> None:
     ids, offsets, values = batch.flat_ids()
-    flat = RaggedBatch(
+    flat = CandidateBatch(
         batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, offsets, ids,
         part_values_N=values, base_C=batch.base_C,
     )  # fmt: skip
@@ -89,7 +89,7 @@ def test_a_shared_part_gives_each_candidate_its_share_of_the_gradient(sparse_gra
 
 
 def test_weights_begin_at_zero_and_a_model_without_features_scores_zero() -> None:
-    bare = RaggedBatch(
+    bare = CandidateBatch(
         np.array([0, 2]), np.zeros((2, 0), np.float32), np.ones((2, 1), np.float32),
         np.zeros(3, np.int64), np.zeros(0, np.int32),
     )  # fmt: skip

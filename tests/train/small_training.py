@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.scoring.weights import Weights
 from xlate.train.checkpoint import Checkpoint
@@ -33,7 +33,7 @@ def write_store(directory: Path, instances: int, seed: int) -> CandidateStore:
     is_first_C = np.arange(count) % CANDIDATES == 0
     dense_CD[is_first_C, 0] += 0.7
     ids_C2[is_first_C & (random.random(count) < 0.3), 0] = 3
-    batch = RaggedBatch(
+    batch = CandidateBatch(
         candidate_offsets_I1=np.arange(instances + 1, dtype=np.int64) * CANDIDATES,
         dense_CD=dense_CD,
         gain_CG=np.where(is_first_C, 1, -1).astype(np.float32)[:, None],

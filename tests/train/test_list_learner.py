@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-
-from xlate.arrays.ragged import offsets_of
-from xlate.candidates.batch import RaggedBatch
-from xlate.errors import InputError
 from xlate.kernels.learning.part_lists import SparseWeights, list_epoch, list_gradient, list_space
 from xlate.losses.conditional_likelihood import ConditionalLikelihood
-from xlate.losses.expected_bleu import ExpectedBleu
 from xlate.losses.pairwise import PairwiseLogistic
+
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.batch import CandidateBatch
+from xlate.errors import InputError
+from xlate.losses.expected_bleu import ExpectedBleu
 from xlate.losses.softmax_margin import SoftmaxMargin
 from xlate.train.list_learner import LOSSES, ListLearner, ListSettings, numbers, part_lists
 
@@ -31,7 +31,7 @@ def random_lists(seed, lists=12, empty=True):
     held = rng.integers(0, 5, size=sizes.sum())
     of_list = np.repeat(np.repeat(parts, sizes), held)
     ids = rng.integers(0, 5, size=parts.sum())
-    batch = RaggedBatch(
+    batch = CandidateBatch(
         offsets_of(sizes),
         np.zeros((sizes.sum(), 0), np.float32),
         np.zeros((sizes.sum(), 0), np.float32),

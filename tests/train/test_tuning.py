@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.scoring.weights import Weights
 from xlate.train.tuning import Tuning, TuningSettings
@@ -29,11 +29,11 @@ class Toy:
         )
         self.decoded = 0
 
-    def decode(self, weights: Weights) -> RaggedBatch:
+    def decode(self, weights: Weights) -> CandidateBatch:
         self.decoded += 1
         order = np.argsort(-(self.dense @ weights.dense_D), axis=1, kind="stable")[:, :SIZE]
         rows = np.arange(SENTENCES)[:, None]
-        return RaggedBatch(
+        return CandidateBatch(
             np.arange(SENTENCES + 1) * SIZE,
             self.dense[rows, order].reshape(-1, FLOATS),
             self.gain[rows, order].reshape(SENTENCES * SIZE, -1),
@@ -42,7 +42,7 @@ class Toy:
         )
 
 
-def regression(lists: RaggedBatch, weights: Weights, seed: int) -> Weights:
+def regression(lists: CandidateBatch, weights: Weights, seed: int) -> Weights:
     """A step towards what predicts the number of matches; the seed jitters it, so every round differs."""
     dense = lists.dense_CD.astype(np.float64)
     found = np.linalg.lstsq(dense, lists.gain_CG[:, 2] - 5.0, rcond=None)[0]
@@ -92,7 +92,7 @@ def test_rounds_of_other_weights_are_decoded_again(tmp_path: Path) -> None:
 
 
 def test_best_is_the_best_and_last_the_last(tmp_path: Path) -> None:
-    def worse(lists: RaggedBatch, weights: Weights, seed: int) -> Weights:
+    def worse(lists: CandidateBatch, weights: Weights, seed: int) -> Weights:
         return Weights(-np.abs(weights.dense_D) - 1.0, weights.sparse_F, weights.dense_names)
 
     good = Weights(np.array([1.0, 0.0, 0.0]), np.zeros(0), ("good", "b", "c"))
@@ -107,7 +107,7 @@ def test_best_is_the_best_and_last_the_last(tmp_path: Path) -> None:
 def test_heldout_sentences_are_not_in_the_pool(tmp_path: Path) -> None:
     seen: list[int] = []
 
-    def count(lists: RaggedBatch, weights: Weights, seed: int) -> Weights:
+    def count(lists: CandidateBatch, weights: Weights, seed: int) -> Weights:
         seen.append(len(lists))
         return regression(lists, weights, seed)
 

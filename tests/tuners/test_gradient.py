@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from tests.tuners.test_mira import random_lists, start
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu
 from xlate.losses.ramp import Ramp
@@ -25,7 +25,7 @@ LOSSES: list[tuple[nn.Module, Gains]] = [
 ]
 
 
-def telling_lists() -> RaggedBatch:
+def telling_lists() -> CandidateBatch:
     """Lists whose second float says how good a hypothesis is, on a scale a hundred times that of the others."""
     random = np.random.default_rng(3)
     quality = random.integers(1, 10, (40, 8))
@@ -34,7 +34,7 @@ def telling_lists() -> RaggedBatch:
     tens = np.full((40, 8, 1), 10)
     gain = np.concatenate([tens, tens, *[quality[..., None]] * 4, *[tens] * 4], -1).reshape(320, 10)
     nothing, offsets = np.zeros(0, np.int32), np.zeros(321, np.int64)
-    return RaggedBatch(np.arange(41) * 8, dense.reshape(320, 3), gain.astype(np.float32), offsets, nothing)
+    return CandidateBatch(np.arange(41) * 8, dense.reshape(320, 3), gain.astype(np.float32), offsets, nothing)
 
 
 @pytest.mark.parametrize(("loss", "gains"), LOSSES)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tuners.test_mira import random_lists
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.envelope import corpus_bleu, envelopes, promising, slope_orders, swept_statistics
 from xlate.metrics.bleu import bleu_scores
@@ -111,7 +111,7 @@ def test_mert_finds_the_feature_that_counts_and_scales_it() -> None:
     tens = np.full((40, 8, 1), 10)
     gain = np.concatenate([tens, tens, *[quality[..., None]] * 4, *[tens] * 4], -1).reshape(320, 10)
     nothing, offsets = np.zeros(0, np.int32), np.zeros(321, np.int64)
-    lists = RaggedBatch(np.arange(41) * 8, dense.reshape(320, 3), gain.astype(np.float32), offsets, nothing)
+    lists = CandidateBatch(np.arange(41) * 8, dense.reshape(320, 3), gain.astype(np.float32), offsets, nothing)
     start = Weights(np.array([1.0, -1.0, 1.0]), np.zeros(0), ("a", "b", "c"))
     found = mert(lists, start, MertSettings(restarts=4), 1)
     best = float(bleu_scores(lists.gain_CG.reshape(40, 8, 10).max(axis=1).sum(axis=0)[None])[0])
@@ -126,7 +126,7 @@ def test_lengths_off_the_band_are_not_taken() -> None:
     # Longer is better by matches, but the longer hypotheses are twice the reference.
     gain = np.array([[10, 10, 5, 4, 3, 2, 10, 9, 8, 7], [20, 10, 19, 18, 17, 16, 20, 19, 18, 17]], np.float32)
     dense = np.array([[0.0], [1.0]], np.float32)
-    lists = RaggedBatch(np.array([0, 2]), dense, gain, np.zeros(3, np.int64), np.zeros(0, np.int32))
+    lists = CandidateBatch(np.array([0, 2]), dense, gain, np.zeros(3, np.int64), np.zeros(0, np.int32))
     start = Weights(np.array([-1.0]), np.zeros(0), ("a",))
     free = mert(lists, start, MertSettings(restarts=2, window=0, length_band=5.0), 1)
     held = mert(lists, start, MertSettings(restarts=2, window=0, length_band=0.2), 1)

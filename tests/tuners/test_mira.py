@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.arrays.ragged import offsets_of
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.mira import background_gain, best_statistics
 from xlate.metrics.bleu import bleu_scores
@@ -20,7 +20,7 @@ from xlate.tuners.mira import MiraSettings, mira, mira_lists
 FLOATS, SPARSE = 3, 5
 
 
-def random_lists(seed: int, instances: int = 6, most: int = 5) -> RaggedBatch:
+def random_lists(seed: int, instances: int = 6, most: int = 5) -> CandidateBatch:
     random = np.random.default_rng(seed)
     sizes = random.integers(0, most + 1, instances)
     sizes[0] = max(sizes[0], 1)
@@ -30,7 +30,7 @@ def random_lists(seed: int, instances: int = 6, most: int = 5) -> RaggedBatch:
     correct = np.minimum.accumulate(random.integers(0, totals + 1), axis=1)
     gain = np.concatenate([length[:, None], random.integers(4, 9, (total, 1)), correct, totals], 1)
     bags = [random.choice(SPARSE, random.integers(0, 4)) for _ in range(total)]
-    return RaggedBatch(
+    return CandidateBatch(
         offsets_of(sizes),
         random.normal(size=(total, FLOATS)).astype(np.float32),
         gain.astype(np.float32),
@@ -44,7 +44,7 @@ def start() -> Weights:
     return Weights(np.array([0.1, -0.2, 0.0]), np.zeros(SPARSE), ("a", "b", "c"))
 
 
-def features_of(lists: RaggedBatch) -> np.ndarray:
+def features_of(lists: CandidateBatch) -> np.ndarray:
     """Dense and sparse features as one matrix, (C, D + F)."""
     matrix = np.zeros((lists.candidates, FLOATS + SPARSE))
     matrix[:, :FLOATS] = lists.dense_CD
@@ -61,7 +61,7 @@ def gain_of(statistics: np.ndarray, background: np.ndarray) -> float:
     return math.exp(min(0.0, 1 - s[1] / s[0]) + sum(logs) / 4) * s[1]
 
 
-def naive_mira(lists: RaggedBatch, options: MiraSettings, seed: int) -> list[np.ndarray]:
+def naive_mira(lists: CandidateBatch, options: MiraSettings, seed: int) -> list[np.ndarray]:
     """The averages after each epoch, every history kept and summed."""
     random = np.random.default_rng(seed)
     matrix, first = features_of(lists), start()
@@ -123,7 +123,7 @@ def test_mira_finds_the_feature_that_counts() -> None:
     dense[..., 1] += quality
     tens = np.full((40, 8, 1), 10)
     gain = np.concatenate([tens, tens, *[quality[..., None]] * 4, *[tens] * 4], -1).reshape(320, 10)
-    lists = RaggedBatch(
+    lists = CandidateBatch(
         np.arange(41) * 8,
         dense.reshape(320, 3),
         gain.astype(np.float32),

@@ -1,20 +1,22 @@
-"""A ragged batch: instances, their candidates, the parts of those, and the sparse ids of the parts."""
+"""Candidates in memory: instances, their candidates, the parts of those, and the sparse ids of the parts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.arrays.ragged import check_offsets, gathered
+from xlate.arrays.ragged import check_offsets, gathered, row_numbers
+from xlate.kernels.learning.candidates import CandidateArrays
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class RaggedBatch:
+class CandidateBatch:
     """I instances with C candidates in all; D float features, G gain columns, P parts, N sparse ids.
 
     A candidate is a bag of its instance's parts, a part a bag of sparse ids. Two instances, the first with candidates
@@ -58,7 +60,7 @@ class RaggedBatch:
         """The number of instances I."""
         return len(self.candidate_offsets_I1) - 1
 
-    def validate(self) -> RaggedBatch:
+    def validate(self) -> CandidateBatch:
         """Returns itself when every array fits the others.
 
         Raises:
@@ -94,7 +96,7 @@ class RaggedBatch:
             raise ValueError(f"part_ids_N: a negative id at {int(self.part_ids_N.argmin())}")
         return self
 
-    def select(self, instances: Sequence[int] | NDArray[np.integer]) -> RaggedBatch:
+    def select(self, instances: Sequence[int] | NDArray[np.integer]) -> CandidateBatch:
         """The batch of the given instances, in that order."""
         rows = np.asarray(instances, dtype=np.int64)
         candidates, candidate_offsets = gathered(self.candidate_offsets_I1, rows)
@@ -129,9 +131,50 @@ class RaggedBatch:
         values = None if self.part_values_N is None else self.part_values_N[ids]
         return self.part_ids_N[ids], offsets_K1[self.candidate_part_offsets_C1], values
 
+    def arrays(
+        self, gain_C: NDArray[np.floating[Any]] | None = None, *, parts: bool = False, dense: bool = True
+    ) -> CandidateArrays:
+        """As compiled loops take them, in single precision.
+
+        Args:
+            gain_C: one gain a candidate; the only gain column without it.
+            parts: write the parts of a plain batch out, each candidate its own.
+            dense: with the dense features; else without columns.
+
+        Raises:
+            ValueError: several gain columns, and no gains given.
+        """
+        if gain_C is None:
+            if self.gain_CG.shape[1] != 1:
+                raise ValueError(f"{self.gain_CG.shape[1]} gain columns, expected one, or gains")
+            gain_C = self.gain_CG[:, 0]
+        dense_CD = self.dense_CD if dense else self.dense_CD[:, :0]
+        return CandidateArrays(
+            self.candidate_offsets_I1,
+            np.ascontiguousarray(dense_CD, dtype=np.float32),
+            np.ascontiguousarray(gain_C, dtype=np.float32),
+            _single(self.base_C),
+            *self._between(parts),
+            self.part_id_offsets_P1,
+            self.part_ids_N,
+            _single(self.part_values_N),
+        )
+
+    def _between(self, parts: bool) -> tuple[Ints, Ints, NDArray[np.int32]]:
+        if self.part_offsets_I1 is None or self.candidate_parts_K is None or self.candidate_part_offsets_C1 is None:
+            if not parts:
+                return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
+            own_K = np.arange(self.candidates) - self.candidate_offsets_I1[row_numbers(self.candidate_offsets_I1)]
+            return self.candidate_offsets_I1, np.arange(self.candidates + 1), own_K.astype(np.int32)
+        return self.part_offsets_I1, self.candidate_part_offsets_C1, self.candidate_parts_K
+
     def _parts_ends(self) -> Ints:
         assert self.candidate_part_offsets_C1 is not None
         return self.candidate_part_offsets_C1[self.candidate_offsets_I1]
+
+
+def _single(array: NDArray[np.floating[Any]] | None) -> NDArray[np.float32]:
+    return np.zeros(0, np.float32) if array is None else np.ascontiguousarray(array, dtype=np.float32)
 
 
 def _check_length(name: str, seen: int, expected: int) -> None:

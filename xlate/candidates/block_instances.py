@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import StoreWriter
 from xlate.features.block import DISTORTION_FLOATS, FLOATS
 from xlate.kernels.features.block_features import BlockArrays
@@ -90,7 +90,7 @@ class BlockInstances:
         sentence_M: NDArray[np.int32],
         fill: Callable[[NDArray[np.int64], NDArray[np.int32]], Filled],
         name: str,
-    ) -> Iterator[RaggedBatch]:
+    ) -> Iterator[CandidateBatch]:
         starts = range(0, max(1, len(rows)), CHUNK_INSTANCES)
         for start in track(starts, f"candidates: {name}"):
             yield _batch(fill(rows[start : start + CHUNK_INSTANCES], sentence_M))
@@ -160,10 +160,10 @@ def heldout(sentence_X: NDArray[np.int32], every: int) -> NDArray[np.bool_]:
     return np.asarray(sentence_X % every == every - 1)
 
 
-def _batch(filled: Filled) -> RaggedBatch:
+def _batch(filled: Filled) -> CandidateBatch:
     used = int(filled.candidate_offsets_I1[-1])
     id_offsets_C1 = filled.id_offsets_C1[: used + 1]
-    return RaggedBatch(
+    return CandidateBatch(
         candidate_offsets_I1=filled.candidate_offsets_I1,
         dense_CD=filled.dense_CD[:used],
         gain_CG=filled.gain_C[:used, None],

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from xlate.arrays.ragged import offsets_of
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int
@@ -22,7 +22,7 @@ LABELS = {"1": 1.0, "+1": 1.0, "-1": -1.0}
 FORM = "label n_float v_1 … n_bin k_1 …, or 0"
 
 
-def read_datapoints(path: str | Path) -> RaggedBatch:
+def read_datapoints(path: str | Path) -> CandidateBatch:
     """Reads a datapoint file into one plain batch; gains are the labels.
 
     Raises:
@@ -53,7 +53,7 @@ def read_datapoints(path: str | Path) -> RaggedBatch:
         opened += 1
     if opened:
         raise _refuse("the file ends within a datapoint", path, number, "end of file", "a line 0")
-    return RaggedBatch(
+    return CandidateBatch(
         candidate_offsets_I1=offsets_of(sizes),
         dense_CD=np.array(floats, dtype=np.float32).reshape(len(floats), len(floats[0]) if floats else 0),
         gain_CG=np.array(labels, dtype=np.float32)[:, None],
@@ -62,7 +62,7 @@ def read_datapoints(path: str | Path) -> RaggedBatch:
     ).validate()
 
 
-def write_datapoints(path: str | Path, batch: RaggedBatch) -> None:
+def write_datapoints(path: str | Path, batch: CandidateBatch) -> None:
     """Writes a batch of ±1 gains and binary features as datapoint text; floats with all their digits.
 
     Raises:
@@ -75,7 +75,7 @@ def write_datapoints(path: str | Path, batch: RaggedBatch) -> None:
     write_lines(path, _lines(batch))
 
 
-def _lines(batch: RaggedBatch) -> Iterator[str]:
+def _lines(batch: CandidateBatch) -> Iterator[str]:
     ids, offsets, _ = batch.flat_ids()
     for i in range(len(batch)):
         for c in range(int(batch.candidate_offsets_I1[i]), int(batch.candidate_offsets_I1[i + 1])):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.search.lattice_passes import ArcGraph, trimmed
 
 
@@ -69,7 +69,7 @@ class LatticeExample:
         target: the wanted paths.
     """
 
-    arcs: RaggedBatch
+    arcs: CandidateBatch
     graph: ArcGraph
     target: SubLattice
 

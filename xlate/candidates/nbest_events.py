@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import StoreWriter
 from xlate.kernels.features.bigram_features import put_bigrams
 from xlate.kernels.features.block_features import NOBODY, BlockArrays, block_costs
@@ -67,12 +67,14 @@ def write_events(
     return sizes
 
 
-def _batches(steps: Sequence[OracleStep], blocks: BlockArrays, lm: NgramModel, neutral: bool) -> Iterator[RaggedBatch]:
+def _batches(
+    steps: Sequence[OracleStep], blocks: BlockArrays, lm: NgramModel, neutral: bool
+) -> Iterator[CandidateBatch]:
     for start in range(0, len(steps), 1000):
         yield _batch(steps[start : start + 1000], blocks, lm, neutral)
 
 
-def _batch(steps: Sequence[OracleStep], blocks: BlockArrays, lm: NgramModel, neutral: bool) -> RaggedBatch:
+def _batch(steps: Sequence[OracleStep], blocks: BlockArrays, lm: NgramModel, neutral: bool) -> CandidateBatch:
     sizes = [1 + len(step.others) for step in steps]
     total = sum(sizes)
     dense_CD = np.zeros((total, blocks.floats), dtype=np.float32)
@@ -93,4 +95,4 @@ def _batch(steps: Sequence[OracleStep], blocks: BlockArrays, lm: NgramModel, neu
             id_offsets_C1[c + 1] = n if before < 0 else put_bigrams(blocks.bigrams, before, block, ids_N, n)
             c += 1
     offsets_I1 = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return RaggedBatch(offsets_I1, dense_CD, gain_C[:, None], id_offsets_C1, ids_N[: id_offsets_C1[-1]])
+    return CandidateBatch(offsets_I1, dense_CD, gain_C[:, None], id_offsets_C1, ids_N[: id_offsets_C1[-1]])

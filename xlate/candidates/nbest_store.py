@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of, row_numbers
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.nbest_columns import Ints, NbestArrays
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.errors import InputError
@@ -39,7 +39,7 @@ class NbestCandidates:
         sentence_I: which sentence each instance is of.
     """
 
-    batch: RaggedBatch
+    batch: CandidateBatch
     dense_names: tuple[str, ...]
     sparse_names: tuple[str, ...]
     sentence_I: Ints
@@ -65,7 +65,7 @@ def nbest_candidates(
     dense_CD = _dense_rows(arrays, dense_M)
     kept_V = (sparse_M[arrays.columns_V] >= 0) & (arrays.values_V != 0)
     candidate_V = row_numbers(arrays.value_offsets_C1)
-    batch = RaggedBatch(
+    batch = CandidateBatch(
         arrays.candidate_offsets_I1,
         dense_CD,
         nbest_statistics(arrays, references, first_sentence).astype(np.float32),

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of, places_of
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import Applications, Groups, SparseFeatures
 from xlate.text.json_files import read_json
@@ -40,7 +40,7 @@ class PartShard:
 
     `draws_C` is how often each hypothesis was drawn, 0 in lists of the best. `phrase_P12` has the numbers of
     `Applications`, then orientation and the four words of `Groups`; source words in between are `between_T` at
-    `between_offsets_P1`. The other arrays are those of `RaggedBatch`.
+    `between_offsets_P1`. The other arrays are those of `CandidateBatch`.
     """
 
     sentence_I: NDArray[np.int64]
@@ -90,7 +90,7 @@ class PartShard:
         """Whether the hypotheses were drawn by lot."""
         return bool(self.draws_C.any())
 
-    def batch(self, sparse: SparseFeatures, weights_D: NDArray[np.float64] | None, gamma: float) -> RaggedBatch:
+    def batch(self, sparse: SparseFeatures, weights_D: NDArray[np.float64] | None, gamma: float) -> CandidateBatch:
         """Two-level lists under templates, BLEU statistics as gains.
 
         Float features are weighted into `base_C`; without weights they are kept as features. Hypotheses that were drawn
@@ -101,7 +101,7 @@ class PartShard:
         if self.drawn:
             base_C = np.log(self.draws_C) / gamma
         id_offsets_P1, ids_N = self._ids(sparse)
-        return RaggedBatch(
+        return CandidateBatch(
             self.candidate_offsets_I1,
             self.features_CD if weights_D is None else self.features_CD[:, :0],
             self.statistics_CK.astype(np.float32),

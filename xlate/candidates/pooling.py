@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of, row_numbers
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 
 Ints = NDArray[np.int64]
 
 
-def pool(batches: Sequence[RaggedBatch]) -> RaggedBatch:
+def pool(batches: Sequence[CandidateBatch]) -> CandidateBatch:
     """Joins lists of the same I instances; of equal candidates of an instance the first stays.
 
     Two candidates are equal when floats, gains and sparse features are; earlier batches come first, and the order
@@ -38,7 +38,7 @@ def pool(batches: Sequence[RaggedBatch]) -> RaggedBatch:
     return replace(rows, candidate_offsets_I1=offsets_of(counts_I))
 
 
-def _check(batches: Sequence[RaggedBatch]) -> None:
+def _check(batches: Sequence[CandidateBatch]) -> None:
     if not batches:
         raise ValueError("nothing to pool")
     for batch in batches:
@@ -48,11 +48,11 @@ def _check(batches: Sequence[RaggedBatch]) -> None:
             raise ValueError(f"{len(batch)} instances of {batch.dense_CD.shape[1:]} floats, others before")
 
 
-def _instances(batch: RaggedBatch) -> Ints:
+def _instances(batch: CandidateBatch) -> Ints:
     return row_numbers(batch.candidate_offsets_I1)
 
 
-def _keys(batch: RaggedBatch) -> NDArray[np.void]:
+def _keys(batch: CandidateBatch) -> NDArray[np.void]:
     """Everything a candidate is compared by, as one string of bytes a candidate.
 
     The sparse ids and values of a candidate enter as a sum of 64-bit hashes, whatever their order.
@@ -66,7 +66,7 @@ def _keys(batch: RaggedBatch) -> NDArray[np.void]:
     return rows_C.view(np.dtype((np.void, rows_C.dtype.itemsize)))
 
 
-def _bag_hashes(batch: RaggedBatch) -> NDArray[np.uint64]:
+def _bag_hashes(batch: CandidateBatch) -> NDArray[np.uint64]:
     values_N = batch.part_values_N
     bits_N = np.ones(len(batch.part_ids_N), np.float32) if values_N is None else values_N + np.float32(0)
     mixed_N = (batch.part_ids_N.astype(np.uint64) << np.uint64(32)) | bits_N.view(np.uint32).astype(np.uint64)
@@ -87,7 +87,7 @@ def _first_of_equals(instance_C: Ints, keys_C: NDArray[np.void]) -> NDArray[np.b
     return first_C
 
 
-def _joined(batches: Sequence[RaggedBatch]) -> RaggedBatch:
+def _joined(batches: Sequence[CandidateBatch]) -> CandidateBatch:
     """All candidates one behind the other, each an instance of its own."""
     ids = np.concatenate([b.part_ids_N for b in batches])
     lengths = np.concatenate([np.diff(b.part_id_offsets_P1) for b in batches])
@@ -96,7 +96,7 @@ def _joined(batches: Sequence[RaggedBatch]) -> RaggedBatch:
         values = np.concatenate(
             [np.ones(len(b.part_ids_N), np.float32) if b.part_values_N is None else b.part_values_N for b in batches]
         )
-    return RaggedBatch(
+    return CandidateBatch(
         candidate_offsets_I1=np.arange(len(lengths) + 1),
         dense_CD=np.concatenate([b.dense_CD for b in batches]),
         gain_CG=np.concatenate([b.gain_CG for b in batches]),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from xlate.arrays.npy import ArrayStream
 from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces, refuse
 from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, remedy_for, write_header
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.text.folders import WholeFolder, without_mark
 from xlate.text.json_files import Fields, check_fields
 from xlate.text.lines import naming_file
@@ -69,7 +69,7 @@ class StoreWriter:
         self._arrays: dict[str, ArrayStream] = {}
         self._ends: dict[str, int] = {}
 
-    def append(self, batch: RaggedBatch) -> None:
+    def append(self, batch: CandidateBatch) -> None:
         """Adds a batch's instances behind those already written.
 
         Raises:
@@ -145,7 +145,7 @@ class StoreWriter:
 class CandidateStore:
     """A store opened for reading: its arrays are mapped, so it may be larger than memory."""
 
-    def __init__(self, directory: Path, described: Mapping[str, Any], arrays: RaggedBatch) -> None:
+    def __init__(self, directory: Path, described: Mapping[str, Any], arrays: CandidateBatch) -> None:
         self.directory = directory
         self.arrays = arrays
         self.dense_names: list[str] = described["dense_names"]
@@ -163,21 +163,21 @@ class CandidateStore:
         """
         stored = open_arrays(directory, KIND, LAYOUT, _check, optional=OPTIONAL)
         check_fields(stored.metadata, FIELDS, stored.folder / HEADER, remedy_for(stored.folder))
-        return cls(stored.folder, stored.metadata, RaggedBatch(**stored.arrays))
+        return cls(stored.folder, stored.metadata, CandidateBatch(**stored.arrays))
 
     def __len__(self) -> int:
         """The number of instances."""
         return len(self.arrays)
 
-    def batch(self, instances: Sequence[int] | NDArray[np.integer]) -> RaggedBatch:
+    def batch(self, instances: Sequence[int] | NDArray[np.integer]) -> CandidateBatch:
         """The given instances in that order, copied out of the mapped files."""
         return self.arrays.select(instances)
 
 
-def _no_instances(dense: int, gains: int) -> RaggedBatch:
+def _no_instances(dense: int, gains: int) -> CandidateBatch:
     start = np.zeros(1, dtype=np.int64)
     rows = np.zeros((0, dense), dtype=np.float32), np.zeros((0, gains), dtype=np.float32)
-    return RaggedBatch(start, *rows, start, np.zeros(0, dtype=np.int32))
+    return CandidateBatch(start, *rows, start, np.zeros(0, dtype=np.int32))
 
 
 def _check(stored: StoredArrays) -> None:

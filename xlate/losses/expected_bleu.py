@@ -13,21 +13,54 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from numpy.typing import NDArray
+from torch import Tensor
 
+from xlate.kernels.learning.slopes import Slope, shares
+from xlate.losses.loss import Loss, Needs
 from xlate.losses.segments import segment_ids, segment_logsumexp, segment_sum
 
 
-class ExpectedBleu(nn.Module):
+@Slope
+def expected_gain_slope(
+    score_X: NDArray[np.float64],
+    gain_X: NDArray[np.float32],
+    slope_X: NDArray[np.float64],
+    size: int,
+    numbers: NDArray[np.float64],
+    _state: NDArray[np.uint64],
+) -> float:
+    """Eq. 8 of Auli, Galley & Gao (2014)."""
+    gamma = numbers[0]
+    for x in range(size):
+        slope_X[x] = gamma * score_X[x]
+    shares(slope_X, size)
+    expected = 0.0
+    for x in range(size):
+        expected += slope_X[x] * gain_X[x]
+    for x in range(size):
+        slope_X[x] *= gamma * (gain_X[x] - expected)
+    return -expected
+
+
+class ExpectedBleu(Loss):
     """The loss as an autograd module with the gradient in closed form; an empty list adds nothing.
 
     It is smooth in the scores and can be differentiated any number of times; gains are constants.
     """
 
+    name = "expected_bleu"
+    slope = expected_gain_slope
+
     def __init__(self, gamma: float = 1.0) -> None:
         super().__init__()
         self.gamma = gamma
+
+    def numbers(self) -> tuple[float, ...]:
+        """The scale of the scores."""
+        return (self.gamma,)
 
     def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
         """Minus the sum of xBLEU over all lists; scalar.
@@ -51,11 +84,14 @@ def expected_gains(
     return segment_sum(probability_C * gain_C, candidate_offsets_I1), probability_C
 
 
-class ExpectedCorpusBleu(nn.Module):
+class ExpectedCorpusBleu(Loss):
     """Minus BLEU (0 to 1) of expected statistics, times the number of lists; 0 when an order is never matched.
 
     Times the number of lists, so that penalties weigh against it as against losses that are summed over lists.
     """
+
+    name = "expected_corpus_bleu"
+    needs = Needs.STATISTICS
 
     def __init__(self, gamma: float = 1.0) -> None:
         super().__init__()

@@ -14,16 +14,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from xlate.candidates.lattice import SubLattice
 from xlate.kernels.search.lattice_passes import ArcGraph, arc_posteriors
+from xlate.losses.loss import Loss, Needs
 
 
-class LatticeSoftmax(nn.Module):
+class LatticeSoftmax(Loss):
     """The loss as an autograd module; infinite when there is no wanted path."""
 
-    def forward(self, scores_A: Tensor, graph: ArcGraph, target: SubLattice) -> Tensor:
+    name = "lattice_softmax"
+    needs = Needs.LATTICE
+
+    def forward(self, scores_A: Tensor, graph: ArcGraph, target: SubLattice) -> Tensor:  # type: ignore[override]
         """-ln p(wanted paths) in nats; scalar.
 
         Args:

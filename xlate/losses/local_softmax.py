@@ -17,26 +17,58 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from xlate.kernels.learning.slopes import Slope
+from xlate.losses.loss import Loss, Needs
 from xlate.losses.segments import segment_ids, segment_logsumexp
 
 SINK = -4.0
 
 
-class LocalSoftmax(nn.Module):
+@Slope
+def local_softmax_slope(
+    score_X: NDArray[np.float64],
+    gain_X: NDArray[np.float32],
+    slope_X: NDArray[np.float64],
+    size: int,
+    numbers: NDArray[np.float64],
+    _state: NDArray[np.uint64],
+) -> float:
+    """Of one positive, the first whose gain is above 0, against all others."""
+    sink = numbers[0]
+    top, true = sink, -1
+    for x in range(size):
+        top = max(top, score_X[x])
+        if true < 0 and gain_X[x] > 0:
+            true = x
+    if true < 0:
+        slope_X[:size] = 0.0
+        return 0.0
+    total = np.exp(sink - top)
+    for x in range(size):
+        slope_X[x] = np.exp(score_X[x] - top)
+        total += slope_X[x]
+    for x in range(size):
+        slope_X[x] = (1.0 if x == true else 0.0) - slope_X[x] / total
+    return float(np.log(total) + top - score_X[true])
+
+
+class LocalSoftmax(Loss):
     """The loss as an autograd module; without positives an instance adds nothing, without negatives it has the sink."""
+
+    name = "local_softmax"
+    needs = Needs.TRUTH
+    slope = local_softmax_slope
 
     def __init__(self, sink: float = SINK) -> None:
         super().__init__()
         self.sink = sink
 
-    def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
-        """The sum of -ln p over all positives of a batch, in nats; scalar.
+    def numbers(self) -> tuple[float, ...]:
+        """The score of the sink."""
+        return (self.sink,)
 
-        Args:
-            scores_C: scores of C candidates.
-            gain_C: positive for a true candidate, else an alternative.
-            candidate_offsets_I1: first candidate of each of I instances, and C.
-        """
+    def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
+        """The sum of -ln p over all positives of a batch, in nats; scalar; a gain above 0 marks a positive."""
         true_C = gain_C > 0
         negative_C = scores_C.masked_fill(true_C, float("-inf"))
         against_I = segment_logsumexp(negative_C, candidate_offsets_I1)

@@ -1,36 +1,71 @@
 """Ramp losses (Gimpel & Smith 2012, section 4): differences of two maxima over a list, bounded where a hinge is not.
 
-With cost(e) = -scale · g(e), model best, hope and fear are the maxima of s, s - cost and s + cost:
+With cost(e) = -margin · g(e), model best, hope and fear are the maxima of s, s - cost and s + cost:
 
     ramp 1: fear - model best        ramp 2: model best - hope        ramp 3: fear - hope
 """
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
 
 from xlate.errors import InputError
+from xlate.kernels.learning.slopes import Slope
+from xlate.losses.loss import Loss
 from xlate.losses.segments import picked, segment_argmax
 
 KINDS = {1: (0.0, -1.0), 2: (1.0, 0.0), 3: (1.0, -1.0)}
 
 
-class Ramp(nn.Module):
+@Slope
+def ramp_slope(
+    score_X: NDArray[np.float64],
+    gain_X: NDArray[np.float32],
+    slope_X: NDArray[np.float64],
+    size: int,
+    numbers: NDArray[np.float64],
+    _state: NDArray[np.uint64],
+) -> float:
+    """Towards the first of the two maxima, away from the other."""
+    towards, away = numbers[0], numbers[1]
+    good, bad, best, worst = 0, 0, -np.inf, -np.inf
+    for x in range(size):
+        slope_X[x] = 0.0
+        if score_X[x] + towards * gain_X[x] > best:
+            good, best = x, score_X[x] + towards * gain_X[x]
+        if score_X[x] + away * gain_X[x] > worst:
+            bad, worst = x, score_X[x] + away * gain_X[x]
+    slope_X[good] += 1.0
+    slope_X[bad] -= 1.0
+    return float(worst - best)
+
+
+class Ramp(Loss):
     """The loss as an autograd module; piecewise linear, so second derivatives are 0 wherever there are any.
 
     Raises:
         InputError: a kind other than 1, 2 and 3.
     """
 
-    def __init__(self, scale: float = 1.0, kind: int = 3) -> None:
+    name = "ramp"
+    slope = ramp_slope
+
+    def __init__(self, margin: float = 1.0, kind: int = 3) -> None:
         super().__init__()
         if kind not in KINDS:
             raise InputError("kind of ramp loss", seen=kind, expected="1, 2 or 3")
-        self.scale = scale
+        self.margin = margin
         self.kind = kind
+
+    def numbers(self) -> tuple[float, ...]:
+        """What a unit of gain adds to the scores of the two maxima."""
+        towards, away = KINDS[self.kind]
+        return towards * self.margin, away * self.margin
 
     def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
         """The summed loss; scalar, an empty list adding nothing; arguments as in `ExpectedBleu`."""
-        good_C, bad_C = (scores_C + sign * self.scale * gain_C for sign in KINDS[self.kind])
+        good_C, bad_C = (scores_C + sign * self.margin * gain_C for sign in KINDS[self.kind])
         good_I, bad_I = (picked(s, segment_argmax(s, candidate_offsets_I1)) for s in (good_C, bad_C))
         return (bad_I - good_I).sum()

@@ -1,25 +1,70 @@
-"""Softmax-margin: conditional likelihood with the cost of each hypothesis added to its score (Gimpel & Smith 2010).
+"""Likelihoods of the hypothesis with the highest gain: conditional, and with costs added to scores.
 
-L = Σ_lists ln Σ_e exp( s(e) + scale · (g(e*) - g(e)) ) - s(e*)
+    cll             Σ_lists ln Σ_e exp γ s(e) - γ s(e*)                 (Auli, Galley & Gao 2014, section 5.2)
+    softmax_margin  Σ_lists ln Σ_e exp( γ s(e) + margin · (g(e*) - g(e)) ) - γ s(e*)      (Gimpel & Smith 2010)
+
+e* = argmax_e g(e), the first of equals.
 """
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
 
+from xlate.kernels.learning.slopes import Slope, best_gain, shares
+from xlate.losses.loss import Loss
 from xlate.losses.segments import picked, segment_argmax, segment_ids, segment_logsumexp
 
 
-class SoftmaxMargin(nn.Module):
-    """The loss as an autograd module; `scale` says how much score a unit of gain is worth."""
+@Slope
+def likelihood_slope(
+    score_X: NDArray[np.float64],
+    gain_X: NDArray[np.float32],
+    slope_X: NDArray[np.float64],
+    size: int,
+    numbers: NDArray[np.float64],
+    _state: NDArray[np.uint64],
+) -> float:
+    """The share of every hypothesis among all, against that of the best."""
+    gamma, margin = numbers[0], numbers[1]
+    best = best_gain(gain_X, size)
+    for x in range(size):
+        slope_X[x] = gamma * score_X[x] + margin * (gain_X[best] - gain_X[x])
+    total = shares(slope_X, size)
+    for x in range(size):
+        slope_X[x] = gamma * ((1.0 if x == best else 0.0) - slope_X[x])
+    return float(total - gamma * score_X[best])
 
-    def __init__(self, scale: float = 1.0) -> None:
+
+class SoftmaxMargin(Loss):
+    """The loss as an autograd module; a unit of gain is worth `margin` units of score. An empty list adds nothing."""
+
+    name = "softmax_margin"
+    slope = likelihood_slope
+
+    def __init__(self, gamma: float = 1.0, margin: float = 1.0) -> None:
         super().__init__()
-        self.scale = scale
+        self.gamma = gamma
+        self.margin = margin
+
+    def numbers(self) -> tuple[float, ...]:
+        """The scale of the scores, and what a unit of gain is worth."""
+        return self.gamma, self.margin
 
     def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
-        """The summed loss; scalar; arguments as in `ExpectedBleu`."""
+        """The summed loss in nats; scalar."""
+        values_C = self.gamma * scores_C
         best_I = segment_argmax(gain_C, candidate_offsets_I1)
-        cost_C = self.scale * (picked(gain_C, best_I)[segment_ids(candidate_offsets_I1)] - gain_C)
-        total_I = segment_logsumexp(scores_C + cost_C, candidate_offsets_I1)
-        return (total_I - picked(scores_C, best_I)).masked_fill(best_I < 0, 0.0).sum()
+        cost_C = self.margin * (picked(gain_C, best_I)[segment_ids(candidate_offsets_I1)] - gain_C)
+        total_I = segment_logsumexp(values_C + cost_C, candidate_offsets_I1)
+        return (total_I - picked(values_C, best_I)).masked_fill(best_I < 0, 0.0).sum()
+
+
+class ConditionalLikelihood(SoftmaxMargin):
+    """The same without costs."""
+
+    name = "cll"
+
+    def __init__(self, gamma: float = 1.0) -> None:
+        super().__init__(gamma, 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 
 
 class LinearScorer(nn.Module):
@@ -25,7 +25,7 @@ class LinearScorer(nn.Module):
         self.bag = self.bag.to(dtype)
         nn.init.zeros_(self.bag.weight)
 
-    def forward(self, batch: RaggedBatch) -> Tensor:
+    def forward(self, batch: CandidateBatch) -> Tensor:
         """The scores of a batch's C candidates, shape (C,), on the device of the weights."""
         device, dtype = self.dense.device, self.dense.dtype
 
@@ -41,7 +41,7 @@ class LinearScorer(nn.Module):
         scores_C: Tensor = tensor(batch.dense_CD, dtype) @ self.dense + sparse_C
         return scores_C if batch.base_C is None else scores_C + tensor(batch.base_C, dtype)
 
-    def _bags_of_parts(self, batch: RaggedBatch, parts_P: Tensor) -> Tensor:
+    def _bags_of_parts(self, batch: CandidateBatch, parts_P: Tensor) -> Tensor:
         assert batch.part_offsets_I1 is not None
         assert batch.candidate_part_offsets_C1 is not None
         device = parts_P.device

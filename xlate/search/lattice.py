@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lattice import LatticeExample, SubLattice
 from xlate.errors import InputError
 from xlate.kernels.search.lattice_passes import ArcGraph, arc_posteriors, best_path, best_through, trimmed
@@ -161,7 +161,7 @@ class Lattice:
                 remedy="decode with partition=off",
             )
         linked = self.bigram_A >= 0
-        arcs = RaggedBatch(
+        arcs = CandidateBatch(
             candidate_offsets_I1=np.array([0, len(self)], dtype=np.int64),
             dense_CD=self.dense_AD.astype(np.float32),
             gain_CG=np.zeros((len(self), 0), dtype=np.float32),

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from xlate.candidates.store import CandidateStore
 from xlate.kernels.learning.prediction import prediction_errors
 from xlate.scoring.weights import Weights
-from xlate.train.learner import instances_of
+from xlate.train.learner import plain_arrays
 from xlate.train.state import PhaseSettings
 
 
@@ -56,9 +56,10 @@ def measure_bound(
         online_loss: summed over the steps, each before its update; curvature: Σ_i Σ_k η_k g_ik².
         scale: what the steps of the epoch were multiplied with.
     """
-    _, loss, steps = prediction_errors(
-        order_I, instances_of(store), end.dense_D, end.sparse_F, settings.use_sparse, settings.sink
-    )
+    module = settings.loss_module()
+    assert module.slope is not None
+    given = settings.use_sparse, module.numbers_array, module.slope.pointer
+    _, loss, steps = prediction_errors(order_I, plain_arrays(store), end.dense_D, end.sparse_F, *given)
     m = max(1, steps)
     moved_D = np.where(settings.trained, (end.dense_D - begin.dense_D) ** 2, 0.0)
     distance = float(moved_D.sum()) / (settings.eta * scale) if any(settings.trained) else 0.0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.kernels.learning.part_lists import PartLists
+from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.scoring.weights import load_weights, save_weights
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -77,7 +77,7 @@ class ListCheckpoint:
         self.path.unlink(missing_ok=True)
 
 
-def lists_identity(lists: PartLists, settings: Any, size: int, device: str = "cpu") -> str:
+def lists_identity(lists: CandidateArrays, settings: Any, size: int, device: str = "cpu") -> str:
     """The SHA-256 of what learning depends on; ids of features count by their number."""
     digest = hashlib.sha256(repr((asdict(settings), size, device, len(lists.part_ids_N))).encode())
     for array in (lists.candidate_offsets_I1, lists.base_C, lists.gain_C, lists.dense_CD):

@@ -1,14 +1,7 @@
 """Sparse weights from n-best lists by stochastic steps, list by list (Auli, Galley & Gao 2014, section 5 and Figure 2).
 
-With scores s = base + φ·u and gains g of the candidates of a list, γ and margins as given:
-
-    expected_bleu   -Σ p g,  p ∝ exp γ s             whose ascent is φ + μ γ p (g - xBLEU) u   (Eq. 8)
-    cll             ln Σ exp γ s - γ s(e*)           conditional likelihood of the best gain e* (section 5.2)
-    softmax_margin  the same with margin · (g(e*) - g(e)) added to each score                  (Gimpel & Smith 2010)
-    hinge           max (γ s + margin · cost) - γ s(e*)
-    pro             ln(1 + exp(-γ (s - s'))) over drawn pairs with g > g'                       (Hopkins & May 2011)
-
-The sign in line 14 of the paper's Figure 2 goes downhill. Penalties touch the weights of a step only.
+Scores are s = base + φ·u. With expected BLEU the ascent is φ + μ γ p (g - xBLEU) u (Eq. 8); the sign in line 14 of the
+paper's Figure 2 goes downhill.
 """
 
 from __future__ import annotations
@@ -20,32 +13,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.batch import RaggedBatch
 from xlate.errors import InputError
-from xlate.kernels.learning.part_lists import (
-    CONDITIONAL,
-    EXPECTED_GAIN,
-    HINGE,
-    PAIRWISE,
-    SOFTMAX_MARGIN,
-    ListSpace,
-    ListSteps,
-    PartLists,
-    SparseWeights,
-    list_epoch,
-    list_losses,
-    list_space,
-)
+from xlate.kernels.learning.candidates import CandidateArrays
+from xlate.kernels.learning.lists import ListRoom, ListSteps, list_losses, list_pass, list_room
+from xlate.losses.loss import Loss, Needs, loss_of
 from xlate.metrics.bleu import bleu_scores
 from xlate.train.list_checkpoint import Arrays, ListCheckpoint, ListState
-
-LOSSES = {
-    "expected_bleu": EXPECTED_GAIN,
-    "cll": CONDITIONAL,
-    "softmax_margin": SOFTMAX_MARGIN,
-    "hinge": HINGE,
-    "pro": PAIRWISE,
-}
+from xlate.updates.rule import UpdateRule
 
 
 @dataclass(frozen=True)
@@ -53,12 +27,11 @@ class ListSettings:
     """How weights are learned.
 
     Attributes:
-        loss: one of `LOSSES`.
+        loss: the name of one that needs gains.
         gamma: scale of the scores.
-        margin: what a unit of gain (sentence BLEU from 0 to 1) is worth in softmax-margin and hinge.
-        rate: the step; with `adagrad`, divided by the root of the sum of squared gradients of each weight.
-        dense_rate: the same for float weights, when they are learned too.
-        l1, l2: penalties a list, on weights that a step moves.
+        margin: what a unit of gain (sentence BLEU from 0 to 1) is worth in softmax-margin, hinge and ramp.
+        rate: the step of sparse weights; dense_rate: of dense ones, when they are learned too.
+        adagrad, l1, l2: see `UpdateRule`; penalties are on the weights of a step.
         batch: lists a step; their gradients are averaged.
         epochs: the most passes.
         tolerance: stops when the held-out loss changes by a smaller share.
@@ -87,12 +60,23 @@ class ListSettings:
         Raises:
             InputError: a value outside its range.
         """
-        if self.loss not in LOSSES:
-            raise InputError("no such loss over lists", seen=self.loss, expected=", ".join(LOSSES))
+        if self.module.needs not in (Needs.GAINS, Needs.TRUTH):
+            raise InputError("not a loss over lists with gains", seen=self.loss, expected="expected_bleu, cll, hinge …")
         if min(self.gamma, self.rate, self.dense_rate) <= 0 or min(self.l1, self.l2, self.margin, self.tolerance) < 0:
             raise InputError("settings of the steps", seen=self, expected="γ and rate above 0, none below 0")
         if min(self.batch, self.epochs, self.pairs) < 1:
             raise InputError("settings of the steps", seen=self, expected="batch, epochs and pairs of 1 or more")
+
+    @property
+    def module(self) -> Loss:
+        """The loss with its settings."""
+        given = {"gamma": self.gamma, "margin": self.margin, "pairs": self.pairs, "seed": self.seed}
+        return loss_of(self.loss, **given, least_difference=self.least_difference)
+
+    @property
+    def rule(self) -> UpdateRule:
+        """How steps are made of slopes."""
+        return UpdateRule(self.adagrad, self.l1, self.l2, every=False)
 
 
 @dataclass(frozen=True)
@@ -104,40 +88,6 @@ class EpochFigures:
     heldout_loss: float
     heldout_bleu: float
     active: int
-
-
-def part_lists(batch: RaggedBatch, gain_C: NDArray[np.floating], learn_dense: bool = False) -> PartLists:
-    """A two-level batch for the kernel; a plain one has each candidate for its only part.
-
-    With `learn_dense` its float features are features whose weights are learned; else they are left out.
-    """
-    base_C = np.zeros(batch.candidates, np.float32) if batch.base_C is None else batch.base_C
-    gains_C = np.asarray(gain_C, dtype=np.float32)
-    if batch.part_offsets_I1 is None or batch.candidate_parts_K is None or batch.candidate_part_offsets_C1 is None:
-        sizes = np.diff(batch.candidate_offsets_I1)
-        own_K = np.arange(batch.candidates) - np.repeat(batch.candidate_offsets_I1[:-1], sizes)
-        parts = (batch.candidate_offsets_I1, np.arange(batch.candidates + 1), own_K.astype(np.int32))
-    else:
-        parts = (batch.part_offsets_I1, batch.candidate_part_offsets_C1, batch.candidate_parts_K)
-    ids = batch.part_id_offsets_P1, batch.part_ids_N
-    dense_CD = np.ascontiguousarray(batch.dense_CD if learn_dense else batch.dense_CD[:, :0], dtype=np.float32)
-    return PartLists(batch.candidate_offsets_I1, np.asarray(base_C, np.float32), gains_C, *parts, *ids, dense_CD)
-
-
-def numbers(settings: ListSettings) -> ListSteps:
-    """The settings as the kernel takes them."""
-    return ListSteps(
-        LOSSES[settings.loss],
-        settings.gamma,
-        settings.margin,
-        settings.rate,
-        settings.dense_rate,
-        settings.l1,
-        settings.l2,
-        settings.batch,
-        settings.pairs,
-        settings.least_difference,
-    )
 
 
 class Learner(Protocol):
@@ -201,20 +151,23 @@ def _settled(figures: list[EpochFigures], settings: ListSettings) -> bool:
 
 
 class ListLearner:
-    """Epochs over the lists of a batch but for those held out.
+    """Epochs over the lists of a batch but for those held out, by the compiled pass.
 
     Args:
-        lists: from `part_lists`.
+        lists: candidates in parts, one gain each; dense features are those whose weights are learned too.
         statistics_CK: BLEU statistics of every candidate, for the BLEU of the held-out lists.
         heldout_I: which lists are held out.
-        size: the number of weights F.
+        size: the number of sparse weights F.
         settings: see `ListSettings`.
-        dense_D: where the float weights start, when `lists` has features for them.
+        dense_D: where the dense weights start, when `lists` has features for them.
+
+    Raises:
+        InputError: a loss without a compiled slope, or too few lists.
     """
 
     def __init__(
         self,
-        lists: PartLists,
+        lists: CandidateArrays,
         statistics_CK: NDArray[np.floating],
         heldout_I: NDArray[np.bool_],
         size: int,
@@ -224,15 +177,17 @@ class ListLearner:
         self.lists = lists
         self.statistics_CK = statistics_CK
         self.settings = settings
-        self.train, self.heldout = np.flatnonzero(~heldout_I), np.flatnonzero(heldout_I)
-        if not len(self.train) or not len(self.heldout):
-            raise InputError("too few lists", seen=len(heldout_I), expected="some to learn from and some held out")
-        squares = size if settings.adagrad else 0
-        floats_D = np.zeros(lists.dense_CD.shape[1]) if dense_D is None else np.array(dense_D, dtype=np.float64)
-        zeros_F = np.zeros(size, np.float32), np.zeros(squares, np.float32)
-        self.weights = SparseWeights(*zeros_F, floats_D, np.zeros(len(floats_D)))
-        self.steps = numbers(settings)
-        self._space: ListSpace = list_space(lists, settings.batch)
+        self.train, self.heldout = divided(heldout_I)
+        loss, rule = settings.module, settings.rule
+        if loss.slope is None:
+            raise InputError("a loss without a compiled slope", seen=settings.loss, expected="one that has one")
+        dense = lists.dense_CD.shape[1]
+        floats_D = np.zeros(dense) if dense_D is None else np.array(dense_D, dtype=np.float64)
+        self.weights = rule.learned(floats_D, np.zeros(size, np.float32), rule.memory(dense, size))
+        compiled = rule.compiled(np.full(dense, settings.dense_rate), settings.rate)
+        self.steps = ListSteps(loss.numbers_array, compiled, settings.batch)
+        self._slope = loss.slope.pointer
+        self._room: ListRoom = list_room(lists, settings.batch)
 
     def epochs(
         self, stop: Callable[[], bool] = lambda: False, checkpoint: ListCheckpoint | None = None
@@ -246,27 +201,45 @@ class ListLearner:
     def epoch(self, number: int) -> float:
         """Steps through all lists once, in an order drawn for the epoch; the mean loss met."""
         order_I = np.random.default_rng([self.settings.seed, number]).permutation(self.train)
-        seed = self.settings.seed * 1_000_003 + number
-        return list_epoch(order_I, self.lists, self.weights, self.steps, self._space, seed) / len(order_I)
+        self._room.state[0] = self.settings.seed * 1_000_003 + number
+        return list_pass(order_I, self.lists, self.weights, self.steps, self._room, self._slope) / len(order_I)
 
     def copy(self) -> dict[str, NDArray[Any]]:
-        """Weights and sums of squares as they are."""
-        return {name: array.copy() for name, array in self.weights._asdict().items()}
+        """Weights, and what the rule remembers of steps, as they are."""
+        return {name: array.copy() for name, array in self.weights._asdict().items() if len(array)}
 
     def restore(self, kept: Arrays) -> None:
         """Takes back what was copied."""
         for name, array in self.weights._asdict().items():
-            array[:] = kept[name]
+            if len(array):
+                array[:] = kept[name]
 
     @property
     def active(self) -> int:
         """How many sparse weights are not 0."""
-        return int(np.count_nonzero(self.weights.weight_F))
+        return int(np.count_nonzero(self.weights.sparse_F))
 
     def measure(self) -> tuple[float, float]:
         """The mean loss of the held-out lists, and BLEU of the candidates of the highest scores."""
-        best_I = np.empty(len(self.heldout), dtype=np.int64)
-        seed = self.settings.seed
-        total = list_losses(self.heldout, self.lists, self.weights, self.steps, self._space, seed, best_I)
+        total, best_I = self.best(self.heldout)
         sums_K = self.statistics_CK[best_I[best_I >= 0]].sum(axis=0, dtype=np.float64)
         return total / len(self.heldout), float(bleu_scores(sums_K[None])[0])
+
+    def best(self, rows_I: NDArray[np.int64]) -> tuple[float, NDArray[np.int64]]:
+        """The summed loss of some lists, and the candidate of the highest score of each, -1 of an empty one."""
+        best_I = np.empty(len(rows_I), dtype=np.int64)
+        self._room.state[0] = self.settings.seed
+        given = self.lists, self.weights, self.steps.numbers, self._room, self._slope
+        return list_losses(rows_I, *given, best_I), best_I
+
+
+def divided(heldout_I: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The lists to learn from, and those held out.
+
+    Raises:
+        InputError: none of either.
+    """
+    train, heldout = np.flatnonzero(~heldout_I), np.flatnonzero(heldout_I)
+    if not len(train) or not len(heldout):
+        raise InputError("too few lists", seen=len(heldout_I), expected="some to learn from and some held out")
+    return train, heldout

@@ -18,7 +18,7 @@ from xlate.scoring.weights import Weights
 from xlate.train import tags
 from xlate.train.bound import measure_bound
 from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from xlate.train.learner import Learner, LearnerOf, OnlineLearner
+from xlate.train.learner import InstanceLearner, Learner, LearnerOf
 from xlate.train.reporter import NullReporter, Reporter
 from xlate.train.signals import StopFlag
 from xlate.train.state import PhaseSettings, TrainState
@@ -60,7 +60,7 @@ class Training:
     reporter: Reporter = field(default_factory=NullReporter)
     checkpoint_seconds: float = 20.0
     chunk: int = CHUNK
-    learner: LearnerOf = OnlineLearner
+    learner: LearnerOf = InstanceLearner
     families: Mapping[str, slice] = field(default_factory=lambda: {"sparse": slice(None)})
     _saved: float = field(default=0.0, init=False)
 
@@ -132,7 +132,7 @@ class Training:
     ) -> Checkpoint:
         settings, state = phase.settings, held.state
         weights = learner.end_epoch(scale)
-        measured = validate(phase.heldout, weights, use_sparse=settings.use_sparse, sink=settings.sink)
+        measured = validate(phase.heldout, weights, settings.loss_module(), use_sparse=settings.use_sparse)
         # Without held-out instances P is nan: every epoch then counts as better, so that none is undone.
         better = state.best_error is None or not measured.error >= state.best_error
         entry = {

@@ -6,6 +6,10 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from xlate.errors import InputError
+from xlate.losses.loss import Loss, Needs, loss_of, losses
+from xlate.updates.rule import UpdateRule
+
 
 @dataclass(frozen=True)
 class PhaseSettings:
@@ -19,13 +23,10 @@ class PhaseSettings:
         use_sparse: whether they count in the scores.
         eta, eta_sparse: step sizes of the first epoch; decay: in epoch e they are eta / (1 + decay · e).
         subset: the share of the instances used, evenly spread.
-        project: floats are costs, so keep their weights at or below 0.
         patience: stop after so many epochs without a better P (0: never), and go back to the best weights.
         block: shuffle runs of so many instances together; None shuffles all.
-        margin: None for local softmax; a number for a step only where the best negative is less than that below a
-            positive: 0 is the perceptron, 1 hinge.
-        average: what is measured and kept is the average of the weights after every step of the phase.
-        l1, l2: before each step sparse weights lose eta_sparse · l1 of their size, or that share l2 of themselves.
+        loss, loss_settings: its name and settings, as `loss_of` takes them.
+        rule: how steps are made of slopes; what is measured and kept is what the rule gives.
         check_bound: measure both sides of Theorem A.1 in every epoch.
     """
 
@@ -39,21 +40,28 @@ class PhaseSettings:
     eta_sparse: float
     decay: float = 0.0
     subset: float = 1.0
-    sink: float = -4.0
-    project: bool = False
     patience: int = 0
     seed: int = 1
     block: int | None = None
-    margin: float | None = None
-    average: bool = False
-    l1: float = 0.0
-    l2: float = 0.0
+    loss: str = "local_softmax"
+    loss_settings: tuple[tuple[str, float], ...] = ()
+    rule: UpdateRule = field(default_factory=UpdateRule)
     check_bound: bool = False
 
-    @property
-    def lazy(self) -> bool:
-        """Whether steps concern weights that they do not look at."""
-        return self.average or self.l1 > 0 or self.l2 > 0
+    def loss_module(self) -> Loss:
+        """The loss.
+
+        Raises:
+            InputError: there is no such loss, or none that instances with true candidates can be trained by.
+        """
+        loss = loss_of(self.loss, **dict(self.loss_settings))
+        if loss.needs not in (Needs.TRUTH, Needs.GAINS):
+            raise InputError(
+                "a loss that instances with true candidates do not have",
+                seen=f"{self.loss}, which needs {loss.needs.value}",
+                expected=", ".join(n for n, k in losses().items() if k.needs in (Needs.TRUTH, Needs.GAINS)),
+            )
+        return loss
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.pooling import pool
 from xlate.errors import InputError
 from xlate.metrics.objective import BLEU, Objective
@@ -21,8 +21,8 @@ from xlate.train.tuning_rounds import Round, load_round, round_path, save_round
 
 log = logging.getLogger(__name__)
 
-Decode = Callable[[Weights], RaggedBatch]
-Optimise = Callable[[RaggedBatch, Weights, int], Weights]
+Decode = Callable[[Weights], CandidateBatch]
+Optimise = Callable[[CandidateBatch, Weights, int], Weights]
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Tuning:
         save_round(path, made)
         return made
 
-    def _figures(self, number: int, done: Round, lists: RaggedBatch, new: int) -> RoundFigures:
+    def _figures(self, number: int, done: Round, lists: CandidateBatch, new: int) -> RoundFigures:
         lists_I = np.diff(done.lists.candidate_offsets_I1) > 0
         first_IK = np.zeros((len(done.lists), done.lists.gain_CG.shape[1]))
         first_IK[lists_I] = done.lists.gain_CG[done.lists.candidate_offsets_I1[:-1][lists_I]]

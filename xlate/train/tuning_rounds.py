@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.scoring.weights import Weights
 from xlate.text.lines import atomic_write
@@ -24,7 +24,7 @@ _ARRAYS = ("candidate_offsets_I1", "dense_CD", "gain_CG", "part_id_offsets_P1", 
 class Round:
     """Plain n-best lists, and the D float and F sparse weights they were decoded with."""
 
-    lists: RaggedBatch
+    lists: CandidateBatch
     dense_D: NDArray[np.float64]
     sparse_F: NDArray[np.float64]
 
@@ -58,7 +58,7 @@ def load_round(path: Path) -> Round:
     try:
         tensors = load_tensors(path.read_bytes())
         arrays = {name: tensors[name] for name in _ARRAYS}
-        lists = RaggedBatch(**arrays, part_values_N=tensors.get("part_values_N")).validate()
+        lists = CandidateBatch(**arrays, part_values_N=tensors.get("part_values_N")).validate()
         return Round(lists, tensors["dense_D"], tensors["sparse_F"])
     except (SafetensorError, KeyError, ValueError) as error:
         raise InputError(

@@ -8,27 +8,31 @@ import numpy as np
 
 from xlate.candidates.store import CandidateStore
 from xlate.kernels.learning.prediction import prediction_errors
+from xlate.losses.loss import Loss
 from xlate.scoring.weights import Weights
-from xlate.train.learner import instances_of
+from xlate.train.learner import plain_arrays
 
 
 @dataclass(frozen=True)
 class Validation:
-    """P (Tillmann & Zhang 2007, Eq. 13) and the mean loss a positive, in nats; nan on an empty store."""
+    """P (Tillmann & Zhang 2007, Eq. 13) and the mean loss of a true candidate; nan on an empty store."""
 
     error: float
     loss: float
 
 
-def validate(store: CandidateStore, weights: Weights, *, use_sparse: bool, sink: float) -> Validation:
-    """Measures weights on a held-out store of plain candidates with ±1 gains.
+def validate(store: CandidateStore, weights: Weights, loss: Loss, *, use_sparse: bool) -> Validation:
+    """Measures weights on a held-out store of plain candidates with ±1 gains, by the loss that they are trained with.
 
     P is the share of instances in which an alternative has the largest score; a tie counts as an error, so weights of
     zero have P = 1 wherever there is an alternative.
+
+    Raises:
+        ValueError: a loss without a compiled slope.
     """
-    everything_I = np.arange(len(store), dtype=np.int64)
-    errors, loss, positives = prediction_errors(
-        everything_I, instances_of(store), weights.dense_D, weights.sparse_F, use_sparse, sink
-    )
-    nan = float("nan")
-    return Validation(errors / len(store) if len(store) else nan, loss / positives if positives else nan)
+    if loss.slope is None:
+        raise ValueError(f"{loss.name} has no compiled slope")
+    everything_I, nan = np.arange(len(store), dtype=np.int64), float("nan")
+    given = weights.dense_D, weights.sparse_F, use_sparse, loss.numbers_array, loss.slope.pointer
+    errors, total, positives = prediction_errors(everything_I, plain_arrays(store), *given)
+    return Validation(errors / len(store) if len(store) else nan, total / positives if positives else nan)

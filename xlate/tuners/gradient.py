@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.spread import spread_within_lists
 from xlate.errors import InputError
 from xlate.kernels.learning.mira import best_statistics
@@ -65,7 +65,7 @@ def whole_statistics(statistics_CK: NDArray[np.floating]) -> NDArray[np.floating
 
 
 def descend(
-    lists: RaggedBatch,
+    lists: CandidateBatch,
     start: Weights,
     loss: nn.Module,
     settings: GradientSettings,

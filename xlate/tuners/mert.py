@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import row_numbers
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.envelope import corpus_bleu, envelopes, slope_orders, swept_statistics
 from xlate.scoring.weights import Weights
@@ -59,7 +59,9 @@ class MertSettings:
                 raise InputError(f"MERT setting {name}", seen=getattr(self, name), expected=f"{least} or more")
 
 
-def mert(lists: RaggedBatch, start: Weights, settings: MertSettings, seed: int, scores: Scores = corpus_bleu) -> Tuned:
+def mert(
+    lists: CandidateBatch, start: Weights, settings: MertSettings, seed: int, scores: Scores = corpus_bleu
+) -> Tuned:
     """The best weights found, the sizes of the tuned ones summing to 1.
 
     Args:
@@ -89,7 +91,7 @@ def mert(lists: RaggedBatch, start: Weights, settings: MertSettings, seed: int, 
 class _Search:
     """The lists as the kernels read them, with each list in the order of every float."""
 
-    def __init__(self, lists: RaggedBatch, start: Weights, settings: MertSettings, scores: Scores) -> None:
+    def __init__(self, lists: CandidateBatch, start: Weights, settings: MertSettings, scores: Scores) -> None:
         arrays = mira_lists(lists, start)
         self.settings, self.scores = settings, scores
         self.offsets_I1 = arrays.candidate_offsets_I1

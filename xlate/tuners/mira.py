@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.mira import (
     JudgedWeights,
@@ -68,7 +68,9 @@ class MiraSettings:
             )
 
 
-def mira(lists: RaggedBatch, start: Weights, settings: MiraSettings, seed: int, objective: Objective = BLEU) -> Tuned:
+def mira(
+    lists: CandidateBatch, start: Weights, settings: MiraSettings, seed: int, objective: Objective = BLEU
+) -> Tuned:
     """Weights found from `start`; lists are gone through in an order drawn anew each epoch.
 
     Args:
@@ -108,7 +110,7 @@ def mira(lists: RaggedBatch, start: Weights, settings: MiraSettings, seed: int, 
     return Tuned(best[3], best[1], {"epoch": float(best[2]), "length_fits": float(best[0])})
 
 
-def mira_lists(lists: RaggedBatch, start: Weights, objective: Objective = BLEU) -> MiraLists:
+def mira_lists(lists: CandidateBatch, start: Weights, objective: Objective = BLEU) -> MiraLists:
     """The arrays of a batch as the kernel reads them: float64, the ids of each hypothesis ascending and each once.
 
     Raises:

@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.mira import best_statistics
-from xlate.losses.pairwise import PairwiseLogistic
+from xlate.losses.pro import PairwiseLogistic
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
 from xlate.tuners.gradient import GradientSettings, descend
@@ -54,7 +54,7 @@ class ProSettings:
             raise InputError("PRO settings", seen=seen, expected="samples ≥ 1, kept ≥ 1, least > 0, 0 < share ≤ 1")
 
 
-def pro(lists: RaggedBatch, start: Weights, settings: ProSettings, seed: int, objective: Objective = BLEU) -> Tuned:
+def pro(lists: CandidateBatch, start: Weights, settings: ProSettings, seed: int, objective: Objective = BLEU) -> Tuned:
     """New weights from pairs drawn with a seed; those of `start` when no pair differs enough.
 
     Raises:

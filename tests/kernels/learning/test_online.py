@@ -10,13 +10,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xlate.kernels.learning.online import MARGIN, SOFTMAX, Instances, Steps, online_pass
+from xlate.kernels.learning.upkeep import Learned, Shrinkage, settle_all
 
 from tests.strategies import ragged_batches
 from xlate.arrays.ragged import offsets_of
-from xlate.candidates.batch import RaggedBatch
-from xlate.kernels.learning.online import MARGIN, SOFTMAX, Instances, Steps, online_pass
+from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.prediction import prediction_errors
-from xlate.kernels.learning.upkeep import Learned, Shrinkage, settle_all
 from xlate.losses.local_softmax import LocalSoftmax, online_update
 from xlate.scoring.linear import LinearScorer
 
@@ -24,13 +24,13 @@ DENSE, SPARSE, SINK = 3, 9, -4.0
 BATCHES = ragged_batches(two_level=False, extras=False, dense=DENSE, sparse=SPARSE, max_instances=6)
 
 
-def instances(batch: RaggedBatch) -> Instances:
+def instances(batch: CandidateBatch) -> Instances:
     return Instances(
         batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, batch.part_id_offsets_P1, batch.part_ids_N
     )
 
 
-def run(batch: RaggedBatch, order: np.ndarray, weights_W: np.ndarray, eta_W: np.ndarray, **options: Any) -> float:
+def run(batch: CandidateBatch, order: np.ndarray, weights_W: np.ndarray, eta_W: np.ndarray, **options: Any) -> float:
     """The kernel on one vector of all weights, floats first; `eta_W` holds one step for all sparse ones.
 
     With `sums_W` and `l1` or `l2` it settles at the end, and adds the last weights to their sums.
@@ -55,7 +55,7 @@ def run(batch: RaggedBatch, order: np.ndarray, weights_W: np.ndarray, eta_W: np.
     return loss
 
 
-def vectors(batch: RaggedBatch) -> np.ndarray:
+def vectors(batch: CandidateBatch) -> np.ndarray:
     """Every candidate as one dense vector: its floats, then how often it has each id."""
     vectors_CW = np.zeros((batch.candidates, DENSE + SPARSE))
     vectors_CW[:, :DENSE] = batch.dense_CD
@@ -65,14 +65,14 @@ def vectors(batch: RaggedBatch) -> np.ndarray:
     return vectors_CW
 
 
-def split(batch: RaggedBatch, i: int) -> tuple[list[int], list[int]]:
+def split(batch: CandidateBatch, i: int) -> tuple[list[int], list[int]]:
     """The positives and the negatives of an instance."""
     members = range(int(batch.candidate_offsets_I1[i]), int(batch.candidate_offsets_I1[i + 1]))
     return [c for c in members if batch.gain_CG[c, 0] > 0], [c for c in members if batch.gain_CG[c, 0] <= 0]
 
 
 def eager_epoch(
-    batch: RaggedBatch,
+    batch: CandidateBatch,
     order: np.ndarray,
     weights_W: np.ndarray,
     eta_W: np.ndarray,
@@ -130,7 +130,7 @@ def close(seen: object, expected: object) -> None:
     np.testing.assert_allclose(seen, expected, rtol=1e-6, atol=1e-9)
 
 
-def random_start(batch: RaggedBatch, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def random_start(batch: CandidateBatch, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """An order in which instances repeat, and weights."""
     random = np.random.default_rng(seed)
     order = random.integers(0, len(batch), 2 * len(batch)) if len(batch) else np.zeros(0, dtype=np.int64)
@@ -139,7 +139,7 @@ def random_start(batch: RaggedBatch, seed: int) -> tuple[np.ndarray, np.ndarray]
 
 @settings(max_examples=50, deadline=None)
 @given(BATCHES, st.integers(0, 999), st.sampled_from([0.01, 0.3]))
-def test_an_epoch_equals_table_ii(batch: RaggedBatch, seed: int, eta: float) -> None:
+def test_an_epoch_equals_table_ii(batch: CandidateBatch, seed: int, eta: float) -> None:
     order, weights_W = random_start(batch, seed)
     expected_W, vectors_CW = weights_W.copy(), vectors(batch)
     for i in order:
@@ -157,7 +157,7 @@ def test_an_epoch_equals_table_ii(batch: RaggedBatch, seed: int, eta: float) -> 
     st.booleans(),
 )
 def test_steps_by_weight_and_projection_equal_the_eager_twin(
-    batch: RaggedBatch, seed: int, etas: tuple[float, float], project: bool
+    batch: CandidateBatch, seed: int, etas: tuple[float, float], project: bool
 ) -> None:
     order, weights_W = random_start(batch, seed)
     expected_W, before_W = weights_W.copy(), weights_W.copy()
@@ -171,7 +171,7 @@ def test_steps_by_weight_and_projection_equal_the_eager_twin(
 @settings(max_examples=60, deadline=None)
 @given(BATCHES, st.integers(0, 999), st.sampled_from([(0.3, 0.0), (0.0, 0.4), (0.0, 0.0), (1e-3, 0.0)]))
 def test_lazy_shrinkage_and_averages_equal_their_eager_twins(
-    batch: RaggedBatch, seed: int, penalties: tuple[float, float]
+    batch: CandidateBatch, seed: int, penalties: tuple[float, float]
 ) -> None:
     order, weights_W = random_start(batch, seed)
     expected_W, sums_W, path = weights_W.copy(), np.zeros(DENSE + SPARSE), []
@@ -185,7 +185,7 @@ def test_lazy_shrinkage_and_averages_equal_their_eager_twins(
 
 @settings(max_examples=60, deadline=None)
 @given(BATCHES, st.integers(0, 999), st.sampled_from([0.0, 1.0]))
-def test_perceptron_and_hinge_equal_their_eager_twins(batch: RaggedBatch, seed: int, margin: float) -> None:
+def test_perceptron_and_hinge_equal_their_eager_twins(batch: CandidateBatch, seed: int, margin: float) -> None:
     order, weights_W = random_start(batch, seed)
     expected_W = weights_W.copy()
     expected = eager_epoch(batch, order, expected_W, steps(0.1, 0.2), margin=margin)
@@ -196,7 +196,7 @@ def test_perceptron_and_hinge_equal_their_eager_twins(batch: RaggedBatch, seed: 
 
 @settings(max_examples=40, deadline=None)
 @given(BATCHES, st.integers(0, 999))
-def test_the_curvature_is_the_squared_gradient_times_the_step(batch: RaggedBatch, seed: int) -> None:
+def test_the_curvature_is_the_squared_gradient_times_the_step(batch: CandidateBatch, seed: int) -> None:
     order, weights_W = random_start(batch, seed)
     expected_W, seen, expected = weights_W.copy(), [], []
     eager_epoch(batch, order, expected_W, steps(0.1, 0.2), curvatures=expected)
@@ -223,10 +223,10 @@ def test_sparse_weights_that_are_not_used_do_not_count(rng: np.random.Generator)
     assert loud_W[:DENSE].tolist() == silent_W[:DENSE].tolist()
 
 
-def random_batch(rng: np.random.Generator, instances: int, candidates: int = 5) -> RaggedBatch:
+def random_batch(rng: np.random.Generator, instances: int, candidates: int = 5) -> CandidateBatch:
     """One positive and some negatives an instance, two ids a candidate."""
     count = instances * candidates
-    return RaggedBatch(
+    return CandidateBatch(
         candidate_offsets_I1=np.arange(instances + 1, dtype=np.int64) * candidates,
         dense_CD=rng.normal(size=(count, DENSE)).astype(np.float32),
         gain_CG=np.where(np.arange(count) % candidates == 0, 1, -1).astype(np.float32)[:, None],
@@ -276,7 +276,7 @@ def test_more_candidates_than_the_first_buffer_holds(rng: np.random.Generator) -
 
 def test_huge_scores_do_not_overflow() -> None:
     """A true candidate at 1e5 against one at -1e5 is certain; the other way round the step is the whole eta."""
-    batch = RaggedBatch(
+    batch = CandidateBatch(
         np.array([0, 2]), np.array([[1, 0, 0], [-1, 0, 0]], np.float32), np.array([[1], [-1]], np.float32),
         np.zeros(3, np.int64), np.zeros(0, np.int32),
     )  # fmt: skip
@@ -287,7 +287,7 @@ def test_huge_scores_do_not_overflow() -> None:
         assert weights_W[0] - start == pytest.approx(moved, abs=1e-9)
 
 
-def naive_errors(batch: RaggedBatch, scores_C: np.ndarray) -> int:
+def naive_errors(batch: CandidateBatch, scores_C: np.ndarray) -> int:
     """Instances in which some alternative scores at least as high as every true one."""
     errors = 0
     for i in range(len(batch)):
@@ -296,14 +296,14 @@ def naive_errors(batch: RaggedBatch, scores_C: np.ndarray) -> int:
     return errors
 
 
-def measure(batch: RaggedBatch, weights_W: np.ndarray, use_sparse: bool = True) -> tuple[int, float, int]:
+def measure(batch: CandidateBatch, weights_W: np.ndarray, use_sparse: bool = True) -> tuple[int, float, int]:
     everything_I = np.arange(len(batch), dtype=np.int64)
     return prediction_errors(everything_I, instances(batch), weights_W[:DENSE], weights_W[DENSE:], use_sparse, SINK)
 
 
 @settings(max_examples=50, deadline=None)
 @given(BATCHES, st.integers(0, 999), st.booleans())
-def test_errors_and_loss_equal_the_definitions(batch: RaggedBatch, seed: int, rounded: bool) -> None:
+def test_errors_and_loss_equal_the_definitions(batch: CandidateBatch, seed: int, rounded: bool) -> None:
     """With features and weights rounded to whole numbers, ties are frequent."""
     _, weights_W = random_start(batch, seed)
     if rounded:
@@ -327,7 +327,7 @@ def test_a_tie_is_an_error_and_an_empty_instance_is_none() -> None:
     offsets = offsets_of([2, 2, 2, 0, 1, 1])
     dense_CD = np.zeros((8, DENSE), np.float32)
     dense_CD[:, 0] = scores
-    batch = RaggedBatch(offsets, dense_CD, gains[:, None], np.zeros(9, np.int64), np.zeros(0, np.int32)).validate()
+    batch = CandidateBatch(offsets, dense_CD, gains[:, None], np.zeros(9, np.int64), np.zeros(0, np.int32)).validate()
     weights_W = steps([1.0, 0.0, 0.0], 0.0)
     assert measure(batch, weights_W)[0] == 3
     assert measure(batch, np.zeros(DENSE + SPARSE))[0] == 4, "weights of zero err wherever there is an alternative"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from xlate.align.model1 import Model1
 from xlate.arrays.ragged import offsets_of
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_store import NbestCandidates, nbest_candidates, reference_rows
 from xlate.candidates.spread import spread_within_lists
@@ -33,7 +33,6 @@ from xlate.jobs.prepare.stages import file_hash, peak_megabytes
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.train.list_settings import list_settings
 from xlate.jobs.train.warnings import warn_if_all_zero
-from xlate.kernels.learning.part_lists import list_losses, list_space
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.progress import track
@@ -48,7 +47,7 @@ from xlate.text.lines import read_lines
 from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import Vocabulary
 from xlate.train.list_checkpoint import ListCheckpoint, lists_identity
-from xlate.train.list_learner import ListLearner, part_lists
+from xlate.train.list_learner import ListLearner
 from xlate.train.signals import StopFlag
 
 log = logging.getLogger(__name__)
@@ -116,7 +115,7 @@ def train_rerank(
     names, ids = _batch(text, templates, config.model.rerank.min_lists, ~heldout_I)
     dense_names, dense_CD = _floats(arrays, listed)
     spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
-    batch = RaggedBatch(
+    batch = CandidateBatch(
         arrays.candidate_offsets_I1,
         (dense_CD / spread_D).astype(np.float32),
         statistics_CK,
@@ -125,7 +124,7 @@ def train_rerank(
     begin_D = np.where(np.array(dense_names) == TOTAL, START, 0.0)
     gain_C = sentence_bleu(statistics_CK, lists.gain) / 100.0
     settings = list_settings(lists, config.seed)
-    learner = ListLearner(part_lists(batch, gain_C, True), batch.gain_CG, heldout_I, len(names), settings, begin_D)
+    learner = ListLearner(batch.arrays(gain_C, parts=True), batch.gain_CG, heldout_I, len(names), settings, begin_D)
     made_from = lists_identity(learner.lists, settings, len(names))
     checkpoint = ListCheckpoint(run.checkpoint / "ranking.safetensors", made_from, config.checkpoint_seconds)
     with StopFlag() as stop:
@@ -137,7 +136,7 @@ def train_rerank(
             if stop:
                 return None, stop.signal
             weights = Weights(
-                learner.weights.dense_D / spread_D, learner.weights.weight_F.astype(np.float64), dense_names
+                learner.weights.dense_D / spread_D, learner.weights.sparse_F.astype(np.float64), dense_names
             )
             if names:
                 warn_if_all_zero(weights.sparse_F, f"loss.lists.rate={lists.rate:g}, {len(batch)} lists")
@@ -204,9 +203,7 @@ def headroom(
 ) -> dict[str, float]:
     """BLEU of the first, the ranked and the best hypotheses of some lists, and the share of the way that was gone."""
     rows, offsets = np.flatnonzero(chosen_I), arrays.candidate_offsets_I1
-    best_I = np.empty(len(rows), dtype=np.int64)
-    lists, steps = learner.lists, learner.steps
-    list_losses(rows, lists, learner.weights, steps, list_space(lists, 1), 1, best_I)
+    _, best_I = learner.best(rows)
     places = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in rows])
     local = np.concatenate([[0], np.cumsum(np.diff(offsets)[rows])])
     some_CK = statistics_CK[places]

@@ -21,14 +21,14 @@ from xlate.jobs.train.rerank_runs import KIND as RERANK
 from xlate.jobs.train.sparse_models import check_orientations
 from xlate.jobs.train.tuners import TUNERS, optimiser
 from xlate.jobs.train.tuning import tuning_settings
+from xlate.losses.loss import Needs, losses
 from xlate.metrics.objective import Objective
 from xlate.report.identity import flat
-from xlate.train.batch_learner import DEVICES, check_options
+from xlate.scoring.device import DEVICES
 from xlate.train.global_model import RULES
-from xlate.train.list_learner_device import loss_module
 
-MARGINS = {"local_softmax": None, "perceptron": 0.0, "hinge": 1.0}
-LOSSES = (*MARGINS, "uniform", "global")
+LOCAL = tuple(name for name, loss in losses().items() if loss.needs in (Needs.TRUTH, Needs.GAINS))
+LOSSES = (*LOCAL, "uniform", "global")
 STARTS = ("uniform", "base")
 # The files of conf/decoder that belong to a kind of model; lists are ranked without a decoder.
 DECODERS = {
@@ -130,10 +130,6 @@ def _check_sparse_lists(config: TrainConfig, lists: ListsConfig) -> None:
     if config.model.sparse is None:
         raise InputError("no sparse features to train", seen="sparse=none", expected="sparse=local, full or another")
     _check_steps_of_lists(config, lists)
-    if config.device != "cpu":
-        loss_module(list_settings(lists, config.seed))
-        if lists.l1:
-            raise InputError("no l1 penalty on a device", seen=lists.l1, expected="loss.lists.l1=0")
     _check_tuning(config, lists.tuner, started=True)
 
 
@@ -198,8 +194,12 @@ def _check_local(config: TrainConfig) -> None:
     ):
         if not least <= number < math.inf:
             raise InputError(f"{name} is out of range", seen=number, expected=f"{least} or more")
-    if loss.batch and loss.name in MARGINS:
-        check_options(MARGINS[loss.name], loss.average, loss.l1, loss.l2, loss.check_bound)
+    if loss.batch and loss.check_bound:
+        raise InputError(
+            "the bound of Theorem A.1 is about a step an instance",
+            seen=f"loss.check_bound=true loss.batch={loss.batch}",
+            expected="loss.batch=0, the compiled pass",
+        )
     if loss.floats.data == "nbest" and config.base is None:
         raise InputError("no run to decode n-best lists with", seen="loss.floats.data=nbest", expected="base=RUN")
     if loss.name == "global":

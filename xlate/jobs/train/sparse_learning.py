@@ -23,10 +23,10 @@ from xlate.jobs.train.warnings import warn_if_all_zero
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.models.phrase.model import PhraseModel
 from xlate.progress import track
+from xlate.scoring.device import device_of
 from xlate.scoring.weights import Weights, load_weights, save_weights
-from xlate.train.batch_learner import device_of
 from xlate.train.list_checkpoint import ListCheckpoint, lists_identity
-from xlate.train.list_learner import EpochFigures, ListLearner, part_lists
+from xlate.train.list_learner import EpochFigures, ListLearner
 from xlate.train.list_learner_device import DeviceListLearner
 from xlate.train.reporter import Reporter
 
@@ -85,7 +85,7 @@ def learn(
     # What was stopped is not taken for the whole when the run goes on: it goes on from the checkpoint.
     if stop():
         return None
-    phi_F = learner.weights.weight_F.astype(np.float64)
+    phi_F = learner.weights.sparse_F.astype(np.float64)
     reporter.histogram("sparse/weights", phi_F[phi_F != 0], step + len(figures))
     warn_if_all_zero(phi_F, f"loss.lists.rate={settings.rate:g} l1={settings.l1:g}, {size} lists")
     best = min(figures, key=lambda one: one.heldout_loss)
@@ -116,7 +116,7 @@ def _checkpoint_of(held: Path) -> Path:
 
 def _checkpoint(held: Path, learner: ListLearner | DeviceListLearner, config: TrainConfig) -> ListCheckpoint:
     """Where the learning stands between epochs."""
-    made_from = lists_identity(learner.lists, learner.settings, len(learner.weights.weight_F), config.device)
+    made_from = lists_identity(learner.lists, learner.settings, len(learner.weights.sparse_F), config.device)
     return ListCheckpoint(_checkpoint_of(held), made_from, config.checkpoint_seconds)
 
 
@@ -132,7 +132,7 @@ def _learner(
     gain_C = sentence_bleu(batch.gain_CG, settings.gain) / 100.0
     heldout_I = np.arange(len(batch)) % settings.heldout_every == settings.heldout_every - 1
     given = (
-        part_lists(batch, gain_C, settings.joint),
+        batch.arrays(gain_C, parts=True, dense=settings.joint),
         batch.gain_CG,
         heldout_I,
         sparse.size,

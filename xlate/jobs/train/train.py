@@ -27,21 +27,23 @@ from xlate.jobs.train.global_training import base_of_global, learn_globally
 from xlate.jobs.train.nbest_events import nbest_stores
 from xlate.jobs.train.rerank_runs import KIND as RERANK
 from xlate.jobs.train.rerank_runs import train_rerank
-from xlate.jobs.train.settings import MARGINS, check_training
+from xlate.jobs.train.settings import check_training
 from xlate.jobs.train.sparse_runs import train_sparse
 from xlate.jobs.train.tuned_runs import train_tuned
 from xlate.jobs.train.warnings import warn_if_all_zero, warn_if_unmoved, warn_of_few_steps
 from xlate.report.identity import flat
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
+from xlate.scoring.device import device_of
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.text.locks import refused_while_written
-from xlate.train.batch_learner import BatchLearner, device_of
 from xlate.train.checkpoint import Checkpoint
-from xlate.train.learner import LearnerOf, OnlineLearner
+from xlate.train.device_learner import DeviceLearner
+from xlate.train.learner import InstanceLearner, LearnerOf
 from xlate.train.loop import Phase, Training
 from xlate.train.signals import StopFlag
 from xlate.train.state import PhaseSettings
+from xlate.updates.rule import UpdateRule
 
 log = logging.getLogger(__name__)
 FEATURES = "families 2"
@@ -159,15 +161,17 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
             eta_sparse=loss.binary.eta if sparse else 0.0,
             decay=loss.decay,
             subset=1.0 if sparse else loss.floats.subset,
-            sink=loss.sink,
-            project=loss.project_sign,
             patience=loss.patience if sparse else 0,
             seed=config.seed,
             block=loss.block,
-            margin=MARGINS[loss.name],
-            average=loss.average,
-            l1=loss.l1 if sparse else 0.0,
-            l2=loss.l2 if sparse else 0.0,
+            loss=loss.name,
+            loss_settings=(("sink", loss.sink),),
+            rule=UpdateRule(
+                l1=loss.l1 if sparse else 0.0,
+                l2=loss.l2 if sparse else 0.0,
+                average=loss.average,
+                project=loss.project_sign,
+            ),
             check_bound=loss.check_bound,
         )
 
@@ -257,11 +261,11 @@ def _learner(config: TrainConfig) -> LearnerOf:
     if not config.loss.batch:
         if config.device == "cuda":
             log.info("loss.batch=0 is the online kernel, which runs on the CPU; loss.batch=4096 runs on the device")
-        return OnlineLearner
+        return InstanceLearner
     device = device_of(config.device)
     if config.device == "cuda" and device.type == "cpu":
         log.info("no CUDA device here: mini-batches run on the CPU")
-    return lambda s, store, weights, memory: BatchLearner(s, store, weights, memory, device, config.loss.batch)
+    return lambda s, store, weights, memory: DeviceLearner(s, store, weights, memory, device, config.loss.batch)
 
 
 def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.config.loss_schema import TuneConfig
 from xlate.errors import InputError
 from xlate.kernels.learning.envelope import corpus_bleu
@@ -25,7 +25,7 @@ from xlate.tuners.mira import MiraSettings, mira
 from xlate.tuners.pro import ProSettings, pro
 from xlate.tuners.tuned import Tuned
 
-Tuner = Callable[[RaggedBatch, Weights, int], Tuned]
+Tuner = Callable[[CandidateBatch, Weights, int], Tuned]
 
 
 def optimiser(name: str, settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective = BLEU) -> Optimise:
@@ -99,6 +99,6 @@ TUNERS: dict[str, Callable[[TuneConfig, NDArray[np.bool_], Objective], Tuner]] =
     "mert": _mert,
     "pro": _pro,
     "expected_bleu": _expected,
-    "softmax_margin": _by_gradient(lambda settings: SoftmaxMargin(settings.gamma)),
+    "softmax_margin": _by_gradient(lambda settings: SoftmaxMargin(margin=settings.gamma)),
     "ramp": _by_gradient(lambda settings: Ramp(settings.gamma)),
 }

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from xlate.arrays.ragged import offsets_of
-from xlate.candidates.batch import RaggedBatch
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.nbest_columns import WordNumbers
 from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig
@@ -152,7 +152,7 @@ class NbestLists:
         self.references = self.numbers.encode(" ".join(r) for rows in text.references for r in rows)
         self.reference_offsets_I1 = offsets_of([len(rows) for rows in text.references])
 
-    def decode(self, weights: Weights) -> RaggedBatch:
+    def decode(self, weights: Weights) -> CandidateBatch:
         """The lists, best hypothesis first.
 
         Raises:
@@ -167,7 +167,7 @@ class NbestLists:
             rows += found
             sizes.append(len(found))
         candidate_offsets_I1 = offsets_of(sizes)
-        return RaggedBatch(
+        return CandidateBatch(
             candidate_offsets_I1,
             np.array([row.features_D for row in rows], dtype=np.float32),
             self._beside(self._statistics([row.words for row in rows], candidate_offsets_I1), rows, sizes),

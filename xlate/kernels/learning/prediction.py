@@ -2,50 +2,52 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from xlate.kernels.learning.online import Instances, score
+from xlate.kernels.learning.candidates import CandidateArrays, plain_score
 
 
 @njit(cache=True, nogil=True)
 def prediction_errors(
     order_I: NDArray[np.int64],
-    instances: Instances,
+    candidates: CandidateArrays,
     dense_D: NDArray[np.float64],
     sparse_F: NDArray[np.float64],
     use_sparse: bool,
-    sink: float,
+    numbers: NDArray[np.float64],
+    slope: Any,
 ) -> tuple[int, float, int]:
-    """How many instances have a negative at the top (a tie is an error), the summed softmax loss, and the positives.
+    """How many instances have a negative at the top (a tie is an error), the summed loss of true candidates, and these.
 
-    An instance without candidates is no error, one with negatives only is.
+    An instance without candidates is no error, one with negatives only is. The loss is that of `slope` for each true
+    candidate against all that are not, as training steps on it.
     """
     errors, loss, positives = 0, 0.0, 0
-    score_X = np.empty(64, dtype=np.float64)
+    score_X, slope_X, gain_X = np.empty(64), np.empty(64), np.zeros(64, dtype=np.float32)
+    state = np.ones(1, dtype=np.uint64)
+    gain_X[0] = 1.0
     for i in order_I:
-        first, last = instances.candidate_offsets_I1[i], instances.candidate_offsets_I1[i + 1]
-        if last - first > len(score_X):
-            score_X = np.empty(2 * (last - first), dtype=np.float64)
-        best_true, best_false = -np.inf, -np.inf
+        first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]
+        if last - first >= len(score_X):
+            room = 2 * (last - first)
+            score_X, slope_X, gain_X = np.empty(room), np.empty(room), np.zeros(room, dtype=np.float32)
+            gain_X[0] = 1.0
+        best_true, best_false, size = -np.inf, -np.inf, 1
         for c in range(first, last):
-            score_X[c - first] = score(c, instances, dense_D, sparse_F, use_sparse)
-            if instances.gain_CG[c, 0] > 0:
-                best_true = max(best_true, score_X[c - first])
-            else:
-                best_false = max(best_false, score_X[c - first])
+            if candidates.gain_C[c] <= 0:
+                score_X[size] = plain_score(c, candidates, dense_D, sparse_F, use_sparse)
+                best_false = max(best_false, score_X[size])
+                size += 1
+        for c in range(first, last):
+            if candidates.gain_C[c] > 0:
+                score_X[0] = plain_score(c, candidates, dense_D, sparse_F, use_sparse)
+                best_true = max(best_true, score_X[0])
+                loss += slope(score_X, gain_X, slope_X, size, numbers, state)
+                positives += 1
         if best_false > -np.inf and best_false >= best_true:
             errors += 1
-        top = max(sink, best_false)
-        against = np.exp(sink - top)
-        for c in range(first, last):
-            if instances.gain_CG[c, 0] <= 0:
-                against += np.exp(score_X[c - first] - top)
-        log_against = np.log(against) + top
-        for c in range(first, last):
-            if instances.gain_CG[c, 0] > 0:
-                gap = log_against - score_X[c - first]
-                loss += max(gap, 0.0) + np.log1p(np.exp(-abs(gap)))
-                positives += 1
     return errors, loss, positives

@@ -1,0 +1,223 @@
+"""One pass over instances whose candidates are one part each: a step an instance, or a step a positive.
+
+With `truth`, gains above 0 mark true candidates, and a step looks at one of them and all others that are not true
+(Tillmann & Zhang 2007, Table II); else it looks at all candidates of an instance and their gains.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.learning.candidates import CandidateArrays, plain_score
+from xlate.kernels.learning.updates import Learned, Rule, begin_step, move_dense, move_sparse, settle
+from xlate.kernels.memory.prefetch import prefetch
+
+
+class InstanceSteps(NamedTuple):
+    """Which loss a pass steps down, and how.
+
+    Attributes:
+        numbers: the settings of the loss, as its slope takes them.
+        truth: whether gains mark true candidates, each of which makes a step.
+        rule: how a step is made of slopes.
+        use_sparse: whether sparse weights count in scores.
+        curvature: add up Σ_k η_k g_k² of the gradients g, for the bound of Theorem A.1.
+    """
+
+    numbers: NDArray[np.float64]
+    truth: bool
+    rule: Rule
+    use_sparse: bool
+    curvature: bool
+
+
+class Room(NamedTuple):
+    """Room for the members of a step: which candidates they are, their scores, gains and slopes."""
+
+    member_X: NDArray[np.int64]
+    score_X: NDArray[np.float64]
+    gain_X: NDArray[np.float32]
+    slope_X: NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def _room(size: int) -> Room:
+    return Room(np.empty(size, np.int64), np.empty(size), np.empty(size, np.float32), np.empty(size))
+
+
+@njit(cache=True, nogil=True)
+def instance_pass(
+    order_I: NDArray[np.int64],
+    candidates: CandidateArrays,
+    learned: Learned,
+    steps: InstanceSteps,
+    slope: Any,
+    state: NDArray[np.uint64],
+) -> tuple[float, float]:
+    """Trains on the instances in `order_I`, changing `learned`; the summed loss and curvature before each step."""
+    loss, curvature = 0.0, 0.0
+    room = _room(64)
+    features = len(learned.sparse_F) if steps.curvature or steps.rule.adaptive else 0
+    gradient_F = np.zeros(features)
+    moves_dense = (steps.rule.eta_D != 0.0).any()
+    for place in range(len(order_I)):
+        _fetch_ahead(order_I, place, candidates, learned, steps)
+        first = candidates.candidate_offsets_I1[order_I[place]]
+        last = candidates.candidate_offsets_I1[order_I[place] + 1]
+        if last - first >= len(room.member_X):
+            room = _room(2 * (last - first))
+        size = _members(candidates, steps.truth, first, last, room)
+        for positive in range(first, last if steps.truth else min(first + 1, last)):
+            if steps.truth:
+                if candidates.gain_C[positive] <= 0:
+                    continue
+                room.member_X[0] = positive
+            begin_step(learned, steps.rule)
+            if steps.rule.settles:
+                _settle_members(room.member_X, size, candidates, learned, steps.rule)
+            for x in range(size):
+                c = room.member_X[x]
+                room.score_X[x] = plain_score(c, candidates, learned.dense_D, learned.sparse_F, steps.use_sparse)
+            loss += slope(room.score_X, room.gain_X, room.slope_X, size, steps.numbers, state)
+            if steps.curvature:
+                curvature += _curvature(room, size, candidates, steps.rule, gradient_F)
+            if steps.rule.adaptive:
+                _move_by_gradient(room, size, candidates, learned, steps.rule, gradient_F)
+            else:
+                for x in range(size):
+                    if room.slope_X[x] != 0.0:
+                        _move(room.member_X[x], room.slope_X[x], candidates, learned, steps.rule, moves_dense)
+    return loss, curvature
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _members(candidates: CandidateArrays, truth: bool, first: int, last: int, room: Room) -> int:
+    """Writes who is looked at: with `truth` a place for one true candidate, then those that are not; else all."""
+    if not truth:
+        for c in range(first, last):
+            room.member_X[c - first], room.gain_X[c - first] = c, candidates.gain_C[c]
+        return int(last - first)
+    size = 1
+    room.gain_X[0] = 1.0
+    for c in range(first, last):
+        if candidates.gain_C[c] <= 0:
+            room.member_X[size], room.gain_X[size] = c, 0.0
+            size += 1
+    return size
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _move(c: int, slope: float, candidates: CandidateArrays, learned: Learned, rule: Rule, moves_dense: bool) -> None:
+    """Moves the weights of one candidate."""
+    if moves_dense:
+        for d in range(len(rule.eta_D)):
+            move_dense(learned, rule, d, slope, np.float64(candidates.dense_CD[c, d]))
+    if rule.eta != 0.0:
+        valued = len(candidates.part_values_N) > 0
+        for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
+            value = np.float64(candidates.part_values_N[n]) if valued else 1.0
+            move_sparse(learned, rule, candidates.part_ids_N[n], slope * value)
+
+
+@njit(cache=True, nogil=True)
+def _move_by_gradient(
+    room: Room, size: int, candidates: CandidateArrays, learned: Learned, rule: Rule, gradient_F: NDArray[np.float64]
+) -> None:
+    """Moves each weight once, by the whole gradient of the step; `gradient_F` is zero before and after."""
+    for d in range(len(rule.eta_D)):
+        uphill = 0.0
+        for x in range(size):
+            uphill += room.slope_X[x] * candidates.dense_CD[room.member_X[x], d]
+        if uphill != 0.0:
+            move_dense(learned, rule, d, uphill, 1.0)
+    if rule.eta == 0.0:
+        return
+    _add_gradient(room, size, candidates, gradient_F)
+    for x in range(size):
+        c = room.member_X[x]
+        for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
+            f = candidates.part_ids_N[n]
+            if gradient_F[f] != 0.0:
+                move_sparse(learned, rule, f, gradient_F[f])
+                gradient_F[f] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def _add_gradient(room: Room, size: int, candidates: CandidateArrays, gradient_F: NDArray[np.float64]) -> None:
+    """Adds the slopes of the members to the weights of their ids."""
+    valued = len(candidates.part_values_N) > 0
+    for x in range(size):
+        c = room.member_X[x]
+        for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
+            value = np.float64(candidates.part_values_N[n]) if valued else 1.0
+            gradient_F[candidates.part_ids_N[n]] += room.slope_X[x] * value
+
+
+@njit(cache=True, nogil=True)
+def _settle_members(
+    member_X: NDArray[np.int64], size: int, candidates: CandidateArrays, learned: Learned, rule: Rule
+) -> None:
+    """Settles all weights that a step looks at."""
+    for x in range(size):
+        c = member_X[x]
+        for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
+            settle(learned, rule, candidates.part_ids_N[n])
+
+
+@njit(cache=True, nogil=True)
+def _curvature(
+    room: Room, size: int, candidates: CandidateArrays, rule: Rule, gradient_F: NDArray[np.float64]
+) -> float:
+    """Σ_k η_k g_k² of one step; `gradient_F` is zero before and after."""
+    total = 0.0
+    for d in range(len(rule.eta_D)):
+        gradient = 0.0
+        for x in range(size):
+            gradient += room.slope_X[x] * candidates.dense_CD[room.member_X[x], d]
+        total += rule.eta_D[d] * gradient * gradient
+    _add_gradient(room, size, candidates, gradient_F)
+    for x in range(size):
+        c = room.member_X[x]
+        for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
+            feature = candidates.part_ids_N[n]
+            total += rule.eta * gradient_F[feature] * gradient_F[feature]
+            gradient_F[feature] = 0.0
+    return total
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _fetch_ahead(
+    order_I: NDArray[np.int64], place: int, candidates: CandidateArrays, learned: Learned, steps: InstanceSteps
+) -> None:
+    """Instances come in random order, so each would wait for memory several times; later ones are asked for early."""
+    size = len(order_I)
+    if place + 16 < size:
+        prefetch(candidates.candidate_offsets_I1, order_I[place + 16])
+    if place + 8 < size:
+        first = candidates.candidate_offsets_I1[order_I[place + 8]]
+        last = candidates.candidate_offsets_I1[order_I[place + 8] + 1]
+        prefetch(candidates.gain_C, first)
+        prefetch(candidates.part_id_offsets_P1, first)
+        prefetch(candidates.part_id_offsets_P1, last)
+        width = candidates.dense_CD.shape[1]
+        for at in range(first * width, last * width, 16):
+            prefetch(candidates.dense_CD, at)
+    if steps.use_sparse and place + 5 < size:
+        i = order_I[place + 5]
+        first = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i]]
+        last = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i + 1]]
+        for at in range(first, last, 16):
+            prefetch(candidates.part_ids_N, at)
+    if steps.use_sparse and place + 2 < size:
+        i = order_I[place + 2]
+        first = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i]]
+        last = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i + 1]]
+        for n in range(first, last):
+            prefetch(learned.sparse_F, candidates.part_ids_N[n])
+            if steps.rule.settles:
+                prefetch(learned.touched_F, candidates.part_ids_N[n])
+                prefetch(learned.sparse_sum_F, candidates.part_ids_N[n])

@@ -1,0 +1,202 @@
+"""One pass over lists of candidates that share parts: a part is scored once, and its slope spread over its ids once.
+
+A part's ids come once for all candidates that hold it, so a list of 100 candidates of 9 parts each costs as many
+weights as its 100 to 200 different parts have ids, not 900 times.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.learning.candidates import CandidateArrays, part_score
+from xlate.kernels.learning.updates import Learned, Rule, begin_step, move_dense, move_sparse, settle
+from xlate.kernels.memory.lent import lent
+
+
+class ListSteps(NamedTuple):
+    """Which loss a pass steps down, and how.
+
+    Attributes:
+        numbers: the settings of the loss, as its slope takes them.
+        rule: how a step is made of slopes.
+        batch: lists a step; their gradients are averaged.
+    """
+
+    numbers: NDArray[np.float64]
+    rule: Rule
+    batch: int
+
+
+class ListRoom(NamedTuple):
+    """Room for one list's parts and candidates, for the slopes of a batch's parts, and the random numbers' state."""
+
+    part_score: NDArray[np.float64]
+    part_slope: NDArray[np.float64]
+    score_X: NDArray[np.float64]
+    gain_X: NDArray[np.float32]
+    slope_X: NDArray[np.float64]
+    dense_slope_D: NDArray[np.float64]
+    state: NDArray[np.uint64]
+
+
+@njit(cache=True, nogil=True)
+def list_room(lists: CandidateArrays, batch: int) -> ListRoom:
+    """Enough room for the `batch` largest lists."""
+    parts, size = 0, 0
+    for i in range(len(lists.candidate_offsets_I1) - 1):
+        parts = max(parts, lists.part_offsets_I1[i + 1] - lists.part_offsets_I1[i])
+        size = max(size, lists.candidate_offsets_I1[i + 1] - lists.candidate_offsets_I1[i])
+    return ListRoom(
+        np.empty(parts),
+        np.empty(parts * batch),
+        np.empty(size),
+        np.empty(size, np.float32),
+        np.empty(size),
+        np.zeros(lists.dense_CD.shape[1]),
+        np.zeros(1, dtype=np.uint64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def list_pass(
+    order_I: NDArray[np.int64],
+    lists: CandidateArrays,
+    learned: Learned,
+    steps: ListSteps,
+    room: ListRoom,
+    slope: Any,
+) -> float:
+    """Steps through lists in a given order, `batch` lists a step; returns the sum of the losses met on the way."""
+    lists, learned, room = lent(lists), lent(learned), lent(room)
+    loss, size = 0.0, len(room.part_score)
+    for start in range(0, len(order_I), steps.batch):
+        end = min(start + steps.batch, len(order_I))
+        begin_step(learned, steps.rule)
+        room.dense_slope_D[:] = 0.0
+        for at in range(start, end):
+            i = order_I[at]
+            if steps.rule.settles:
+                _settle_list(lists, learned, steps.rule, i)
+            _score(lists, learned, room, i)
+            loss += _slopes(lists, steps.numbers, room, slope, i)
+            _spread(lists, room, i, (at - start) * size)
+        for d in range(len(learned.dense_D)):
+            move_dense(learned, steps.rule, d, room.dense_slope_D[d] * (1.0 / (end - start)), 1.0)
+        for at in range(start, end):
+            _step(lists, learned, steps.rule, room, order_I[at], (at - start) * size, 1.0 / (end - start))
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def list_losses(
+    order_I: NDArray[np.int64],
+    lists: CandidateArrays,
+    learned: Learned,
+    numbers: NDArray[np.float64],
+    room: ListRoom,
+    slope: Any,
+    best_I: NDArray[np.int64],
+) -> float:
+    """The sum of the losses of some lists as weights stand; writes the candidate of the highest score, or -1."""
+    lists, learned, room, best_I = lent(lists), lent(learned), lent(room), lent(best_I)
+    loss = 0.0
+    for at in range(len(order_I)):
+        i = order_I[at]
+        _score(lists, learned, room, i)
+        loss += _slopes(lists, numbers, room, slope, i)
+        first, best_I[at] = lists.candidate_offsets_I1[i], -1
+        for c in range(first, lists.candidate_offsets_I1[i + 1]):
+            if best_I[at] < 0 or room.score_X[c - first] > room.score_X[best_I[at] - first]:
+                best_I[at] = c
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def list_gradient(
+    lists: CandidateArrays,
+    learned: Learned,
+    numbers: NDArray[np.float64],
+    room: ListRoom,
+    slope: Any,
+    i: int,
+    gradient_F: NDArray[np.float64],
+) -> float:
+    """Adds the gradient of one list's loss by the sparse weights to `gradient_F`; returns the loss."""
+    _score(lists, learned, room, i)
+    loss = _slopes(lists, numbers, room, slope, i)
+    _spread(lists, room, i, 0)
+    first, valued = lists.part_offsets_I1[i], len(lists.part_values_N) > 0
+    for part in range(first, lists.part_offsets_I1[i + 1]):
+        for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
+            value = np.float64(lists.part_values_N[n]) if valued else 1.0
+            gradient_F[lists.part_ids_N[n]] -= room.part_slope[part - first] * value
+    return loss
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _score(lists: CandidateArrays, learned: Learned, room: ListRoom, i: int) -> None:
+    """Scores the parts of a list, then its candidates."""
+    first, last = lists.part_offsets_I1[i], lists.part_offsets_I1[i + 1]
+    for part in range(first, last):
+        room.part_score[part - first] = part_score(part, lists, learned.sparse_F)
+    begin, fixed = lists.candidate_offsets_I1[i], len(lists.base_C) > 0
+    for c in range(begin, lists.candidate_offsets_I1[i + 1]):
+        score = np.float64(lists.base_C[c]) if fixed else 0.0
+        for d in range(len(learned.dense_D)):
+            score += learned.dense_D[d] * lists.dense_CD[c, d]
+        for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
+            score += room.part_score[lists.candidate_parts_K[k]]
+        room.score_X[c - begin] = score
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _slopes(lists: CandidateArrays, numbers: NDArray[np.float64], room: ListRoom, slope: Any, i: int) -> float:
+    """The loss of a list, 0 of an empty one; the slopes of its candidates are in the room."""
+    begin, size = lists.candidate_offsets_I1[i], lists.candidate_offsets_I1[i + 1] - lists.candidate_offsets_I1[i]
+    if size == 0:
+        return 0.0
+    for x in range(size):
+        room.gain_X[x] = lists.gain_C[begin + x]
+    return float(slope(room.score_X, room.gain_X, room.slope_X, size, numbers, room.state))
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _spread(lists: CandidateArrays, room: ListRoom, i: int, offset: int) -> None:
+    """The slope of a part is the sum of those of the candidates that hold it, as often as they hold it."""
+    for part in range(lists.part_offsets_I1[i + 1] - lists.part_offsets_I1[i]):
+        room.part_slope[offset + part] = 0.0
+    begin = lists.candidate_offsets_I1[i]
+    for c in range(begin, lists.candidate_offsets_I1[i + 1]):
+        slope = room.slope_X[c - begin]
+        if slope != 0.0:
+            for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
+                room.part_slope[offset + lists.candidate_parts_K[k]] += slope
+            for d in range(len(room.dense_slope_D)):
+                room.dense_slope_D[d] += slope * lists.dense_CD[c, d]
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _step(
+    lists: CandidateArrays, learned: Learned, rule: Rule, room: ListRoom, i: int, offset: int, share: float
+) -> None:
+    """Moves the weights of every part uphill."""
+    first, valued = lists.part_offsets_I1[i], len(lists.part_values_N) > 0
+    for part in range(first, lists.part_offsets_I1[i + 1]):
+        slope = room.part_slope[offset + part - first] * share
+        if slope == 0.0:
+            continue
+        for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
+            value = np.float64(lists.part_values_N[n]) if valued else 1.0
+            move_sparse(learned, rule, lists.part_ids_N[n], slope * value)
+
+
+@njit(cache=True, nogil=True)
+def _settle_list(lists: CandidateArrays, learned: Learned, rule: Rule, i: int) -> None:
+    """Settles all weights that a list looks at."""
+    for part in range(lists.part_offsets_I1[i], lists.part_offsets_I1[i + 1]):
+        for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
+            settle(learned, rule, lists.part_ids_N[n])

@@ -1,0 +1,80 @@
+"""Margins: the best candidate must lead every other one by as much score as it gains more.
+
+    hinge       Σ max_e ( γ s(e) + margin · (g(e*) - g(e)) ) - γ s(e*)      e* = argmax_e g(e), the first of equals
+    perceptron  the same without a margin                                   (Rosenblatt 1958; Crammer & Singer 2001)
+
+Where true candidates have the gain 1 and all others 0 it is the hinge of a classifier. An instance without alternatives
+adds nothing. At a tie there is a step, and the derivative is that of the step's side: weights that are all 0 would else
+never move.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from xlate.kernels.learning.slopes import Slope, best_gain
+from xlate.losses.loss import Loss
+from xlate.losses.segments import picked, segment_argmax, segment_ids
+
+
+@Slope
+def hinge_slope(
+    score_X: NDArray[np.float64],
+    gain_X: NDArray[np.float32],
+    slope_X: NDArray[np.float64],
+    size: int,
+    numbers: NDArray[np.float64],
+    _state: NDArray[np.uint64],
+) -> float:
+    """The other candidate of the highest score plus cost, the first of equals, against the one of the highest gain."""
+    gamma, margin = numbers[0], numbers[1]
+    slope_X[:size] = 0.0
+    best = best_gain(gain_X, size)
+    own, worst, most = gamma * score_X[best], -1, -np.inf
+    for x in range(size):
+        value = gamma * score_X[x] + margin * (gain_X[best] - gain_X[x])
+        if x != best and value > most:
+            worst, most = x, value
+    if worst < 0 or most < own:
+        return 0.0
+    slope_X[best], slope_X[worst] = gamma, -gamma
+    return float(most - own)
+
+
+class Hinge(Loss):
+    """The loss as an autograd module; `margin` says how much score a unit of gain is worth."""
+
+    name = "hinge"
+    slope = hinge_slope
+
+    def __init__(self, gamma: float = 1.0, margin: float = 1.0) -> None:
+        super().__init__()
+        self.gamma = gamma
+        self.margin = margin
+
+    def numbers(self) -> tuple[float, ...]:
+        """The scale of the scores, and what a unit of gain is worth."""
+        return self.gamma, self.margin
+
+    def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
+        """The summed loss; scalar."""
+        if not len(scores_C):
+            return scores_C.sum()
+        values_C = self.gamma * scores_C
+        best_I = segment_argmax(gain_C, candidate_offsets_I1)
+        cost_C = self.margin * (picked(gain_C, best_I)[segment_ids(candidate_offsets_I1)] - gain_C)
+        others_C = (values_C + cost_C).index_fill(0, best_I[best_I >= 0], float("-inf"))
+        worst_I = segment_argmax(others_C, candidate_offsets_I1)
+        missing_I = picked(values_C + cost_C, worst_I) - picked(values_C, best_I)
+        return missing_I.masked_fill((worst_I < 0) | (worst_I == best_I) | (missing_I < 0), 0.0).sum()
+
+
+class Perceptron(Hinge):
+    """The hard perceptron: no margin."""
+
+    name = "perceptron"
+
+    def __init__(self) -> None:
+        super().__init__(margin=0.0)

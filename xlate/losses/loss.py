@@ -1,0 +1,94 @@
+"""What a loss is: a module, its compiled slope beside it, a name, and what it needs to be told of candidates."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from enum import Enum
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from xlate.errors import InputError
+from xlate.kernels.learning.slopes import Slope
+
+
+class Needs(Enum):
+    """What a loss must be told of each candidate.
+
+    TRUTH: whether it is right; gains above 0 say so. GAINS: how good it is, as one number. STATISTICS: the statistics
+    that the score of a whole text is made from. LATTICE: arcs and paths in place of candidates.
+    """
+
+    TRUTH = "truth"
+    GAINS = "gains"
+    STATISTICS = "statistics"
+    LATTICE = "lattice"
+
+
+class Loss(nn.Module):
+    """A loss over instances or lists of candidates; a file of this folder that defines a named one adds it to all
+    others.
+
+    Attributes:
+        name: by which configurations call it; empty for what cannot be called by a name.
+        needs: what it must be told of candidates.
+        slope: the compiled form, None when there is only the module.
+
+    The arguments of the constructor are its settings, numbers with default values.
+    """
+
+    name: ClassVar[str] = ""
+    needs: ClassVar[Needs] = Needs.GAINS
+    slope: ClassVar[Slope | None] = None
+
+    def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
+        """The summed loss; scalar.
+
+        Args:
+            scores_C: finite scores of C candidates.
+            gain_C: what the loss needs of each of them; statistics have columns, (C, K).
+            candidate_offsets_I1: first candidate of each of I instances, and C.
+        """
+        raise NotImplementedError
+
+    def numbers(self) -> tuple[float, ...]:
+        """The settings as the compiled slope takes them."""
+        return ()
+
+    @property
+    def numbers_array(self) -> NDArray[np.float64]:
+        """`numbers` as an array; never empty, which compiled code would not like."""
+        return np.array([*self.numbers(), 0.0], dtype=np.float64)
+
+
+def losses() -> dict[str, type[Loss]]:
+    """All losses of this folder by name."""
+    package = __name__.rpartition(".")[0]
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        importlib.import_module(f"{package}.{module.name}")
+    found: dict[str, type[Loss]] = {}
+    classes: list[type[Loss]] = [Loss]
+    while classes:
+        kind = classes.pop()
+        classes += kind.__subclasses__()
+        if kind.name:
+            found[kind.name] = kind
+    return dict(sorted(found.items()))
+
+
+def loss_of(name: str, **settings: Any) -> Loss:
+    """The loss of a name, with those of the given settings that it has.
+
+    Raises:
+        InputError: no loss of this name, or a setting outside its range.
+    """
+    known = losses()
+    if name not in known:
+        raise InputError("no such loss", seen=name, expected=", ".join(known))
+    has = inspect.signature(known[name].__init__).parameters
+    return known[name](**{key: value for key, value in settings.items() if key in has})

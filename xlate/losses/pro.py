@@ -1,0 +1,133 @@
+"""Logistic loss over pairs of hypotheses, the better one of which should score higher (Hopkins & May 2011).
+
+    L = Σ_(a, b) ln( 1 + exp( γ (s(b) - s(a)) ) ),    a the better of the two
+
+Of 20 times as many pairs of a list as are wanted, drawn by lot, those that differ enough in gain are kept, and of these
+the ones that differ most.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from xlate.errors import InputError
+from xlate.kernels.learning.slopes import Slope, draw
+from xlate.losses.loss import Loss
+
+DRAWN_FOR_ONE = 20
+
+
+@Slope
+def pairs_slope(
+    score_X: NDArray[np.float64],
+    gain_X: NDArray[np.float32],
+    slope_X: NDArray[np.float64],
+    size: int,
+    numbers: NDArray[np.float64],
+    state: NDArray[np.uint64],
+) -> float:
+    """Of pairs drawn with `state`."""
+    gamma, pairs, least_difference = numbers[0], int(numbers[1]), numbers[2]
+    tries = DRAWN_FOR_ONE * pairs
+    drawn = np.empty((tries, 2), dtype=np.int64)
+    difference = np.empty(tries)
+    kept = 0
+    for _ in range(tries):
+        one, other = draw(state, size), draw(state, size)
+        apart = gain_X[one] - gain_X[other]
+        if abs(apart) >= least_difference:
+            drawn[kept, 0], drawn[kept, 1] = (one, other) if apart > 0 else (other, one)
+            difference[kept] = -abs(apart)
+            kept += 1
+    slope_X[:size] = 0.0
+    loss = 0.0
+    order = np.argsort(difference[:kept], kind="mergesort")
+    for at in order[:pairs]:
+        better, worse = drawn[at]
+        distance = gamma * (score_X[better] - score_X[worse])
+        missing = 1.0 / (1.0 + np.exp(min(distance, 700.0)))
+        loss += np.log1p(np.exp(-distance)) if distance > -30.0 else -distance
+        slope_X[better] += gamma * missing
+        slope_X[worse] -= gamma * missing
+    return float(loss)
+
+
+class PairwiseLogistic(Loss):
+    """The loss of P given pairs as an autograd module: candidates `better_P` against `worse_P`."""
+
+    def __init__(self, better_P: Tensor, worse_P: Tensor, gamma: float = 1.0) -> None:
+        super().__init__()
+        self.better_P = better_P
+        self.worse_P = worse_P
+        self.gamma = gamma
+
+    def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:  # noqa: ARG002
+        """The summed loss; scalar; gains and lists have had their say when the pairs were chosen."""
+        return nn.functional.softplus(self.gamma * (scores_C[self.worse_P] - scores_C[self.better_P])).sum()
+
+
+class Pro(Loss):
+    """The loss with its drawing of pairs, which begins anew with `seed` in every call.
+
+    Raises:
+        InputError: no pairs, or a least difference of 0 or below, at which no hypothesis is the better one.
+    """
+
+    name = "pro"
+    slope = pairs_slope
+
+    def __init__(self, gamma: float = 1.0, pairs: int = 20, least_difference: float = 0.05, seed: int = 1) -> None:
+        super().__init__()
+        if pairs < 1 or least_difference <= 0:
+            raise InputError("settings of PRO", seen=f"{pairs} pairs, {least_difference}", expected="both above 0")
+        self.gamma, self.pairs, self.least_difference, self.seed = gamma, pairs, least_difference, seed
+
+    def numbers(self) -> tuple[float, ...]:
+        """The scale of the scores, the pairs of a list, and the least difference of their gains."""
+        return self.gamma, float(self.pairs), self.least_difference
+
+    def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
+        """The summed loss; scalar."""
+        pairs = self.pairs_of(gain_C.detach().cpu().numpy(), candidate_offsets_I1.cpu().numpy())
+        better_P, worse_P = (torch.as_tensor(column, device=scores_C.device) for column in pairs)
+        return PairwiseLogistic(better_P, worse_P, self.gamma).forward(scores_C, gain_C, candidate_offsets_I1)
+
+    def pairs_of(
+        self, gain_C: NDArray[np.floating], offsets_I1: NDArray[np.integer]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The better and the worse hypothesis of each pair, list after list, drawn as the slope draws them."""
+        gains = np.asarray(gain_C, dtype=np.float32)
+        found: list[tuple[int, int]] = []
+        numbers = _SplitMix(self.seed)
+        for first, last in zip(offsets_I1[:-1].tolist(), offsets_I1[1:].tolist(), strict=True):
+            if last == first:
+                continue
+            drawn = []
+            for _ in range(DRAWN_FOR_ONE * self.pairs):
+                one, other = first + numbers.below(last - first), first + numbers.below(last - first)
+                apart = float(gains[one] - gains[other])
+                if abs(apart) >= self.least_difference:
+                    drawn.append((-abs(apart), (one, other) if apart > 0 else (other, one)))
+            drawn.sort(key=lambda row: row[0])
+            found += [pair for _, pair in drawn[: self.pairs]]
+        pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+        return pairs[:, 0].copy(), pairs[:, 1].copy()
+
+
+class _SplitMix:
+    """The numbers that compiled losses draw, in Python."""
+
+    def __init__(self, seed: int) -> None:
+        self.state = seed
+
+    def below(self, size: int) -> int:
+        """A number below `size`."""
+        mask = (1 << 64) - 1
+        self.state = (self.state + 0x9E3779B97F4A7C15) & mask
+        z = self.state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        return int((z ^ (z >> 31)) % size)

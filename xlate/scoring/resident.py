@@ -1,0 +1,157 @@
+"""Candidates that stay on a device: gathered, scored, and what slopes of scores mean for weights.
+
+All sums run over sorted segments, so the same numbers give the same bits again on the same device; adding by index,
+which CUDA does in any order, would not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from xlate.kernels.learning.candidates import CandidateArrays
+
+
+@dataclass(frozen=True)
+class Resident:
+    """I instances of C candidates with D dense features on a device; P parts with N sparse ids.
+
+    `candidate_parts_K` numbers parts within their instance; the three arrays of parts are None when every candidate
+    is one part, values and fixed scores None when there are none.
+    """
+
+    candidate_offsets_I1: Tensor
+    dense_CD: Tensor
+    gain_C: Tensor
+    base_C: Tensor | None
+    part_offsets_I1: Tensor | None
+    candidate_part_offsets_C1: Tensor | None
+    candidate_parts_K: Tensor | None
+    part_id_offsets_P1: Tensor
+    part_ids_N: Tensor
+    part_values_N: Tensor | None
+
+    @classmethod
+    def load(cls, candidates: CandidateArrays, device: torch.device) -> Resident:
+        """Copies candidates to a device."""
+
+        def put(array: NDArray[np.generic]) -> Tensor:
+            return torch.as_tensor(np.array(array), device=device)
+
+        plain = not len(candidates.candidate_part_offsets_C1)
+        return cls(
+            put(candidates.candidate_offsets_I1),
+            put(candidates.dense_CD),
+            put(candidates.gain_C),
+            put(candidates.base_C) if len(candidates.base_C) else None,
+            None if plain else put(candidates.part_offsets_I1),
+            None if plain else put(candidates.candidate_part_offsets_C1),
+            None if plain else put(candidates.candidate_parts_K),
+            put(candidates.part_id_offsets_P1),
+            put(candidates.part_ids_N),
+            put(candidates.part_values_N) if len(candidates.part_values_N) else None,
+        )
+
+    def __len__(self) -> int:
+        """The number of instances I."""
+        return len(self.candidate_offsets_I1) - 1
+
+    def gather(self, instances: Tensor) -> Resident:
+        """The given instances in that order, still on the device."""
+        candidates, offsets_I1 = _gathered(self.candidate_offsets_I1, instances)
+        parts, part_offsets_I1, part_offsets_C1, parts_K = candidates, None, None, None
+        if self.part_offsets_I1 is not None:
+            assert self.candidate_part_offsets_C1 is not None
+            assert self.candidate_parts_K is not None
+            parts, part_offsets_I1 = _gathered(self.part_offsets_I1, instances)
+            used, part_offsets_C1 = _gathered(self.candidate_part_offsets_C1, candidates)
+            parts_K = self.candidate_parts_K[used]
+        ids, id_offsets_P1 = _gathered(self.part_id_offsets_P1, parts)
+        return Resident(
+            offsets_I1,
+            self.dense_CD[candidates],
+            self.gain_C[candidates],
+            None if self.base_C is None else self.base_C[candidates],
+            part_offsets_I1,
+            part_offsets_C1,
+            parts_K,
+            id_offsets_P1,
+            self.part_ids_N[ids],
+            None if self.part_values_N is None else self.part_values_N[ids],
+        )
+
+    def scores(self, dense_D: Tensor, sparse_F: Tensor | None) -> Tensor:
+        """The scores of all candidates in the precision of the dense weights, (C,)."""
+        scores_C = self.dense_CD.to(dense_D.dtype) @ dense_D
+        if self.base_C is not None:
+            scores_C = scores_C + self.base_C
+        if sparse_F is None or not len(self.part_ids_N):
+            return scores_C
+        weight_N = sparse_F[self.part_ids_N.long()].to(dense_D.dtype)
+        if self.part_values_N is not None:
+            weight_N = weight_N * self.part_values_N
+        sums_C = torch.segment_reduce(weight_N, "sum", offsets=self.part_id_offsets_P1, initial=0.0)
+        if self.candidate_part_offsets_C1 is not None:
+            sums_C = torch.segment_reduce(
+                sums_C[self._part_of_K()], "sum", offsets=self.candidate_part_offsets_C1, initial=0.0
+            )
+        return scores_C + sums_C
+
+    def gradient(self, slope_C: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What slopes mean for weights: of all dense ones, (D,), and U different sparse ids with theirs, (U,)."""
+        dense_D = slope_C @ self.dense_CD.to(slope_C.dtype)
+        slope_P = slope_C
+        if self.candidate_part_offsets_C1 is not None:
+            by_K = torch.repeat_interleave(slope_C, self.candidate_part_offsets_C1.diff())
+            held, sums = _sums_by_key(self._part_of_K(), by_K)
+            slope_P = slope_C.new_zeros(len(self.part_id_offsets_P1) - 1).index_copy(0, held, sums)
+        by_N = torch.repeat_interleave(slope_P, self.part_id_offsets_P1.diff())
+        if self.part_values_N is not None:
+            by_N = by_N * self.part_values_N
+        return dense_D, *_sums_by_key(self.part_ids_N.long(), by_N)
+
+    def _part_of_K(self) -> Tensor:
+        """The number of each part that a candidate holds, among all parts."""
+        assert self.part_offsets_I1 is not None
+        assert self.candidate_part_offsets_C1 is not None
+        assert self.candidate_parts_K is not None
+        held_I = self.candidate_part_offsets_C1[self.candidate_offsets_I1].diff()
+        return self.candidate_parts_K.long() + torch.repeat_interleave(self.part_offsets_I1[:-1], held_I)
+
+    def one_truth_each(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Each true candidate with those of its instance that are not: candidates, whether each is the true one,
+        offsets.
+
+        Gains above 0 mark true candidates.
+        """
+        true_C = self.gain_C > 0
+        size_I = self.candidate_offsets_I1.diff()
+        instance_C = torch.repeat_interleave(torch.arange(len(size_I), device=size_I.device), size_I)
+        positives = torch.nonzero(true_C)[:, 0]
+        others, offsets = _gathered(self.candidate_offsets_I1, instance_C[positives])
+        place = torch.repeat_interleave(torch.arange(len(positives), device=size_I.device), offsets.diff())
+        own = others == positives[place]
+        kept = own | ~true_C[others]
+        sizes = torch.segment_reduce(kept.double(), "sum", offsets=offsets, initial=0.0).long()
+        return others[kept], own[kept], torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+
+
+def _gathered(offsets: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """The places of the values of some rows, and the offsets of these rows laid end to end."""
+    first = offsets[rows]
+    size = offsets[rows + 1] - first
+    new = torch.cat([size.new_zeros(1), size.cumsum(0)])
+    place = torch.arange(int(new[-1]), device=size.device)
+    return place + torch.repeat_interleave(first - new[:-1], size), new
+
+
+def _sums_by_key(keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    """The different keys, ascending, and the sum of the values of each, added in a fixed order."""
+    sorted_keys, order = torch.sort(keys, stable=True)
+    distinct, count = torch.unique_consecutive(sorted_keys, return_counts=True)
+    offsets = torch.cat([count.new_zeros(1), count.cumsum(0)])
+    return distinct, torch.segment_reduce(values[order], "sum", offsets=offsets, initial=0.0)

@@ -1,0 +1,1 @@
+"""Update rules: what turns slopes into new weights."""

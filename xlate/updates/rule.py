@@ -1,0 +1,97 @@
+"""Plain and AdaGrad steps, penalties, averages and weights kept below 0, each with each.
+
+With uphill gradient g of a step of size η on a weight w:
+
+    plain      w + η g
+    adaptive   w + η g / (√G + 1e-8), G the sum of all g² so far              (Duchi, Hazan & Singer 2011)
+    l1, l2     a step takes η·l1 off the size of w, never past 0, or multiplies it with 1 - η·l2; with AdaGrad η is
+    divided
+               as above. `every`: every sparse weight, before each step (made up for when the weight is next looked at);
+               else only the weights that a step moves, l2 within g and l1 behind it.
+    average    the mean of the weights before the first step and after each one is what training gives
+    project    dense weights stay at or below 0
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.kernels.learning.updates import Learned, Rule, settle_all
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class UpdateRule:
+    """How steps are made; see the head of this file.
+
+    Raises:
+        InputError: a penalty below 0, or two penalties on every weight.
+    """
+
+    adaptive: bool = False
+    l1: float = 0.0
+    l2: float = 0.0
+    every: bool = True
+    average: bool = False
+    project: bool = False
+
+    def __post_init__(self) -> None:
+        """Checks every value."""
+        if min(self.l1, self.l2) < 0:
+            raise InputError("a penalty below 0", seen=f"l1 {self.l1}, l2 {self.l2}", expected="0 or more")
+        if self.every and self.l1 and self.l2:
+            raise InputError("two penalties", seen=f"l1 {self.l1}, l2 {self.l2}", expected="one of them")
+
+    @property
+    def settles(self) -> bool:
+        """Whether steps concern weights that they do not look at."""
+        return self.average or (self.every and (self.l1 > 0 or self.l2 > 0))
+
+    def compiled(self, eta_D: NDArray[np.float64], eta: float) -> Rule:
+        """As compiled loops take it, with step sizes of the dense weights and of the sparse ones."""
+        return Rule(eta_D, eta, self.adaptive, self.l1, self.l2, self.every, self.settles, self.project)
+
+    def memory(self, dense: int, sparse: int) -> Arrays:
+        """What steps must remember beyond the weights, before the first one."""
+        held: Arrays = {}
+        if self.adaptive:
+            held |= {"dense_squares": np.zeros(dense), "sparse_squares": np.zeros(sparse, dtype=np.float32)}
+        if self.settles:
+            held |= {
+                "dense_sum": np.zeros(dense),
+                "sparse_sum": np.zeros(sparse),
+                "touched": np.zeros(sparse, dtype=np.int64),
+                "clock": np.zeros(1, dtype=np.int64),
+            }
+        return held
+
+    def learned(self, dense_D: NDArray[np.float64], sparse_F: NDArray[Any], memory: Arrays) -> Learned:
+        """Weights with what is remembered of them; steps change all arrays in place."""
+        no_floats, no_ints = np.zeros(0), np.zeros(0, dtype=np.int64)
+        return Learned(
+            dense_D,
+            sparse_F,
+            memory.get("dense_squares", no_floats),
+            memory.get("sparse_squares", np.zeros(0, dtype=np.float32)),
+            memory.get("dense_sum", no_floats),
+            memory.get("sparse_sum", no_floats),
+            memory.get("touched", no_ints),
+            memory.get("clock", np.zeros(1, dtype=np.int64)),
+        )
+
+    def result(self, learned: Learned, eta_D: NDArray[np.float64], eta: float) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The dense and sparse weights that training gives: as they are, or averaged; all are settled first."""
+        if not self.settles:
+            return learned.dense_D, learned.sparse_F
+        settle_all(learned, self.compiled(eta_D, eta))
+        if not self.average:
+            return learned.dense_D, learned.sparse_F
+        steps = float(learned.clock_1[0]) + 1.0
+        dense_D = (learned.dense_sum_D + learned.dense_D) / steps
+        return dense_D, (learned.sparse_sum_F + learned.sparse_F) / steps

@@ -1,0 +1,114 @@
+"""The steps of an `UpdateRule` on tensors of any device: every weight at every step, as the rule is written.
+
+Slower than the compiled form on one processor, whose steps touch only what they look at, and the reference of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from xlate.updates.rule import Arrays, UpdateRule
+
+EPSILON = 1e-8
+
+
+class TensorSteps:
+    """Weights on a device, and what steps remember of them.
+
+    Args:
+        rule: how steps are made.
+        dense_D, sparse_F: the weights, changed in place.
+        memory: from `UpdateRule.memory`, to go on with; `store` writes back into it.
+    """
+
+    def __init__(self, rule: UpdateRule, dense_D: Tensor, sparse_F: Tensor, memory: Arrays) -> None:
+        self.rule = rule
+        self.dense_D, self.sparse_F = dense_D, sparse_F
+        kept = {name: torch.as_tensor(array.copy(), device=dense_D.device) for name, array in memory.items()}
+        self.dense_squares_D, self.sparse_squares_F = kept.get("dense_squares"), kept.get("sparse_squares")
+        self.dense_sum_D, self.sparse_sum_F = kept.get("dense_sum"), kept.get("sparse_sum")
+        self.clock = int(memory["clock"][0]) if "clock" in memory else 0
+
+    def begin(self, eta: float) -> None:
+        """What comes before a step: sums for the average, and penalties on every sparse weight."""
+        rule = self.rule
+        self.clock += 1
+        if self.dense_sum_D is not None and self.sparse_sum_F is not None:
+            self.dense_sum_D += self.dense_D
+            self.sparse_sum_F += self.sparse_F
+        if not rule.every or not (rule.l1 or rule.l2):
+            return
+        rate = self._rate(eta, self.sparse_squares_F)
+        size_F = (self.sparse_F.abs() - rate * rule.l1).clamp(min=0.0)
+        self.sparse_F.copy_(self.sparse_F.sign() * size_F * (1.0 - rate * rule.l2))
+
+    def step(self, eta_D: Tensor, eta: float, uphill_D: Tensor, ids_U: Tensor, uphill_U: Tensor) -> None:
+        """Moves all dense weights, and U different sparse ones by their gradients."""
+        rule, squares = self.rule, self.sparse_squares_F
+        if rule.adaptive and self.dense_squares_D is not None:
+            self.dense_squares_D += torch.where(eta_D != 0, uphill_D**2, torch.zeros_like(uphill_D))
+        rate_D = self._rate(eta_D, self.dense_squares_D)
+        moved_D = self.dense_D + rate_D * uphill_D
+        if rule.project:
+            moved_D = torch.where(eta_D != 0, moved_D.clamp(max=0.0), moved_D)
+        self.dense_D.copy_(moved_D)
+        if eta == 0.0 or not len(ids_U):
+            return
+        weight_U = self.sparse_F[ids_U]
+        if not rule.every:
+            uphill_U = uphill_U - rule.l2 * weight_U
+        if rule.adaptive and squares is not None:
+            squares.index_copy_(0, ids_U, squares[ids_U] + (uphill_U**2).to(squares.dtype))
+        rate = self._rate(eta, None if squares is None else squares[ids_U])
+        weight_U = weight_U + rate * uphill_U
+        if rule.l1 and not rule.every:
+            weight_U = weight_U.sign() * (weight_U.abs() - rate * rule.l1).clamp(min=0.0)
+        self.sparse_F.index_copy_(0, ids_U, weight_U.to(self.sparse_F.dtype))
+
+    def store(self, memory: Arrays) -> None:
+        """Writes what is remembered back."""
+        for name, kept in (
+            ("dense_squares", self.dense_squares_D),
+            ("sparse_squares", self.sparse_squares_F),
+            ("dense_sum", self.dense_sum_D),
+            ("sparse_sum", self.sparse_sum_F),
+        ):
+            if kept is not None:
+                memory[name][:] = kept.cpu().numpy()
+        if "clock" in memory:
+            # Nothing is put off here, so all weights are settled.
+            memory["clock"][0] = self.clock
+            memory["touched"][:] = self.clock
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Copies of the weights and of all that is remembered."""
+        found = {name: tensor.detach().cpu().numpy().copy() for name, tensor in self._tensors().items()}
+        return {**found, "clock": np.array([self.clock])}
+
+    def restore(self, kept: Mapping[str, NDArray[Any]]) -> None:
+        """Takes back what `arrays` gave."""
+        for name, tensor in self._tensors().items():
+            tensor.copy_(torch.as_tensor(np.array(kept[name])).reshape(tensor.shape))
+        self.clock = int(np.array(kept["clock"]).reshape(-1)[0])
+
+    def _tensors(self) -> dict[str, Tensor]:
+        held = {
+            "dense": self.dense_D,
+            "sparse": self.sparse_F,
+            "dense_squares": self.dense_squares_D,
+            "sparse_squares": self.sparse_squares_F,
+            "dense_sum": self.dense_sum_D,
+            "sparse_sum": self.sparse_sum_F,
+        }
+        return {name: tensor for name, tensor in held.items() if tensor is not None and len(tensor)}
+
+    def _rate(self, eta: float | Tensor, squares: Tensor | None) -> float | Tensor:
+        if not self.rule.adaptive or squares is None:
+            return eta
+        return eta / (squares.to(self.sparse_F.dtype).sqrt() + EPSILON)
