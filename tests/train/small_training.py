@@ -19,6 +19,7 @@ from xlate.train.loop import Phase, Training
 from xlate.train.reporter import NullReporter
 from xlate.train.signals import StopFlag
 from xlate.train.state import PhaseSettings
+from xlate.updates.rule import UpdateRule
 
 NAMES, SPARSE, CANDIDATES = ("a", "b", "c"), 50, 4
 IDENTITY = "random instances, seed 7"
@@ -69,7 +70,13 @@ def settings(**changes: Any) -> PhaseSettings:
 TWO_PHASES = (
     settings(name="floats", train_sparse=False, use_sparse=False, subset=0.5, epochs=3),
     settings(
-        name="binary", trained=(False, True, False), decay=0.3, patience=2, epochs=6, block=16, average=True, l1=0.01
+        name="binary",
+        trained=(False, True, False),
+        decay=0.3,
+        patience=2,
+        epochs=6,
+        block=16,
+        rule=UpdateRule(average=True, l1=0.01),
     ),
 )
 

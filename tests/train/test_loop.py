@@ -22,15 +22,17 @@ from tests.train.small_training import (
 from xlate.candidates.sampler import epoch_order, spread
 from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
+from xlate.losses.local_softmax import LocalSoftmax
 from xlate.scoring.weights import Weights
 from xlate.train.bound import measure_bound
 from xlate.train.checkpoint import load_checkpoint
-from xlate.train.learner import OnlineLearner
+from xlate.train.learner import InstanceLearner
 from xlate.train.loop import Phase, Training
 from xlate.train.reporter import NullReporter
 from xlate.train.signals import StopFlag
 from xlate.train.state import PhaseSettings
 from xlate.train.validation import validate
+from xlate.updates.rule import UpdateRule
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -41,14 +43,14 @@ def naive_training(stores: Path, phases: tuple[PhaseSettings, ...]) -> Weights:
     weights = initial()["linked"]
     for phase in phases:
         best, stale, kept = math.inf, 0, weights
-        learner = OnlineLearner(phase, store, weights, {})
+        learner = InstanceLearner(phase, store, weights, {})
         for epoch in range(phase.epochs):
             chosen = spread(len(store), phase.subset)
             order = chosen[epoch_order(len(chosen), phase.seed, epoch, name=phase.name, block=phase.block)]
             scale = 1 / (1 + phase.decay * epoch)
             learner.learn(order, scale)
             current = learner.end_epoch(scale)
-            error = validate(heldout, current, use_sparse=phase.use_sparse, sink=phase.sink).error
+            error = validate(heldout, current, phase.loss_module(), use_sparse=phase.use_sparse).error
             if error < best:
                 best, stale, kept = error, 0, current.copy()
             else:
@@ -72,8 +74,8 @@ def test_training_learns(folder: Path) -> None:
     first, last = held.state.history[0], held.state.history[-1]
     assert last["loss"] < first["loss"] < math.log(4 + math.exp(-4))
     heldout = CandidateStore.open(folder / "heldout")
-    assert validate(heldout, held.weights["linked"], use_sparse=True, sink=-4.0).error < 0.6
-    assert validate(heldout, initial()["linked"], use_sparse=True, sink=-4.0).error == 1.0
+    assert validate(heldout, held.weights["linked"], LocalSoftmax(), use_sparse=True).error < 0.6
+    assert validate(heldout, initial()["linked"], LocalSoftmax(), use_sparse=True).error == 1.0
 
 
 def test_the_initial_weights_are_left_alone(folder: Path) -> None:
@@ -124,7 +126,7 @@ def test_early_stop_goes_back_to_the_best_weights(folder: Path) -> None:
     assert len(errors) == best + 1 + 3 < 40
     assert errors[-1] > errors[best]
     heldout = CandidateStore.open(folder / "heldout")
-    assert validate(heldout, held.weights["linked"], use_sparse=True, sink=-4.0).error == min(errors)
+    assert validate(heldout, held.weights["linked"], LocalSoftmax(), use_sparse=True).error == min(errors)
     short = settings(epochs=best + 1, eta=2.0, eta_sparse=3.0)
     until_best = training(folder, (short,), checkpoint="short").run(initial(), StopFlag())
     assert until_best.weights["linked"].sparse_F.tobytes() == held.weights["linked"].sparse_F.tobytes()
@@ -149,7 +151,7 @@ def test_history_and_reports_say_what_was_measured(folder: Path) -> None:
     assert [(e["phase"], e["epoch"], e["seen"]) for e in history] == [("all", 0, 230), ("all", 1, 460), ("all", 2, 690)]
     assert history[-1]["active"] == held.weights["linked"].active
     measured = validate(
-        CandidateStore.open(folder / "heldout"), held.weights["linked"], use_sparse=True, sink=phase.sink
+        CandidateStore.open(folder / "heldout"), held.weights["linked"], phase.loss_module(), use_sparse=True
     )
     assert (history[-1]["P"], history[-1]["valid_loss"]) == (measured.error, measured.loss)
     losses = recorder.scalars["train/loss/all"]
@@ -197,7 +199,9 @@ def test_a_store_without_instances_trains_nothing(tmp_path: Path) -> None:
 
 def test_an_average_is_kept_and_the_training_goes_on_from_the_last_weights(folder: Path) -> None:
     plain = training(folder, (settings(epochs=3),), checkpoint="plain").run(initial(), StopFlag())
-    averaged = training(folder, (settings(epochs=3, average=True),), checkpoint="averaged").run(initial(), StopFlag())
+    averaged = training(folder, (settings(epochs=3, rule=UpdateRule(average=True)),), checkpoint="averaged").run(
+        initial(), StopFlag()
+    )
     assert [e["loss"] for e in averaged.state.history] == pytest.approx([e["loss"] for e in plain.state.history])
     ours, last = averaged.weights["linked"].sparse_F, plain.weights["linked"].sparse_F
     assert not np.allclose(ours, last)
@@ -207,7 +211,9 @@ def test_an_average_is_kept_and_the_training_goes_on_from_the_last_weights(folde
 
 def test_l1_makes_weights_zero(folder: Path) -> None:
     free = training(folder, (settings(epochs=3),), checkpoint="free").run(initial(), StopFlag())
-    tight = training(folder, (settings(epochs=3, l1=0.2),), checkpoint="tight").run(initial(), StopFlag())
+    tight = training(folder, (settings(epochs=3, rule=UpdateRule(l1=0.2)),), checkpoint="tight").run(
+        initial(), StopFlag()
+    )
     assert tight.weights["linked"].active < free.weights["linked"].active == 50
 
 
@@ -227,7 +233,7 @@ def test_a_wrong_update_breaks_the_bound(folder: Path) -> None:
     """Steps up the gradient: the online loss grows past what the theorem allows."""
     store, weights = CandidateStore.open(folder / "train"), initial()["linked"]
     phase, order = settings(check_bound=True), np.tile(np.arange(230), 8)
-    learner = OnlineLearner(replace(phase, eta=-phase.eta, eta_sparse=-phase.eta_sparse), store, weights, {})
+    learner = InstanceLearner(replace(phase, eta=-phase.eta, eta_sparse=-phase.eta_sparse), store, weights, {})
     loss, curvature = learner.learn(order, 1.0)
     bound = measure_bound(phase, store, order, initial()["linked"], initial()["linked"], loss, -curvature, 1.0)
     assert not bound.holds

@@ -1,4 +1,4 @@
-"""The online kernel against Table II in NumPy and against autograd; the error rate of Eq. 13 against loops."""
+"""The pass over instances against Table II in NumPy and against autograd; the error rate of Eq. 13 against loops."""
 
 from __future__ import annotations
 
@@ -10,49 +10,44 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xlate.kernels.learning.online import MARGIN, SOFTMAX, Instances, Steps, online_pass
-from xlate.kernels.learning.upkeep import Learned, Shrinkage, settle_all
 
 from tests.strategies import ragged_batches
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
+from xlate.kernels.learning.instances import InstanceSteps, instance_pass
 from xlate.kernels.learning.prediction import prediction_errors
+from xlate.losses.hinge import Hinge
 from xlate.losses.local_softmax import LocalSoftmax, online_update
 from xlate.scoring.linear import LinearScorer
+from xlate.updates.rule import UpdateRule
 
 DENSE, SPARSE, SINK = 3, 9, -4.0
 BATCHES = ragged_batches(two_level=False, extras=False, dense=DENSE, sparse=SPARSE, max_instances=6)
 
 
-def instances(batch: CandidateBatch) -> Instances:
-    return Instances(
-        batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, batch.part_id_offsets_P1, batch.part_ids_N
-    )
-
-
 def run(batch: CandidateBatch, order: np.ndarray, weights_W: np.ndarray, eta_W: np.ndarray, **options: Any) -> float:
-    """The kernel on one vector of all weights, floats first; `eta_W` holds one step for all sparse ones.
+    """The pass on one vector of all weights, dense ones first; `eta_W` holds one step for all sparse ones.
 
-    With `sums_W` and `l1` or `l2` it settles at the end, and adds the last weights to their sums.
+    With `sums_W` weights are averaged: it takes the sums of all values they had, the last ones included.
     """
-    sums_W = options.get("sums_W")
-    lazy = sums_W is not None
-    sparse = (sums_W[DENSE:], np.zeros(SPARSE, np.int64)) if lazy else (np.zeros(0), np.zeros(0, np.int64))
-    learned = Learned(
-        weights_W[:DENSE], weights_W[DENSE:], sums_W[:DENSE] if lazy else np.zeros(0), *sparse, np.zeros(1, np.int64)
-    )
-    eta = float(eta_W[-1])
-    given = Steps(
-        options.get("loss", SOFTMAX), options.get("sink", SINK), options.get("margin", 0.0), eta_W[:DENSE], eta,
-        options.get("use_sparse", True), options.get("project", False),
-        Shrinkage(eta * options.get("l1", 0.0), 1 - eta * options.get("l2", 0.0)), lazy, "curvatures" in options,
+    sums_W, loss = options.get("sums_W"), options.get("loss", LocalSoftmax(SINK))
+    rule = UpdateRule(
+        options.get("adaptive", False), options.get("l1", 0.0), options.get("l2", 0.0),
+        average=sums_W is not None, project=options.get("project", False),
     )  # fmt: skip
-    loss, curvature = options.get("kernel", online_pass)(order, instances(batch), learned, given)
-    if lazy:
-        settle_all(learned, given.shrinkage)
-        sums_W += weights_W
+    learned = rule.learned(weights_W[:DENSE], weights_W[DENSE:], rule.memory(DENSE, SPARSE))
+    etas = eta_W[:DENSE], float(eta_W[-1])
+    steps = InstanceSteps(
+        loss.numbers_array, True, rule.compiled(*etas), options.get("use_sparse", True), "curvatures" in options
+    )
+    state = np.ones(1, dtype=np.uint64)
+    slope = options.get("slope", loss.slope.pointer)
+    met, curvature = options.get("kernel", instance_pass)(order, batch.arrays(), learned, steps, slope, state)
+    means = rule.result(learned, *etas)
+    if sums_W is not None:
+        sums_W += np.concatenate(means) * (learned.clock_1[0] + 1)
     options.get("curvatures", []).append(curvature)
-    return loss
+    return met
 
 
 def vectors(batch: CandidateBatch) -> np.ndarray:
@@ -189,7 +184,7 @@ def test_perceptron_and_hinge_equal_their_eager_twins(batch: CandidateBatch, see
     order, weights_W = random_start(batch, seed)
     expected_W = weights_W.copy()
     expected = eager_epoch(batch, order, expected_W, steps(0.1, 0.2), margin=margin)
-    loss = run(batch, order, weights_W, steps(0.1, 0.2), loss=MARGIN, margin=margin)
+    loss = run(batch, order, weights_W, steps(0.1, 0.2), loss=Hinge(margin=margin))
     assert loss == pytest.approx(expected, rel=1e-6, abs=1e-9)
     close(weights_W, expected_W)
 
@@ -270,7 +265,14 @@ def test_more_candidates_than_the_first_buffer_holds(rng: np.random.Generator) -
     assert run(batch, np.arange(3), weights_W, steps(0.1, 0.1)) == pytest.approx(expected, rel=1e-6)
     close(weights_W, expected_W)
     interpreted_W = np.zeros(DENSE + SPARSE)
-    run(batch, np.arange(3), interpreted_W, steps(0.1, 0.1), kernel=online_pass.py_func)
+    run(
+        batch,
+        np.arange(3),
+        interpreted_W,
+        steps(0.1, 0.1),
+        kernel=instance_pass.py_func,
+        slope=LocalSoftmax.slope.function,
+    )
     close(interpreted_W, expected_W)
 
 
@@ -298,7 +300,9 @@ def naive_errors(batch: CandidateBatch, scores_C: np.ndarray) -> int:
 
 def measure(batch: CandidateBatch, weights_W: np.ndarray, use_sparse: bool = True) -> tuple[int, float, int]:
     everything_I = np.arange(len(batch), dtype=np.int64)
-    return prediction_errors(everything_I, instances(batch), weights_W[:DENSE], weights_W[DENSE:], use_sparse, SINK)
+    loss = LocalSoftmax(SINK)
+    given = use_sparse, loss.numbers_array, loss.slope.pointer
+    return prediction_errors(everything_I, batch.arrays(), weights_W[:DENSE], weights_W[DENSE:], *given)
 
 
 @settings(max_examples=50, deadline=None)

@@ -1,0 +1,95 @@
+"""What holds of every loss of the registry: a new file in `losses/` is tested without a line here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from xlate.errors import InputError
+from xlate.losses.loss import Loss, Needs, loss_of, losses
+
+KINDS = losses()
+NAMES = [name for name, kind in KINDS.items() if kind.needs is not Needs.LATTICE]
+WITH_SLOPES = [name for name, kind in KINDS.items() if kind.slope is not None]
+OFFSETS = torch.tensor([0, 4, 4, 5, 9])
+
+
+def example(name: str, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Nine scores, and what the loss needs of the candidates; no ties."""
+    random = np.random.default_rng(seed)
+    scores = torch.tensor(random.normal(size=9), dtype=torch.float64, requires_grad=True)
+    if KINDS[name].needs is Needs.TRUTH:
+        gains = np.array([1, -1, -1, -1, 1, -1, -1, 1, -1], dtype=np.float64)
+    elif KINDS[name].needs is Needs.STATISTICS:
+        gains = random.integers(1, 9, size=(9, 10)).astype(np.float64)
+    else:
+        gains = random.permutation(9) / 10
+    return scores, torch.tensor(gains, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gradient_is_that_of_finite_differences(name: str, seed: int) -> None:
+    scores, gains = example(name, seed)
+    loss = loss_of(name)
+    assert torch.autograd.gradcheck(lambda s: loss(s, gains, OFFSETS), (scores,))
+
+
+@pytest.mark.parametrize("name", WITH_SLOPES)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_compiled_slope_is_the_gradient(name: str, seed: int) -> None:
+    scores, gains = example(name, seed)
+    loss = loss_of(name)
+    total, slopes = 0.0, np.zeros(9)
+    state = np.array([1], dtype=np.uint64)
+    for first, last in zip(OFFSETS[:-1].tolist(), OFFSETS[1:].tolist(), strict=True):
+        if first == last:
+            continue
+        given = scores.detach().numpy()[first:last].copy(), gains.numpy()[first:last].astype(np.float32)
+        slope_X = np.full(last - first, 99.0)
+        assert loss.slope is not None
+        total += loss.slope.function(*given, slope_X, last - first, loss.numbers_array, state)
+        slopes[first:last] = slope_X
+    value = loss(scores, gains, OFFSETS)
+    value.backward()
+    assert total == pytest.approx(float(value.detach()), abs=1e-6)
+    assert scores.grad is not None
+    assert -slopes == pytest.approx(scores.grad.numpy(), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_costs_nothing(name: str) -> None:
+    _, gains = example(name, 1)
+    value = loss_of(name)(torch.zeros(0, dtype=torch.float64), gains[:0], torch.tensor([0, 0]))
+    assert float(value) == 0.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_huge_scores_stay_finite(name: str) -> None:
+    _, gains = example(name, 2)
+    scores = torch.linspace(-1e5, 1e5, 9, dtype=torch.float64).requires_grad_()
+    value = loss_of(name)(scores, gains, OFFSETS)
+    value.backward()
+    assert torch.isfinite(value)
+    assert scores.grad is not None
+    assert torch.isfinite(scores.grad).all()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "pro"])
+def test_the_order_of_candidates_does_not_matter(name: str) -> None:
+    scores, gains = example(name, 3)
+    order = torch.tensor([2, 0, 3, 1, 4, 8, 6, 7, 5])
+    loss = loss_of(name)
+    assert float(loss(scores, gains, OFFSETS)) == pytest.approx(float(loss(scores[order], gains[order], OFFSETS)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_settings_have_defaults(name: str) -> None:
+    assert isinstance(loss_of(name, unknown=3), Loss)
+    assert all(np.isfinite(loss_of(name).numbers_array))
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(InputError, match="no such loss"):
+        loss_of("mse")
