@@ -95,7 +95,7 @@ RULES = {
     "l2": UpdateRule(l2=0.5),
     "adagrad l1": UpdateRule(adaptive=True, l1=0.3),
     "adagrad l2 average": UpdateRule(adaptive=True, l2=0.5, average=True),
-    "l1 average project": UpdateRule(l1=0.3, average=True, project=True),
+    "adagrad l1 average project": UpdateRule(adaptive=True, l1=0.3, average=True, project=True),
     "l1 l2 of a step": UpdateRule(l1=0.1, l2=0.2, every=False),
     "adagrad l1 of a step": UpdateRule(adaptive=True, l1=0.1, every=False, average=True),
 }

@@ -85,7 +85,7 @@ def kernel_gradient(lists, weights, settings):
 def test_slopes_are_those_of_the_module_and_of_finite_differences(name, gamma):
     rng, batch, gain_C = random_lists(3)
     weights = rng.normal(size=F).astype(np.float32).astype(np.float64)
-    settings = ListSettings(loss=name, gamma=gamma, margin=2.0, pairs=4)
+    settings = ListSettings(loss=name, gamma=gamma, margin=8.0, pairs=4)
     loss, gradient = kernel_gradient(batch.arrays(gain_C, parts=True), weights, settings)
     tensor = torch.tensor(weights, requires_grad=True)
     offsets = torch.as_tensor(batch.candidate_offsets_I1)

@@ -58,6 +58,9 @@ class TensorSteps:
         if rule.project:
             moved_D = torch.where(eta_D != 0, moved_D.clamp(max=0.0), moved_D)
         self.dense_D.copy_(moved_D)
+        # Penalties of a step are on the weights that it moves.
+        moved_U = uphill_U != 0
+        ids_U, uphill_U = ids_U[moved_U], uphill_U[moved_U]
         if eta == 0.0 or not len(ids_U):
             return
         weight_U = self.sparse_F[ids_U]

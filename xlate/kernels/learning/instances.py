@@ -61,8 +61,9 @@ def instance_pass(
     """Trains on the instances in `order_I`, changing `learned`; the summed loss and curvature before each step."""
     loss, curvature = 0.0, 0.0
     room = _room(64)
-    features = len(learned.sparse_F) if steps.curvature or steps.rule.adaptive else 0
-    gradient_F = np.zeros(features)
+    # Squares and penalties of a step are of its whole gradient; plain steps can be made candidate by candidate.
+    whole = steps.rule.adaptive or (not steps.rule.every and (steps.rule.l1 > 0.0 or steps.rule.l2 > 0.0))
+    gradient_F = np.zeros(len(learned.sparse_F) if steps.curvature or whole else 0)
     moves_dense = (steps.rule.eta_D != 0.0).any()
     for place in range(len(order_I)):
         _fetch_ahead(order_I, place, candidates, learned, steps)
@@ -85,7 +86,7 @@ def instance_pass(
             loss += slope(room.score_X, room.gain_X, room.slope_X, size, steps.numbers, state)
             if steps.curvature:
                 curvature += _curvature(room, size, candidates, steps.rule, gradient_F)
-            if steps.rule.adaptive:
+            if whole:
                 _move_by_gradient(room, size, candidates, learned, steps.rule, gradient_F)
             else:
                 for x in range(size):
