@@ -33,7 +33,6 @@ from xlate.jobs.phrase_models import open_phrase_model
 from xlate.jobs.prepare.fold_models import FoldModels, rows_in
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.translate import Translator
-from xlate.kernels.learning.part_lists import SparseWeights, list_losses, list_space
 from xlate.lm.model import NgramModel
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.models.phrase.decoder import PhraseDecoder
@@ -43,7 +42,7 @@ from xlate.models.phrase.store import load_phrase_model
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
 from xlate.scoring.weights import load_weights
-from xlate.train.list_learner import ListLearner, ListSettings, numbers, part_lists
+from xlate.train.list_learner import ListLearner, ListSettings
 from xlate.train.tuning_rounds import load_round
 
 LISTS = ["loss.lists.folds=3", "loss.lists.nbest=15", "loss.lists.shard=120", "loss.lists.epochs=4"]
@@ -267,14 +266,16 @@ def test_settings_that_cannot_be(
 
 def test_the_best_candidates_are_found() -> None:
     """One list by hand: two candidates share a part, the third has the highest score."""
-    from tests.train.test_list_learner import NO_FLOATS, random_lists
+    from tests.train.test_list_learner import random_lists
 
-    _, batch, gain_C = random_lists(2, lists=1, empty=False)
-    lists = part_lists(batch, gain_C)
-    best_I = np.empty(1, dtype=np.int64)
-    weights = SparseWeights(np.zeros(40, np.float32), np.zeros(0, np.float32), *NO_FLOATS)
-    list_losses(np.arange(1), lists, weights, numbers(ListSettings()), list_space(lists, 1), 1, best_I)
-    assert best_I[0] == batch.base_C.argmax()
+    _, batch, gain_C = random_lists(2, lists=2, empty=False)
+    statistics = np.ones((batch.candidates, 10))
+    learner = ListLearner(batch.arrays(gain_C, parts=True), statistics, np.arange(2) == 1, 40, ListSettings())
+    first = int(batch.candidate_offsets_I1[1])
+    assert learner.best(np.arange(2))[1].tolist() == [
+        int(batch.base_C[:first].argmax()),
+        first + int(batch.base_C[first:].argmax()),
+    ]
 
 
 def test_a_fold_is_decoded_by_a_model_that_has_not_seen_it(own_work: Path, sparse_run: Path) -> None:
@@ -346,11 +347,9 @@ def test_expected_bleu_over_the_search_graph_by_drawn_derivations(own_work: Path
     assert model.sparse is not None
     batch = some[0].batch(model.sparse, np.zeros(some[0].features_CD.shape[1]), 20.0)
     gain_C = sentence_bleu(batch.gain_CG, "gao") / 100
-    lists = part_lists(batch, gain_C)
-    settings = ListSettings(loss="expected_bleu", gamma=20.0)
-    every, best_I = np.arange(len(batch)), np.empty(len(batch), dtype=np.int64)
-    zero = SparseWeights(np.zeros(model.sparse.size, np.float32), np.zeros(0, np.float32), np.zeros(0), np.zeros(0))
-    total = list_losses(every, lists, zero, numbers(settings), list_space(lists, 1), 1, best_I)
+    settings, every = ListSettings(loss="expected_bleu", gamma=20.0), np.arange(len(batch))
+    lists = batch.arrays(gain_C, parts=True, dense=False)
+    total, _ = ListLearner(lists, batch.gain_CG, every == 0, model.sparse.size, settings).best(every)
     assert -total == pytest.approx(np.sum(gain_C * some[0].draws_C) / 15, rel=1e-5)
 
 

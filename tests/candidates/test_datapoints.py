@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from xlate.kernels.learning.online import SOFTMAX, Instances, Steps, online_pass
-from xlate.kernels.learning.upkeep import Learned, Shrinkage
 
 from tests.candidates.plain_lists import listed
 from tests.candidates.test_batch import example
@@ -19,6 +17,9 @@ from tests.strategies import ragged_batches
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.datapoints import read_datapoints, write_datapoints
 from xlate.errors import InputError
+from xlate.kernels.learning.instances import InstanceSteps, instance_pass
+from xlate.losses.local_softmax import LocalSoftmax
+from xlate.updates.rule import UpdateRule
 
 # The form of Figure 3, with numbers of our own: a true successor and two alternatives, seven floats each.
 DATAPOINT = """\
@@ -60,18 +61,16 @@ def test_figure_3_trains_to_table_ii_by_hand(tmp_path: Path) -> None:
     batch = read_datapoints(path)
     dense_D, sparse_F = -np.ones(7), np.zeros(8)
     sparse_F[6] = 0.5
-    nothing, never = np.zeros(0), np.zeros(0, dtype=np.int64)
-    instances = Instances(
-        batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, batch.part_id_offsets_P1, batch.part_ids_N
-    )
-    steps = Steps(SOFTMAX, -4.0, 0.0, np.full(7, 0.1), 0.1, True, False, Shrinkage(0.0, 1.0), False, False)
-    learned = Learned(dense_D, sparse_F, nothing, nothing, never, np.zeros(1, dtype=np.int64))
-    loss, _ = online_pass(np.array([0]), instances, learned, steps)
+    loss, rule = LocalSoftmax(-4.0), UpdateRule()
+    steps = InstanceSteps(loss.numbers_array, True, rule.compiled(np.full(7, 0.1), 0.1), True, False)
+    state = np.ones(1, dtype=np.uint64)
+    learned = rule.learned(dense_D, sparse_F, {})
+    met, _ = instance_pass(np.array([0]), batch.arrays(), learned, steps, loss.slope.pointer, state)
     # The floats of the three lines add up to 3.25, 5.375 and 7.5625.
     t, t_1, t_2 = math.exp(-3.25 + 0.5), math.exp(-5.375), math.exp(-7.5625)
     total = t + math.exp(-4) + t_1 + t_2
     up, down_1, down_2 = 0.1 * (1 - t / total), -0.1 * t_1 / total, -0.1 * t_2 / total
-    assert loss == pytest.approx(-math.log(t / total), rel=1e-12)
+    assert met == pytest.approx(-math.log(t / total), rel=1e-12)
     assert dense_D[0] == pytest.approx(-1 + up * 0.5 + down_1 * 0.125 + down_2 * 1.5, rel=1e-12)
     assert dense_D[1] == pytest.approx(-1 + up * 0.25 + down_1 * 1 + down_2 * 0.0625, rel=1e-12)
     assert dense_D[3] == pytest.approx(-1 + down_2 * 0.5, rel=1e-12)

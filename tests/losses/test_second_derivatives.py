@@ -17,19 +17,18 @@ from torch import Tensor, nn
 import xlate.losses
 from tests.kernels.search.lattices import all_paths, arc_graphs, scores_of
 from xlate.candidates.lattice import marked_paths
-from xlate.losses.conditional_likelihood import ConditionalLikelihood
 from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu
+from xlate.losses.hinge import Hinge, Perceptron
 from xlate.losses.lattice_softmax import LatticeSoftmax, lattice_log_sum, plain_log_sum
 from xlate.losses.local_softmax import LocalSoftmax
-from xlate.losses.max_margin import MaxMargin
-from xlate.losses.pairwise import PairwiseLogistic
+from xlate.losses.pro import PairwiseLogistic
 from xlate.losses.ramp import Ramp
-from xlate.losses.softmax_margin import SoftmaxMargin
+from xlate.losses.softmax_margin import ConditionalLikelihood, SoftmaxMargin
 
 SMOOTH: dict[str, nn.Module] = {
     "expected": ExpectedBleu(1.7),
     "likelihood": ConditionalLikelihood(),
-    "softmax margin": SoftmaxMargin(2.0),
+    "softmax margin": SoftmaxMargin(margin=2.0),
     "pairwise": PairwiseLogistic(torch.tensor([0, 5]), torch.tensor([2, 8])),
     "local softmax": LocalSoftmax(-4.0),
 }
@@ -37,8 +36,8 @@ LINEAR: dict[str, nn.Module] = {
     "ramp 1": Ramp(2.0, 1),
     "ramp 2": Ramp(2.0, 2),
     "ramp 3": Ramp(2.0, 3),
-    "hinge": MaxMargin(1.0),
-    "perceptron": MaxMargin(0.0),
+    "hinge": Hinge(),
+    "perceptron": Perceptron(),
 }
 
 

@@ -15,12 +15,12 @@ from tests.models.small_models import model_and_arpa
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.block.derivation import Derivation
+from xlate.models.block.text import format_nbest
 from xlate.models.distortion.decoder import DistortionDecoder, DistortionSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.parallel import translate_many
 from xlate.models.phrase.text import phrase_nbest_line
 from xlate.models.pieces import best_sums
-from xlate.search.nbest import format_nbest
 from xlate.text.cutting import cut
 
 LONG = ["a", "b", "d", ".", "c", "a", ",", "b", "a", "b", "c", "d", "a", "a", "b", ".", "c"]

@@ -11,7 +11,7 @@ import torch
 from tests.train.test_list_learner import F, random_lists
 from xlate.errors import InputError
 from xlate.train.list_checkpoint import ListCheckpoint, lists_identity
-from xlate.train.list_learner import EpochFigures, ListLearner, ListSettings, part_lists
+from xlate.train.list_learner import EpochFigures, ListLearner, ListSettings
 from xlate.train.list_learner_device import DeviceListLearner
 
 SETTINGS = ListSettings(epochs=7, tolerance=0.0, adagrad=True, rate=0.3, batch=2)
@@ -20,7 +20,7 @@ SETTINGS = ListSettings(epochs=7, tolerance=0.0, adagrad=True, rate=0.3, batch=2
 def learner(device: bool, settings: ListSettings = SETTINGS) -> ListLearner | DeviceListLearner:
     rng, batch, gain_C = random_lists(3, lists=24)
     heldout_I = np.arange(len(batch)) % 3 == 0
-    given = part_lists(batch, gain_C), rng.integers(0, 9, size=(batch.candidates, 10)), heldout_I, F, settings
+    given = batch.arrays(gain_C, parts=True), rng.integers(0, 9, size=(batch.candidates, 10)), heldout_I, F, settings
     return DeviceListLearner(*given, device=torch.device("cpu")) if device else ListLearner(*given)
 
 

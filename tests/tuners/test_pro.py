@@ -13,7 +13,7 @@ from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.train.tuners import optimiser
-from xlate.losses.pairwise import PairwiseLogistic
+from xlate.losses.pro import PairwiseLogistic
 from xlate.scoring.weights import Weights
 from xlate.tuners.gradient import GradientSettings
 from xlate.tuners.pro import ProSettings, pro, sampled_pairs

@@ -9,7 +9,7 @@ With uphill gradient g of a step of size η on a weight w:
                as above. `every`: every sparse weight, before each step (made up for when the weight is next looked at);
                else only the weights that a step moves, l2 within g and l1 behind it.
     average    the mean of the weights before the first step and after each one is what training gives
-    project    dense weights stay at or below 0; compiled plain steps see to it after every candidate, others once a step
+    project    dense weights stay at or below 0; compiled plain steps see to it after every candidate, others a step
 """
 
 from __future__ import annotations
