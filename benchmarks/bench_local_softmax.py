@@ -23,14 +23,14 @@ from collections.abc import Callable
 import numba
 import numpy as np
 import torch
-from xlate.kernels.learning.online import SOFTMAX, Instances, Steps, online_pass
-from xlate.kernels.learning.upkeep import Learned, Shrinkage
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.sampler import epoch_order
+from xlate.kernels.learning.instances import InstanceSteps, instance_pass
 from xlate.kernels.learning.prediction import prediction_errors
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.scoring.linear import LinearScorer
+from xlate.updates.rule import UpdateRule
 
 NEGATIVES, FLOATS, IDS, SPARSE = 8, 7, 2, 1_000_000
 BATCH, ETA, SINK = 256, 0.01, -4.0
@@ -56,17 +56,11 @@ def synthetic(instances: int, seed: int = 1) -> CandidateBatch:
 
 def kernel_run(batch: CandidateBatch, order: np.ndarray, dense_D: np.ndarray, sparse_F: np.ndarray) -> None:
     """One pass of the kernel over the instances in `order`."""
-    nothing, never = np.zeros(0), np.zeros(0, dtype=np.int64)
-    learned = Learned(dense_D, sparse_F, nothing, nothing, never, np.zeros(1, dtype=np.int64))
-    steps = Steps(SOFTMAX, SINK, 0.0, np.full(FLOATS, ETA), ETA, True, False, Shrinkage(0.0, 1.0), False, False)
-    online_pass(order, instances(batch), learned, steps)
-
-
-def instances(batch: CandidateBatch) -> Instances:
-    """The arrays of a plain batch as the kernels take them."""
-    return Instances(
-        batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, batch.part_id_offsets_P1, batch.part_ids_N
-    )
+    loss, rule = LocalSoftmax(SINK), UpdateRule()
+    steps = InstanceSteps(loss.numbers_array, True, rule.compiled(np.full(FLOATS, ETA), ETA), True, False)
+    state = np.ones(1, dtype=np.uint64)
+    assert loss.slope is not None
+    instance_pass(order, batch.arrays(), rule.learned(dense_D, sparse_F, {}), steps, loss.slope.pointer, state)
 
 
 def peer_run(batch: CandidateBatch, order: np.ndarray, scorer: LinearScorer) -> None:
@@ -84,7 +78,10 @@ def peer_run(batch: CandidateBatch, order: np.ndarray, scorer: LinearScorer) -> 
 
 def held_out_error(batch: CandidateBatch, dense_D: np.ndarray, sparse_F: np.ndarray) -> float:
     """P of weights on a batch, to see that both have learnt."""
-    errors, _, _ = prediction_errors(np.arange(len(batch)), instances(batch), dense_D, sparse_F, True, SINK)
+    loss = LocalSoftmax(SINK)
+    assert loss.slope is not None
+    given = dense_D, sparse_F, True, loss.numbers_array, loss.slope.pointer
+    errors, _, _ = prediction_errors(np.arange(len(batch)), batch.arrays(), *given)
     return errors / len(batch)
 
 

@@ -34,8 +34,9 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.sampler import epoch_order
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.scoring.weights import Weights
-from xlate.train.learner import OnlineLearner
+from xlate.train.learner import InstanceLearner
 from xlate.train.state import PhaseSettings
+from xlate.updates.rule import UpdateRule
 
 DATAPOINTS, FEATURES, ITERATIONS, CHUNK = 3_150_000, 15_000_000, 40, 150_000
 PAPER_SECONDS = 15 * 60
@@ -64,10 +65,10 @@ def train(
     """Wall and CPU seconds of so many iterations, the loss of each, and the memory at the end."""
     settings = PhaseSettings(
         name="binary", weights="linked", trained=(True,) * FLOATS, train_sparse=True, use_sparse=True,
-        epochs=iterations, eta=1e-4, eta_sparse=0.03, project=True,
+        epochs=iterations, eta=1e-4, eta_sparse=0.03, rule=UpdateRule(project=True),
     )  # fmt: skip
     weights = Weights.zeros(NAMES, store.sparse_size)
-    learner = OnlineLearner(settings, store, weights, {})
+    learner = InstanceLearner(settings, store, weights, {})
     learner.learn(np.arange(10), 1.0)  # compiles
     wall, cpu, losses = time.perf_counter(), time.process_time(), []
     for epoch in range(iterations):

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from xlate.kernels.learning.part_lists import SparseWeights, list_epoch, list_space
 
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
+from xlate.kernels.learning.lists import ListSteps, list_pass, list_room
 from xlate.losses.expected_bleu import ExpectedBleu
 from xlate.scoring.linear import LinearScorer
-from xlate.train.list_learner import ListSettings, numbers, part_lists
+from xlate.train.list_learner import ListSettings
 from xlate.train.list_learner_device import DeviceListLearner
 
 ROUNDS = 5
@@ -69,12 +69,15 @@ def timed(run: Callable[[], Any]) -> float:
 
 def kernel(batch: CandidateBatch, *, adagrad: bool = False) -> float:
     """Seconds of an epoch of the compiled steps."""
-    lists = part_lists(batch, batch.gain_CG[:, 0])
-    squares = np.zeros(WEIGHTS if adagrad else 0, np.float32)
-    weights = SparseWeights(np.zeros(WEIGHTS, np.float32), squares, np.zeros(0), np.zeros(0))
-    steps, space = numbers(ListSettings(adagrad=adagrad)), list_space(lists, 1)
+    lists, settings = batch.arrays(parts=True), ListSettings(adagrad=adagrad)
+    loss, rule = settings.module, settings.rule
+    weights = rule.learned(np.zeros(0), np.zeros(WEIGHTS, np.float32), rule.memory(0, WEIGHTS))
+    steps = ListSteps(loss.numbers_array, rule.compiled(np.zeros(0), settings.rate), 1)
+    room = list_room(lists, 1)
     order = np.random.default_rng(1).permutation(len(batch))
-    return timed(lambda: list_epoch(order, lists, weights, steps, space, 1))
+    assert loss.slope is not None
+    slope = loss.slope.pointer
+    return timed(lambda: list_pass(order, lists, weights, steps, room, slope))
 
 
 def autograd(batch: CandidateBatch, size: int = 8) -> float:
@@ -101,7 +104,7 @@ def on_device(lists: int = 16_000, batch: int = 512) -> None:
         return
     made = made_up(lists)
     settings = ListSettings(adagrad=True, batch=batch, epochs=4, tolerance=0.0)
-    given = part_lists(made, made.gain_CG[:, 0]), np.ones((made.candidates, 10), np.float32)
+    given = made.arrays(parts=True), np.ones((made.candidates, 10), np.float32)
     learner = DeviceListLearner(*given, np.arange(lists) < batch, WEIGHTS, settings, None, torch.device("cuda"))
     ends = []
     for _ in learner.epochs():

@@ -25,11 +25,13 @@ from pathlib import Path
 
 import numpy as np
 
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.sampler import epoch_order
 from xlate.candidates.store import CandidateStore
-from xlate.kernels.learning.online import SOFTMAX, Instances, Steps, online_pass
-from xlate.kernels.learning.upkeep import Learned, Shrinkage
-from xlate.train.learner import instances_of
+from xlate.kernels.learning.instances import InstanceSteps, instance_pass
+from xlate.losses.local_softmax import LocalSoftmax
+from xlate.train.learner import plain_arrays
+from xlate.updates.rule import UpdateRule
 
 POSITIVES, NEGATIVES, FLOATS = 1.98, 7.45, 7
 COUNT, FEATURES, ROUNDS = 50_000, 1_000_000, 5
@@ -38,7 +40,7 @@ ETA = 0.01
 MORE_PASSES = 4
 
 
-def synthetic(count: int, features: int, seed: int = 1) -> Instances:
+def synthetic(count: int, features: int, seed: int = 1) -> CandidateBatch:
     """Datapoints of the paper's shape; ids are spread as words are."""
     random = np.random.default_rng(seed)
     positive_I, negative_I = 1 + random.poisson(POSITIVES - 1, count), random.poisson(NEGATIVES, count)
@@ -52,10 +54,10 @@ def synthetic(count: int, features: int, seed: int = 1) -> Instances:
     id_offsets_C1 = np.concatenate([[0], np.cumsum(has_C)]).astype(np.int64)
     ids_N = (features * random.random(int(id_offsets_C1[-1])) ** 2).astype(np.int32)
     gain_C1 = np.where(true_C, 1, -1).astype(np.float32)[:, None]
-    return Instances(offsets_I1, dense_CD, gain_C1, id_offsets_C1, ids_N)
+    return CandidateBatch(offsets_I1, dense_CD, gain_C1, id_offsets_C1, ids_N)
 
 
-def write_vw(instances: Instances, path: Path, by_step: bool) -> int:
+def write_vw(instances: CandidateBatch, path: Path, by_step: bool) -> int:
     """The datapoints as cost-sensitive multi-line examples: cost 0 for true candidates, 1 for alternatives.
 
     Returns the number of examples: datapoints, or with `by_step` positives, each with the alternatives.
@@ -74,28 +76,28 @@ def write_vw(instances: Instances, path: Path, by_step: bool) -> int:
     return examples
 
 
-def _features(instances: Instances, c: int) -> str:
+def _features(instances: CandidateBatch, c: int) -> str:
     floats = " ".join(f"f{d}:{v:.6g}" for d, v in enumerate(instances.dense_CD[c]))
-    ids = instances.ids_N[instances.id_offsets_C1[c] : instances.id_offsets_C1[c + 1]]
+    ids = instances.part_ids_N[instances.part_id_offsets_P1[c] : instances.part_id_offsets_P1[c + 1]]
     return floats + "".join(f" b{n}" for n in ids.tolist())
 
 
-def kernel_rate(instances: Instances, features: int, epoch: int) -> float:
+def kernel_rate(instances: CandidateBatch, features: int, epoch: int) -> float:
     """Instances a CPU second of one pass of the kernel."""
     count = len(instances.candidate_offsets_I1) - 1
-    never = np.zeros(0, dtype=np.int64)
-    learned = Learned(
-        np.zeros(floats_of(instances)), np.zeros(features), np.zeros(0), np.zeros(0), never, np.zeros(1, np.int64)
-    )
+    loss, rule = LocalSoftmax(-4.0), UpdateRule()
+    learned = rule.learned(np.zeros(floats_of(instances)), np.zeros(features), {})
     eta_D = np.full(floats_of(instances), ETA)
-    steps = Steps(SOFTMAX, -4.0, 0.0, eta_D, ETA, True, False, Shrinkage(0.0, 1.0), False, False)
+    steps = InstanceSteps(loss.numbers_array, True, rule.compiled(eta_D, ETA), True, False)
+    arrays, state = instances.arrays(), np.ones(1, dtype=np.uint64)
+    assert loss.slope is not None
     order = epoch_order(count, 1, epoch)
     start = time.process_time()
-    online_pass(order, instances, learned, steps)
+    instance_pass(order, arrays, learned, steps, loss.slope.pointer, state)
     return count / (time.process_time() - start)
 
 
-def floats_of(instances: Instances) -> int:
+def floats_of(instances: CandidateBatch) -> int:
     """The number of float features."""
     return int(instances.dense_CD.shape[1])
 
@@ -123,11 +125,9 @@ def main() -> None:
     if named:
         store = CandidateStore.open(named[0])
         part = store.batch(np.arange(min(count, len(store))))
-        instances = Instances(
-            part.candidate_offsets_I1, part.dense_CD, part.gain_CG, part.part_id_offsets_P1, part.part_ids_N
-        )
+        instances = part
         count, features = len(part), store.sparse_size
-        assert instances_of(store)
+        assert plain_arrays(store)
     else:
         instances, features = synthetic(count, FEATURES), FEATURES
     kernel_rate(synthetic(100, 1000), 1000, 0)
