@@ -60,10 +60,10 @@ class ArrivingLines:
         """The batches.
 
         Raises:
-            InputError: a line is not UTF-8.
+            InputError: a line is not UTF-8, or it cannot be read on.
         """
         number, begun = 0, [b""]
-        while piece := self._stream.read1(PIECE):  # type: ignore[attr-defined]
+        while piece := self._piece():
             *ends, rest = piece.split(b"\n")
             if not ends:
                 begun.append(rest)
@@ -79,6 +79,12 @@ class ArrivingLines:
         if last := b"".join(begun):
             yield [_decoded(last, number + 1)]
 
+    def _piece(self) -> bytes:
+        try:
+            return self._stream.read1(PIECE)  # type: ignore[attr-defined, no-any-return]
+        except OSError as error:
+            raise _unreadable(error) from error
+
     def ready(self) -> bool:
         """Whether bytes are there, or the end."""
         return self._more or bool(select.select([self._stream], [], [], 0)[0])
@@ -88,15 +94,27 @@ def standard_input() -> Batches[str]:
     """The lines of standard input, UTF-8 and split at LF alone.
 
     Raises:
-        InputError: it is closed; on the way, a line that is not UTF-8.
+        InputError: it is closed; on the way, a line that is not UTF-8, or what the system refuses.
     """
     if sys.stdin is None:
         remedy = "give a file, input=FILE, or send text to it"
         raise InputError("closed", file=INPUT, expected="text to read", remedy=remedy)
     stream = sys.stdin.buffer
     if is_at_hand(stream):
-        return KnownBatches.of(_decoded(raw.removesuffix(b"\n"), number) for number, raw in enumerate(stream, start=1))
+        return KnownBatches.of(_lines_of(stream))
     return ArrivingLines(stream)
+
+
+def _lines_of(stream: BinaryIO) -> Iterator[str]:
+    try:
+        for number, raw in enumerate(stream, start=1):
+            yield _decoded(raw.removesuffix(b"\n"), number)
+    except OSError as error:
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: OSError) -> InputError:
+    return InputError("cannot be read", file=INPUT, seen=error.strerror, expected="text to read")
 
 
 def is_at_hand(stream: BinaryIO) -> bool:
