@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import shutil
 from pathlib import Path
@@ -164,7 +165,7 @@ def test_a_save_that_was_cut_off_is_refused(model: NgramModel, tmp_path: Path, m
     model.save(tmp_path)
 
     def no_space(*_: object, **__: object) -> None:
-        raise OSError("no space left")
+        raise OSError(errno.ENOSPC, "no space left")
 
     monkeypatch.setattr("xlate.arrays.npy.ArrayStream.finish", no_space)
     with pytest.raises(OSError, match="no space left"):

@@ -74,6 +74,7 @@ _DECODER: dict[str, Limit] = {
     "max_skips": _whole(0),
     "window": Range(1, 48),
     "coverage_beam": _whole(1),
+    "max_words": _whole(1),
     "algorithm": ("stack", "cube"),
     "stack": _whole(1),
     "pop_limit": _whole(1),
@@ -128,8 +129,8 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "jump_smoothing": POSITIVE,
         "model1_iterations": _whole(1),
     },
-    loss_schema.FloatPhaseConfig: {"nbest": _whole(1), "subset": SHARE, "epochs": _whole(1)},
-    loss_schema.BinaryPhaseConfig: {"epochs": _whole(1), "eta": POSITIVE},
+    loss_schema.FloatPhaseConfig: {"nbest": _whole(1), "subset": SHARE, "epochs": _whole(0)},
+    loss_schema.BinaryPhaseConfig: {"epochs": _whole(0), "eta": POSITIVE},
     loss_schema.GlobalConfig: {
         "sentences": _whole(1),
         "heldout_every": _whole(2),

@@ -95,7 +95,7 @@ def standard_input() -> Batches[str]:
     """The lines of standard input, UTF-8 and split at LF alone.
 
     Raises:
-        InputError: it is closed; on the way, a line that is not UTF-8.
+        InputError: it is closed; on the way, a line that is not UTF-8, or what the system refuses.
     """
     if sys.stdin is None:
         remedy = "give a file, input=FILE, or send text to it"

@@ -7,6 +7,7 @@ import pytest
 
 from tests.models.phrase.small_phrase_models import SOURCE, random_phrase_model, random_weights, with_sparse
 from xlate.models.phrase import ranking as phrase_ranking
+from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.model import LM
 from xlate.models.phrase.ranking import RankedPhrases, RankedRows
 
@@ -70,3 +71,21 @@ def test_a_text_is_ranked_as_far_as_its_spans_go():
         SOURCE.ids(["a"]).tolist(),
         SOURCE.ids(["b"]).tolist(),
     ]
+
+
+def test_what_is_too_much_is_forgotten_and_ranked_anew(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, weights = random_phrase_model(rng, "hier"), random_weights(rng)
+    sentences = [["a", "b", "c"], ["d"], ["c", "a"], ["b", "d", "a"]] * 3
+
+    def found(most: int) -> tuple[list[tuple[list[str], float]], int]:
+        monkeypatch.setattr(phrase_ranking, "MOST", most)
+        decoder = PhraseDecoder(model, weights, PhraseSearch(nbest=3))
+        lists = [[(list(d.words), d.score) for d in decoder.translate(words)] for words in sentences]
+        return [pair for one in lists for pair in one], int((decoder.ranked._place_P >= 0).sum())
+
+    kept, known = found(1 << 20)
+    forgotten, few = found(0)
+    assert kept == forgotten
+    assert few < known

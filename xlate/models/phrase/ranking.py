@@ -24,6 +24,8 @@ from xlate.phrases.table import select_phrases
 
 # So many source phrases are ranked at a time: what is worked out on the way grows with them.
 AT_A_TIME = 1 << 14
+# Pairs that are kept, some 150 bytes each, before a text of any length begins anew.
+MOST = 1 << 20
 UNRANKED = -1
 
 
@@ -62,7 +64,10 @@ class RankedPhrases:
         self.weights_D = weights_D
         self.options = options
         self.sparse_F = sparse_F if sparse_F is not None and sparse_F.any() else None
-        self._place_P = np.full(len(model.table.source_phrases), UNRANKED, dtype=np.int32)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._place_P = np.full(len(self.model.table.source_phrases), UNRANKED, dtype=np.int32)
         empty, _ = self._ranked(np.zeros(0, dtype=np.int64))
         self._offsets_S1 = GrowingArray(np.zeros(1, dtype=np.int64))
         self._rows = [GrowingArray(array) for array in _row_arrays(empty)]
@@ -79,7 +84,9 @@ class RankedPhrases:
         self.rank(np.flatnonzero(seen_P))
 
     def rank(self, rows: NDArray[np.integer]) -> None:
-        """Ranks those of these source phrases that were not ranked yet."""
+        """Ranks those of these source phrases that were not ranked yet; others are forgotten when they are too many."""
+        if len(self._rows[0]) > MOST and (self._place_P[rows] == UNRANKED).any():
+            self._forget()
         new = np.unique(rows[self._place_P[rows] == UNRANKED]).astype(np.int64)
         for start in range(0, len(new), AT_A_TIME):
             self._append(new[start : start + AT_A_TIME])
