@@ -27,13 +27,13 @@ from xlate.candidates.block_instances import STORES, BlockInstances, heldout, se
 from xlate.candidates.store import CandidateStore
 from xlate.features.block import FLOATS, block_arrays
 from xlate.features.index import FeatureIndex
+from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.lm.arpa import read_arpa
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.events import collect_events
 from xlate.phrases.matching import match_blocks
-from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID, Vocabulary
 

@@ -9,7 +9,7 @@ from tests.phrases.small_corpora import encoded, phrase_of, table_of
 from xlate.candidates.nbest_events import OracleStep, write_events
 from xlate.candidates.store import CandidateStore
 from xlate.features.block import FLOATS
-from xlate.phrases.orientation import NEUTRAL, RIGHT
+from xlate.kernels.orientation import NEUTRAL, RIGHT
 
 
 def test_steps_become_linked_and_neutral_instances(tmp_path):

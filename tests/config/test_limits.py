@@ -36,11 +36,11 @@ def test_every_number_has_a_range_and_every_range_a_setting(kind: type[Any]) -> 
 
 
 def test_the_limits_are_those_of_the_library() -> None:
-    from xlate.decode import block_settings, phrase_settings
-
     from xlate.jobs.lattice_files import KINDS
     from xlate.kernels.search.distortion_decoder import WIDEST_WINDOW
     from xlate.lm.arpa import HIGHEST_ORDER
+    from xlate.models.block import settings as block_settings
+    from xlate.models.phrase import settings as phrase_settings
     from xlate.phrases.extract import LONGEST
 
     decoder = LIMITS[schema.DecoderConfig]

@@ -13,12 +13,12 @@ from xlate.features.block import FLOATS, block_arrays
 from xlate.features.index import FeatureIndex
 from xlate.kernels.features.block_features import block_costs
 from xlate.kernels.memory.hashing import find_all
+from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.events import collect_events
 from xlate.phrases.matching import match_blocks
-from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.text.vocabulary import Vocabulary
 
 ARPA = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from xlate.phrases.orientation import LEFT, RIGHT
+from xlate.kernels.orientation import LEFT, RIGHT
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
 

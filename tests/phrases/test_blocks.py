@@ -22,10 +22,10 @@ from tests.phrases.small_corpora import (
     texts,
 )
 from xlate.errors import InputError
+from xlate.kernels.orientation import LEFT, RIGHT
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.events import collect_events
 from xlate.phrases.matching import match_blocks
-from xlate.phrases.orientation import LEFT, RIGHT
 
 FLOOR = 1e-7
 

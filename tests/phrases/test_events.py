@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.phrases.small_corpora import bigrams_by_trial, corpora, encoded, phrase_of, table_of, tables, texts
+from xlate.kernels.orientation import LEFT, RIGHT
 from xlate.phrases.events import collect_events
 from xlate.phrases.matching import match_blocks
-from xlate.phrases.orientation import LEFT, RIGHT
 
 
 def bigrams_of_all(matches):

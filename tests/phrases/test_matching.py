@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.phrases.small_corpora import corpora, encoded, matches_by_trial, phrase_of, table_of, tables, texts
 from xlate.errors import InputError
 from xlate.formats.moses_table import read_phrase_table
+from xlate.kernels.orientation import LEFT, RIGHT
 from xlate.phrases.events import collect_events
 from xlate.phrases.matching import Matches, match_blocks
-from xlate.phrases.orientation import LEFT, RIGHT
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import iterate_lines
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
-from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
+from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.report.pictures import reordering_picture
 
 SOURCE, TARGET = ["das", "sah", "der", "Mann"], ["the", "man", "saw", "that"]

@@ -10,7 +10,7 @@ from xlate.features.block import FLOATS
 from xlate.formats.bars import unescape_bars
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
 from xlate.models.block.text import format_nbest
-from xlate.search.beam import SearchGraph
+from xlate.search.graph import SearchGraph
 from xlate.search.nbest import best_paths
 
 

@@ -12,9 +12,8 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import StoreWriter
 from xlate.kernels.features.bigram_features import put_bigrams
 from xlate.kernels.features.block_features import NOBODY, BlockArrays, block_costs
+from xlate.kernels.orientation import NEUTRAL
 from xlate.lm.model import NgramModel
-
-NEUTRAL = 2
 
 
 @dataclass(frozen=True)

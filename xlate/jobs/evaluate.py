@@ -11,10 +11,10 @@ from typing import Any
 from xlate.config.schema import TrainConfig
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.translate import AnyDerivation, Translation, Translator
+from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.metrics.score import Evaluation, evaluate
 from xlate.models.phrase.decoder import PhraseDerivation, PhraseStep
 from xlate.models.phrase.orientation import adjacent_orientation
-from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.report.pictures import reordering_picture
 from xlate.text.lines import write_lines
 from xlate.train.reporter import Reporter

@@ -15,9 +15,9 @@ from xlate.arrays.stored import HEADER, StoredArrays, check_seals, open_arrays, 
 from xlate.errors import InputError
 from xlate.kernels.features.block_features import lexical_costs
 from xlate.kernels.memory.hashing import build_table, find
+from xlate.kernels.orientation import LEFT, RIGHT
 from xlate.phrases.events import Events
 from xlate.phrases.matching import Matches, phrase_finder
-from xlate.phrases.orientation import LEFT, RIGHT
 from xlate.phrases.table import KIND as TABLE
 from xlate.phrases.table import PhraseTable
 

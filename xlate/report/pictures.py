@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
-from xlate.phrases.orientation import LEFT, LETTERS, NEUTRAL, RIGHT
+from xlate.kernels.orientation import LEFT, LETTERS, NEUTRAL, RIGHT
 from xlate.report.drawing import BLUE, GREY, RED, new_figure, pixels, quiet_style
 
 Block = tuple[int, int, int, int, int]
@@ -30,7 +30,7 @@ def reordering_picture(source: Sequence[str], target: Sequence[str], blocks: Seq
     Args:
         source, target: the words.
         blocks: (source_start, source_end, target_start, target_end, orientation), half-open, in the order of
-            generation; orientations are `phrases.orientation.LEFT`, `RIGHT`, `NEUTRAL`.
+            generation; orientations are `kernels.orientation.LEFT`, `RIGHT`, `NEUTRAL`.
 
     Returns:
         The picture, (height, width, 3).

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from xlate.search.graph import SearchGraph
 
 State = TypeVar("State", bound=Hashable)
 
@@ -37,33 +38,6 @@ class Hypothesis(Generic[State]):
     def estimate(self) -> float:
         """What pruning compares."""
         return self.score + self.future
-
-
-@dataclass(frozen=True)
-class SearchGraph:
-    """All ways of a finished search: N nodes (hypotheses) and A arcs (steps), arcs in the order of their expansion.
-
-    An arc's source was expanded before its target, so reading arcs backwards is a reverse topological order. Node 0 is
-    the start. Arcs into pruned nodes are there, but lead nowhere. `goal` is -1 when the search reached no end.
-    """
-
-    source_A: NDArray[np.int32]
-    target_A: NDArray[np.int32]
-    label_A: NDArray[np.int32]
-    score_A: NDArray[np.float64]
-    score_N: NDArray[np.float64]
-    best_arc_N: NDArray[np.int32]
-    goal: int
-
-    def best_labels(self) -> list[int]:
-        """The labels along the best path, first to last."""
-        labels: list[int] = []
-        node = self.goal
-        while node > 0:
-            arc = int(self.best_arc_N[node])
-            labels.append(int(self.label_A[arc]))
-            node = int(self.source_A[arc])
-        return labels[::-1]
 
 
 @dataclass

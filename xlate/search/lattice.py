@@ -14,7 +14,7 @@ from xlate.candidates.lattice import LatticeExample, SubLattice
 from xlate.errors import InputError
 from xlate.kernels.search.lattice_passes import ArcGraph, arc_posteriors, best_path, best_through, trimmed
 from xlate.kernels.search.lattice_product import DEAD, product
-from xlate.search.beam import SearchGraph
+from xlate.search.graph import SearchGraph
 from xlate.search.nbest import best_paths
 
 Words = tuple[str, ...]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.kernels.search.lattice_passes import ArcGraph, trimmed
-from xlate.search.beam import SearchGraph
+from xlate.search.graph import SearchGraph
 
 
 def useful_graph(found: SearchGraph) -> tuple[ArcGraph, NDArray[np.int32], NDArray[np.float64]]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.kernels.search.search_graph import completion_scores
-from xlate.search.beam import SearchGraph
+from xlate.search.graph import SearchGraph
 
 Words = tuple[str, ...]
 

@@ -10,16 +10,10 @@ import pytest
 from tests.models.phrase.moses_system import LN10, read_packed, write_system
 from xlate.errors import InputError
 from xlate.formats.moses_filter import filter_moses_system
+from xlate.kernels.orientation import DISCONTINUOUS, MONOTONE, SWAP
 from xlate.models.phrase.forced import force, read_segmentation
 from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, load_moses_model, weight_vector
-from xlate.models.phrase.orientation import (
-    DISCONTINUOUS,
-    MONOTONE,
-    SWAP,
-    adjacent_orientation,
-    forward_orientation,
-    shift_reduce,
-)
+from xlate.models.phrase.orientation import adjacent_orientation, forward_orientation, shift_reduce
 from xlate.models.phrase.parts import COPIED
 
 

@@ -9,8 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.memory.hashing import HashTable, find, pack
-
-LEFT, RIGHT = np.int8(0), np.int8(1)
+from xlate.kernels.orientation import LEFT, RIGHT
 
 
 class PhraseFinder(NamedTuple):

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from xlate.kernels.counting.extraction import consistent_spans
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.memory.hashing import HashTable, find, pack
+from xlate.kernels.orientation import DISCONTINUOUS, DISCONTINUOUS_RIGHT, MONOTONE, MONOTONE_GLOBAL, SWAP
 from xlate.kernels.search.spans import span_rows
 
 WORD, PHRASE, HIERARCHICAL, AS_MOSES, FIVE_WAY = 0, 1, 2, 3, 4
-MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
-DISCONTINUOUS_RIGHT, MONOTONE_GLOBAL = 3, 4
 
 
 class Corners(NamedTuple):

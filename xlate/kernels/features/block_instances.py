@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from xlate.kernels.features.bigram_features import put_bigrams
 from xlate.kernels.features.block_features import NOBODY, ORIENTATION_FLOATS, BlockArrays, block_costs, lm_states
 from xlate.kernels.lm.ngram import NgramArrays
-
-NEUTRAL = 2
+from xlate.kernels.orientation import NEUTRAL
 
 
 class Filled(NamedTuple):

@@ -6,15 +6,20 @@ known.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.lm.ngram import NgramArrays, step
-from xlate.kernels.memory.hashing import first_slot, pack
+from xlate.kernels.memory.hashing import EMPTY, first_slot, pack
 from xlate.kernels.memory.prefetch import prefetch
+
+# What the model said of a phrase after a history, of its first word and of the rest (a search that does not weigh them
+# apart keeps the sum in `first`); direct-mapped, so that a new entry replaces an old one.
+MEMO = np.dtype([("key", np.uint64), ("first", np.float64), ("rest", np.float64), ("after", np.int64)])
+MEMO_SIZE = 1 << 14
 
 
 class PhrasesAlone(NamedTuple):
@@ -65,3 +70,24 @@ def fetch_ahead(ngrams: NgramArrays, phrases: PhrasesAlone, phrase: int, state: 
     """Asks for the memory that a query of a phrase after a state begins with."""
     word = phrases.words_W[phrases.offsets_O1[phrase]]
     prefetch(ngrams.tags_H, first_slot(pack(state, word), np.uint64(len(ngrams.tags_H) - 1)))
+
+
+@njit(cache=True, nogil=True)
+def new_memo() -> NDArray[Any]:
+    """A memory of what the model said that holds nothing yet."""
+    memo = np.empty(MEMO_SIZE, dtype=MEMO)
+    memo["key"][:] = EMPTY
+    return memo
+
+
+@njit(cache=True, inline="always")
+def remembered(memo: NDArray[Any], state: int, phrase: int) -> tuple[Any, bool]:
+    """The place for what the model says of a phrase after a state, and whether it stands there already.
+
+    When it does not, the caller must ask the model and write `first`, `rest` and `after` there.
+    """
+    key = pack(state, phrase)
+    said = memo[first_slot(key, np.uint64(MEMO_SIZE - 1))]
+    known = said.key == key
+    said.key = key
+    return said, known

@@ -13,10 +13,17 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.memory.trie import ROOT, Trie, child
+from xlate.kernels.orientation import (
+    DISCONTINUOUS,
+    DISCONTINUOUS_LEFT,
+    DISCONTINUOUS_RIGHT,
+    MONOTONE,
+    MONOTONE_GLOBAL,
+    SWAP,
+)
 from xlate.kernels.search.phrase_coverage import Coverages, is_covered
 
 NONE = -1
-MONOTONE, SWAP, DISCONTINUOUS, DISCONTINUOUS_RIGHT, MONOTONE_GLOBAL = 0, 1, 2, 3, 4
 SPAN_BITS = 15
 LOW = (1 << SPAN_BITS) - 1
 # The kind of a first word that only the option knows.
@@ -115,7 +122,7 @@ def place(
 def refine(orientation: int, behind: bool, everything: bool) -> int:
     """One of five orientations from one of three: which way a jump goes, and whether all the rest is one block."""
     if orientation == DISCONTINUOUS:
-        return DISCONTINUOUS if behind else DISCONTINUOUS_RIGHT
+        return DISCONTINUOUS_LEFT if behind else DISCONTINUOUS_RIGHT
     return MONOTONE_GLOBAL if orientation == MONOTONE and everything else orientation
 
 

@@ -12,7 +12,8 @@ from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.lm.phrase_lm import PhrasesAlone, phrase_logprob
 from xlate.kernels.memory.lent import lent
 from xlate.kernels.memory.trie import ROOT, child, new_trie, room
-from xlate.kernels.search.phrase_orientation import DISCONTINUOUS, MONOTONE, SWAP, adjacent, refine
+from xlate.kernels.orientation import DISCONTINUOUS, MONOTONE, SWAP
+from xlate.kernels.search.phrase_orientation import adjacent, refine
 
 NONE = -1
 

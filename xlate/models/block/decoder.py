@@ -9,20 +9,18 @@ from itertools import islice
 import numpy as np
 
 from xlate.errors import InputError
-from xlate.kernels.search.block_decoder import (
-    LONGEST_SENTENCE,
-    ModelArrays,
-    SearchNumbers,
-    SentenceArrays,
-    search_blocks,
-)
+from xlate.kernels.search.block_coverage import LONGEST_SENTENCE
+from xlate.kernels.search.block_decoder import SearchNumbers, SentenceArrays, search_blocks
+from xlate.kernels.search.block_model import ModelArrays
+from xlate.kernels.search.hypotheses import Limits
 from xlate.models.block.derivation import Derivation, Step, read_derivation
 from xlate.models.block.model import LM_FIRST, LM_REST, BlockModel
 from xlate.models.block.moves import BlockMoves
 from xlate.models.block.options import collect_options
 from xlate.models.block.settings import BlockSearch
 from xlate.models.pieces import in_pieces, joined_blocks
-from xlate.search.beam import SearchGraph, search_graph
+from xlate.search.beam import search_graph
+from xlate.search.graph import SearchGraph
 from xlate.search.nbest import best_paths
 from xlate.text.vocabulary import END_ID
 
@@ -106,23 +104,12 @@ class BlockDecoder:
             )
         numbers = SearchNumbers(
             lm_weights_32=np.array([w[[LM_FIRST, LM_REST]] for w in (moves.linked, moves.linked, moves.neutral)]),
-            beam=search.beam or 0,
-            log_threshold=search.log_threshold,
+            limits=Limits(search.beam or 0, 0, search.log_threshold, every_arc),
             swaps=search.swaps,
             local=search.partition == "local",
             end_word=END_ID if search.end_of_sentence else -1,
-            every_arc=every_arc,
         )
-        nodes, arcs, goal = search_blocks(self._arrays, _sentence_arrays(moves), numbers)
-        return SearchGraph(
-            source_A=arcs["source"],
-            target_A=arcs["target"],
-            label_A=arcs["label"],
-            score_A=arcs["score"],
-            score_N=nodes["score"],
-            best_arc_N=nodes["arc"],
-            goal=int(goal),
-        )
+        return SearchGraph.of_hypotheses(*search_blocks(self._arrays, _sentence_arrays(moves), numbers))
 
     @cached_property
     def _arrays(self) -> ModelArrays:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.features.block import FLOATS
+from xlate.kernels.orientation import NEUTRAL, RIGHT
 from xlate.models.block.model import FLOAT_COUNT, LM_FIRST
 from xlate.models.block.moves import END_LABEL, NO_BLOCK, BlockMoves, BlockState
-from xlate.phrases.orientation import NEUTRAL, RIGHT
 from xlate.text.vocabulary import END_ID
 
 END_BLOCK = -2

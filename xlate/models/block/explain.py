@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xlate.features.block import FLOATS
+from xlate.kernels.orientation import LETTERS
 from xlate.models.block.derivation import Derivation, Step
 from xlate.models.block.lexicon import BlockLexicon
 from xlate.models.block.options import COPIED
-from xlate.phrases.orientation import LETTERS
 
 
 def explain(model: BlockLexicon, source: Sequence[str], derivation: Derivation) -> str:

@@ -13,13 +13,13 @@ from xlate.arrays.ragged import places_of
 from xlate.errors import InputError
 from xlate.features.bigrams import families_of
 from xlate.features.block import FLOATS
+from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.lattice_arcs import arc_language_costs, bigram_ids, live_contexts
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.decoder import BlockDecoder
 from xlate.models.block.derivation import END_BLOCK
 from xlate.models.block.model import FLOAT_COUNT, LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockModel
 from xlate.models.block.moves import NO_BLOCK, BlockMoves
-from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.search.lattice import Lattice, Words
 from xlate.search.lattice_graph import useful_graph
 from xlate.text.vocabulary import END_ID

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.spans import phrase_costs
 from xlate.models.block.model import LM_FIRST, LM_REST, BlockModel
 from xlate.models.block.options import COPIED, SentenceOptions, future_scores, linked_weights
 from xlate.models.block.settings import BlockSearch
-from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.search.beam import Move
 from xlate.text.vocabulary import END_ID
 

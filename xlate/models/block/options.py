@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.kernels.lm.ngram import step_all, walk_sentences
+from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.block.lexicon import BlockLexicon
 from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockModel
 from xlate.models.block.settings import BlockSearch
-from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
 
 COPIED = -1
 

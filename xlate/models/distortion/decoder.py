@@ -8,15 +8,17 @@ from itertools import islice
 
 from xlate.errors import InputError
 from xlate.features.block import DISTORTION_FLOATS
-from xlate.kernels.search.block_decoder import ModelArrays
+from xlate.kernels.search.block_model import ModelArrays
 from xlate.kernels.search.distortion_decoder import JumpNumbers, JumpSentence, search_jumps
+from xlate.kernels.search.hypotheses import Limits
 from xlate.models.block.derivation import Derivation
 from xlate.models.distortion.model import LM_FIRST, LM_REST, DistortionModel
 from xlate.models.distortion.moves import JumpMoves, read_jumps
 from xlate.models.distortion.options import collect_jump_options
 from xlate.models.distortion.settings import DistortionSearch
 from xlate.models.pieces import in_pieces, joined_blocks
-from xlate.search.beam import SearchGraph, search_graph
+from xlate.search.beam import search_graph
+from xlate.search.graph import SearchGraph
 from xlate.search.nbest import best_paths
 from xlate.text.vocabulary import END_ID
 
@@ -96,11 +98,8 @@ class DistortionDecoder:
             rest_weight=float(weights[LM_REST]),
             max_skips=search.max_skips,
             window=search.window,
-            beam=search.beam or 0,
-            coverage_beam=search.coverage_beam or 0,
-            log_threshold=search.log_threshold,
+            limits=Limits(search.beam or 0, search.coverage_beam or 0, search.log_threshold, every_arc),
             end_word=END_ID if search.end_of_sentence else -1,
-            every_arc=every_arc,
         )
         sentence = JumpSentence(
             words=len(options.words),
@@ -113,16 +112,7 @@ class DistortionDecoder:
             jump_1n=options.jump_1n,
             future_nn=moves.future_nn,
         )
-        nodes, arcs, goal = search_jumps(self._arrays, sentence, numbers)
-        return SearchGraph(
-            source_A=arcs["source"],
-            target_A=arcs["target"],
-            label_A=arcs["label"],
-            score_A=arcs["score"],
-            score_N=nodes["score"],
-            best_arc_N=nodes["arc"],
-            goal=int(goal),
-        )
+        return SearchGraph.of_hypotheses(*search_jumps(self._arrays, sentence, numbers))
 
     @cached_property
     def _arrays(self) -> ModelArrays:

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.features.block import DISTORTION_FLOATS
+from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.spans import phrase_costs, span_futures
 from xlate.models.block.derivation import END_BLOCK, Derivation, Step
 from xlate.models.block.options import COPIED
 from xlate.models.distortion.model import LM_FIRST, LM_REST, DistortionModel
 from xlate.models.distortion.options import JumpOptions
 from xlate.models.distortion.settings import DistortionSearch
-from xlate.phrases.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.search.beam import Move
 from xlate.text.vocabulary import END_ID
 

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from xlate.errors import InputError
 from xlate.kernels.search.best_paths import Texts, k_best_paths
+from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.phrase_cube import search_cubes
-from xlate.kernels.search.phrase_decoder import (
+from xlate.kernels.search.phrase_decoder import search_phrases
+from xlate.kernels.search.phrase_moves import (
     FIVE_WAY,
     HIERARCHICAL,
     LONGEST_SENTENCE,
@@ -21,9 +23,7 @@ from xlate.kernels.search.phrase_decoder import (
     WORD_BASED,
     PhraseNumbers,
     PhraseSentence,
-    search_phrases,
 )
-from xlate.kernels.search.phrase_hypotheses import Limits
 from xlate.kernels.search.phrase_orientation import GroupScores
 from xlate.kernels.search.phrase_paths import Paths
 from xlate.kernels.search.sampled_paths import sample_paths
@@ -37,7 +37,8 @@ from xlate.models.phrase.parts import PhraseStep
 from xlate.models.phrase.ranking import RankedPhrases
 from xlate.models.phrase.settings import PhraseSearch
 from xlate.models.pieces import in_pieces, joined_phrases
-from xlate.search.beam import SearchGraph, search_graph
+from xlate.search.beam import search_graph
+from xlate.search.graph import SearchGraph
 from xlate.search.nbest import best_paths
 from xlate.text.vocabulary import END_ID
 
@@ -237,16 +238,8 @@ class PhraseDecoder:
                 moves.start, moves.levels, moves.expand, moves.future, search.beam, search.log_threshold
             )
         kernel = search_cubes if search.algorithm == "cube" else search_phrases
-        nodes, arcs, goal = kernel(self.model.lm.arrays, _sentence_arrays(moves), self._numbers(moves, every_arc))
-        return SearchGraph(
-            source_A=arcs["source"],
-            target_A=arcs["target"],
-            label_A=arcs["label"],
-            score_A=arcs["score"],
-            score_N=nodes["score"],
-            best_arc_N=nodes["arc"],
-            goal=int(goal),
-        )
+        numbers = self._numbers(moves, every_arc)
+        return SearchGraph.of_hypotheses(*kernel(self.model.lm.arrays, _sentence_arrays(moves), numbers))
 
     def _numbers(self, moves: PhraseMoves, every_arc: bool) -> PhraseNumbers:
         search, model = self.search, self.model
@@ -262,7 +255,7 @@ class PhraseDecoder:
             bigrams=model.sparse is not None and model.sparse.has_bigrams,
             begin_state=int(self.model.lm.begin_state),
             end_word=END_ID,
-            limits=Limits(search.beam or 0, search.log_threshold, every_arc),
+            limits=Limits(search.beam or 0, 0, search.log_threshold, every_arc),
             log_early_threshold=search.log_early_threshold,
             distortion_limit=-1 if search.distortion_limit is None else search.distortion_limit,
             distortion_future=search.distortion_future,

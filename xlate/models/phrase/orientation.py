@@ -10,8 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
-DISCONTINUOUS_LEFT, DISCONTINUOUS_RIGHT, MONOTONE_GLOBAL = 2, 3, 4
+from xlate.kernels.orientation import (
+    DISCONTINUOUS,
+    DISCONTINUOUS_LEFT,
+    DISCONTINUOUS_RIGHT,
+    MONOTONE,
+    MONOTONE_GLOBAL,
+    SWAP,
+)
+
 Span = tuple[int, int]
 
 

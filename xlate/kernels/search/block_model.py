@@ -1,0 +1,40 @@
+"""What the block decoders know of a block and a history, whatever the sentence."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.features.bigram_features import BigramFamilies
+from xlate.kernels.lm.ngram import NgramArrays
+from xlate.kernels.lm.phrase_lm import remembered
+from xlate.kernels.search.spans import phrase_costs
+
+
+class ModelArrays(NamedTuple):
+    """What stays the same from sentence to sentence; `context_B` stands for a block in sparse features."""
+
+    lm: NgramArrays
+    begin_state: int
+    features: BigramFamilies
+    feature_weights_F: NDArray[np.float64]
+    context_B: NDArray[np.int32]
+
+
+@njit(cache=True, inline="always")
+def ask_costs(
+    lm: NgramArrays,
+    memo: NDArray[Any],
+    words_W: NDArray[np.int32],
+    offsets_O1: NDArray[np.int64],
+    option: int,
+    lm_state: int,
+) -> Any:
+    """A record of what `phrase_costs` gives: `first`, `rest` and `after`."""
+    said, known = remembered(memo, lm_state, option)
+    if not known:
+        said.first, said.rest, said.after = phrase_costs(lm, words_W, offsets_O1, option, lm_state)
+    return said

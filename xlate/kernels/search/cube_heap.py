@@ -1,0 +1,122 @@
+"""Cubes of cube pruning, their cells, and the heap that holds the cells that wait: arrays that grow together."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+NONE = -1
+# Rows of one cube (places in `rows_R`), its edge, and the next cube that leads to the same number of covered words.
+CUBE = np.dtype([("begin", np.int64), ("end", np.int64), ("edge", np.int64), ("next", np.int64)])
+# A cell: its cube, row and option; the score and the history behind the move once the language model was asked. And
+# what all options of a row have in common: what the move scores besides, with hypothesis and estimate, and where it is.
+CELL = np.dtype(
+    [
+        ("score", np.float64),
+        ("fixed", np.float64),
+        ("base", np.float64),
+        ("cube", np.int32),
+        ("row", np.int32),
+        ("option", np.int64),
+        ("lm_state", np.int64),
+        ("backward", np.int32),
+        ("stack", np.int64),
+        ("first", np.int64),
+    ]
+)
+
+
+class Cubes(NamedTuple):
+    """The first `sizes[0]` rows, `sizes[1]` cubes, `sizes[2]` cells and `sizes[3]` places of the heap are in use.
+
+    The heap holds numbers of cells, the one with the best estimate first; cells are those of one level.
+    """
+
+    rows_R: NDArray[np.int64]
+    cubes: NDArray[Any]
+    heads_L: NDArray[np.int64]
+    cells: NDArray[Any]
+    heap: NDArray[np.int64]
+    estimates: NDArray[np.float64]
+    sizes: NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def no_cubes(words: int) -> Cubes:
+    """No cube yet of a sentence of so many words."""
+    return Cubes(
+        np.empty(1024, dtype=np.int64),
+        np.empty(1024, dtype=CUBE),
+        np.full(words + 1, NONE, dtype=np.int64),
+        np.empty(1024, dtype=CELL),
+        np.empty(1024, dtype=np.int64),
+        np.empty(1024, dtype=np.float64),
+        np.zeros(4, dtype=np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def count_cubes(cubes: Cubes, level: int) -> int:
+    """How many cubes lead to a level."""
+    count, cube = 0, cubes.heads_L[level]
+    while cube >= 0:
+        count, cube = count + 1, cubes.cubes[cube].next
+    return count
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def sift_up(cubes: Cubes, at: int, cell: int, estimate: float) -> None:
+    """Puts a cell into the free place `at`, the last one, or above it."""
+    heap, estimates = cubes.heap, cubes.estimates
+    while at > 0 and estimates[(at - 1) >> 1] < estimate:
+        parent = (at - 1) >> 1
+        heap[at], estimates[at] = heap[parent], estimates[parent]
+        at = parent
+    heap[at], estimates[at] = cell, estimate
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def sift_down(cubes: Cubes, cell: int, estimate: float) -> None:
+    """Puts a cell into the free place on top, or below it."""
+    heap, estimates, size = cubes.heap, cubes.estimates, cubes.sizes[3]
+    at = 0
+    while 2 * at + 1 < size:
+        best = 2 * at + 1
+        if best + 1 < size and estimates[best + 1] > estimates[best]:
+            best += 1
+        if estimates[best] <= estimate:
+            break
+        heap[at], estimates[at] = heap[best], estimates[best]
+        at = best
+    heap[at], estimates[at] = cell, estimate
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def drop_top(cubes: Cubes) -> None:
+    """Takes the best cell out of the heap."""
+    cubes.sizes[3] -= 1
+    last = cubes.sizes[3]
+    if last > 0:
+        sift_down(cubes, cubes.heap[last], cubes.estimates[last])
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def cubes_with_room(cubes: Cubes, rows: int, more: int, cells: int) -> Cubes:
+    """The same cubes in arrays that can take more rows, cubes and cells."""
+    rows_R, records, heads_L, waiting, heap, estimates, sizes = cubes
+    if sizes[0] + rows > len(rows_R):
+        rows_R = np.empty(2 * len(rows_R) + rows, dtype=np.int64)
+        rows_R[: sizes[0]] = cubes.rows_R[: sizes[0]]
+    if sizes[1] + more > len(records):
+        records = np.empty(2 * len(records) + more, dtype=CUBE)
+        records[: sizes[1]] = cubes.cubes[: sizes[1]]
+    if sizes[2] + cells > len(waiting):
+        size = 2 * len(waiting) + cells
+        waiting, heap, estimates = np.empty(size, dtype=CELL), np.empty(size, dtype=np.int64), np.empty(size)
+        waiting[: sizes[2]] = cubes.cells[: sizes[2]]
+        heap[: sizes[3]] = cubes.heap[: sizes[3]]
+        estimates[: sizes[3]] = cubes.estimates[: sizes[3]]
+    return Cubes(rows_R, records, heads_L, waiting, heap, estimates, sizes)

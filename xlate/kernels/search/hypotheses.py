@@ -1,0 +1,283 @@
+"""Hypotheses of every compiled search: recombined, in stacks with a bar for what will survive, with arcs between them.
+
+What a search must tell apart, it packs into a `Key` of three 64-bit words; equal keys are one hypothesis. The store
+compares and hashes them and knows nothing of what they mean, but for the group beam, which goes by the first word: put
+there what has been translated, where hypotheses of one coverage may crowd out the others. What does not fit into a word
+(a bit set, a list, a stack) is numbered in a table or trie of the search's own, equal ones equally, and the number goes
+into the key. A *level* is a stack: any number that every move raises, such as that of covered words.
+
+A search with this store is a loop over levels: `survivors` of a level, `with_room`, `add_move` for each of their moves;
+`finished` gives nodes, arcs and the goal, that is whatever stands in the last level. So others fit without a change:
+
+- A hierarchical decoder from left to right: the stack of open spans in a trie (as the phrase decoder's groups), its
+  number and the history in one word, what has been translated in the first; the level is the number of covered words.
+- A decoder of lattices: a node of the lattice, or the number of a coverage, in the first word, history and last phrase
+  in the others; the level is the node's place in topological order, or the longest way to it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.lm.phrase_lm import new_memo
+from xlate.kernels.memory.hashing import first_slot
+
+NONE = -1
+# A hypothesis that no stack holds any more, because the beam has no place for it.
+PRUNED = -2
+# A word holds two numbers of so many bits.
+HALF = 32
+LOW = (1 << HALF) - 1
+
+# A hypothesis: its key, score, score plus estimate of what is to come, best arc, the next one of its stack.
+NODE = np.dtype(
+    [
+        ("first", np.int64),
+        ("second", np.int64),
+        ("third", np.int64),
+        ("score", np.float64),
+        ("estimate", np.float64),
+        ("arc", np.int32),
+        ("next", np.int32),
+    ]
+)
+ARC = np.dtype([("source", np.int32), ("target", np.int32), ("label", np.int32), ("score", np.float64)])
+
+
+class Key(NamedTuple):
+    """All that a continuation depends on, packed by the search; make it with `key_of`."""
+
+    first: int
+    second: int
+    third: int
+
+
+class Limits(NamedTuple):
+    """How many hypotheses a level keeps (0: all), how many of equal first words (0: all), how far below its best.
+
+    `every_arc` says whether arcs that do not improve a hypothesis are kept; the best path has no need of them.
+    """
+
+    beam: int
+    group_beam: int
+    log_threshold: float
+    every_arc: bool
+
+
+class Hypotheses(NamedTuple):
+    """The growing arrays of one search; the first `counts[0]` nodes and `counts[1]` arcs are in use.
+
+    `slots_H` is a hash table of node numbers. For each level, `heads_L` begins the chain of its nodes, newest first,
+    `sizes_L` counts them; what is below `bars_L` will not survive, and `tops_L` is the best estimate. `memo` is
+    what the language model said, see `phrase_lm.remembered`.
+    """
+
+    nodes: NDArray[Any]
+    arcs: NDArray[Any]
+    slots_H: NDArray[np.int32]
+    heads_L: NDArray[np.int32]
+    sizes_L: NDArray[np.int64]
+    bars_L: NDArray[np.float64]
+    tops_L: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    memo: NDArray[Any]
+
+
+@njit(cache=True, inline="always")
+def join(high: int, low: int) -> int:
+    """One word of two numbers of 32 bits, which may be negative."""
+    return int((np.int64(high) << HALF) | (np.int64(low) & LOW))
+
+
+@njit(cache=True, inline="always")
+def high(word: int) -> int:
+    """The first number of a word."""
+    return word >> HALF
+
+
+@njit(cache=True, inline="always")
+def low(word: int) -> int:
+    """The second number of a word."""
+    return (word << HALF) >> HALF
+
+
+@njit(cache=True, inline="always")
+def key_of(first: int, second: int, third: int) -> Key:
+    """A key of three words."""
+    return Key(int(np.int64(first)), int(np.int64(second)), int(np.int64(third)))
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def no_hypotheses(levels: int) -> Hypotheses:
+    """A search of so many levels before its first hypothesis."""
+    return Hypotheses(
+        np.empty(4096, dtype=NODE),
+        np.empty(4096, dtype=ARC),
+        np.full(16384, NONE, dtype=np.int32),
+        np.full(levels, NONE, dtype=np.int32),
+        np.zeros(levels, dtype=np.int64),
+        np.full(levels, -np.inf),
+        np.full(levels, -np.inf),
+        np.zeros(2, dtype=np.int64),
+        new_memo(),
+    )
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def finished(search: Hypotheses) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """Nodes (`NODE`), arcs (`ARC`), and the number of the goal, -1 when the last level is empty."""
+    return search.nodes[: search.counts[0]], search.arcs[: search.counts[1]], int(search.heads_L[-1])
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def add_move(
+    search: Hypotheses, limits: Limits, parent: int, key: Key, level: int, future: float, score: float, label: int
+) -> None:
+    """Adds one move: a new hypothesis, or one more arc to the hypothesis of an equal key; there must be room.
+
+    The first hypothesis has no parent (-1) and no arc. `future` estimates what is to come behind `key`.
+    """
+    nodes, counts = search.nodes, search.counts
+    node = _find_or_add(search, key)
+    total = (nodes[parent].score if parent >= 0 else 0.0) + score
+    improved = total > nodes[node].score
+    if improved:
+        nodes[node].score = total
+        nodes[node].estimate = total + future
+        nodes[node].arc = counts[1] if parent >= 0 else NONE
+        _enter(search, limits, node, level)
+    if parent >= 0 and (improved or limits.every_arc):
+        arc = search.arcs[counts[1]]
+        arc.source, arc.target, arc.label, arc.score = parent, node, label, score
+        counts[1] += 1
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _find_or_add(search: Hypotheses, key: Key) -> int:
+    nodes, slots_H = search.nodes, search.slots_H
+    mask = np.uint64(len(slots_H) - 1)
+    slot = _slot(key.first, key.second, key.third, mask)
+    while slots_H[slot] >= 0:
+        node = nodes[slots_H[slot]]
+        if node.second == key.second and node.first == key.first and node.third == key.third:
+            return int(slots_H[slot])
+        slot = (slot + np.uint64(1)) & mask
+    number = search.counts[0]
+    search.counts[0] = number + 1
+    slots_H[slot] = number
+    node = nodes[number]
+    node.first, node.second, node.third = key.first, key.second, key.third
+    node.score, node.estimate, node.arc, node.next = -np.inf, -np.inf, NONE, PRUNED
+    return int(number)
+
+
+@njit(cache=True, inline="always")
+def _slot(first: int, second: int, third: int, mask: np.uint64) -> np.uint64:
+    mixed = np.uint64(first) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(third) * np.uint64(0xC2B2AE3D27D4EB4F)
+    return first_slot(mixed ^ np.uint64(second), mask)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _enter(search: Hypotheses, limits: Limits, node: int, level: int) -> None:
+    """Puts a hypothesis into its stack unless it is there, and raises the bar when more than the beam has gathered."""
+    estimate = search.nodes[node].estimate
+    if estimate > search.tops_L[level]:
+        search.tops_L[level] = estimate
+        search.bars_L[level] = max(search.bars_L[level], estimate + limits.log_threshold)
+    if search.nodes[node].next == PRUNED and estimate >= search.bars_L[level]:
+        search.nodes[node].next = search.heads_L[level]
+        search.heads_L[level] = node
+        search.sizes_L[level] += 1
+        # A group beam may throw out better ones than the beam does, so that it cannot be said early what is lost.
+        if limits.beam > 0 and limits.group_beam == 0 and search.sizes_L[level] >= limits.beam + limits.beam // 4 + 8:
+            _raise_bar(search, level, limits.beam)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _raise_bar(search: Hypotheses, level: int, beam: int) -> None:
+    """Leaves the best `beam` hypotheses of a stack, and their equals, in its chain."""
+    members = _members(search, level)
+    estimates = search.nodes["estimate"][members]
+    place = len(members) - beam
+    search.bars_L[level] = max(search.bars_L[level], np.partition(estimates, place)[place])
+    search.heads_L[level] = NONE
+    search.sizes_L[level] = 0
+    for node in members[::-1]:
+        search.nodes[node].next = PRUNED
+        if search.nodes[node].estimate >= search.bars_L[level]:
+            search.nodes[node].next = search.heads_L[level]
+            search.heads_L[level] = node
+            search.sizes_L[level] += 1
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _members(search: Hypotheses, level: int) -> NDArray[np.int64]:
+    members = np.empty(search.sizes_L[level], dtype=np.int64)
+    node = search.heads_L[level]
+    for at in range(len(members)):
+        members[at] = node
+        node = search.nodes[node].next
+    return members
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def survivors(search: Hypotheses, limits: Limits, level: int) -> NDArray[np.int64]:
+    """The hypotheses of a level that are expanded, best first, equal ones in the order of creation."""
+    members = np.sort(_members(search, level))
+    estimates = search.nodes["estimate"][members]
+    kept = members[estimates >= search.bars_L[level]]
+    ordered: NDArray[np.int64] = kept[np.argsort(-search.nodes["estimate"][kept], kind="mergesort")]
+    if limits.group_beam > 0:
+        ordered = _best_of_groups(search.nodes, ordered, limits.group_beam)
+    return ordered[: limits.beam] if limits.beam > 0 else ordered
+
+
+@njit(cache=True, nogil=True)
+def _best_of_groups(nodes: NDArray[Any], ordered: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """The first `most` of every group, in the order given."""
+    kept, size = np.empty(len(ordered), dtype=np.int64), 0
+    first_G, count_G = np.empty(len(ordered), dtype=np.int64), np.zeros(len(ordered), dtype=np.int64)
+    groups = 0
+    for node in ordered:
+        g = 0
+        while g < groups and first_G[g] != nodes[node].first:
+            g += 1
+        if g == groups:
+            first_G[g] = nodes[node].first
+            groups += 1
+        count_G[g] += 1
+        if count_G[g] <= most:
+            kept[size] = node
+            size += 1
+    return kept[:size]
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def with_room(search: Hypotheses, more: int) -> Hypotheses:
+    """The same search in arrays that can take `more` nodes and arcs."""
+    nodes, arcs, slots_H, counts = search.nodes, search.arcs, search.slots_H, search.counts
+    if counts[0] + more <= len(nodes) and counts[1] + more <= len(arcs):
+        return search
+    if counts[0] + more > len(nodes):
+        nodes = np.empty(2 * len(nodes) + more, dtype=NODE)
+        nodes[: counts[0]] = search.nodes[: counts[0]]
+        size = len(slots_H)
+        while size < 2 * len(nodes):
+            size *= 2
+        slots_H = np.full(size, NONE, dtype=np.int32)
+        mask = np.uint64(size - 1)
+        for number in range(counts[0]):
+            slot = _slot(nodes[number].first, nodes[number].second, nodes[number].third, mask)
+            while slots_H[slot] >= 0:
+                slot = (slot + np.uint64(1)) & mask
+            slots_H[slot] = number
+    if counts[1] + more > len(arcs):
+        arcs = np.empty(2 * len(arcs) + more, dtype=ARC)
+        arcs[: counts[1]] = search.arcs[: counts[1]]
+    return Hypotheses(
+        nodes, arcs, slots_H, search.heads_L, search.sizes_L, search.bars_L, search.tops_L, counts, search.memo
+    )

@@ -1,0 +1,244 @@
+"""Moves of the phrase decoder, for stack search and cube pruning: what they score and where they lead."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.lm.ngram import NgramArrays, step
+from xlate.kernels.lm.phrase_lm import PhrasesAlone, phrase_logprob, remembered
+from xlate.kernels.memory.trie import ROOT, Trie, child
+from xlate.kernels.search.hypotheses import (
+    NONE,
+    Hypotheses,
+    Key,
+    Limits,
+    add_move,
+    high,
+    join,
+    key_of,
+    low,
+    survivors,
+    with_room,
+)
+from xlate.kernels.search.phrase_coverage import Coverages, is_covered
+from xlate.kernels.search.phrase_orientation import OPEN, GroupScores, Placed, adjacent, group_score, place
+
+NO_REORDERING, WORD_BASED, HIERARCHICAL, FIVE_WAY = 0, 1, 2, 3
+PLACE_BITS = 16
+PLACE = (1 << PLACE_BITS) - 1
+LONGEST_SENTENCE = (1 << (PLACE_BITS - 1)) - 2
+
+
+class PhraseSentence(NamedTuple):
+    """The options of a sentence of n words as in `xlate.models.phrase.options`, and the estimates of spans.
+
+    `groups` is looked at only when `PhraseNumbers.groups` says so.
+    """
+
+    words: int
+    longest: int
+    cell_offsets_C1: NDArray[np.int64]
+    static_O: NDArray[np.float64]
+    alone_O: NDArray[np.float64]
+    backward_OK: NDArray[np.float64]
+    forward_O: NDArray[np.int32]
+    phrases: PhrasesAlone
+    future_nn: NDArray[np.float64]
+    groups: GroupScores
+
+
+class PhraseNumbers(NamedTuple):
+    """Weights and search settings.
+
+    `reordering` is one of the four above, `distortion_limit` -1 for none; `groups` and `bigrams`
+    say whether there are sparse features of the group before a phrase, and of the word before it.
+    """
+
+    lm_weight: float
+    distortion_weight: float
+    forward_FK: NDArray[np.float64]
+    reordering: int
+    groups: bool
+    bigrams: bool
+    begin_state: int
+    end_word: int
+    limits: Limits
+    log_early_threshold: float
+    distortion_limit: int
+    distortion_future: bool
+    pop_limit: int
+
+
+class Target(NamedTuple):
+    """Where moves over one span from one hypothesis lead to: the state but for the option, and the estimate.
+
+    `first` is the kind of the first word of the group on top of the stack, `OPEN` when the option's own word is it.
+    """
+
+    cover: int
+    level: int
+    start: int
+    end: int
+    stack: int
+    first: int
+    complete: bool
+    future: float
+
+
+@njit(cache=True, inline="always")
+def state_key(target: Target, lm_state: int, forward: int, stack: int, last: int) -> Key:
+    """The key of a state of `PhraseMoves`: coverage and last span; history and forward scores; stack and last word."""
+    span = ((target.start + 1) << PLACE_BITS) | target.end
+    return key_of(join(target.cover, span), join(lm_state, forward), join(stack, last))
+
+
+@njit(cache=True, inline="always")
+def cover_of(node: Any) -> int:
+    """The number of what a hypothesis covers."""
+    return high(node.first)
+
+
+@njit(cache=True, inline="always")
+def start_of(node: Any) -> int:
+    """Where the last span of a hypothesis begins, -1 when that does not matter any more."""
+    return int((node.first >> PLACE_BITS) & PLACE) - 1
+
+
+@njit(cache=True, inline="always")
+def end_of(node: Any) -> int:
+    """Where the last span of a hypothesis ends."""
+    return int(node.first & PLACE)
+
+
+@njit(cache=True, inline="always")
+def history_of(node: Any) -> int:
+    """The language model's state of a hypothesis."""
+    return high(node.second)
+
+
+@njit(cache=True, inline="always")
+def last_of(node: Any) -> int:
+    """The kind of the last word of a hypothesis."""
+    return low(node.third)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def add_root(search: Hypotheses, coverages: Coverages, numbers: PhraseNumbers) -> None:
+    """The hypothesis that has translated nothing."""
+    future = coverages.covers[0].future - numbers.distortion_weight * rest_distortion(coverages, numbers, 0, 0)
+    target = Target(0, 0, NONE, 0, ROOT, 0, False, future)
+    key = state_key(target, numbers.begin_state, 0, ROOT, 0)
+    add_move(search, numbers.limits, NONE, key, target.level, future, 0.0, NONE)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def finish(lm: NgramArrays, search: Hypotheses, numbers: PhraseNumbers, n: int) -> Hypotheses:
+    """Ends the sentence after every surviving hypothesis that covers it; returns the search, perhaps in new arrays."""
+    target = Target(NONE, n + 1, NONE, n + 1, ROOT, 0, True, 0.0)
+    key = state_key(target, 0, 0, ROOT, 0)
+    for node in survivors(search, numbers.limits, n):
+        search = with_room(search, 1)
+        score = numbers.lm_weight * step(lm, history_of(search.nodes[node]), numbers.end_word)[0]
+        add_move(search, numbers.limits, node, key, target.level, target.future, score, NONE)
+    return search
+
+
+@njit(cache=True, inline="always")
+def reaches(search: Hypotheses, numbers: PhraseNumbers, node: int, begin: int) -> bool:
+    """Whether a span is near enough to the one before it."""
+    return numbers.distortion_limit < 0 or abs(begin - end_of(search.nodes[node])) <= numbers.distortion_limit
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def rest_distortion(coverages: Coverages, numbers: PhraseNumbers, cover: int, end: int) -> float:
+    """The distortion of filling the gaps from left to right; 0 when it is not to be estimated."""
+    described = coverages.covers[cover]
+    if not numbers.distortion_future:
+        return 0.0
+    return float(abs(described.gap - end) + described.between)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def orient(
+    search: Hypotheses, numbers: PhraseNumbers, coverages: Coverages, stacks: Trie, node: int, begin: int, end: int
+) -> Placed:
+    """Orientations of a span after a hypothesis, and the stack behind it; see `PhraseMoves`."""
+    before = search.nodes[node]
+    if numbers.reordering < HIERARCHICAL:
+        backward = adjacent(start_of(before), end_of(before), begin, end)
+        return Placed(backward, backward, ROOT, 0, NONE, 0, 0)
+    five, stack = numbers.reordering == FIVE_WAY, high(before.third)
+    return place(coverages, stacks, cover_of(before), start_of(before), end_of(before), stack, begin, end, five)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def target_of(numbers: PhraseNumbers, coverages: Coverages, words: int, edge: Any, stack: int, first: int) -> Target:
+    """What moves along an edge have in common."""
+    cover, begin = edge.cover, edge.begin
+    described = coverages.covers[cover]
+    if described.level == words:
+        return Target(cover, words, NONE, words, ROOT, 0, True, 0.0)
+    future = described.future - numbers.distortion_weight * rest_distortion(coverages, numbers, cover, edge.end)
+    if numbers.reordering == NO_REORDERING or begin == 0 or is_covered(coverages, cover, begin - 1):
+        begin = NONE
+    return Target(cover, described.level, begin, edge.end, stack, first, False, future)
+
+
+@njit(cache=True, inline="always")
+def fixed_score(
+    search: Hypotheses, numbers: PhraseNumbers, groups: GroupScores, node: int, begin: int, end: int, placed: Placed
+) -> float:
+    """What a move scores whatever the option: the jump, the orientation of the phrase before, the group before it."""
+    before = search.nodes[node]
+    jump = numbers.distortion_weight * abs(begin - end_of(before))
+    score = numbers.forward_FK[low(before.second), placed.forward] - jump
+    return float(score + group_score(groups, placed, last_of(before), begin, end) if numbers.groups else score)
+
+
+@njit(cache=True, inline="always")
+def local_score(sentence: PhraseSentence, numbers: PhraseNumbers, last: int, option: int, backward: int) -> float:
+    """What an option scores by its orientation and by the word before it."""
+    score = sentence.backward_OK[option, backward]
+    if numbers.bigrams:
+        score += sentence.groups.bigrams_RR[last, sentence.groups.first_O[option]]
+    return float(score)
+
+
+@njit(cache=True, inline="always")
+def ask(lm: NgramArrays, sentence: PhraseSentence, memo: NDArray[Any], lm_state: int, option: int) -> tuple[float, int]:
+    """The log probability of an option's words after a history, and the history behind them."""
+    said, known = remembered(memo, lm_state, option)
+    if not known:
+        said.first, said.after = phrase_logprob(lm, sentence.phrases, option, lm_state)
+    return said.first, said.after
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def add_option(
+    sentence: PhraseSentence,
+    numbers: PhraseNumbers,
+    search: Hypotheses,
+    stacks: Trie,
+    target: Target,
+    parent: int,
+    option: int,
+    lm_state: int,
+    score: float,
+) -> None:
+    """Adds the move that places an option; there must be room in `search` and `stacks`."""
+    forward, last, stack = 0, 0, target.stack
+    if not target.complete:
+        forward = sentence.forward_O[option]
+        if numbers.groups or numbers.bigrams:
+            last = sentence.groups.last_O[option]
+        if numbers.reordering >= HIERARCHICAL:
+            first = max(target.first, 0)
+            if numbers.groups and target.first == OPEN:
+                first = sentence.groups.first_O[option]
+            stack = child(stacks, stack, first)
+    key = state_key(target, lm_state, forward, stack, last)
+    add_move(search, numbers.limits, parent, key, target.level, target.future, score, option)

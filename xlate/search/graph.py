@@ -1,0 +1,49 @@
+"""What a search leaves behind: hypotheses, the steps between them, and the best way to each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class SearchGraph:
+    """All ways of a finished search: N nodes (hypotheses) and A arcs (steps), arcs in the order of their expansion.
+
+    An arc's source was expanded before its target, so reading arcs backwards is a reverse topological order. Node 0 is
+    the start. Arcs into pruned nodes are there, but lead nowhere. `goal` is -1 when the search reached no end.
+    """
+
+    source_A: NDArray[np.int32]
+    target_A: NDArray[np.int32]
+    label_A: NDArray[np.int32]
+    score_A: NDArray[np.float64]
+    score_N: NDArray[np.float64]
+    best_arc_N: NDArray[np.int32]
+    goal: int
+
+    @classmethod
+    def of_hypotheses(cls, nodes: NDArray[Any], arcs: NDArray[Any], goal: int) -> SearchGraph:
+        """The graph of what a compiled search gave; see `xlate.kernels.search.hypotheses.finished`."""
+        return cls(
+            source_A=arcs["source"],
+            target_A=arcs["target"],
+            label_A=arcs["label"],
+            score_A=arcs["score"],
+            score_N=nodes["score"],
+            best_arc_N=nodes["arc"],
+            goal=int(goal),
+        )
+
+    def best_labels(self) -> list[int]:
+        """The labels along the best path, first to last."""
+        labels: list[int] = []
+        node = self.goal
+        while node > 0:
+            arc = int(self.best_arc_N[node])
+            labels.append(int(self.label_A[arc]))
+            node = int(self.source_A[arc])
+        return labels[::-1]
