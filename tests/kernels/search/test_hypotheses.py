@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from xlate.kernels.lm.phrase_lm import SAID
 from xlate.kernels.search.hypotheses import (
     Limits,
     add_move,
@@ -21,6 +22,7 @@ from xlate.search.beam import Move, search_graph
 from xlate.search.graph import SearchGraph
 
 LEVELS, WIDTH = 6, 40
+NO_MEMO = np.zeros(0, dtype=SAID)
 
 
 def moves_of(state: tuple[int, int, int], seed: int) -> list[Move]:
@@ -44,7 +46,7 @@ def future(state: tuple[int, int, int]) -> float:
 
 def compiled(seed: int, limits: Limits) -> SearchGraph:
     """The same search with the store."""
-    search = no_hypotheses(LEVELS + 1)
+    search = no_hypotheses(LEVELS + 1, NO_MEMO)
     state_of: dict[tuple[int, int, int], tuple[int, int, int]] = {}
 
     def packed(state: tuple[int, int, int]):
@@ -102,7 +104,7 @@ def test_the_store_equals_the_readable_beam(beam, group_beam, log_threshold):
 
 def test_growing_loses_nothing():
     limits = Limits(0, 0, -np.inf, True)
-    search = no_hypotheses(3)
+    search = no_hypotheses(3, NO_MEMO)
     add_move(search, limits, -1, key_of(0, 0, 0), 0, 0.0, 0.0, -1)
     for number in range(20_000):
         search = with_room(search, 1)

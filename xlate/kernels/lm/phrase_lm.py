@@ -16,9 +16,9 @@ from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.memory.hashing import EMPTY, first_slot, pack
 from xlate.kernels.memory.prefetch import prefetch
 
-# What the model said of a phrase after a history, of its first word and of the rest (a search that does not weigh them
-# apart keeps the sum in `first`); direct-mapped, so that a new entry replaces an old one.
-MEMO = np.dtype([("key", np.uint64), ("first", np.float64), ("rest", np.float64), ("after", np.int64)])
+# An entry of a memo: what the model said of a phrase after a history. A search that weighs parts of it apart has a
+# record of its own that begins with such a key. Entries are direct-mapped: a new one replaces an old one.
+SAID = np.dtype([("key", np.uint64), ("logprob", np.float64), ("after", np.int64)])
 MEMO_SIZE = 1 << 14
 
 
@@ -73,9 +73,8 @@ def fetch_ahead(ngrams: NgramArrays, phrases: PhrasesAlone, phrase: int, state: 
 
 
 @njit(cache=True, nogil=True)
-def new_memo() -> NDArray[Any]:
-    """A memory of what the model said that holds nothing yet."""
-    memo = np.empty(MEMO_SIZE, dtype=MEMO)
+def emptied(memo: NDArray[Any]) -> NDArray[Any]:
+    """The same memo, of `MEMO_SIZE` entries, with nothing in it."""
     memo["key"][:] = EMPTY
     return memo
 
@@ -84,10 +83,11 @@ def new_memo() -> NDArray[Any]:
 def remembered(memo: NDArray[Any], state: int, phrase: int) -> tuple[Any, bool]:
     """The place for what the model says of a phrase after a state, and whether it stands there already.
 
-    When it does not, the caller must ask the model and write `first`, `rest` and `after` there.
+    When it does not, the caller must ask the model and write it there.
     """
     key = pack(state, phrase)
     said = memo[first_slot(key, np.uint64(MEMO_SIZE - 1))]
     known = said.key == key
-    said.key = key
+    if not known:
+        said.key = key
     return said, known

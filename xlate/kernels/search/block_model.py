@@ -13,6 +13,9 @@ from xlate.kernels.lm.ngram import NgramArrays
 from xlate.kernels.lm.phrase_lm import remembered
 from xlate.kernels.search.spans import phrase_costs
 
+# An entry of the memo: the costs of the first word of an option and of the rest, and the history behind it.
+COSTS = np.dtype([("key", np.uint64), ("first", np.float64), ("rest", np.float64), ("after", np.int64)])
+
 
 class ModelArrays(NamedTuple):
     """What stays the same from sentence to sentence; `context_B` stands for a block in sparse features."""

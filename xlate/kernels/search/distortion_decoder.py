@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from xlate.kernels.features.bigram_features import bigrams_weight
 from xlate.kernels.lm.ngram import step
+from xlate.kernels.lm.phrase_lm import MEMO_SIZE, emptied
 from xlate.kernels.memory.lent import lent
-from xlate.kernels.search.block_model import ModelArrays, ask_costs
+from xlate.kernels.search.block_model import COSTS, ModelArrays, ask_costs
 from xlate.kernels.search.hypotheses import (
     NONE,
     Hypotheses,
@@ -70,7 +71,7 @@ def search_jumps(
     the last block.
     """
     n, limits = sentence.words, numbers.limits
-    search = no_hypotheses(n + 2)
+    search = no_hypotheses(n + 2, emptied(np.empty(MEMO_SIZE, dtype=COSTS)))
     begin = key_of(0, join(NONE, model.begin_state), 0)
     add_move(search, limits, NONE, begin, 0, rest_estimate(0, 0, n, sentence.future_nn), 0.0, NONE)
     most = len(sentence.block_O) + 1

@@ -23,7 +23,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from xlate.kernels.lm.phrase_lm import new_memo
 from xlate.kernels.memory.hashing import first_slot
 
 NONE = -1
@@ -73,7 +72,7 @@ class Hypotheses(NamedTuple):
 
     `slots_H` is a hash table of node numbers. For each level, `heads_L` begins the chain of its nodes, newest first,
     `sizes_L` counts them; what is below `bars_L` will not survive, and `tops_L` is the best estimate. `memo` is
-    what the language model said, see `phrase_lm.remembered`.
+    what the language model said, with records of the search's own, see `phrase_lm.remembered`.
     """
 
     nodes: NDArray[Any]
@@ -112,7 +111,7 @@ def key_of(first: int, second: int, third: int) -> Key:
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def no_hypotheses(levels: int) -> Hypotheses:
+def no_hypotheses(levels: int, memo: NDArray[Any]) -> Hypotheses:
     """A search of so many levels before its first hypothesis."""
     return Hypotheses(
         np.empty(4096, dtype=NODE),
@@ -123,7 +122,7 @@ def no_hypotheses(levels: int) -> Hypotheses:
         np.full(levels, -np.inf),
         np.full(levels, -np.inf),
         np.zeros(2, dtype=np.int64),
-        new_memo(),
+        memo,
     )
 
 

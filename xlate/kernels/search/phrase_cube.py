@@ -27,18 +27,18 @@ from xlate.kernels.search.cube_heap import (
     sift_down,
     sift_up,
 )
-from xlate.kernels.search.hypotheses import NONE, Hypotheses, finished, no_hypotheses, survivors, with_room
+from xlate.kernels.search.hypotheses import NONE, Hypotheses, finished, survivors, with_room
 from xlate.kernels.search.phrase_coverage import Coverages, expand_cover, new_coverages
 from xlate.kernels.search.phrase_moves import (
     PLACE_BITS,
     PhraseNumbers,
     PhraseSentence,
     add_option,
-    add_root,
     ask,
     cover_of,
     end_of,
     finish,
+    first_hypothesis,
     fixed_score,
     history_of,
     last_of,
@@ -59,9 +59,8 @@ def search_cubes(
 ) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Searches one sentence; returns what `hypotheses.finished` does."""
     n = sentence.words
-    coverages, search = new_coverages(n, sentence.future_nn), no_hypotheses(n + 2)
-    stacks, cubes = new_trie(64), no_cubes(n)
-    add_root(search, coverages, numbers)
+    coverages, stacks, cubes = new_coverages(n, sentence.future_nn), new_trie(64), no_cubes(n)
+    search = first_hypothesis(coverages, numbers, n)
     for level in range(n):
         alive, offsets_G1 = _groups(search, survivors(search, numbers.limits, level))
         for g in range(len(offsets_G1) - 1):

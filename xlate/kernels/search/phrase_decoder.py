@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from xlate.kernels.lm.ngram import NgramArrays
 from xlate.kernels.memory.lent import lent
 from xlate.kernels.memory.trie import Trie, new_trie, room
-from xlate.kernels.search.hypotheses import Hypotheses, finished, no_hypotheses, survivors, with_room
+from xlate.kernels.search.hypotheses import Hypotheses, finished, survivors, with_room
 from xlate.kernels.search.phrase_coverage import Coverages, expand_cover, new_coverages
 from xlate.kernels.search.phrase_moves import (
     PhraseNumbers,
     PhraseSentence,
     add_option,
-    add_root,
     ask,
     cover_of,
     finish,
+    first_hypothesis,
     fixed_score,
     history_of,
     last_of,
@@ -36,8 +36,8 @@ def search_phrases(
 ) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Searches one sentence; returns what `hypotheses.finished` does."""
     n, options = sentence.words, len(sentence.static_O)
-    coverages, search, stacks = new_coverages(n, sentence.future_nn), no_hypotheses(n + 2), new_trie(64)
-    add_root(search, coverages, numbers)
+    coverages, stacks = new_coverages(n, sentence.future_nn), new_trie(64)
+    search = first_hypothesis(coverages, numbers, n)
     for level in range(n):
         for node in survivors(search, numbers.limits, level):
             cover = cover_of(search.nodes[node])

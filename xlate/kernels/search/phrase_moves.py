@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.lm.ngram import NgramArrays, step
-from xlate.kernels.lm.phrase_lm import PhrasesAlone, phrase_logprob, remembered
+from xlate.kernels.lm.phrase_lm import MEMO_SIZE, SAID, PhrasesAlone, emptied, phrase_logprob, remembered
 from xlate.kernels.memory.trie import ROOT, Trie, child
 from xlate.kernels.search.hypotheses import (
     NONE,
@@ -21,6 +21,7 @@ from xlate.kernels.search.hypotheses import (
     join,
     key_of,
     low,
+    no_hypotheses,
     survivors,
     with_room,
 )
@@ -127,12 +128,14 @@ def last_of(node: Any) -> int:
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def add_root(search: Hypotheses, coverages: Coverages, numbers: PhraseNumbers) -> None:
-    """The hypothesis that has translated nothing."""
+def first_hypothesis(coverages: Coverages, numbers: PhraseNumbers, n: int) -> Hypotheses:
+    """A search of n words that has the hypothesis that has translated nothing."""
+    search = no_hypotheses(n + 2, emptied(np.empty(MEMO_SIZE, dtype=SAID)))
     future = coverages.covers[0].future - numbers.distortion_weight * rest_distortion(coverages, numbers, 0, 0)
     target = Target(0, 0, NONE, 0, ROOT, 0, False, future)
     key = state_key(target, numbers.begin_state, 0, ROOT, 0)
     add_move(search, numbers.limits, NONE, key, target.level, future, 0.0, NONE)
+    return search
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -213,8 +216,8 @@ def ask(lm: NgramArrays, sentence: PhraseSentence, memo: NDArray[Any], lm_state:
     """The log probability of an option's words after a history, and the history behind them."""
     said, known = remembered(memo, lm_state, option)
     if not known:
-        said.first, said.after = phrase_logprob(lm, sentence.phrases, option, lm_state)
-    return said.first, said.after
+        said.logprob, said.after = phrase_logprob(lm, sentence.phrases, option, lm_state)
+    return said.logprob, said.after
 
 
 @njit(cache=True, nogil=True, forceinline=True)
