@@ -50,7 +50,7 @@ def compiled(seed: int, limits: Limits) -> SearchGraph:
     state_of: dict[tuple[int, int, int], tuple[int, int, int]] = {}
 
     def packed(state: tuple[int, int, int]):
-        key = key_of(state[0], join(state[1], state[2]), -state[1])
+        key = key_of(state[0], join(-1, state[2]), state[1])
         state_of[key] = state
         return key
 
@@ -102,13 +102,15 @@ def test_the_store_equals_the_readable_beam(beam, group_beam, log_threshold):
     assert max(sizes) > (300 if beam == group_beam == 0 and log_threshold < -1 else 5)
 
 
-def test_growing_loses_nothing():
+@pytest.mark.parametrize("word", [0, 1, 2])
+def test_growing_loses_nothing_and_every_word_counts(word):
     limits = Limits(0, 0, -np.inf, True)
     search = no_hypotheses(3, NO_MEMO)
     add_move(search, limits, -1, key_of(0, 0, 0), 0, 0.0, 0.0, -1)
     for number in range(20_000):
         search = with_room(search, 1)
-        add_move(search, limits, 0, key_of(number % 10_000, -1, 7), 1, 0.0, -float(number), number)
+        words = [number % 10_000 if place == word else -1 for place in range(3)]
+        add_move(search, limits, 0, key_of(*words), 1, 0.0, -float(number), number)
     nodes, arcs, goal = finished(search)
     assert (len(nodes), len(arcs), goal) == (10_001, 20_000, -1)
     assert nodes["score"][1:].tolist() == [-float(number) for number in range(10_000)]
