@@ -134,7 +134,7 @@ def test_processes_end_with_their_parent(tmp_path: Path) -> None:
         "decoder = PhraseDecoder(random_phrase_model(rng, None), random_weights(rng))\n"
         "list(each_sentence(decoder, slow, [['a']] * 10_000, 2))\n"
     )
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     environment = {**os.environ, "PYTHONPATH": str(root)}
     parent = subprocess.Popen(
         [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, cwd=root, env=environment
@@ -142,7 +142,8 @@ def test_processes_end_with_their_parent(tmp_path: Path) -> None:
     assert parent.stdout is not None
     seen: set[str] = set()
     while len(seen) < 3:
-        seen.add(parent.stdout.readline())
+        seen.add(line := parent.stdout.readline())
+        assert line, "the parent ended by itself"
     parent.kill()
     # The pipe closes when the last process that could write to it is gone.
     parent.communicate(timeout=30)
