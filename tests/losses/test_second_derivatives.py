@@ -21,7 +21,8 @@ from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu
 from xlate.losses.hinge import Hinge, Perceptron
 from xlate.losses.lattice_softmax import LatticeSoftmax, lattice_log_sum, plain_log_sum
 from xlate.losses.local_softmax import LocalSoftmax
-from xlate.losses.pro import PairwiseLogistic
+from xlate.losses.loss import Loss
+from xlate.losses.pro import PairwiseLogistic, Pro
 from xlate.losses.ramp import Ramp
 from xlate.losses.softmax_margin import ConditionalLikelihood, SoftmaxMargin
 
@@ -30,6 +31,7 @@ SMOOTH: dict[str, nn.Module] = {
     "likelihood": ConditionalLikelihood(),
     "softmax margin": SoftmaxMargin(margin=2.0),
     "pairwise": PairwiseLogistic(torch.tensor([0, 5]), torch.tensor([2, 8])),
+    "pairs by lot": Pro(pairs=3, least_difference=0.01),
     "local softmax": LocalSoftmax(-4.0),
 }
 LINEAR: dict[str, nn.Module] = {
@@ -112,7 +114,11 @@ def test_second_derivatives_of_the_global_model(graph, seed):
 
 
 def test_every_loss_is_looked_at() -> None:
-    known = {type(module) for module in (*SMOOTH.values(), *LINEAR.values())} | {ExpectedCorpusBleu, LatticeSoftmax}
+    known = {type(module) for module in (*SMOOTH.values(), *LINEAR.values())} | {
+        ExpectedCorpusBleu,
+        LatticeSoftmax,
+        Loss,
+    }
     for path in Path(xlate.losses.__path__[0]).glob("[a-z]*.py"):
         module = import_module(f"xlate.losses.{path.stem}")
         held = {c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__}

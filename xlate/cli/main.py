@@ -13,8 +13,8 @@ from typing import Any
 from xlate import __version__
 from xlate.cli.failures import in_words
 from xlate.cli.streams import drop_output, open_streams, output_fails
-from xlate.cli.termination import termination_raised
 from xlate.errors import InputError, Interrupted
+from xlate.train.signals import termination_raised
 
 COMMANDS = {
     "prepare": "corpus → work directory: tokens, alignments, language model, blocks, counts",

@@ -1,12 +1,15 @@
-"""SIGTERM and SIGINT as a wish to stop soon, with the state saved."""
+"""SIGTERM and SIGINT: in training a wish to stop soon, elsewhere an end that leaves nothing half-made."""
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
+
+from xlate.errors import Interrupted
 
 
 class StopFlag:
@@ -34,3 +37,31 @@ class StopFlag:
         if self.signal is not None and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.signal = number
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, raised wherever the program was."""
+
+
+@contextlib.contextmanager
+def termination_raised() -> Iterator[None]:
+    """Lets SIGTERM end what runs in here by an error that everything cleans up after.
+
+    Raises:
+        Interrupted: it came.
+    """
+
+    def raise_it(_number: int, _frame: FrameType | None) -> None:
+        raise Terminated
+
+    # Python lets only the main thread set handlers; whoever has set one before wants it.
+    free = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if free:
+        signal.signal(signal.SIGTERM, raise_it)
+    try:
+        yield
+    except Terminated as error:
+        raise Interrupted("stopped by a signal", 128 + signal.SIGTERM) from error
+    finally:
+        if free:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
