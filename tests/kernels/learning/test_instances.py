@@ -257,23 +257,12 @@ def test_autograd_with_plain_sgd_steps_the_same(rng: np.random.Generator) -> Non
 
 
 def test_more_candidates_than_the_first_buffer_holds(rng: np.random.Generator) -> None:
-    """Both as compiled and as plain Python, where NumPy checks every index."""
     batch = random_batch(rng, 3, candidates=200)
     weights_W = np.zeros(DENSE + SPARSE)
     expected_W = weights_W.copy()
     expected = eager_epoch(batch, np.arange(3), expected_W, steps(0.1, 0.1))
     assert run(batch, np.arange(3), weights_W, steps(0.1, 0.1)) == pytest.approx(expected, rel=1e-6)
     close(weights_W, expected_W)
-    interpreted_W = np.zeros(DENSE + SPARSE)
-    run(
-        batch,
-        np.arange(3),
-        interpreted_W,
-        steps(0.1, 0.1),
-        kernel=instance_pass.py_func,
-        slope=LocalSoftmax.slope.function,
-    )
-    close(interpreted_W, expected_W)
 
 
 def test_huge_scores_do_not_overflow() -> None:

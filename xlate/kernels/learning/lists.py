@@ -71,7 +71,7 @@ def list_pass(
     slope: Any,
 ) -> float:
     """Steps through lists in a given order, `batch` lists a step; returns the sum of the losses met on the way."""
-    lists, learned, room = lent(lists), lent(learned), lent(room)
+    lists, learned, steps, room = lent(lists), lent(learned), lent(steps), lent(room)
     loss, size = 0.0, len(room.part_score)
     for start in range(0, len(order_I), steps.batch):
         end = min(start + steps.batch, len(order_I))
