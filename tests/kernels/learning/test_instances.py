@@ -256,13 +256,19 @@ def test_autograd_with_plain_sgd_steps_the_same(rng: np.random.Generator) -> Non
     close(weights_W[DENSE:], scorer.bag.weight.detach().numpy()[:, 0])
 
 
-def test_more_candidates_than_the_first_buffer_holds(rng: np.random.Generator) -> None:
+def test_more_candidates_than_the_first_buffer_holds(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both as compiled and as plain Python, where NumPy checks every index."""
     batch = random_batch(rng, 3, candidates=200)
     weights_W = np.zeros(DENSE + SPARSE)
     expected_W = weights_W.copy()
     expected = eager_epoch(batch, np.arange(3), expected_W, steps(0.1, 0.1))
     assert run(batch, np.arange(3), weights_W, steps(0.1, 0.1)) == pytest.approx(expected, rel=1e-6)
     close(weights_W, expected_W)
+    # Only compiled code can be lent arrays.
+    monkeypatch.setattr("xlate.kernels.learning.instances.lent", lambda arrays: arrays)
+    interpreted_W, plain = np.zeros(DENSE + SPARSE), LocalSoftmax.slope.function
+    run(batch, np.arange(3), interpreted_W, steps(0.1, 0.1), kernel=instance_pass.py_func, slope=plain)
+    close(interpreted_W, expected_W)
 
 
 def test_huge_scores_do_not_overflow() -> None:
