@@ -28,6 +28,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config, to_yaml
 from xlate.errors import InputError
 from xlate.features.hypothesis_text import TextTemplates
+from xlate.features.named import GrowingFeatures, NamedFeatures
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.jobs.prepare.stages import file_hash, peak_megabytes
 from xlate.jobs.run_weights import made_with, weights_of
@@ -112,7 +113,7 @@ def train_rerank(
     lexicon = _lexicon(config, text, references, arrays, ~heldout_I)
     classes = read_classes(config.model.rerank.classes) if config.model.rerank.classes else {}
     templates = _templates(config.model.rerank, classes, lexicon)
-    names, ids = _batch(text, templates, config.model.rerank.min_lists, ~heldout_I)
+    features, ids = _batch(text, templates, config.model.rerank.min_lists, ~heldout_I)
     dense_names, dense_CD = _floats(arrays, listed)
     spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
     batch = CandidateBatch(
@@ -124,8 +125,8 @@ def train_rerank(
     begin_D = np.where(np.array(dense_names) == TOTAL, START, 0.0)
     gain_C = sentence_bleu(statistics_CK, lists.gain) / 100.0
     settings = list_settings(lists, config.seed)
-    learner = ListLearner(batch.arrays(gain_C, parts=True), batch.gain_CG, heldout_I, len(names), settings, begin_D)
-    made_from = lists_identity(learner.lists, settings, len(names))
+    learner = ListLearner(batch.arrays(gain_C, parts=True), batch.gain_CG, heldout_I, len(features), settings, begin_D)
+    made_from = lists_identity(learner.lists, settings, len(features))
     checkpoint = ListCheckpoint(run.checkpoint / "ranking.safetensors", made_from, config.checkpoint_seconds)
     with StopFlag() as stop:
         reporter = TensorBoardReporter(run)
@@ -138,14 +139,14 @@ def train_rerank(
             weights = Weights(
                 learner.weights.dense_D / spread_D, learner.weights.sparse_F.astype(np.float64), dense_names
             )
-            if names:
+            if len(features):
                 warn_if_all_zero(weights.sparse_F, f"loss.lists.rate={lists.rate:g}, {len(batch)} lists")
             reporter.histogram("rerank/weights", weights.sparse_F[weights.sparse_F != 0], learner.settings.epochs)
         finally:
             reporter.close()
     write_json(run.path / KNOWN, {"lexicon": lexicon, "classes": classes}, indent=None)
     save_weights(
-        run.path / "weights.safetensors", {SET: weights}, sparse_names={SET: names}, metadata=made_with(config.model)
+        run.path / "weights.safetensors", {SET: weights}, features={SET: features}, metadata=made_with(config.model)
     )
     checkpoint.remove()
     summary = {
@@ -171,15 +172,13 @@ def rerank_scores(run: Path, nbest: str, source: str | None, first_id: int | Non
     if config.model.rerank is None:
         raise InputError("not a run that ranks lists", file=run, seen=config.model.kind, expected="model=rerank")
     file = weights_of(run, config)
-    weights, names = file.sets[SET], {name: f for f, name in enumerate(file.sparse_names(SET))}
+    weights, sparse = file.sets[SET], {name: weight for _, name, weight in file.learned(SET)}
     fields: Fields = {"classes": dict, "lexicon": (dict, type(None))}
     known = read_json(run / KNOWN, "the words a ranking run knows", "train the run again", fields)
     arrays, text = ListText.read(nbest, source, first_id)
-    scores = []
+    scores: list[float] = []
     for rows in text.features(_templates(config.model.rerank, known["classes"], known["lexicon"])):
-        for row in rows:
-            held = ((names.get(name), count) for name, count in row.items())
-            scores.append(sum(weights.sparse_F[f] * count for f, count in held if f is not None))
+        scores += [sum(sparse[name] * count for name, count in row.items() if name in sparse) for row in rows]
     floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
     missing = [name for name in floats if name != TOTAL and name not in arrays.names]
     if TOTAL in floats and not np.isfinite(arrays.total_C).all():
@@ -228,23 +227,24 @@ def _templates(
 
 def _batch(
     text: ListText, templates: TextTemplates, min_lists: int, train_I: NDArray[np.bool_]
-) -> tuple[list[str], tuple[NDArray[np.int64], NDArray[np.int32]]]:
-    """The names of features that tell the hypotheses of enough training lists apart, and the ids of each hypothesis."""
-    lists = list(text.features(templates))
-    seen: Counter[str] = Counter()
+) -> tuple[NamedFeatures, tuple[NDArray[np.int64], NDArray[np.int32]]]:
+    """The features that tell the hypotheses of enough training lists apart, and the ids of each hypothesis."""
+    met = GrowingFeatures()
+    lists = [
+        [{met.add(name): count for name, count in row.items()} for row in rows] for rows in text.features(templates)
+    ]
+    seen: Counter[int] = Counter()
     for number in np.flatnonzero(train_I).tolist():
         rows = lists[number]
-        held_by = Counter(name for row in rows for name in row)
-        seen.update(name for name, count in held_by.items() if count < len(rows))
-    names = sorted(name for name, count in seen.items() if count >= min_lists)
-    number_of = {name: f for f, name in enumerate(names)}
+        held_by = Counter(feature for row in rows for feature in row)
+        seen.update(feature for feature, count in held_by.items() if count < len(rows))
+    features, id_F = met.frozen(feature for feature, count in seen.items() if count >= min_lists)
+    id_of = id_F.tolist()
     ids: list[list[int]] = []
     for rows in lists:
-        for row in rows:
-            held = [(number_of.get(name), count) for name, count in row.items()]
-            ids.append(sorted(f for f, count in held if f is not None for _ in range(count)))
+        ids += [sorted(id_of[f] for f, count in row.items() if id_of[f] >= 0 for _ in range(count)) for row in rows]
     flat = np.array([f for row in ids for f in row], dtype=np.int32)
-    return names, (offsets_of([len(row) for row in ids]), flat)
+    return features, (offsets_of([len(row) for row in ids]), flat)
 
 
 def _floats(arrays: NbestArrays, listed: NbestCandidates) -> tuple[tuple[str, ...], NDArray[np.float64]]:

@@ -25,7 +25,6 @@ from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.train.jackknife import Jackknife
 from xlate.jobs.train.sparse_learning import Learned, learn, learned_before
-from xlate.jobs.train.sparse_models import described, packed_weights
 from xlate.jobs.train.tuned_runs import measured_summary, numbers_of, phrase_base, train_tuned, tuning_summary
 from xlate.jobs.train.tuned_systems import PhraseSystem, with_sums
 from xlate.jobs.train.tuning import tune, tuning_text
@@ -90,11 +89,14 @@ def train_sparse(
             metadata = {
                 "work": config.work,
                 "work_identity": work.identity,
-                **described(model.sparse),
                 **made_with(config.model),
             }
-            extra = packed_weights(learned.phi_F)
-            save_weights(run.path / "weights.safetensors", {phrase_models.SET: weights}, extra=extra, metadata=metadata)
+            save_weights(
+                run.path / "weights.safetensors",
+                {phrase_models.SET: replace(weights, sparse_F=learned.phi_F).single()},
+                features={phrase_models.SET: model.sparse},
+                metadata=metadata,
+            )
             summary = {**tuning_summary(config, weights, rounds, text), **learned.figures, "base": str(base)}
             summary = measured_summary(config, work, folder, reporter, rounds, summary, start)
             reporter.hparams(flat(identity), numbers_of(summary))

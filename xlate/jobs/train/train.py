@@ -15,7 +15,6 @@ from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.errors import InputError
-from xlate.features.index import BlockNames
 from xlate.jobs.evaluate import Measured, measure
 from xlate.jobs.models import FLOATS_OF, SETS_OF
 from xlate.jobs.phrase_models import KIND as PHRASE
@@ -222,18 +221,17 @@ def _learn(
         identity=identity_of({"phases": [asdict(p.settings) for p in todo], "stores": stores.identity}),
         reporter=reporter,
         checkpoint_seconds=config.checkpoint_seconds,
-        families=stores.features.ranges,
+        families=dict(stores.features.ranges),
         learner=_learner(config),
     )
     held = training.run(initial, stop)
     if not training.finished(held):
         return None
     _warn_of_nothing_learned(config, initial, held.weights)
-    names = BlockNames(work.blocks, work.source_vocabulary, work.target_vocabulary)
     save_weights(
         run.path / "weights.safetensors",
         held.weights,
-        sparse_names={"linked": list(stores.features.names(names))},
+        features={"linked": stores.features},
         extra={"linked.keys": stores.features.keys_F},
         metadata={
             "work": str(config.work),
