@@ -32,6 +32,7 @@ from xlate.features.sparse_subset import features_of_subset
 from xlate.jobs.phrase_models import open_phrase_model
 from xlate.jobs.prepare.fold_models import FoldModels, rows_in
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.train.sparse_learning import PHI
 from xlate.jobs.translate import Translator
 from xlate.lm.model import NgramModel
 from xlate.metrics.sentence_bleu import sentence_bleu
@@ -309,8 +310,10 @@ def test_lists_of_a_second_decoding_are_pooled(own_work: Path, sparse_run: Path,
     assert again["list_oracle_BLEU"] > once["list_oracle_BLEU"]
     one, two = (load_weights(tmp_path / "run" / "checkpoint" / f"sparse-{n}.safetensors") for n in (1, 2))
     first = load_weights(sparse_run / "checkpoint" / "sparse-1.safetensors")
-    assert np.array_equal(one.extra["sparse.values"], first.extra["sparse.values"])
-    assert not np.array_equal(one.extra["sparse.values"], two.extra["sparse.values"])
+    learned = [file.sets[PHI].sparse_F for file in (one, first, two)]
+    assert learned[0].dtype == np.float32
+    assert np.array_equal(learned[0], learned[1])
+    assert not np.array_equal(learned[0], learned[2])
 
 
 def test_a_second_decoding_charges_what_the_whole_model_would(own_work: Path, sparse_run: Path) -> None:
@@ -349,7 +352,7 @@ def test_expected_bleu_over_the_search_graph_by_drawn_derivations(own_work: Path
     gain_C = sentence_bleu(batch.gain_CG, "gao") / 100
     settings, every = ListSettings(loss="expected_bleu", gamma=20.0), np.arange(len(batch))
     lists = batch.arrays(gain_C, parts=True, dense=False)
-    total, _ = ListLearner(lists, batch.gain_CG, every == 0, model.sparse.size, settings).best(every)
+    total, _ = ListLearner(lists, batch.gain_CG, every == 0, len(model.sparse), settings).best(every)
     assert -total == pytest.approx(np.sum(gain_C * some[0].draws_C) / 15, rel=1e-5)
 
 

@@ -24,6 +24,7 @@ from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.config.load import load
 from xlate.config.schema import DecoderConfig, LmConfig, TrainConfig
 from xlate.config.stored import read_config, to_yaml
+from xlate.features.named import NamedFeatures
 from xlate.formats.lattice_fst import read_fst, read_symbols
 from xlate.formats.lattice_slf import read_slf
 from xlate.formats.moses_ini import read_moses_ini
@@ -167,7 +168,9 @@ def our_weights() -> Weights:
 
 
 def write_our_weights(folder: Path) -> None:
-    save_weights(folder / "weights.safetensors", {"model": our_weights()}, sparse_names={"model": ["a", "b", "c"]})
+    save_weights(
+        folder / "weights.safetensors", {"model": our_weights()}, features={"model": NamedFeatures(("a", "b", "c"))}
+    )
 
 
 def write_store(folder: Path) -> None:
@@ -273,8 +276,8 @@ READERS = [
     Reader("load_feature_weights", text("LM0= 0.5\nTM0= 1 -2 3\nWT_a~b 0.5\n"), of(load_feature_weights)),
     Reader("load_feature_weights (Moses)", write_weights, lambda folder: load_feature_weights(folder / "moses.ini")),
     Reader("load_feature_weights (ours)", write_our_weights, load_feature_weights),
-    Reader("load_weights", write_our_weights, lambda folder: load_weights(
-        folder / "weights.safetensors").sparse_names("model")),
+    Reader("load_weights", write_our_weights, lambda folder: list(
+        load_weights(folder / "weights.safetensors").learned("model"))),
     Reader("read_datapoints", text("1 2 0.5 0.5 2 3 4\n-1 2 0.5 -1e-3 0\n0\n1 2 1 1 1 7\n0\n"), of(read_datapoints)),
     Reader("load_checkpoint", write_checkpoint, of(load_checkpoint, "identity")),
     Reader("load_round", write_round, of(load_round)),

@@ -23,8 +23,8 @@ from xlate.arrays.ragged import offsets_of
 from xlate.candidates.part_shards import PartShard, is_whole, read_shard, write_shard
 from xlate.config.loss_schema import ListsConfig
 from xlate.config.schema import DecoderConfig
+from xlate.features.index import signature
 from xlate.features.phrase_sparse import SparseFeatures
-from xlate.features.sparse_sets import signature
 from xlate.features.sparse_subset import features_of_subset
 from xlate.jobs.phrase_models import phrase_decoder
 from xlate.jobs.prepare.fold_models import FoldModels, WholeRows

@@ -25,7 +25,6 @@ from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.train.jackknife import Jackknife
 from xlate.jobs.train.measuring import measured_splits
 from xlate.jobs.train.sparse_learning import Learned, learn, learned_before
-from xlate.jobs.train.sparse_models import described, packed_weights
 from xlate.jobs.train.tuned import made_from_text, phrase_base, tuning_summary
 from xlate.jobs.train.tuned_systems import PhraseSystem, with_sums
 from xlate.jobs.train.tuning import tune, tuning_text
@@ -98,8 +97,10 @@ class ListTraining:
     def _save(self, run: Run, model: PhraseModel, weights: Weights, learned: Learned) -> None:
         assert model.sparse is not None
         work = {"work": self.config.work, "work_identity": self.work.identity}
-        metadata = {**work, **described(model.sparse), **made_with(self.config.model)}
-        save_weights(run.weights, {phrase_models.SET: weights}, extra=packed_weights(learned.phi_F), metadata=metadata)
+        metadata = {**work, **made_with(self.config.model)}
+        learned_weights = replace(weights, sparse_F=learned.phi_F).single()
+        name = phrase_models.SET
+        save_weights(run.weights, {name: learned_weights}, features={name: model.sparse}, metadata=metadata)
 
     def _tuned_floats(self, run: Run) -> Path | None:
         """The run of the float weights, made when it is not there; None when stopped."""

@@ -17,7 +17,7 @@ from xlate.config.schema import TrainConfig
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.jobs.train.jackknife import headroom
 from xlate.jobs.train.list_settings import list_settings
-from xlate.jobs.train.sparse_models import described, packed_weights, unpacked_weights
+from xlate.jobs.train.sparse_models import unpacked_weights
 from xlate.jobs.train.warnings import warn_if_all_zero
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.models.phrase.model import PhraseModel
@@ -90,7 +90,7 @@ def learn(
     best = min(figures, key=lambda one: one.heldout_loss)
     summary = {
         "active_features": int(np.count_nonzero(phi_F)),
-        "sparse_templates": model.sparse.size,
+        "sparse_templates": len(model.sparse),
         "list_sentences": size,
         "list_epochs": len(figures) - 1,
         "list_heldout_BLEU": round(best.heldout_bleu, 4),
@@ -102,9 +102,8 @@ def learn(
     }
     if settings.joint:
         theta = replace(theta, dense_D=learner.weights.dense_D / spread_D)
-    floats = replace(theta, sparse_F=np.zeros(0))
-    metadata = {**described(model.sparse), "figures": summary}
-    save_weights(held, {PHI: floats}, extra=packed_weights(phi_F), metadata=metadata)
+    learned = replace(theta, sparse_F=phi_F).single()
+    save_weights(held, {PHI: learned}, features={PHI: model.sparse}, metadata={"figures": summary})
     checkpoint.remove()
     return Learned(theta, phi_F, summary)
 
@@ -134,7 +133,7 @@ def _learner(
         batch.arrays(gain_C, parts=True, dense=settings.joint),
         batch.gain_CG,
         heldout_I,
-        sparse.size,
+        len(sparse),
         list_settings(settings, config.seed),
         theta.dense_D * spread_D if settings.joint else None,
     )

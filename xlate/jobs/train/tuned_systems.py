@@ -87,7 +87,7 @@ class PhraseSystem:
         dense_D[UNKNOWN] = 1.0
         if not self.tunes_sparse or self.model.sparse is None:
             return Weights(dense_D, np.zeros(0), self.model.columns)
-        return with_sums(Weights(dense_D, np.zeros(self.model.sparse.size), self.model.columns), self.model)
+        return with_sums(Weights(dense_D, np.zeros(len(self.model.sparse)), self.model.columns), self.model)
 
     def nbest(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[list[NbestRow]]:
         """Lists without two hypotheses of the same words."""
