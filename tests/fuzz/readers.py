@@ -33,6 +33,7 @@ from xlate.formats.nbest_check import check_nbest
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.jobs.moses_import import search_of
+from xlate.jobs.prepare.annotation_store import load_documents, load_factor, save_documents, save_factor
 from xlate.jobs.prepare.stages import read_stage, run_stage
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
@@ -48,6 +49,8 @@ from xlate.scoring.feature_weights import load_feature_weights
 from xlate.scoring.nbest_rescore import rescored
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.text.classes import read_classes
+from xlate.text.documents import Documents, read_documents
+from xlate.text.factors import FactorNames, read_factored
 from xlate.text.lines import count_lines, iterate_lines, read_lines
 from xlate.text.parallel import read_parallel, read_references
 from xlate.text.truecase import Truecaser
@@ -243,6 +246,14 @@ def look_at_system(folder: Path) -> None:
     search_of(ini, DECODER)
 
 
+def factor(folder: Path) -> None:
+    save_factor(folder / "pos", "train", [["DET", "NOUN"], [], ["ADJ"]])
+
+
+def documents(folder: Path) -> None:
+    save_documents(folder, Documents(["Gen", "Ex"], np.array([0, 2, 3])))
+
+
 TEXT = "Das Haus \u2028 ist klein .\n\u00fcber\tallem\n\nende"
 READERS = [
     Reader("read_lines", text(TEXT), of(read_lines)),
@@ -250,6 +261,10 @@ READERS = [
     Reader("count_lines", text(TEXT), of(count_lines), 0.2),
     Reader("read_parallel", text(TEXT), lambda folder: read_parallel(folder / "file", folder / "file"), 0.2),
     Reader("read_references", text(TEXT), lambda folder: read_references([folder / "file"], 4), 0.2),
+    Reader("read_factored", text("Das|DET Haus|NOUN\n\nklein|ADJ"), of(read_factored, FactorNames(("pos",)), {})),
+    Reader("read_documents", text("Gen.1\nGen.2\nEx.1\n"), of(read_documents, 3, "[A-Z][a-z]+")),
+    Reader("load_factor", factor, lambda folder: load_factor(folder / "pos", "train"), 0.5),
+    Reader("load_documents", documents, lambda folder: load_documents(folder), 0.5),
     Reader("Vocabulary.load", text("<unk>\n<s>\n</s>\nthe\nhouse\n"), of(Vocabulary.load)),
     Reader("Truecaser.load", text("NASA\niPod\n\u0130stanbul\n"), of(Truecaser.load)),
     Reader("read_classes", text("the\t1\nhouse\t2\na\t1\n"), of(read_classes)),
@@ -305,6 +320,7 @@ READERS = [
 
 # Readers that are not damaged by themselves, and why.
 EXCLUDED = {
+    "load_factor_vocabulary": "a part of load_factor",
     "read_json": "reads the files of RunDirectory.open and read_stage",
     "open_arrays": "reads the folders of NgramModel.load, PhraseTable.load and the other arrays",
     "open_unpacked": "opens what iterate_lines reads",
