@@ -91,11 +91,12 @@ class Phrases:
 
 @dataclass
 class Columns:
-    """What the lines of one phrase table hold, column by column; row = line number - 1."""
+    """What the lines of one phrase table hold, column by column; row b was read from line `lines[b]`."""
 
     path: Path
     sources: Phrases = field(default_factory=Phrases)
     targets: Phrases = field(default_factory=Phrases)
+    lines: array[int] = field(default_factory=_ints)
     source: array[int] = field(default_factory=_ints)
     target: array[int] = field(default_factory=_ints)
     scores: array[float] = field(default_factory=_floats)
@@ -118,6 +119,7 @@ class Columns:
         source, target = self.sources.row(parts[0], number), self.targets.row(parts[1], number)
         if source < 0 or target < 0:
             raise self.error("an empty phrase, or one with two blanks in a row", number, line, FORM)
+        self.lines.append(number)
         self.source.append(source)
         self.target.append(target)
         self.add_scores(parts[2], number)
@@ -213,7 +215,7 @@ class Columns:
         if bad.any():
             b = int(np.argmax(bad))
             seen = " ".join(f"{value:g}" for value in (*scores_B4[b], *counts_B3[b]))
-            raise self.error("a score or count out of range", b + 1, seen, "finite numbers of 0 or above")
+            raise self.error("a score or count out of range", self.lines[b], seen, "finite numbers of 0 or above")
 
     def check_links(self) -> None:
         """Refuses links outside their phrases."""
@@ -225,7 +227,7 @@ class Columns:
         if bad.any():
             b = int(np.argmax(bad))
             words = f"links within {source_length[b]} source and {target_length[b]} target words"
-            raise self.error("a link outside its phrases", b + 1, self.links[self.shape[b]], words)
+            raise self.error("a link outside its phrases", self.lines[b], self.links[self.shape[b]], words)
 
     def check_distinct(
         self, source_B: NDArray[np.int32], target_B: NDArray[np.int32], order: NDArray[np.int64]
@@ -233,7 +235,7 @@ class Columns:
         """Refuses a phrase pair that came before; the rows are given in sorted order."""
         twice = np.flatnonzero((source_B[1:] == source_B[:-1]) & (target_B[1:] == target_B[:-1]))
         if len(twice):
-            line, earlier = int(order[twice[0] + 1]) + 1, int(order[twice[0]]) + 1
+            line, earlier = (self.lines[int(order[place])] for place in (twice[0] + 1, twice[0]))
             seen = f"the pair of line {earlier}"
             raise self.error("a phrase pair for the second time", line, seen, "each phrase pair once")
 

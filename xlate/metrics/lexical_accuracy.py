@@ -38,15 +38,3 @@ def lexical_accuracies(stats_BK: NDArray[Any]) -> Floats:
     sums_BK: NDArray[np.float64] = np.asarray(stats_BK, dtype=np.float64)
     words_B = sums_BK[:, 1] + sums_BK[:, 2]
     return np.where(words_B > 0, 200.0 * sums_BK[:, 0] / np.maximum(words_B, 1.0), 100.0)
-
-
-def lexical_precision(stats: Stats) -> float:
-    """The share, 0 to 100, of the hypotheses' words that are matched."""
-    matched, words, _ = stats.values_SK.sum(axis=0)
-    return float(100.0 * matched / max(1.0, words))
-
-
-def lexical_recall(stats: Stats) -> float:
-    """The share, 0 to 100, of the references' words that are matched."""
-    matched, _, words = stats.values_SK.sum(axis=0)
-    return float(100.0 * matched / max(1.0, words))

@@ -25,7 +25,6 @@ from xlate.metrics.statistics import Stats
 from xlate.progress import track
 
 MEASURES = ("bleu", "chrf", "ter", "nist", "lexacc")
-LOWER_IS_BETTER = frozenset({"ter"})
 TEXT_ENDINGS = (" .", " !", " ?")
 
 Streams = Sequence[Sequence[str | None]]

@@ -54,10 +54,6 @@ class Stats:
         """The score of the whole text."""
         return float(self.scores(self.values_SK.sum(axis=0, keepdims=True))[0])
 
-    def sentence_scores(self) -> Floats:
-        """The score of every sentence by itself, (S,)."""
-        return self.scores(self.values_SK)
-
 
 @dataclass(frozen=True)
 class Interval:
