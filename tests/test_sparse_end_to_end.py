@@ -23,6 +23,7 @@ from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.candidates import part_shards
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.part_shards import PartShard, read_shard, write_shard
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
@@ -266,17 +267,26 @@ def test_settings_that_cannot_be(
 
 
 def test_the_best_candidates_are_found() -> None:
-    """One list by hand: two candidates share a part, the third has the highest score."""
-    from tests.train.test_list_learner import random_lists
+    """By hand: two lists whose parts weigh 1, -2 and 0.5, 3; fixed scores alone would choose other candidates.
 
-    _, batch, gain_C = random_lists(2, lists=2, empty=False)
-    statistics = np.ones((batch.candidates, 10))
-    learner = ListLearner(batch.arrays(gain_C, parts=True), statistics, np.arange(2) == 1, 40, ListSettings())
-    first = int(batch.candidate_offsets_I1[1])
-    assert learner.best(np.arange(2))[1].tolist() == [
-        int(batch.base_C[:first].argmax()),
-        first + int(batch.base_C[first:].argmax()),
-    ]
+    List 0: 0.25 + part 0 = 1.25; 1.5 + parts 0 and 1 = 0.5; 1 + part 1 = -1. List 1: 2 + part 0 = 2.5; part 1 = 3.
+    """
+    parts = CandidateBatch(
+        candidate_offsets_I1=np.array([0, 3, 5]),
+        dense_CD=np.zeros((5, 0), np.float32),
+        gain_CG=np.zeros((5, 0), np.float32),
+        part_id_offsets_P1=np.array([0, 1, 2, 3, 5]),
+        part_ids_N=np.array([7, 3, 5, 7, 9], np.int32),
+        part_offsets_I1=np.array([0, 2, 4]),
+        candidate_part_offsets_C1=np.array([0, 1, 3, 4, 5, 6]),
+        candidate_parts_K=np.array([0, 0, 1, 1, 0, 1], np.int32),
+        base_C=np.array([0.25, 1.5, 1.0, 2.0, 0.0], np.float32),
+    ).validate()
+    gain_C = np.array([1, 0.5, 0, 0, 1], np.float32)
+    learner = ListLearner(parts.arrays(gain_C, parts=True), np.ones((5, 10)), np.arange(2) == 1, 40, ListSettings())
+    assert learner.best(np.arange(2))[1].tolist() == [1, 3]
+    learner.weights.sparse_F[[7, 3, 5, 9]] = [1.0, -2.0, 0.5, 2.0]
+    assert learner.best(np.arange(2))[1].tolist() == [0, 4]
 
 
 def test_a_fold_is_decoded_by_a_model_that_has_not_seen_it(own_work: Path, sparse_run: Path) -> None:

@@ -35,7 +35,7 @@ def readable(blocks, key):
 
 
 @settings(max_examples=60, deadline=None)
-@given(tables, corpora, st.integers(0, 2), st.sets(st.sampled_from(FAMILIES)))
+@given(tables, corpora, st.integers(0, 2), st.sets(st.sampled_from(list(FAMILIES))))
 def test_features_are_what_follows_itself_more_often_than_the_threshold(table, corpus, threshold, families):
     blocks = counted(table, *texts(corpus))
     seen = Counter()

@@ -25,8 +25,6 @@ from xlate.config.load import load
 from xlate.config.schema import DecoderConfig, LmConfig, TrainConfig
 from xlate.config.stored import read_config, to_yaml
 from xlate.features.named import NamedFeatures
-from xlate.formats.lattice_fst import read_fst, read_symbols
-from xlate.formats.lattice_slf import read_slf
 from xlate.formats.moses_ini import read_moses_ini
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.nbest_check import check_nbest
@@ -100,19 +98,6 @@ LISTS = {
     "Marian": "1 ||| the ||| 0.5,0.5 1,0 ||| F0= -1.66 ||| -0.8\n3 ||| a ||| 0.5,0.5 ||| F0= -1 ||| -0.5\n",
     "unlabelled": "0 ||| the ||| -1 2 3 ||| 4\n0 ||| a ||| -1 2 2 ||| 3.5\n",
 }
-SLF = """\
-VERSION=1.0
-base=10 lmscale=2.0 wdpenalty=-1 start=0 end=3
-N=4 L=4
-I=0 t=0.0 W=!NULL
-I=1 W='a b'
-I=2 W=\\303\\274
-I=3
-J=0 START=0 END=1 acoustic=-2 language=-0.5
-J=1 S=0 E=2 a=-1
-J=2 S=1 E=3
-J=3 S=2 E=3 W="x\\""
-"""
 INI = """\
 [feature]
 PhraseDictionaryMemory name=TranslationModel0 num-features=4 path=table table-limit=20
@@ -279,10 +264,6 @@ READERS = [
         folder / "orientations", *read_phrase_table(folder / "table")), 2),
     Reader("read_moses_ini", text(INI), lambda folder: search_of(read_moses_ini(folder / "file"), DECODER), 2),
     Reader("load_moses_model", write_system, look_at_system, 2),
-    Reader("read_fst", text("0 1 the 0.5\n1 2 <eps> 0\n0 2 house -1.25\n2\n1 0.5\n"), of(read_fst)),
-    Reader("read_fst (numbers)", text("0\t1\t1\t0.5\n1\t2\t2\n2\n"), of(read_fst, ["", "the", "house"])),
-    Reader("read_symbols", text("<eps>\t0\nthe\t1\nhouse 2\n"), of(read_symbols)),
-    Reader("read_slf", text(SLF), of(read_slf), 2),
     *(Reader(f"iterate_hypotheses ({name})", text(lines), read_lists) for name, lines in LISTS.items()
       if name != "quoted"),
     Reader("iterate_hypotheses (quoted)", text(LISTS["quoted"]), lambda folder: list(iterate_hypotheses(

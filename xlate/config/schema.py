@@ -225,6 +225,7 @@ class ImportConfig:
 
     moses: str = MISSING
     out: str = MISSING
+    filter: str | None = None
     decoder: DecoderConfig = field(default_factory=DecoderConfig)
     debug: bool = False
 

@@ -36,8 +36,7 @@ class BlockNames:
     def feature(self, key: int) -> str:
         """The name of a feature, its family in front."""
         family, left, right = split_key(key)
-        side = {"BB": self.block, "TP": self.phrase, "WB": self.target.word}[family]
-        return f"{family}:{side(left)}>{side(right)}"
+        return f"{family}:{FAMILIES[family].name(self, left, right)}"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Text in two languages, line by line."""
+"""Text in two languages, aligned line by line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xlate.text.lines import read_lines
 
 @dataclass(frozen=True)
 class ParallelText:
-    """Lines of source and target, as many of one as of the other."""
+    """The lines of source and target, equally many of both."""
 
     source: list[str]
     target: list[str]
@@ -47,10 +47,10 @@ def check_sides(source: str | Path, source_lines: int, target: str | Path, targe
 
 
 def read_references(paths: Sequence[str | Path], expected: int) -> list[list[str]]:
-    """Reads reference files, one list each.
+    """Reads reference files; returns one list of lines for each.
 
     Raises:
-        InputError: a file has not the expected number of lines.
+        InputError: a file does not have the expected number of lines.
     """
     references = []
     for path in paths:
@@ -80,7 +80,7 @@ def check_reference(path: str | Path, lines: int, expected: int) -> None:
 def drop_unusable(
     source: Sequence[Sequence[str]], target: Sequence[Sequence[str]], *, max_words: int
 ) -> tuple[list[int], dict[str, int]]:
-    """Which tokenised pairs can be trained on, and how many were left out why.
+    """The numbers of the tokenised pairs that can be trained on, and how many were left out for each reason.
 
     A pair is left out when a side has no words or more than `max_words`.
     """
