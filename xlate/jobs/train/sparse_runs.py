@@ -15,7 +15,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from xlate.candidates.pooled_shards import pooled
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.features.phrase_sparse import SparseFeatures
@@ -23,7 +22,7 @@ from xlate.jobs import phrase_models
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.train.jackknife import Jackknife
+from xlate.jobs.train.jackknife import Jackknife, pooled
 from xlate.jobs.train.sparse_learning import Learned, learn, learned_before
 from xlate.jobs.train.sparse_models import described, packed_weights
 from xlate.jobs.train.tuned_runs import measured_summary, numbers_of, phrase_base, train_tuned, tuning_summary
@@ -137,7 +136,7 @@ def _learned(
         if found is None:
             if not lists.decode(stop):
                 return None
-            found = learn(config, model, pooled([one.lists() for one in made]), theta, held, reporter, stop, step)
+            found = learn(config, model, pooled(made), theta, held, reporter, stop, step)
         if found is None:
             return None
         step += found.figures["list_epochs"] + 1
