@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tests.candidates.test_batch import example
-from tests.candidates.test_pooled_shards import phrase, shard
+from tests.candidates.test_pool import A, D, units_of
 from tests.models.phrase.moses_system import ARPA, TABLE, write_system
 from tests.models.phrase.small_phrase_models import random_phrase_model
 from tests.models.small_models import block_set, random_arpa
@@ -19,8 +19,7 @@ from xlate.align.links import read_links
 from xlate.candidates.datapoints import read_datapoints
 from xlate.candidates.nbest_columns import nbest_arrays
 from xlate.candidates.nbest_store import nbest_candidates, read_sparse_names, write_nbest_store
-from xlate.candidates.part_shards import read_shard, write_shard
-from xlate.candidates.store import CandidateStore, StoreWriter
+from xlate.candidates.store import CandidateStore, StoreWriter, shard_path
 from xlate.config.load import load
 from xlate.config.schema import DecoderConfig, LmConfig, TrainConfig
 from xlate.config.stored import read_config, to_yaml
@@ -55,7 +54,6 @@ from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary
 from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from xlate.train.state import TrainState
-from xlate.train.tuning_rounds import Round, load_round, save_round
 
 
 @dataclass(frozen=True)
@@ -198,16 +196,10 @@ def write_checkpoint(folder: Path) -> None:
     save_checkpoint(folder / "file", Checkpoint(sets, sets, state, {"mean": np.ones(3)}), "identity")
 
 
-def write_round(folder: Path) -> None:
-    plain = example()
-    (folder / "text").write_text("1 2 0.5 0.5 1 3\n-1 2 0.5 0.5 0\n0\n")
-    plain = read_datapoints(folder / "text")
-    (folder / "text").unlink()
-    save_round(folder / "file", Round(plain, np.ones(2), np.zeros(4)))
-
-
-def a_shard(folder: Path) -> None:
-    write_shard(folder / "0.npz", shard([[(phrase(1, 5), phrase(2)), (phrase(3, 6, 7),)]]), {"made": "here"})
+def write_shards(folder: Path) -> None:
+    for number, lists in enumerate(([[(A, D), (D,)]], [[(A,)], [(D,)]])):
+        with StoreWriter(shard_path(folder / "store", number), ["f0", "f1"], 0) as writer:
+            writer.append(units_of(lists))
 
 
 def small_blocks() -> BlockSet:
@@ -276,9 +268,8 @@ READERS = [
         load_weights(folder / "weights.safetensors").learned("model"))),
     Reader("read_datapoints", text("1 2 0.5 0.5 2 3 4\n-1 2 0.5 -1e-3 0\n0\n1 2 1 1 1 7\n0\n"), of(read_datapoints)),
     Reader("load_checkpoint", write_checkpoint, of(load_checkpoint, "identity")),
-    Reader("load_round", write_round, of(load_round)),
-    Reader("read_shard", a_shard, lambda folder: read_shard(folder / "0.npz")),
     Reader("CandidateStore.open", write_store, open_store),
+    Reader("CandidateStore.open (shards of units)", write_shards, open_store),
     Reader("read_sparse_names", write_lists, lambda folder: read_sparse_names(
         CandidateStore.open(folder / "store"))),
     Reader("read_config", lambda folder: (folder / "file").write_text(to_yaml(LmConfig(3))), of(read_config, LmConfig)),

@@ -14,7 +14,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from xlate.candidates.pooled_shards import pooled
 from xlate.config.loss_schema import ListsConfig
 from xlate.config.schema import TrainConfig
 from xlate.features.phrase_sparse import SparseFeatures
@@ -22,7 +21,7 @@ from xlate.jobs import phrase_models
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.train.jackknife import Jackknife
+from xlate.jobs.train.jackknife import Jackknife, pooled
 from xlate.jobs.train.measuring import measured_splits
 from xlate.jobs.train.sparse_learning import Learned, learn, learned_before
 from xlate.jobs.train.tuned import made_from_text, phrase_base, tuning_summary
@@ -140,7 +139,7 @@ def _learned(config: TrainConfig, work: WorkDirectory, model: PhraseModel, theta
         if found is None:
             if not lists.decode(run.stop.__bool__):
                 return None
-            found = learn(config, model, pooled([one.lists() for one in made]), theta, held, run, step)
+            found = learn(config, model, pooled(made), theta, held, run, step)
         if found is None:
             return None
         step += found.figures["list_epochs"] + 1

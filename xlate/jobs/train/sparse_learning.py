@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.part_shards import PartShard
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.spread import spread_within_lists
+from xlate.candidates.units import under_templates
 from xlate.config.schema import TrainConfig
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.jobs.train.jackknife import headroom
@@ -57,7 +58,7 @@ def learned_before(held: Path, theta: Weights, model: PhraseModel) -> Learned | 
 def learn(
     config: TrainConfig,
     model: PhraseModel,
-    lists: PartShard,
+    lists: CandidateBatch,
     theta: Weights,
     held: Path,
     run: Run,
@@ -71,9 +72,9 @@ def learn(
     assert model.sparse is not None
     settings = config.loss.lists
     start = time.perf_counter()
-    if settings.sentences is not None and settings.sentences < len(lists.sentence_I):
-        lists = lists.take(sample(len(lists.sentence_I), settings.sentences, config.seed))
-    spread_D = spread_within_lists(lists.features_CD, lists.candidate_offsets_I1)
+    if settings.sentences is not None and settings.sentences < len(lists):
+        lists = lists.select(sample(len(lists), settings.sentences, config.seed))
+    spread_D = spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
     learner, size = _learner(config, model.sparse, lists, theta, spread_D)
     made = time.perf_counter()
     checkpoint = _checkpoint(held, learner, config)
@@ -119,12 +120,12 @@ def _checkpoint(held: Path, learner: ListLearner | DeviceListLearner, config: Tr
 
 
 def _learner(
-    config: TrainConfig, sparse: SparseFeatures, lists: PartShard, theta: Weights, spread_D: NDArray[np.float64]
+    config: TrainConfig, sparse: SparseFeatures, lists: CandidateBatch, theta: Weights, spread_D: NDArray[np.float64]
 ) -> tuple[ListLearner | DeviceListLearner, int]:
     """Who learns from the lists, and how many there are."""
     assert config.loss.lists is not None
     settings = config.loss.lists
-    batch = lists.batch(sparse, None if settings.joint else theta.dense_D, settings.gamma)
+    batch = under_templates(lists, sparse, None if settings.joint else theta.dense_D, settings.gamma)
     if settings.joint:
         batch = replace(batch, dense_CD=(batch.dense_CD / spread_D).astype(np.float32))
     gain_C = sentence_bleu(batch.gain_CG, settings.gain) / 100.0
