@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,22 +12,11 @@ from xlate.config.load import load
 from xlate.config.schema import InspectConfig, TrainConfig, TranslateConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
-from xlate.jobs.phrase_models import SET, open_phrase_model
 from xlate.jobs.run_weights import weights_of
-from xlate.jobs.train.sparse_models import IDS, VALUES
+from xlate.jobs.systems.kind import Feature
+from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.translate import Translator
 from xlate.scoring.weights import WeightsFile
-
-SPARSE_SET = "linked"
-
-
-@dataclass(frozen=True)
-class Feature:
-    """A sparse feature, its family (how its name begins), name and weight."""
-
-    family: str
-    name: str
-    weight: float
 
 
 def inspect(config: InspectConfig, console: Console) -> None:
@@ -38,9 +25,11 @@ def inspect(config: InspectConfig, console: Console) -> None:
     Raises:
         InputError: no finished run, or nothing has the text searched for.
     """
-    weights = weights_of(Path(config.run))
-    console.print(_floats(weights))
-    learned = phrase_features(Path(config.run), weights) if IDS in weights.extra else sparse_features(weights)
+    run = Path(config.run)
+    trained, weights = read_config(run / "config.yaml", TrainConfig), weights_of(run)
+    kind = kind_of(trained.model.kind)
+    console.print(_floats(weights, kind.of_costs))
+    learned = kind.features(run, trained, weights)
     features = [f for f in learned if config.find is None or config.find in f.name]
     if config.find is not None and not features:
         raise InputError("no feature has this in its name", seen=config.find, expected="part of a name")
@@ -53,29 +42,8 @@ def inspect(config: InspectConfig, console: Console) -> None:
             console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def sparse_features(weights: WeightsFile) -> Iterator[Feature]:
-    """The binary features of a block model whose weight is not 0."""
-    if SPARSE_SET not in weights.sets:
-        return
-    values = weights.sets[SPARSE_SET].sparse_F
-    for name, weight in zip(weights.sparse_names(SPARSE_SET), values.tolist(), strict=True):
-        if weight:
-            yield Feature(name.partition(":")[0], name, weight)
-
-
-def phrase_features(run: Path, weights: WeightsFile) -> Iterator[Feature]:
-    """The sparse features of a phrase model whose weight is not 0, such as `reordering:source_first:top80=das,S`."""
-    trained = read_config(run / "config.yaml", TrainConfig)
-    sparse = open_phrase_model(run, trained).sparse
-    if sparse is None:
-        raise InputError("weights of sparse features, and a model without", file=run, expected="model.sparse settings")
-    ids, values = weights.extra[IDS], weights.extra[VALUES].tolist()
-    for name, weight in zip(sparse.names(ids), values, strict=True):
-        yield Feature(name.partition("=")[0], name, weight)
-
-
-def _floats(weights: WeightsFile) -> Table:
-    kind = "" if SET in weights.sets else " of costs: below 0 is the rule"
+def _floats(weights: WeightsFile, of_costs: bool) -> Table:
+    kind = " of costs: below 0 is the rule" if of_costs else ""
     table = Table(title=f"float weights{kind}", title_justify="left")
     table.add_column("float")
     for name in weights.sets:

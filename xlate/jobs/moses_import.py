@@ -15,9 +15,9 @@ from xlate.config.schema import DecoderConfig, ImportConfig, TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.errors import InputError
 from xlate.formats.moses_ini import MosesIni
-from xlate.jobs.phrase_models import MODEL, SET
 from xlate.jobs.prepare.stages import file_hash
 from xlate.jobs.run_weights import made_with
+from xlate.jobs.systems.phrase import MODEL, SET
 from xlate.models.phrase.model import load_moses_model
 from xlate.models.phrase.store import save_phrase_model
 from xlate.report.run_directory import RunDirectory

@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 
 from xlate.config.schema import DecoderConfig
 from xlate.features.block import FLOATS
-from xlate.jobs.models import make_decoder
-from xlate.jobs.phrase_models import phrase_decoder
-from xlate.models.block.decoder import BlockDecoder
+from xlate.jobs.systems.phrase import phrase_decoder
+from xlate.jobs.systems.registry import make_decoder
 from xlate.models.block.model import BlockModel
-from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.distortion.model import DistortionModel
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import SPARSE_PLAIN, SPARSE_REORDERING, UNKNOWN, WORD_PENALTY, PhraseModel
-from xlate.models.phrase.parallel import each_sentence
+from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights
+from xlate.search.processes import each_sentence
 
 
 class NbestRow(NamedTuple):
@@ -179,14 +178,14 @@ class BlockSystem:
 
     def nbest(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[list[NbestRow]]:
         """Lists without two hypotheses of the same words; the binary feature is what it is at weight 1."""
-        decoder: BlockDecoder | DistortionDecoder = make_decoder(self.weighted(weights), self.decoder, nbest=size)
+        decoder = make_decoder(self.weighted(weights), self.decoder, nbest=size)
         scale = float(weights.dense_D[-1]) or 1.0
         for sentence in sentences:
             yield list(_rows(decoder, sentence, scale))
 
 
-def _rows(decoder: BlockDecoder | DistortionDecoder, sentence: list[str], scale: float) -> Iterable[NbestRow]:
+def _rows(decoder: AnySystem, sentence: list[str], scale: float) -> Iterable[NbestRow]:
     for derivation in decoder.translate(sentence):
-        values_D = np.array([value for name, value in derivation.features() if name != "partition"])
+        values_D = derivation.features_D[: decoder.feature_names.index(BINARY) + 1].copy()
         values_D[-1] /= scale
         yield NbestRow(derivation.words, values_D)
