@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.model import PhraseModel, load_moses_model
-from xlate.models.phrase.parallel import translate_many
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.text.lines import read_lines
 
@@ -128,7 +127,7 @@ def _processes(decoder: PhraseDecoder, sentences: list[list[str]]) -> None:
     spent = {}
     for processes in (1, 2):
         start = time.perf_counter()
-        list(translate_many(decoder, sentences, processes))
+        list(decoder.translate_many(sentences, processes))
         spent[processes] = time.perf_counter() - start
     print(f"two processes at pop 1000: {spent[1] / spent[2]:.2f} times as fast as one (wall; Moses 1.89)")
 

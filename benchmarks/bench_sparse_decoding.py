@@ -19,6 +19,7 @@ from pathlib import Path
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.kind import Asked
 from xlate.jobs.translate import Translator
 from xlate.models.phrase.decoder import PhraseDecoder
 
@@ -52,7 +53,7 @@ def main() -> None:
             for run in (without, with_sparse):
                 config = read_config(run / "config.yaml", TrainConfig)
                 search = replace(config.decoder, algorithm=algorithm, pop_limit=pop_limit, stack=stack)
-                decoder = Translator.of_run(replace(config, decoder=search), run, nbest=nbest).decoder
+                decoder = Translator.of_run(replace(config, decoder=search), run, Asked(nbest)).system
                 assert isinstance(decoder, PhraseDecoder)
                 rates.append(rate(decoder, sentences))
             ratio, ours, peer = max(ratio, rates[0] / rates[1]), rates[1], rates[0]

@@ -19,8 +19,8 @@ from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.jobs.lattice_files import MARK
-from xlate.jobs.phrase_models import open_phrase_model, phrase_search
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.phrase import open_phrase_model, phrase_search
 from xlate.jobs.translate import Translator
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel
@@ -216,7 +216,7 @@ def test_sparse_weights_of_an_imported_system_are_tuned(
     assert main(["train", *tuned, "model.sparse.words=[top80,all]", f"run={tmp_path / 'tuned'}"]) == 0
     assert json.loads((tmp_path / "tuned" / "summary.json").read_text())["active_features"] > 5
     translator = Translator.of_run(read_config(tmp_path / "tuned" / "config.yaml", TrainConfig), tmp_path / "tuned")
-    decoder = translator.decoder
+    decoder = translator.system
     assert isinstance(decoder, PhraseDecoder)
     assert decoder.model.sparse is not None
     assert decoder.model.reordering is not None

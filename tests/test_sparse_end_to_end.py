@@ -32,9 +32,10 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.features.sparse_subset import features_of_subset
-from xlate.jobs.phrase_models import open_phrase_model
 from xlate.jobs.prepare.fold_models import FoldModels, rows_in
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.kind import Asked
+from xlate.jobs.systems.phrase import open_phrase_model
 from xlate.jobs.train.sparse_learning import PHI
 from xlate.jobs.translate import Translator
 from xlate.lm.model import NgramModel
@@ -82,7 +83,7 @@ def contents(shard: Path) -> dict[str, bytes]:
 def test_what_the_decoder_charged_is_what_the_features_weigh(sparse_run: Path) -> None:
     config = read_config(sparse_run / "config.yaml", TrainConfig)
     translator = Translator.of_run(config, sparse_run, nbest=10)
-    decoder = translator.decoder
+    decoder = translator.system
     assert np.count_nonzero(decoder.sparse_F) > 100
     for line in ("Nirka no holdo va bolko ast.", "Gonban va fuspan ri pikum nu.", "qqq Nirka."):
         source = translator.text.source_tokens(line)
@@ -142,7 +143,7 @@ def test_lists_are_best_first_and_can_be_taken_apart(own_work: Path, sparse_run:
     assert lists.sentence_I.tolist() == list(range(len(lists.sentence_I)))
     theta = next(own_work.glob("theta/*"))
     config = read_config(theta / "config.yaml", TrainConfig)
-    decoder = Translator.of_run(config, theta).decoder
+    decoder = Translator.of_run(config, theta).system
     scores = lists.dense_CD @ decoder.weights_D
     for a, b in pairwise(lists.candidate_offsets_I1):
         assert (np.diff(scores[a:b]) <= 1e-3).all()
@@ -242,7 +243,7 @@ def test_local_features_are_exported_inside_the_tables(
         translator = Translator.of_run(config, folder, nbest=5)
         # Words that stand for themselves have sparse features here and no entry in Moses's tables: these all have one.
         words = WorkDirectory(own_work).training_tokens("source")[0]
-        found.append([(d.words, pytest.approx(d.score, abs=1e-3)) for d in translator.decoder.translate(words)])
+        found.append([(d.words, pytest.approx(d.score, abs=1e-3)) for d in translator.system.translate(words)])
     assert [words for words, _ in found[0]] == [words for words, _ in found[1]]
     assert [score.expected for _, score in found[0]] == [score for _, score in found[1]]
 
@@ -332,7 +333,7 @@ def test_lists_of_a_second_decoding_are_pooled(own_work: Path, sparse_run: Path,
 def test_a_second_decoding_charges_what_the_whole_model_would(own_work: Path, sparse_run: Path) -> None:
     """Sparse weights of the whole text's features, seen from a fold's table, score its derivations the same."""
     config = read_config(sparse_run / "config.yaml", TrainConfig)
-    whole = Translator.of_run(config, sparse_run, nbest=20).decoder
+    whole = Translator.of_run(config, sparse_run, Asked(20)).system
     assert whole.model.sparse is not None
     models = FoldModels(WorkDirectory(own_work), "hier", 3)
     model = load_phrase_model(models.stage(1).folder / "model")
@@ -342,7 +343,7 @@ def test_a_second_decoding_charges_what_the_whole_model_would(own_work: Path, sp
     found = decoder.translate(["nirka", "no", "holdo", "va", "bolko", "ast", "."])
     assert len(found) > 5
     for derivation in found:
-        steps = [replace(step, pair=int(rows.pair_B[step.pair]) if step.pair >= 0 else -1) for step in derivation.steps]
+        steps = [replace(step, unit=int(rows.pair_B[step.unit]) if step.unit >= 0 else -1) for step in derivation.steps]
         _, ids = sparse_ids(whole.model, derivation.source, steps)
         sums = derivation.features_D[whole.model.slots[SPARSE_REORDERING].start :].sum()
         assert whole.sparse_F[ids].sum() == pytest.approx(sums)
@@ -394,7 +395,7 @@ def test_sparse_weights_are_tuned_on_the_dev_set(own_work: Path, tmp_path: Path,
     assert figures["active_features"] > 100
     config = read_config(folder / "config.yaml", TrainConfig)
     translator = Translator.of_run(config, folder, nbest=10)
-    decoder = translator.decoder
+    decoder = translator.system
     assert np.count_nonzero(decoder.sparse_F) == figures["active_features"]
     slots = decoder.model.slots
     assert decoder.weights_D[slots[SPARSE_REORDERING]].tolist() == [1.0, 1.0, 1.0]

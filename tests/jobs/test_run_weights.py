@@ -13,10 +13,9 @@ from xlate.config.model_schema import SparseConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.errors import InputError
-from xlate.jobs.models import decoder_model
-from xlate.jobs.phrase_models import open_phrase_model
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
+from xlate.jobs.systems.phrase import open_phrase_model
+from xlate.jobs.systems.registry import event_kind, kind_of
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
 
 
@@ -83,9 +82,9 @@ def test_weights_of_other_floats_are_refused() -> None:
     model = load(TrainConfig, "train", ["work=w"]).model
     file = WeightsFile({"linked": Weights(np.zeros(1), np.zeros(0), ("unigram",))}, {}, {}, {})
     with pytest.raises(InputError, match="not the weights of the orientation model"):
-        decoder_model(WorkDirectory(Path("w")), file, model)
+        event_kind(model.kind).checked_set(file, "linked")
     with pytest.raises(InputError, match=r"(?s)unknown value of model\.kind.*zz"):
-        decoder_model(WorkDirectory(Path("w")), file, replace(model, kind="zz"))
+        kind_of("zz")
 
 
 def test_an_edited_base_is_refused(config: TrainConfig, tmp_path: Path) -> None:

@@ -14,12 +14,8 @@ from tests.models.phrase.small_phrase_models import random_phrase_model, random_
 from tests.models.small_models import model_and_arpa
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
-from xlate.models.block.derivation import Derivation
-from xlate.models.block.text import format_nbest
 from xlate.models.distortion.decoder import DistortionDecoder, DistortionSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.phrase.parallel import translate_many
-from xlate.models.phrase.text import phrase_nbest_line
 from xlate.models.pieces import best_sums
 from xlate.text.cutting import cut
 
@@ -56,9 +52,8 @@ def test_the_best_of_a_long_sentence_are_the_best_of_its_pieces(kind: str) -> No
     assert whole[0].words == [word for part in parts for word in part.words]
     assert whole[0].score == pytest.approx(sum(part.score for part in parts))
     assert list(whole[0].source) == LONG
-    blocks = whole[0].blocks if isinstance(whole[0], Derivation) else whole[0].steps
     # Every source word is translated once, where it stands.
-    assert sorted(n for step in blocks for n in range(*step.source_span)) == list(range(len(LONG)))
+    assert sorted(n for step in whole[0].blocks for n in range(*step.source_span)) == list(range(len(LONG)))
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -70,12 +65,8 @@ def test_lists_of_a_long_sentence(kind: str, distinct: bool) -> None:
     assert [d.score for d in found] == sorted((d.score for d in found), reverse=True)
     assert not distinct or len({tuple(d.words) for d in found}) == len(found)
     for derivation in found:
-        if kind == "phrase":
-            assert derivation.score == pytest.approx(float(decoder.weights_D @ derivation.features_D))
-            assert phrase_nbest_line(0, derivation, decoder.model).count(" ||| ") == 5
-        else:
-            assert derivation.score == pytest.approx(sum(step.score for step in derivation.steps))
-            assert format_nbest(0, derivation).count(" ||| ") == 4
+        assert derivation.score == pytest.approx(float(decoder.weights_D @ derivation.features_D))
+        assert decoder.nbest_line(0, derivation).count(" ||| ") == (5 if kind == "phrase" else 4)
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -84,10 +75,11 @@ def test_sentences_up_to_the_limit_are_translated_as_before(kind: str) -> None:
     assert [(d.words, d.score, d.steps) for d in one] == [(d.words, d.score, d.steps) for d in other]
 
 
-def test_processes_change_nothing() -> None:
-    decoder = decoder_of("phrase", max_words=6, nbest=3)
+@pytest.mark.parametrize("kind", MODELS)
+def test_processes_change_nothing(kind: str) -> None:
+    decoder = decoder_of(kind, max_words=6, nbest=3)
     texts = [LONG, ["a"], LONG * 20, []]
-    one, two = ([[(d.words, d.score) for d in found] for found in translate_many(decoder, texts, n)] for n in (1, 2))
+    one, two = ([[(d.words, d.score) for d in found] for found in decoder.translate_many(texts, n)] for n in (1, 2))
     assert one == two
 
 

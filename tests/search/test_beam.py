@@ -5,7 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from xlate.search.beam import Beam, Hypothesis, Move, prune, search_graph
+from xlate.search.beam import Beam, BeamLimits, Hypothesis, prune, search_graph
+from xlate.search.space import Move, SearchSpace
+
+
+class Space(SearchSpace):
+    """Moves and estimates given as functions."""
+
+    start, levels = None, 0
+
+    def __init__(self, start, levels, expand, future=lambda _: 0.0):
+        self.start, self.levels, self._expand, self._future = start, levels, expand, future
+
+    def expand(self, state):
+        return self._expand(state)
+
+    def future(self, state):
+        return self._future(state)
+
+    def words_of(self, label):
+        raise NotImplementedError
 
 
 def grid_moves(score_of):
@@ -24,7 +43,7 @@ def grid_moves(score_of):
 
 def test_all_arcs_are_kept_and_the_best_path_is_found():
     score_of = {((0, 0), 1): -1.0, ((0, 0), 2): -5.0, ((1, 1), 1): -1.0, ((1, 1), 2): -1.5, ((2, 0), 1): -1.0}
-    graph = search_graph((0, 0), 3, grid_moves(lambda s, n: score_of[s, n]), lambda _: 0.0, None, -np.inf)
+    graph = search_graph(Space((0, 0), 3, grid_moves(lambda s, n: score_of[s, n])), BeamLimits(None, -np.inf))
     arcs = sorted(zip(graph.source_A.tolist(), graph.target_A.tolist(), graph.label_A.tolist(), strict=True))
     assert arcs == [(0, 1, 1), (0, 2, 2), (1, 2, 1), (1, 3, 2), (2, 3, 1)]
     assert graph.best_labels() == [1, 2]
@@ -46,15 +65,15 @@ def test_prune_by_number_and_by_threshold():
     several = [
         Hypothesis(i, i, score, future, -1) for i, (score, future) in enumerate([(-3, 0), (-9, 8), (-2, 0), (-2, 0)])
     ]
-    assert [h.node for h in prune(several, None, -np.inf)] == [1, 2, 3, 0]
-    assert [h.node for h in prune(several, 2, -np.inf)] == [1, 2]
-    assert [h.node for h in prune(several, None, -1.0)] == [1, 2, 3]
-    assert [h.node for h in prune(several, None, -0.5)] == [1]
-    assert prune([], 5, -1.0) == []
+    assert [h.node for h in prune(several, BeamLimits(None, -np.inf))] == [1, 2, 3, 0]
+    assert [h.node for h in prune(several, BeamLimits(2, -np.inf))] == [1, 2]
+    assert [h.node for h in prune(several, BeamLimits(None, -1.0))] == [1, 2, 3]
+    assert [h.node for h in prune(several, BeamLimits(None, -0.5))] == [1]
+    assert prune([], BeamLimits(5, -1.0)) == []
 
 
 def test_a_dead_end_has_no_goal():
-    graph = search_graph(0, 2, lambda s: [Move(s + 1, s + 1, -1.0, 0)] if s == 0 else [], lambda _: 0.0, 5, -np.inf)
+    graph = search_graph(Space(0, 2, lambda s: [Move(s + 1, s + 1, -1.0, 0)] if s == 0 else []), BeamLimits(5, -np.inf))
     assert graph.goal == -1
     assert graph.best_labels() == []
 
@@ -72,5 +91,5 @@ def test_the_future_decides_what_survives(use_future):
     def future(state):
         return ends.get(state, 0.0) if use_future else 0.0
 
-    graph = search_graph("start", 2, expand, future, 1, -np.inf)
+    graph = search_graph(Space("start", 2, expand, future), BeamLimits(1, -np.inf))
     assert graph.best_labels() == [1 if use_future else 0, 2]

@@ -13,8 +13,9 @@ from tests.kernels.search.lattices import all_paths
 from tests.models.small_models import enumerate_all, model_and_arpa, random_words
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
-from xlate.models.block.derivation import END_BLOCK, read_derivation
-from xlate.models.block.lattice import DENSE_NAMES, translation_lattice
+from xlate.models.block.lattice import DENSE_NAMES
+from xlate.models.block.steps import float_totals
+from xlate.search.lattice_graph import chosen_arcs
 
 EXACT = BlockSearch(beam=None, threshold=0.0, options=3)
 MODES = ("mon", "swap", "swap_or")
@@ -29,7 +30,7 @@ def test_paths_are_all_derivations(mode):
     for seed in range(4):
         model, arpa = model_and_arpa(seed, most=2, others=False)
         words, search = random_words(np.random.default_rng(seed), 4), replace(EXACT, mode=mode)
-        lattice = translation_lattice(BlockDecoder(model, search), words)
+        lattice = BlockDecoder(model, search).lattice(words)
         expected = enumerate_all(model, search, words, arpa)
         assert lattice.paths == len(expected)
         found = list(lattice.nbest(distinct=False))
@@ -50,22 +51,22 @@ def test_features_times_weights_are_scores(mode):
     for seed in range(6):
         model, _ = model_and_arpa(seed, others=False)
         search = replace(EXACT, mode=mode, beam=20, end_of_sentence=seed % 2 == 0)
-        lattice = translation_lattice(BlockDecoder(model, search), random_words(np.random.default_rng(seed), 5))
+        lattice = BlockDecoder(model, search).lattice(random_words(np.random.default_rng(seed), 5))
         again = lattice.rescored(*weights_of(model))
         np.testing.assert_allclose(again.score_A, lattice.score_A, atol=1e-12)
-        assert not lattice.base_A.any()
-        bigrams += int((lattice.bigram_A >= 0).sum())
+        assert not lattice.arcs.base_A.any()
+        bigrams += len(lattice.arcs.sparse_ids_M)
     assert bigrams > 30
 
 
 def test_fixed_scores_are_minus_the_normalizers():
     model, _ = model_and_arpa(5, others=False)
     decoder, words = BlockDecoder(model, replace(EXACT, partition="local", beam=20)), list("abcab")
-    lattice, moves = translation_lattice(decoder, words), decoder.moves(words)
+    lattice, moves = decoder.lattice(words), decoder.space(words)
     for path in itertools.islice(lattice.nbest(distinct=False), 100):
-        steps = read_derivation(moves, lattice.label_A[path.arcs].tolist()).steps
+        steps = decoder.derivation(moves, lattice.arcs.label_A[path.arcs].tolist()).steps
         expected = [-step.normalizer for step in steps]
-        np.testing.assert_allclose(lattice.base_A[path.arcs], expected, atol=1e-9)
+        np.testing.assert_allclose(lattice.arcs.base_A[path.arcs], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -78,23 +79,21 @@ def test_a_path_has_the_features_of_its_derivation(mode):
         model = replace(model, feature_weights=weights_U)
         decoder = BlockDecoder(model, replace(EXACT, mode=mode, beam=30))
         words = random_words(np.random.default_rng(seed), 5)
-        lattice, moves = translation_lattice(decoder, words), decoder.moves(words)
+        lattice, moves = decoder.lattice(words), decoder.space(words)
         ids = {key: number for number, key in enumerate(model.feature_keys.tolist())}
         for path in itertools.islice(lattice.nbest(distinct=False), 300):
-            derivation = read_derivation(moves, lattice.label_A[path.arcs].tolist())
+            derivation = decoder.derivation(moves, lattice.arcs.label_A[path.arcs].tolist())
             assert tuple(derivation.words) == path.words
             assert derivation.score == pytest.approx(path.score, abs=1e-9)
-            floats_D = np.concatenate(derivation.float_totals())
+            floats_D = np.concatenate(float_totals(derivation.steps, 5))
             if mode == "swap":
                 floats_D[1] = 0.0
-            np.testing.assert_allclose(lattice.dense_AD[path.arcs].sum(axis=0), floats_D, atol=1e-9)
+            np.testing.assert_allclose(lattice.arcs.dense_AD[path.arcs].sum(axis=0), floats_D, atol=1e-9)
             steps = [step for step in derivation.steps if step.predecessor >= 0 and step.orientation != 2]
-            seen = [ids.get((step.predecessor << 31) | step.block, -1) for step in steps if step.block >= 0]
-            found = lattice.bigram_A[path.arcs]
-            assert found[found >= 0].tolist() == [number for number in seen if number >= 0]
-            silent += int((weights_U[found[found >= 0]] == 0).sum())
-            blocks = [(*step.source_span, step.block) for step in derivation.steps]
-            assert np.column_stack([lattice.span_A2, lattice.block_A])[path.arcs].tolist() == [[*b] for b in blocks]
+            seen = [ids.get((step.predecessor << 31) | step.unit, -1) for step in steps if step.unit >= 0]
+            found = chosen_arcs(lattice.arcs, path.arcs, lattice.graph).sparse_ids_M
+            assert found.tolist() == [number for number in seen if number >= 0]
+            silent += int((weights_U[found] == 0).sum())
     assert silent > 100
 
 
@@ -104,14 +103,14 @@ def test_nbest_is_the_decoders():
         words = random_words(np.random.default_rng(seed), 5)
         decoder = BlockDecoder(model, BlockSearch(nbest=30))
         expected = decoder.translate(words)
-        found = list(itertools.islice(translation_lattice(decoder, words).nbest(), 30))
+        found = list(itertools.islice(decoder.lattice(words).nbest(), 30))
         assert [path.words for path in found] == [tuple(derivation.words) for derivation in expected]
         assert [path.score for path in found] == pytest.approx([derivation.score for derivation in expected])
 
 
 def test_posteriors_leave_and_enter_whole():
     model, _ = model_and_arpa(1, others=False)
-    lattice = translation_lattice(BlockDecoder(model, EXACT), list("abca"))
+    lattice = BlockDecoder(model, EXACT).lattice(list("abca"))
     posterior_A = lattice.posterior_A(0.7)
     graph = lattice.graph
     out_N = np.bincount(graph.source_A, posterior_A, minlength=graph.nodes)
@@ -119,8 +118,6 @@ def test_posteriors_leave_and_enter_whole():
     np.testing.assert_allclose(out_N[1:-1], in_N[1:-1], atol=1e-12)
     assert out_N[0] == pytest.approx(1.0)
     assert in_N[-1] == pytest.approx(1.0)
-    covered_A = np.diff(lattice.span_A2, axis=1)[:, 0]
-    assert float(posterior_A @ covered_A) == pytest.approx(4.0)
     # d ln Z / d w = expected features.
     dense_D, bigrams_F = weights_of(model)
     for d in range(len(DENSE_NAMES)):
@@ -131,7 +128,7 @@ def test_posteriors_leave_and_enter_whole():
 
 def test_derivations_of_words():
     model, _ = model_and_arpa(2, others=False)
-    lattice = translation_lattice(BlockDecoder(model, EXACT), list("abab"))
+    lattice = BlockDecoder(model, EXACT).lattice(list("abab"))
     by_words: dict[tuple[str, ...], list[list[int]]] = {}
     for path in lattice.nbest(distinct=False):
         by_words.setdefault(path.words, []).append(path.arcs.tolist())
@@ -145,7 +142,7 @@ def test_derivations_of_words():
 
 def test_pruning_keeps_the_paths_near_the_best_one():
     model, _ = model_and_arpa(3, others=False)
-    lattice = translation_lattice(BlockDecoder(model, EXACT), list("abca"))
+    lattice = BlockDecoder(model, EXACT).lattice(list("abca"))
     every = list(lattice.nbest(distinct=False))
     sizes = [len(lattice)]
     for margin in (8.0, 3.0, 1.0, 0.0):
@@ -165,23 +162,21 @@ def test_pruning_keeps_the_paths_near_the_best_one():
 
 def test_the_example_of_a_lattice():
     model, _ = model_and_arpa(3, others=False)
-    lattice = translation_lattice(BlockDecoder(model, EXACT), list("abc"))
+    lattice = BlockDecoder(model, EXACT).lattice(list("abc"))
     example = lattice.example(lattice.derivations_of(lattice.best().words)).validate()
     ids, offsets_C1, _ = example.arcs.flat_ids()
-    bigrams = [ids[a:b].tolist() for a, b in itertools.pairwise(offsets_C1.tolist())]
-    assert bigrams == [[b] if b >= 0 else [] for b in lattice.bigram_A.tolist()]
-    local = translation_lattice(BlockDecoder(model, replace(EXACT, partition="local")), list("abc"))
+    assert ids.tolist() == lattice.arcs.sparse_ids_M.tolist()
+    assert offsets_C1.tolist() == lattice.arcs.sparse_offsets_A1.tolist()
+    local = BlockDecoder(model, replace(EXACT, partition="local")).lattice(list("abc"))
     with pytest.raises(InputError, match="linear in the weights"):
         local.example(local.derivations_of(local.best().words))
 
 
 def test_a_word_that_is_copied_and_no_words():
     model, _ = model_and_arpa(0, others=False)
-    lattice = translation_lattice(BlockDecoder(model, EXACT), ["zz"])
+    lattice = BlockDecoder(model, EXACT).lattice(["zz"])
     assert lattice.paths == 1
     assert lattice.best().words == ("zz",)
-    assert lattice.block_A.tolist() == [-1, END_BLOCK]
-    assert lattice.span_A2.tolist() == [[0, 1], [1, 1]]
     assert math.exp(lattice.log_sum() - lattice.best().score) == pytest.approx(1.0)
     with pytest.raises(InputError, match="without words"):
-        translation_lattice(BlockDecoder(model, EXACT), [])
+        BlockDecoder(model, EXACT).lattice([])

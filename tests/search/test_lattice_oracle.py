@@ -14,7 +14,6 @@ from xlate.errors import InputError
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
-from xlate.models.block.lattice import translation_lattice
 from xlate.search.lattice import Lattice
 from xlate.search.lattice_oracle import OracleSearch, bleu_tangent, lattice_oracle, nbest_oracle, oracle_example
 
@@ -26,7 +25,7 @@ def cases(count: int, length: int = 5) -> list[tuple[Lattice, list[list[str]]]]:
         rng = np.random.default_rng(seed)
         model, _ = model_and_arpa(seed, others=False)
         search = BlockSearch(beam=10, threshold=0.0)
-        lattice = translation_lattice(BlockDecoder(model, search), random_words(rng, length))
+        lattice = BlockDecoder(model, search).lattice(random_words(rng, length))
         paths = list(itertools.islice(lattice.nbest(), 500))
         references = []
         for _ in range(int(rng.integers(1, 3))):

@@ -10,18 +10,16 @@ from tests.models.phrase.small_phrase_models import random_phrase_model, random_
 from tests.models.small_models import model_and_arpa, random_words
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
-from xlate.models.block.lattice import translation_lattice
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.phrase.lattice import phrase_lattice
-from xlate.search.lattice_words import word_lattice
+from xlate.search.lattice_words import spelled_out
 
 
 def test_paths_and_scores_are_the_same():
     for seed in range(5):
         model, _ = model_and_arpa(seed, others=False)
         words = random_words(np.random.default_rng(seed), 4)
-        lattice = translation_lattice(BlockDecoder(model, BlockSearch()), words)
-        made = word_lattice(lattice)
+        lattice = BlockDecoder(model, BlockSearch()).lattice(words)
+        made = spelled_out(lattice.graph, lattice.score_A, [lattice.arc_words(arc) for arc in range(len(lattice))])
         assert (made.graph.source_A < made.graph.target_A).all()
         assert (np.diff(made.graph.source_A) >= 0).all()
         found = sorted(
@@ -40,7 +38,8 @@ def test_a_phrase_lattice_has_the_derivations(kind):
     weights_D = random_weights(rng, model.size)
     decoder = PhraseDecoder(model, weights_D, PhraseSearch(nbest=10**6, distinct=False, distortion_limit=2))
     words = ["a", "zz", "b"]
-    made = phrase_lattice(decoder, words)
+    arcs, arc_words = decoder.plain_lattice(words)
+    made = spelled_out(arcs.graph, arcs.score_A, arc_words)
     found = sorted(
         (tuple(made.words[arc] for arc in path if made.words[arc]), float(made.score_A[path].sum()))
         for path in all_paths(made.graph)
@@ -49,4 +48,4 @@ def test_a_phrase_lattice_has_the_derivations(kind):
     assert [spelled for spelled, _ in found] == [spelled for spelled, _ in expected]
     assert sorted(score for _, score in found) == pytest.approx(sorted(score for _, score in expected))
     with pytest.raises(InputError, match="without words"):
-        phrase_lattice(decoder, [])
+        decoder.plain_lattice([])

@@ -9,7 +9,6 @@ from tests.models.small_models import SOURCE, block_set, model_and_arpa, random_
 from xlate.features.block import FLOATS
 from xlate.formats.bars import unescape_bars
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
-from xlate.models.block.text import format_nbest
 from xlate.search.graph import SearchGraph
 from xlate.search.nbest import best_paths
 
@@ -81,8 +80,9 @@ def test_lines_add_up():
         weights = {f"linked_{n}": w for n, w in zip(FLOATS, model.linked, strict=True)}
         weights |= {f"neutral_{n}": w for n, w in zip(FLOATS, model.neutral, strict=True)}
         weights |= {"binary": 1.0, "partition": 1.0}
-        for derivation in BlockDecoder(model, search).translate(words):
-            number, text, features, total, segmentation = format_nbest(seed, derivation).split(" ||| ")
+        decoder = BlockDecoder(model, search)
+        for derivation in decoder.translate(words):
+            number, text, features, total, segmentation = decoder.nbest_line(seed, derivation).split(" ||| ")
             assert (number, text.split()) == (str(seed), derivation.words)
             fields = features.split()
             values = {name.removesuffix("="): float(v) for name, v in zip(fields[::2], fields[1::2], strict=True)}
@@ -104,9 +104,10 @@ def test_a_line_in_full():
     weights = np.array([0.0, 0.0, 0.0, 0.0, -2.0])
     model = BlockModel(blocks, base.lm, SOURCE, weights, weights)
     search = BlockSearch(end_of_sentence=False, unknown_unigram=1.0, unknown_lexical=3.0)
-    [derivation] = BlockDecoder(model, search).translate(["a", "b", "|||"])
+    decoder = BlockDecoder(model, search)
+    [derivation] = decoder.translate(["a", "b", "|||"])
     one, first, rest = derivation.steps[0], derivation.steps[1].floats[2], derivation.steps[0].floats[3]
-    assert format_nbest(7, derivation) == (
+    assert decoder.nbest_line(7, derivation) == (
         "7 ||| v w &#124;&#124;&#124; ||| "
         f"linked_unigram= 1 linked_orientation= {np.log(2):.9g} linked_lm_first= {first:.9g} linked_lm_rest= 0 "
         f"linked_lexical= 3 neutral_unigram= 0 neutral_orientation= 0 neutral_lm_first= {one.floats[2]:.9g} "
@@ -117,6 +118,7 @@ def test_a_line_in_full():
 
 def test_an_empty_sentence_has_a_line():
     model, _ = model_and_arpa(1)
-    [derivation] = BlockDecoder(model, BlockSearch()).translate([])
-    fields = format_nbest(0, derivation).split(" ||| ")
+    decoder = BlockDecoder(model, BlockSearch())
+    [derivation] = decoder.translate([])
+    fields = decoder.nbest_line(0, derivation).split(" ||| ")
     assert (fields[0], fields[1], fields[3:]) == ("0", "", ["0", ""])

@@ -14,13 +14,13 @@ from tests.kernels.search.lattices import all_paths
 from tests.models.small_models import model_and_arpa, random_words
 from xlate.candidates.lattice import LatticeExample
 from xlate.errors import InputError
-from xlate.features.block import FLOATS
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
-from xlate.models.block.lattice import DENSE_NAMES, translation_lattice
+from xlate.models.block.lattice import DENSE_NAMES
 from xlate.scoring.weights import Weights
 from xlate.search.lattice import Lattice
+from xlate.search.lattice_graph import chosen_arcs
 from xlate.search.lattice_oracle import oracle_example
-from xlate.train.global_model import GlobalSettings, GlobalTraining, joint_weights, separate_weights
+from xlate.train.global_model import GlobalSettings, GlobalTraining
 
 SEARCH = BlockSearch(beam=30, threshold=0.0)
 
@@ -34,11 +34,9 @@ class Task:
     references: list[list[str]]
 
     def lattices(self, weights: Weights) -> Iterator[Lattice]:
-        changed = replace(
-            self.model, linked=weights.dense_D[:5], neutral=weights.dense_D[5:], feature_weights=weights.sparse_F
-        )
+        decoder = BlockDecoder(self.model, SEARCH).with_weights(weights)
         for words in self.sentences:
-            yield translation_lattice(BlockDecoder(changed, SEARCH), words)
+            yield decoder.lattice(words)
 
     def decode(self, weights: Weights) -> Iterator[LatticeExample]:
         for lattice, reference in zip(self.lattices(weights), self.references, strict=True):
@@ -73,9 +71,9 @@ def test_one_step_is_the_difference_of_expectations():
     paths = list(lattice.nbest(distinct=False))
     features = []
     for path in paths:
-        ids = lattice.bigram_A[path.arcs]
-        sparse_F = np.bincount(ids[ids >= 0], minlength=len(start.sparse_F))
-        features.append(np.concatenate([lattice.dense_AD[path.arcs].sum(axis=0), sparse_F]))
+        arcs = chosen_arcs(lattice.arcs, path.arcs, lattice.graph)
+        sparse_F = np.bincount(arcs.sparse_ids_M, minlength=len(start.sparse_F))
+        features.append(np.concatenate([arcs.dense_AD.sum(axis=0), sparse_F]))
     wanted = {lattice.path(example.target.arc_B[arcs]).words for arcs in all_paths(example.target.graph)}
     scores = np.array([path.score for path in paths])
     good = np.array([path.words in wanted for path in paths])
@@ -189,15 +187,3 @@ def test_no_sentences_change_nothing():
 def test_settings_out_of_range(wrong):
     with pytest.raises(InputError):
         GlobalSettings(**wrong)
-
-
-def test_weights_of_the_local_model_there_and_back():
-    linked = Weights(np.arange(5.0), np.array([1.0, 0.0]), FLOATS)
-    neutral = Weights(-np.arange(5.0), np.zeros(0), FLOATS)
-    joint = joint_weights(linked, neutral)
-    assert joint.dense_names == DENSE_NAMES
-    again = separate_weights(joint, linked, neutral)
-    for found, expected in zip(again, (linked, neutral), strict=True):
-        np.testing.assert_array_equal(found.dense_D, expected.dense_D)
-        np.testing.assert_array_equal(found.sparse_F, expected.sparse_F)
-        assert found.dense_names == FLOATS

@@ -32,9 +32,9 @@ def run(config: TranslateConfig) -> None:
     _check_together(config)
     translator = Translator.open(config)
     lattices = (
-        LatticeFiles(config.lattice_out, config.lattice_format, translator.decoder) if config.lattice_out else None
+        LatticeFiles(config.lattice_out, config.lattice_format, translator.system) if config.lattice_out else None
     )
-    _write(config, translator, _with_lattices(_translations(config, translator), lattices))
+    _write(config, _with_lattices(_translations(config, translator), lattices))
     translator.say_unknown()
 
 
@@ -56,17 +56,17 @@ def _translations(config: TranslateConfig, translator: Translator) -> Iterator[T
     targets = None if config.target is None else read_lines(config.target)
     if config.tables is not None:
         return translator.translate_with_tables(lines, Path(config.tables), targets)
-    return translator.translate(lines, targets)
+    return translator.translate(lines, targets, config.processes)
 
 
-def _write(config: TranslateConfig, translator: Translator, results: Iterator[Translation]) -> None:
+def _write(config: TranslateConfig, results: Iterator[Translation]) -> None:
     """Writes translations and n-best lists as they come."""
     from xlate.text.lines import write_lines
 
     with contextlib.ExitStack() as stack:
         if config.nbest_out is not None:
             nbest = stack.enter_context(_nbest_file(config.nbest_out))
-            results = _listed(results, translator, nbest)
+            results = _listed(results, nbest)
         if config.output not in STANDARD:
             assert config.output is not None
             write_lines(config.output, (result.text for result in results))
@@ -101,10 +101,12 @@ def _nbest_file(name: str) -> Iterator[BinaryIO]:
             shutil.copyfileobj(held, stream)
 
 
-def _listed(results: Iterator[Translation], translator: Translator, nbest: BinaryIO) -> Iterator[Translation]:
+def _listed(results: Iterator[Translation], nbest: BinaryIO) -> Iterator[Translation]:
     """The same translations; the n-best list of each is written when it comes by."""
+    from xlate.jobs.translate import nbest_lines
+
     for result in results:
-        for line in translator.nbest_lines(result):
+        for line in nbest_lines(result):
             nbest.write(line.encode("utf-8") + b"\n")
         yield result
 
@@ -113,9 +115,9 @@ def _check_together(config: TranslateConfig) -> None:
     if config.tables is not None and config.lattice_out is not None:
         seen = f"tables={config.tables}, lattice_out={config.lattice_out}"
         raise InputError("tables of sentences go without lattices", seen=seen, expected="one of the two")
-    if config.processes > 1 and (config.tables is not None or config.target is not None):
+    if config.processes > 1 and config.tables is not None:
         raise InputError(
-            "tables of sentences and forced decoding go with one process",
+            "tables of sentences go with one process",
             seen=f"processes={config.processes}",
             expected="processes=1",
         )

@@ -10,11 +10,9 @@ from typing import Any
 
 from xlate.config.schema import TrainConfig
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.translate import AnyDerivation, Translation, Translator
-from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
+from xlate.jobs.translate import Translation, Translator
+from xlate.kernels.orientation import LEFT
 from xlate.metrics.score import Evaluation, evaluate
-from xlate.models.phrase.decoder import PhraseDerivation, PhraseStep
-from xlate.models.phrase.orientation import adjacent_orientation
 from xlate.report.pictures import reordering_picture
 from xlate.text.lines import write_lines
 from xlate.train.reporter import Reporter
@@ -66,7 +64,7 @@ def measure(
     evaluation = evaluate([t.text for t in translations], references, lowercase=work.lowercased, bootstrap=1000)
     words = sum(len(t.source) for t in translations)
     log.info("%s: %s", split, evaluation.summary())
-    blocks = sum(len(_phrases(t.derivations[0])) for t in translations)
+    blocks = sum(len(t.derivations[0].blocks) for t in translations)
     return Measured(split, evaluation, words / max(seconds, 1e-9), words / max(blocks, 1), len(lines))
 
 
@@ -87,21 +85,14 @@ def _show(
     reporter.text("samples/dev", "\n".join(rows), step)
     shown = [t for t in translations if 0 < len(t.source) <= 20] or translations[:1]
     if shown:
-        most = max(shown, key=lambda t: (sum(p[4] == LEFT for p in _phrases(t.derivations[0])), len(t.source)))
-        picture = reordering_picture(most.source, list(most.derivations[0].words), _phrases(most.derivations[0]))
+        most = max(shown, key=lambda t: (sum(p[4] == LEFT for p in _phrases(t)), len(t.source)))
+        picture = reordering_picture(most.source, list(most.derivations[0].words), _phrases(most))
         reporter.image("samples/reordering", picture, step)
 
 
-def _phrases(derivation: AnyDerivation) -> list[tuple[int, int, int, int, int]]:
+def _phrases(translation: Translation) -> list[tuple[int, int, int, int, int]]:
     """Source start and end, target start and end, and orientation of each phrase, in target order."""
-    steps = derivation.steps if isinstance(derivation, PhraseDerivation) else derivation.blocks
-    phrases, place, before = [], 0, None
-    for step in steps:
-        end, span = place + len(step.target_words), step.source_span
-        if isinstance(step, PhraseStep):
-            orientation = (RIGHT, LEFT, NEUTRAL)[adjacent_orientation(before, span)]
-        else:
-            orientation = step.orientation
-        phrases.append((*span, place, end, orientation))
-        place, before = end, span
-    return phrases
+    best = translation.derivations[0]
+    assert translation.system is not None
+    rows = zip(best.blocks, best.target_spans, translation.system.orientations(best), strict=True)
+    return [(*step.source_span, *target, orientation) for step, target, orientation in rows]

@@ -9,10 +9,11 @@ from rich.console import Console
 from rich.table import Table
 
 from xlate.config.load import load
-from xlate.config.schema import InspectConfig, TranslateConfig
+from xlate.config.schema import InspectConfig, TrainConfig, TranslateConfig
+from xlate.config.stored import read_config
 from xlate.errors import InputError
-from xlate.jobs.phrase_models import SET
 from xlate.jobs.run_weights import weights_of
+from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.translate import Translator
 from xlate.scoring.stored_features import LearnedFeature
 from xlate.scoring.weights import WeightsFile
@@ -24,8 +25,9 @@ def inspect(config: InspectConfig, console: Console) -> None:
     Raises:
         InputError: no finished run, or nothing has the text searched for.
     """
-    weights = weights_of(Path(config.run))
-    console.print(_floats(weights))
+    run = Path(config.run)
+    trained, weights = read_config(run / "config.yaml", TrainConfig), weights_of(run)
+    console.print(_floats(weights, kind_of(trained.model.kind).of_costs))
     learned = (f for name in weights.sets for f in weights.learned(name))
     features = [f for f in learned if config.find is None or config.find in f.name]
     if config.find is not None and not features:
@@ -39,8 +41,8 @@ def inspect(config: InspectConfig, console: Console) -> None:
             console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _floats(weights: WeightsFile) -> Table:
-    kind = "" if SET in weights.sets else " of costs: below 0 is the rule"
+def _floats(weights: WeightsFile, of_costs: bool) -> Table:
+    kind = " of costs: below 0 is the rule" if of_costs else ""
     table = Table(title=f"float weights{kind}", title_justify="left")
     table.add_column("float")
     for name in weights.sets:

@@ -16,8 +16,8 @@ from xlate.formats.moses_ini import write_moses_ini
 from xlate.formats.moses_table import write_phrase_table
 from xlate.formats.reordering_table import write_reordering_table
 from xlate.jobs.moses_import import copy_packed
-from xlate.jobs.phrase_models import KIND, SET, open_phrase_model, phrase_search
 from xlate.jobs.run_weights import weights_of
+from xlate.jobs.systems.phrase import KIND, SET, open_phrase_model, phrase_search
 from xlate.jobs.train.folded_sparse import folded
 from xlate.jobs.train.sparse_models import unpacked_weights
 from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, PhraseModel

@@ -17,9 +17,9 @@ from xlate.config.stored import to_yaml
 from xlate.errors import InputError
 from xlate.formats.moses_ini import MosesIni, read_moses_ini
 from xlate.formats.moses_table import phrases_in
-from xlate.jobs.phrase_models import MODEL, SET
 from xlate.jobs.prepare.stages import file_hash
 from xlate.jobs.run_weights import made_with
+from xlate.jobs.systems.phrase import MODEL, SET
 from xlate.models.phrase.model import PhraseModel, load_moses_model
 from xlate.models.phrase.store import save_phrase_model
 from xlate.report.run_directory import RunDirectory

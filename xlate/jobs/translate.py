@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import NamedTuple, Protocol
 
 from xlate.config.schema import TrainConfig, TranslateConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
-from xlate.jobs import phrase_models
-from xlate.jobs.models import decoder_model, make_decoder
-from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.run_weights import weights_of
-from xlate.jobs.train.sparse_models import unpacked_weights
-from xlate.models.block.decoder import BlockDecoder
-from xlate.models.block.derivation import Derivation
-from xlate.models.block.explain import explain
-from xlate.models.block.options import COPIED
-from xlate.models.block.text import format_nbest
-from xlate.models.distortion.decoder import DistortionDecoder
-from xlate.models.phrase.decoder import PhraseDecoder, PhraseDerivation
-from xlate.models.phrase.model import PhraseModel
-from xlate.models.phrase.parallel import each_arriving
-from xlate.models.phrase.sentence_tables import SentenceTables
-from xlate.models.phrase.target import force_target
-from xlate.models.phrase.text import explain_phrases, phrase_nbest_line
+from xlate.jobs.systems.kind import Asked
+from xlate.jobs.systems.registry import open_system
+from xlate.models.system import AnyDerivation, AnySystem
 from xlate.progress import track
-from xlate.scoring.weights import WeightsFile
+from xlate.search.processes import each_arriving, each_sentence
 from xlate.text.arriving import Batches, KnownBatches
 from xlate.text.cutting import cut
 from xlate.text.factors import located
@@ -40,23 +26,25 @@ log = logging.getLogger(__name__)
 
 # The share of unknown words above which a text is hardly what the run was trained for.
 MOST_UNKNOWN = 1 / 3
-AnyDecoder = BlockDecoder | DistortionDecoder | PhraseDecoder
-AnyDerivation = Derivation | PhraseDerivation
 
 
 @dataclass(frozen=True)
 class Translation:
-    """One translated line: the text, the tokens it was made from, and the derivations behind it, best first.
-
-    `model` is what derivations of the phrase model are numbered by.
-    """
+    """One translated line: the text, the tokens it was made from, and the derivations of a system, best first."""
 
     number: int
     source: list[str]
     text: str
     derivations: Sequence[AnyDerivation]
     explanation: str = ""
-    model: PhraseModel | None = None
+    system: AnySystem | None = None
+
+
+class Pair(NamedTuple):
+    """A sentence and the translation that is wanted of it, as words."""
+
+    source: list[str]
+    target: list[str]
 
 
 class TextSides(Protocol):
@@ -109,11 +97,11 @@ class _ArrivingTokens:
 
 
 class Translator:
-    """A run's model and a decoder for it."""
+    """A run's system, and how lines become what it translates."""
 
-    def __init__(self, text: TextSides, decoder: AnyDecoder, *, detokenize: bool = True, trace: bool = False) -> None:
+    def __init__(self, text: TextSides, system: AnySystem, *, detokenize: bool = True, trace: bool = False) -> None:
         self.text = text
-        self.decoder = decoder
+        self.system = system
         self.detokenize = detokenize
         self.trace = trace
         self.words = self.unknown_words = 0
@@ -129,94 +117,86 @@ class Translator:
         trained = read_config(run / "config.yaml", TrainConfig)
         changed = {f.name: getattr(config.decoder, f.name) for f in fields(config.decoder)}
         trained.decoder = replace(trained.decoder, **{k: v for k, v in changed.items() if v is not None})
-        made = cls.of_run(trained, run, nbest=config.nbest, distinct=config.distinct, fast=config.fast)
+        made = cls.of_run(trained, run, Asked(config.nbest, config.distinct, config.fast))
         return made.with_output(config.detokenize, config.trace)
 
     @classmethod
-    def of_run(
-        cls, trained: TrainConfig, run: Path, *, nbest: int = 1, distinct: bool = True, fast: bool = True
-    ) -> Translator:
+    def of_run(cls, trained: TrainConfig, run: Path, asked: Asked = Asked()) -> Translator:  # noqa: B008
         """The translator of a run's weights under the settings it was trained with.
 
         Raises:
             InputError: as `open` does.
         """
-        weights = weights_of(run, trained)
-        search: dict[str, Any] = {"nbest": nbest, "distinct": distinct, "fast": fast}
-        work = _checked_work(trained, run, weights) if trained.work else None
-        if trained.model.kind == phrase_models.KIND:
-            model = phrase_models.open_phrase_model(run, trained)
-            phrase_weights = unpacked_weights(weights, phrase_models.SET, model.sparse, run)
-            phrase = phrase_models.phrase_decoder(model, phrase_weights, trained.decoder, **search)
-            return cls(work or TokenizedText(), phrase)
-        assert work is not None
-        return cls(work, make_decoder(decoder_model(work, weights, trained.model), trained.decoder, **search))
+        system, work = open_system(run, trained, asked)
+        return cls(work or TokenizedText(), system)
 
     def with_output(self, detokenize: bool, trace: bool) -> Translator:
         """The same translator, its lines detokenised or not, explained or not."""
-        return Translator(self.text, self.decoder, detokenize=detokenize, trace=trace)
+        return Translator(self.text, self.system, detokenize=detokenize, trace=trace)
 
-    def translate(self, lines: Sequence[str], targets: Sequence[str] | None = None) -> Iterator[Translation]:
-        """Translates lines one by one, in order; an empty line gives an empty line.
-
-        With `targets`, forced decoding of the phrase model: the line is translated into its target, or into nothing
-        when no derivation has its words.
-
-        Raises:
-            InputError: another number of targets than lines, or another model than the phrase model.
-        """
-        if targets is None and isinstance(self.decoder, PhraseDecoder):
-            return self.translate_side_by_side(lines, processes=1)
-        return self._each(lines, targets, lambda _: self)
-
-    def _each(
-        self, lines: Sequence[str], targets: Sequence[str] | None, translator_of: Callable[[int], Translator]
+    def translate(
+        self, lines: Sequence[str], targets: Sequence[str] | None = None, processes: int = 1
     ) -> Iterator[Translation]:
-        """Translates or forces every line with the translator of its number."""
-        if targets is None:
-            yield from self._one_by_one(lines, translator_of)
-            return
-        if len(lines) != len(targets):
-            seen = f"{len(lines)} lines, {len(targets)} targets"
-            raise InputError("every line needs a target", seen=seen, expected="as many targets as lines")
-        unreached = 0
-        for number, (line, target) in enumerate(track(list(zip(lines, targets, strict=True)), "forcing")):
-            translation = translator_of(number).force_line(line, target, number)
-            unreached += not translation.derivations
-            yield self._counted(translation)
-        if unreached:
-            log.warning("%d of %d targets cannot be reached", unreached, len(lines))
+        """Translates lines in so many processes, in order; an empty line gives an empty line.
 
-    def _one_by_one(self, lines: Iterable[str], translator_of: Callable[[int], Translator]) -> Iterator[Translation]:
-        for number, line in enumerate(track(lines, "translating")):
-            yield self._counted(translator_of(number).translate_line(line, number))
-
-    def translate_side_by_side(self, lines: Sequence[str], processes: int) -> Iterator[Translation]:
-        """Translates lines in so many processes, in order.
+        With `targets`, forced decoding: a line is translated into its target, or into nothing when no derivation has
+        its words.
 
         Raises:
-            InputError: another model than the phrase model; a process that died.
+            InputError: another number of targets than lines; a process that died.
         """
-        return self._by_processes(KnownBatches([lines]), processes, len(lines))
+        if targets is None:
+            return self._translated(KnownBatches([lines]), processes, len(lines))
+        return self._forced(lines, targets, processes)
 
     def translate_arriving(self, batches: Batches[str], processes: int = 1) -> Iterator[Translation]:
         """Translates lines as they come, in order; what was translated is not kept, and little is read ahead.
 
         Raises:
-            InputError: as `translate_side_by_side`, where there is more than one process.
+            InputError: a process that died.
         """
-        if processes == 1 and not isinstance(self.decoder, PhraseDecoder):
-            return self._one_by_one((line for batch in batches for line in batch), lambda _: self)
-        return self._by_processes(batches, processes, None)
+        return self._translated(batches, processes, None)
 
-    def _by_processes(self, batches: Batches[str], processes: int, total: int | None) -> Iterator[Translation]:
-        decoder = self._phrase_decoder("translated in processes")
+    def _translated(self, batches: Batches[str], processes: int, total: int | None) -> Iterator[Translation]:
         sources = _ArrivingTokens(self.text, batches)
-        found = each_arriving(decoder, PhraseDecoder.translate, sources, processes)
+        found = each_arriving(self.system, type(self.system).translate, sources, processes)
         for number, derivations in enumerate(track(found, "translating", total=total)):
             source = sources.waiting.popleft()
             self._say_if_cut(number, source)
             yield self._counted(self._translation(number, source, derivations))
+
+    def _forced(self, lines: Sequence[str], targets: Sequence[str], processes: int) -> Iterator[Translation]:
+        pairs = self._pairs(lines, targets)
+        found = each_sentence(_Forcing(self.system), _Forcing.force, pairs, processes)
+        return self._of_forced(pairs, track(found, "forcing", total=len(pairs)))
+
+    def _pairs(self, lines: Sequence[str], targets: Sequence[str]) -> list[Pair]:
+        """The tokens of lines and their targets.
+
+        Raises:
+            InputError: another number of targets than lines.
+        """
+        if len(lines) != len(targets):
+            seen = f"{len(lines)} lines, {len(targets)} targets"
+            raise InputError("every line needs a target", seen=seen, expected="as many targets as lines")
+        return [
+            Pair(self.text.source_tokens(line), self.text.target_tokens(target))
+            for line, target in zip(lines, targets, strict=True)
+        ]
+
+    def _of_forced(self, pairs: Sequence[Pair], found: Iterable[AnyDerivation | None]) -> Iterator[Translation]:
+        unreached, most = 0, self.system.search.max_words
+        for number, (pair, derivation) in enumerate(zip(pairs, found, strict=True)):
+            if len(pair.source) > most:
+                seen = number + 1, len(pair.source), most
+                log.warning("line %d: %d words, more than decoder.max_words=%d: not forced", *seen)
+            unreached += derivation is None
+            if derivation is None:
+                yield Translation(number, pair.source, "", [])
+            else:
+                yield self._counted(self._translation(number, pair.source, [derivation]))
+        if unreached:
+            log.warning("%d of %d targets cannot be reached", unreached, len(pairs))
 
     def translate_with_tables(
         self, lines: Sequence[str], folder: Path, targets: Sequence[str] | None = None
@@ -224,43 +204,29 @@ class Translator:
         """Translates every line with the phrase table of its number in a folder; `targets` as in `translate`.
 
         Raises:
-            InputError: another model than the phrase model, one with sparse features, a table that is missing, or
-                another number of targets than lines.
+            InputError: a system without such tables, one with sparse features, a table that is missing, or another
+                number of targets than lines.
         """
-        tables = SentenceTables(self._phrase_decoder("given tables of sentences"), folder, len(lines))
+        of_number = self.system.with_tables(folder, len(lines))
+        if targets is None:
+            for number, line in enumerate(track(lines, "translating")):
+                yield self._counted(self._with_system(of_number(number)).translate_line(line, number))
+            return
+        pairs = self._pairs(lines, targets)
+        forced = (_Forcing(of_number(number)).force(pair) for number, pair in enumerate(track(pairs, "forcing")))
+        yield from self._of_forced(pairs, forced)
 
-        def translator_of(number: int) -> Translator:
-            return Translator(self.text, tables.of(number), detokenize=self.detokenize, trace=self.trace)
-
-        return self._each(lines, targets, translator_of)
-
-    def _phrase_decoder(self, done: str) -> PhraseDecoder:
-        if not isinstance(self.decoder, PhraseDecoder):
-            seen = type(self.decoder).__name__
-            raise InputError(f"only the phrase model is {done}", seen=seen, expected="model=phrase")
-        return self.decoder
-
-    def force_line(self, line: str, target: str, number: int = 0) -> Translation:
-        """The best derivation of a line's given translation; one without derivations when there is none."""
-        decoder = self._phrase_decoder("forced to a target")
-        source = _source_tokens(self.text, line, number)
-        most = decoder.search.max_words
-        if len(source) > most:
-            log.warning("line %d: %d words, more than decoder.max_words=%d: not forced", number + 1, len(source), most)
-            return Translation(number, source, "", [], "")
-        found = force_target(decoder, source, self.text.target_tokens(target))
-        if found is None:
-            return Translation(number, source, "", [], "")
-        return self._translation(number, source, [found])
+    def _with_system(self, system: AnySystem) -> Translator:
+        return Translator(self.text, system, detokenize=self.detokenize, trace=self.trace)
 
     def translate_line(self, line: str, number: int = 0) -> Translation:
         """Translates one line."""
         source = _source_tokens(self.text, line, number)
         self._say_if_cut(number, source)
-        return self._translation(number, source, self.decoder.translate(source))
+        return self._translation(number, source, self.system.translate(source))
 
     def _say_if_cut(self, number: int, source: list[str]) -> None:
-        search = self.decoder.search
+        search = self.system.search
         if len(source) <= search.max_words:
             return
         lists = "" if search.nbest == 1 else "; its n-best list has the best sums of those of the pieces"
@@ -271,7 +237,7 @@ class Translator:
         """The same; its words, and those that were copied because nothing translates them, are added up."""
         if translation.derivations:
             self.words += len(translation.source)
-            self.unknown_words += _copied(translation.derivations[0])
+            self.unknown_words += translation.derivations[0].copied
         return translation
 
     def say_unknown(self) -> None:
@@ -290,25 +256,8 @@ class Translator:
 
     def _translation(self, number: int, source: list[str], derivations: Sequence[AnyDerivation]) -> Translation:
         text = self.text.target_text(list(derivations[0].words), self.detokenize)
-        explanation = self._explained(source, derivations[0]) if self.trace else ""
-        model = self.decoder.model if isinstance(self.decoder, PhraseDecoder) else None
-        return Translation(number, source, text, derivations, explanation, model)
-
-    def nbest_lines(self, translation: Translation) -> Iterator[str]:
-        """The derivations of a translation as lines of a Moses n-best list."""
-        for derivation in translation.derivations:
-            if isinstance(derivation, Derivation):
-                yield format_nbest(translation.number, derivation)
-            else:
-                assert translation.model is not None
-                yield phrase_nbest_line(translation.number, derivation, translation.model)
-
-    def _explained(self, source: list[str], best: AnyDerivation) -> str:
-        if isinstance(self.decoder, PhraseDecoder):
-            assert isinstance(best, PhraseDerivation)
-            return explain_phrases(self.decoder.model, self.decoder.weights_D, source, best)
-        assert isinstance(best, Derivation)
-        return explain(self.decoder.model, source, best)
+        explanation = self.system.explain(source, derivations[0]) if self.trace else ""
+        return Translation(number, source, text, derivations, explanation, self.system)
 
 
 def _source_tokens(text: TextSides, line: str, number: int) -> list[str]:
@@ -318,21 +267,22 @@ def _source_tokens(text: TextSides, line: str, number: int) -> list[str]:
         raise located(error, "the text to translate", number + 1) from error
 
 
-def _copied(derivation: AnyDerivation) -> int:
-    """The source words that stand for themselves."""
-    if isinstance(derivation, PhraseDerivation):
-        return sum(step.pair == COPIED for step in derivation.steps)
-    return sum(step.block == COPIED for step in derivation.blocks)
+def nbest_lines(translation: Translation) -> Iterator[str]:
+    """The derivations of a translation as lines of a Moses n-best list."""
+    for derivation in translation.derivations:
+        assert translation.system is not None
+        yield translation.system.nbest_line(translation.number, derivation)
 
 
-def _checked_work(trained: TrainConfig, run: Path, weights: WeightsFile) -> WorkDirectory:
-    work = WorkDirectory(Path(trained.work)).check()
-    if weights.metadata.get("work_identity") != work.identity:
-        raise InputError(
-            "the work directory is not the one this run was trained on",
-            file=work.path,
-            seen="other data or settings",
-            expected=f"what {run} was trained on",
-            remedy=f"prepare it as before, or train {run} anew under another name",
-        )
-    return work
+@dataclass(frozen=True)
+class _Forcing:
+    """A system that is asked for the best derivation of given translations."""
+
+    system: AnySystem
+
+    def prepare(self, pairs: Sequence[Pair]) -> None:
+        """Nothing is shared: the free search would rank what forced decoding does not look at."""
+
+    def force(self, pair: Pair) -> AnyDerivation | None:
+        """The best derivation, None when there is none, or of too long a sentence, which is not forced."""
+        return self.system.force(*pair) if len(pair.source) <= self.system.search.max_words else None

@@ -6,44 +6,20 @@ Every piece is translated as a sentence of its own, with its own beginning and e
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Protocol, TypeVar
+from collections.abc import Sequence
 
-from xlate.models.block.derivation import Derivation
-from xlate.models.phrase.forced import PhraseDerivation
-from xlate.text.cutting import cut
+from xlate.models.derivation import Derivation, StepT, joined
 
 
-class Scored(Protocol):
-    """A derivation."""
+def best_joined(lists: Sequence[Sequence[Derivation[StepT]]], most: int, distinct: bool) -> list[Derivation[StepT]]:
+    """The best derivations of a sentence from the lists of its pieces, best first: the highest sums of scores.
 
-    @property
-    def score(self) -> float:
-        """Its score."""
-
-    @property
-    def words(self) -> list[str]:
-        """Its target words."""
-
-
-D = TypeVar("D", bound=Scored)
-
-
-def in_pieces(
-    words: Sequence[str],
-    most: int,
-    nbest: int,
-    distinct: bool,
-    translate: Callable[[Sequence[str]], list[D]],
-    join: Callable[[Sequence[D]], D],
-) -> list[D]:
-    """The best derivations of a sentence that is translated in pieces, best first: the highest sums of scores."""
-    lists = [translate(words[start:end]) for start, end in cut(words, most)]
-    found: list[D] = []
+    With `distinct`, of those with the same target words only the best.
+    """
+    found: list[Derivation[StepT]] = []
     seen: set[tuple[str, ...]] = set()
-    for places in best_sums([[one.score for one in derivations] for derivations in lists], nbest):
-        whole = join([derivations[place] for derivations, place in zip(lists, places, strict=True)])
+    for places in best_sums([[one.score for one in derivations] for derivations in lists], most):
+        whole = joined([derivations[place] for derivations, place in zip(lists, places, strict=True)])
         target = tuple(whole.words) if distinct else ()
         if not distinct or target not in seen:
             found.append(whole)
@@ -75,28 +51,3 @@ def _best_pairs(
                 seen.add((r, p))
                 heapq.heappush(heap, (-chosen[r][0] - scores[p], r, p))
     return best
-
-
-def joined_blocks(parts: Sequence[Derivation]) -> Derivation:
-    """One derivation of a sentence from those of its pieces; each piece keeps its end."""
-    steps, at = [], 0
-    for part in parts:
-        steps += [replace(step, source_span=_moved(step.source_span, at)) for step in part.steps]
-        at += len(part.source)
-    source = tuple(word for part in parts for word in part.source)
-    return Derivation(source, tuple(steps), sum(part.score for part in parts), parts[0].names)
-
-
-def joined_phrases(parts: Sequence[PhraseDerivation]) -> PhraseDerivation:
-    """One derivation of a sentence from those of its pieces; features add up."""
-    steps, at = [], 0
-    for part in parts:
-        steps += [replace(step, source_span=_moved(step.source_span, at)) for step in part.steps]
-        at += len(part.source)
-    source = tuple(word for part in parts for word in part.source)
-    features_D = sum((part.features_D for part in parts[1:]), parts[0].features_D)
-    return PhraseDerivation(source, tuple(steps), features_D, sum(part.score for part in parts))
-
-
-def _moved(span: tuple[int, int], by: int) -> tuple[int, int]:
-    return span[0] + by, span[1] + by

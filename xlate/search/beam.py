@@ -5,23 +5,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from xlate.search.graph import SearchGraph
+from xlate.search.space import Move, SearchSpace
+
+__all__ = ["Beam", "BeamLimits", "Hypothesis", "Move", "prune", "search_graph"]
 
 State = TypeVar("State", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
-class Move(Generic[State]):
-    """One step onwards: the state it leads to, how much that covers, what the step adds, and what was done."""
+class BeamLimits(NamedTuple):
+    """What pruning keeps of the hypotheses of one coverage.
 
-    state: State
-    covered: int
-    score: float
-    label: int
+    Attributes:
+        beam: the most hypotheses; None for all.
+        log_threshold: how far below the best one, natural log, at most 0; minus infinity for no threshold.
+        coverage_beam: the most of one `SearchSpace.coverage`; None for all.
+    """
+
+    beam: int | None
+    log_threshold: float
+    coverage_beam: int | None = None
 
 
 @dataclass(slots=True)
@@ -84,58 +91,37 @@ class Beam(Generic[State]):
 
 def prune(
     hypotheses: Iterable[Hypothesis[State]],
-    beam: int | None,
-    log_threshold: float,
-    group: Callable[[State], Hashable] | None = None,
-    group_beam: int | None = None,
+    limits: BeamLimits,
+    coverage: Callable[[State], Hashable] | None = None,
 ) -> list[Hypothesis[State]]:
-    """The best `beam` hypotheses within the threshold of the best one, best first; ties in the order of creation.
+    """The hypotheses within the limits, best first; ties in the order of creation.
 
-    With `group` only the best `group_beam` of each group are among them.
+    Coverage pruning needs `coverage`, what a state belongs to.
     """
     ordered = sorted(hypotheses, key=lambda hypothesis: -hypothesis.estimate)
     if not ordered:
         return []
-    floor = ordered[0].estimate + log_threshold
+    floor = ordered[0].estimate + limits.log_threshold
     kept = [hypothesis for hypothesis in ordered if hypothesis.estimate >= floor]
-    if group is not None and group_beam is not None:
+    if coverage is not None and limits.coverage_beam is not None:
         seen: Counter[Hashable] = Counter()
         chosen = []
         for hypothesis in kept:
-            key = group(hypothesis.state)
+            key = coverage(hypothesis.state)
             seen[key] += 1
-            if seen[key] <= group_beam:
+            if seen[key] <= limits.coverage_beam:
                 chosen.append(hypothesis)
         kept = chosen
-    return kept[:beam]
+    return kept[: limits.beam]
 
 
-def search_graph(
-    start: State,
-    levels: int,
-    expand: Callable[[State], Iterable[Move[State]]],
-    future: Callable[[State], float],
-    beam: int | None,
-    log_threshold: float,
-    group: Callable[[State], Hashable] | None = None,
-    group_beam: int | None = None,
-) -> SearchGraph:
-    """Searches from `start`, which covers 0, to the one state of the last level.
-
-    Args:
-        start: the first state.
-        levels: coverage runs from 0 to this number; what lies there is the goal.
-        expand: all moves from a state, each to a higher coverage.
-        future: estimate of the score still to come from a state; 0 everywhere switches it off.
-        beam: the most hypotheses expanded for one coverage; None for all.
-        log_threshold: natural log, at most 0; minus infinity for no threshold.
-        group: what a state belongs to; group_beam: the most hypotheses of one such group that are expanded.
-    """
-    search: Beam[State] = Beam([{} for _ in range(levels + 1)], future)
-    search.recombine(None, Move(start, 0, 0.0, -1))
+def search_graph(space: SearchSpace[State], limits: BeamLimits) -> SearchGraph:
+    """Searches from the start of a space, which covers 0, to the one state of its last level."""
+    search: Beam[State] = Beam([{} for _ in range(space.levels + 1)], space.future)
+    search.recombine(None, Move(space.start, 0, 0.0, -1))
     for stack in search.stacks[:-1]:
-        for hypothesis in prune(stack.values(), beam, log_threshold, group, group_beam):
-            for move in expand(hypothesis.state):
+        for hypothesis in prune(stack.values(), limits, space.coverage):
+            for move in space.expand(hypothesis.state):
                 search.recombine(hypothesis, move)
     goals = list(search.stacks[-1].values())
     return search.graph(goals[0].node if goals else -1)

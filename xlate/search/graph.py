@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.kernels.search.search_graph import GraphArcs
+
 
 @dataclass(frozen=True)
 class SearchGraph:
@@ -37,6 +39,11 @@ class SearchGraph:
             best_arc_N=nodes["arc"],
             goal=int(goal),
         )
+
+    @property
+    def arcs(self) -> GraphArcs:
+        """As kernels take them."""
+        return GraphArcs(self.source_A, self.target_A, self.label_A, self.score_A, self.goal, len(self.score_N))
 
     def best_labels(self) -> list[int]:
         """The labels along the best path, first to last."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,9 +15,9 @@ from xlate.errors import InputError
 from xlate.kernels.search.lattice_passes import ArcGraph, arc_posteriors, best_path, best_through, trimmed
 from xlate.kernels.search.lattice_product import DEAD, product
 from xlate.search.graph import SearchGraph
+from xlate.search.lattice_graph import LatticeArcs, chosen_arcs, linear_scores
 from xlate.search.nbest import best_paths
-
-Words = tuple[str, ...]
+from xlate.search.space import Words
 
 
 @dataclass(frozen=True)
@@ -33,33 +33,40 @@ class LatticePath:
 class Lattice:
     """What a beam left of a translation graph (TZ07 section 5.2): A arcs, each with a phrase; every node on a path.
 
-    score_A = dense_AD · w_D + w_F[bigram_A] + base_A, so that other weights give other scores of the same paths.
+    Scores are sums of weighted features (see `LatticeArcs`), so that other weights give other scores of the same paths.
 
     Attributes:
         source: the sentence.
-        graph: nodes and arcs; node 0 is the start, the last one the goal.
-        score_A: natural logs.
-        label_A: option · 3 + orientation as in `BlockDecoder.graph`, -1 for the end.
-        block_A: the block of an arc, -1 for a copied word, -2 for the end.
-        span_A2: the source words it covers, half-open.
+        arcs: nodes and arcs, node 0 the start, the last one the goal; labels are those of the search space.
         phrases, phrase_A: distinct target phrases, and that of each arc; the end's is ().
-        dense_AD, dense_names: float features, linked and neutral ones in columns of their own.
-        bigram_A: the one block bigram feature of an arc, -1 for none.
-        base_A: a fixed score, minus the normaliser where the decoder had one, else 0.
+        dense_names: of the float features.
     """
 
     source: Words
-    graph: ArcGraph
-    score_A: NDArray[np.float64]
-    label_A: NDArray[np.int32]
-    block_A: NDArray[np.int32]
-    span_A2: NDArray[np.int32]
+    arcs: LatticeArcs
     phrases: tuple[Words, ...]
     phrase_A: NDArray[np.int32]
-    dense_AD: NDArray[np.float64]
     dense_names: tuple[str, ...]
-    bigram_A: NDArray[np.int32]
-    base_A: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, source: Words, arcs: LatticeArcs, words_of: Callable[[int], Words], dense_names: tuple[str, ...]
+    ) -> Lattice:
+        """The lattice of some arcs, given the target words of a label."""
+        used, place_A = np.unique(arcs.label_A, return_inverse=True)
+        rows: dict[Words, int] = {}
+        row_U = np.array([rows.setdefault(words_of(label), len(rows)) for label in used.tolist()], dtype=np.int32)
+        return cls(source, arcs, tuple(rows), row_U[place_A.reshape(-1)], dense_names)
+
+    @property
+    def graph(self) -> ArcGraph:
+        """How the arcs hang together."""
+        return self.arcs.graph
+
+    @property
+    def score_A(self) -> NDArray[np.float64]:
+        """The score of each arc, natural logs."""
+        return self.arcs.score_A
 
     def __len__(self) -> int:
         """The number of arcs A."""
@@ -112,14 +119,12 @@ class Lattice:
 
     def expected_dense_D(self, scale: float = 1.0) -> NDArray[np.float64]:
         """The expected float features of a path under `posterior_A`; shape (D,)."""
-        return self.posterior_A(scale) @ self.dense_AD
+        return self.posterior_A(scale) @ self.arcs.dense_AD
 
-    def rescored(self, dense_D: NDArray[np.float64], bigrams_F: NDArray[np.float64]) -> Lattice:
-        """The same paths under other weights; those of block bigrams are numbered as the model's keys."""
-        score_A = self.dense_AD @ dense_D + self.base_A
-        linked = self.bigram_A >= 0
-        score_A[linked] += bigrams_F[self.bigram_A[linked]]
-        return replace(self, score_A=score_A)
+    def rescored(self, dense_D: NDArray[np.float64], sparse_F: NDArray[np.float64]) -> Lattice:
+        """The same paths under other weights."""
+        score_A = linear_scores(self.arcs, dense_D, sparse_F) + self.arcs.base_A
+        return replace(self, arcs=self.arcs._replace(score_A=score_A))
 
     def pruned(self, margin: float, keep: NDArray[np.integer] | None = None) -> Lattice:
         """Only arcs on a path whose score is at most `margin` below the best one's (Sixtus & Ortmanns 1999).
@@ -137,8 +142,7 @@ class Lattice:
         rows = np.flatnonzero(kept_A)
         source_A, target_A = self.graph.source_A[rows], self.graph.target_A[rows]
         graph, kept = trimmed(ArcGraph(source_A, target_A, self.graph.nodes))
-        per_arc = {f.name: getattr(self, f.name)[rows[kept]] for f in fields(self) if "_A" in f.name}
-        return replace(self, graph=graph, **per_arc)
+        return replace(self, arcs=chosen_arcs(self.arcs, rows[kept], graph), phrase_A=self.phrase_A[rows[kept]])
 
     def derivations_of(self, words: Sequence[str]) -> SubLattice:
         """All paths with the given target words; empty when there is none."""
@@ -154,19 +158,18 @@ class Lattice:
         Raises:
             InputError: the decoder normalised each step, so that scores are not linear in the weights.
         """
-        if self.base_A.any():
+        if self.arcs.base_A.any():
             raise InputError(
                 "the global model needs scores that are linear in the weights",
                 seen="a lattice decoded with partition=local",
                 remedy="decode with partition=off",
             )
-        linked = self.bigram_A >= 0
         arcs = CandidateBatch(
             candidate_offsets_I1=np.array([0, len(self)], dtype=np.int64),
-            dense_CD=self.dense_AD.astype(np.float32),
+            dense_CD=self.arcs.dense_AD.astype(np.float32),
             gain_CG=np.zeros((len(self), 0), dtype=np.float32),
-            part_id_offsets_P1=np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(linked)]),
-            part_ids_N=self.bigram_A[linked],
+            part_id_offsets_P1=self.arcs.sparse_offsets_A1,
+            part_ids_N=self.arcs.sparse_ids_M,
         )
         return LatticeExample(arcs, self.graph, target)
 

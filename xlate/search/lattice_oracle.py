@@ -26,7 +26,8 @@ from xlate.kernels.search.lattice_product import product
 from xlate.metrics.bleu import ORDER
 from xlate.metrics.reference_automaton import ReferenceAutomaton
 from xlate.metrics.sentence_bleu import ReferenceNgrams, sentence_bleu
-from xlate.search.lattice import Lattice, LatticePath, Words, paths_by_score
+from xlate.search.lattice import Lattice, LatticePath, paths_by_score
+from xlate.search.space import Words
 from xlate.text.encoded import EncodedText
 
 ROUNDS = 10

@@ -9,21 +9,13 @@ from numpy.typing import NDArray
 
 from xlate.formats.lattice import EPSILON, WordLattice
 from xlate.kernels.search.lattice_passes import ArcGraph
-from xlate.search.lattice import Lattice
-
-
-def word_lattice(lattice: Lattice) -> WordLattice:
-    """The same paths with one word an arc, the score of a phrase on its first word.
-
-    An arc without words, the end of the sentence, stays as one without.
-    """
-    return spelled_out(lattice.graph, lattice.score_A, [lattice.arc_words(arc) for arc in range(len(lattice))])
 
 
 def spelled_out(graph: ArcGraph, score_A: NDArray[np.float64], arc_words: Sequence[Sequence[str]]) -> WordLattice:
-    """Paths of phrases as paths of words.
+    """Paths of phrases as paths of words: one word an arc, the score of a phrase on its first word.
 
-    Nodes inside phrases stand behind the node where the phrase begins, so the order stays topological.
+    An arc without words, the end of the sentence, stays as one without. Nodes inside phrases stand behind the node
+    where the phrase begins, so the order stays topological.
     """
     length_A = np.array([len(words) for words in arc_words], dtype=np.int64)
     inner_A = np.maximum(length_A - 1, 0)

@@ -45,7 +45,7 @@ class GlobalSettings:
         rounds: how often the sentences are decoded.
         epochs: how often the lattices of a round are gone through, one sentence a step.
         rule: `sgd` or `adagrad`.
-        eta, eta_sparse: step sizes of the float and of the block bigram weights; 0 keeps them.
+        eta, eta_sparse: step sizes of the float and of the sparse weights; 0 keeps them.
         pull: λ of λ/2 · |w - w0|² in the objective of each sentence, over the features of its lattice; w0 are the
             weights at the start.
         project: floats are costs, so keep their weights at or below 0.
@@ -84,22 +84,6 @@ class EpochFigures:
     epoch: int
     loss: float
     heldout: float
-
-
-def joint_weights(linked: Weights, neutral: Weights) -> Weights:
-    """The local model's two weight sets as one: all floats, linked ones first, and the linked block bigrams."""
-    names = [f"linked_{name}" for name in linked.dense_names] + [f"neutral_{name}" for name in neutral.dense_names]
-    return Weights(np.concatenate([linked.dense_D, neutral.dense_D]), linked.sparse_F.copy(), tuple(names))
-
-
-def separate_weights(joint: Weights, linked: Weights, neutral: Weights) -> tuple[Weights, Weights]:
-    """What `joint_weights` put together, linked and neutral, other values in the form of the sets given."""
-    middle = len(linked.dense_D)
-    dense = joint.dense_D.copy()
-    return (
-        replace(linked, dense_D=dense[:middle], sparse_F=joint.sparse_F.copy()),
-        replace(neutral, dense_D=dense[middle:]),
-    )
 
 
 @dataclass

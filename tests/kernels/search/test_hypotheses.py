@@ -18,8 +18,9 @@ from xlate.kernels.search.hypotheses import (
     survivors,
     with_room,
 )
-from xlate.search.beam import Move, search_graph
+from xlate.search.beam import BeamLimits, search_graph
 from xlate.search.graph import SearchGraph
+from xlate.search.space import Move, SearchSpace
 
 LEVELS, WIDTH = 6, 40
 NO_MEMO = np.zeros(0, dtype=SAID)
@@ -42,6 +43,27 @@ def moves_of(state: tuple[int, int, int], seed: int) -> list[Move]:
 def future(state: tuple[int, int, int]) -> float:
     """Any estimate."""
     return 0.5 * (state[1] % 3)
+
+
+class RandomSpace(SearchSpace[tuple[int, int, int]]):
+    """The random moves as a search space."""
+
+    start, levels = (0, 0, 0), LEVELS
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def expand(self, state: tuple[int, int, int]) -> list[Move]:
+        return moves_of(state, self.seed)
+
+    def future(self, state: tuple[int, int, int]) -> float:
+        return future(state)
+
+    def words_of(self, label: int) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def coverage(self, state: tuple[int, int, int]) -> int:
+        return state[0]
 
 
 def compiled(seed: int, limits: Limits) -> SearchGraph:
@@ -81,16 +103,7 @@ def compiled(seed: int, limits: Limits) -> SearchGraph:
 def test_the_store_equals_the_readable_beam(beam, group_beam, log_threshold):
     sizes = []
     for seed in range(4):
-        expected = search_graph(
-            (0, 0, 0),
-            LEVELS,
-            lambda state: moves_of(state, seed),  # noqa: B023
-            future,
-            beam or None,
-            log_threshold,
-            group=lambda state: state[0],
-            group_beam=group_beam or None,
-        )
+        expected = search_graph(RandomSpace(seed), BeamLimits(beam or None, log_threshold, group_beam or None))
         found = compiled(seed, Limits(beam, group_beam, log_threshold, True))
         for name in ("source_A", "target_A", "label_A", "score_A", "score_N", "best_arc_N"):
             assert getattr(found, name).tolist() == getattr(expected, name).tolist(), name

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from xlate.kernels.search.sampled_paths import log_sums, sample_paths
+from xlate.kernels.search.search_graph import GraphArcs
 
 
 def small_graph(seed: int) -> tuple[list[tuple[int, int, int, float]], int, int]:
@@ -52,7 +53,7 @@ def test_paths_are_drawn_as_often_as_their_share(scale: float) -> None:
     assert log_sums(source_A, target_A, score_A, goal, nodes, scale)[0] == pytest.approx(whole)
     draws = 40_000
     offsets, labels, count_N = sample_paths(
-        source_A, target_A, label_A, score_A, goal, nodes, scale, draws, np.random.default_rng(7)
+        GraphArcs(source_A, target_A, label_A, score_A, goal, nodes), scale, draws, np.random.default_rng(7)
     )
     drawn = [tuple(labels[a:b].tolist()) for a, b in pairwise(offsets.tolist())]
     assert count_N.sum() == draws
@@ -67,8 +68,8 @@ def test_paths_are_drawn_as_often_as_their_share(scale: float) -> None:
 def test_best_come_first_and_the_seed_decides() -> None:
     arcs, goal, nodes = small_graph(4)
     best = {path[:-1]: score for path, score in sorted(every_path(arcs, goal).items(), key=lambda item: item[1])}
-    arrays = columns(arcs)
-    one, two, other = (sample_paths(*arrays, goal, nodes, 0.1, 200, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    graph = GraphArcs(*columns(arcs), goal, nodes)
+    one, two, other = (sample_paths(graph, 0.1, 200, np.random.default_rng(seed)) for seed in (1, 1, 2))
     for a, b in zip(one, two, strict=True):
         assert np.array_equal(a, b)
     assert not all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
@@ -78,7 +79,7 @@ def test_best_come_first_and_the_seed_decides() -> None:
 
 def test_a_graph_without_a_goal_has_no_paths() -> None:
     arcs, _, nodes = small_graph(4)
-    offsets, labels, count_N = sample_paths(*columns(arcs), -1, nodes, 1.0, 10, np.random.default_rng(1))
+    offsets, labels, count_N = sample_paths(GraphArcs(*columns(arcs), -1, nodes), 1.0, 10, np.random.default_rng(1))
     assert offsets.tolist() == [0]
     assert not len(labels)
     assert not len(count_N)

@@ -33,7 +33,7 @@ def decode(model: BlockModel, words: list[str], fast: bool = True, **search):
 
 
 def parts(derivation) -> tuple:
-    return tuple((*s.source_span, LETTERS[s.orientation], s.block) for s in derivation.blocks)
+    return tuple((*s.source_span, LETTERS[s.orientation], s.unit) for s in derivation.blocks)
 
 
 def assert_is_best(found, oracle) -> None:
@@ -247,7 +247,7 @@ def test_unknown_words_are_copied(fast):
     model, _ = model_and_arpa(1)
     [found] = decode(model, ["zz", "d", "||"], fast, max_phrase=1)
     assert found.words == ["zz", "d", "||"]
-    assert [s.block for s in found.blocks] == [-1, -1, -1]
+    assert [s.unit for s in found.blocks] == [-1, -1, -1]
     assert [s.floats[0] for s in found.blocks] == [20.0] * 3
     assert {s.sparse for s in found.steps} == {()}
     cheap = decode(model, ["zz"], fast, unknown_unigram=1.0, unknown_lexical=2.0)[0]

@@ -14,8 +14,6 @@ from tests.models.small_models import SOURCE, TARGET, _Scorer, model_and_arpa, r
 from xlate.errors import InputError
 from xlate.kernels.search.distortion_decoder import allowed, cover, rest_estimate
 from xlate.models.block.decoder import BlockSearch
-from xlate.models.block.explain import explain
-from xlate.models.block.text import format_nbest
 from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.distortion.model import DistortionModel
 from xlate.models.distortion.settings import DistortionSearch
@@ -114,7 +112,7 @@ def decode(model, words, fast=True, **search):
 
 
 def parts(derivation):
-    return tuple((step.source_span, step.block) for step in derivation.blocks)
+    return tuple((step.source_span, step.unit) for step in derivation.blocks)
 
 
 @BOTH
@@ -218,12 +216,13 @@ def test_what_is_allowed_and_estimated_equals_a_look_at_the_set(first, mask, max
 def test_a_trace_and_an_nbest_line_name_the_seven_floats():
     model, _ = jumping(3)
     words = ["a", "b", "c"]
-    [found] = decode(model, words)
-    lines = explain(model, words, found).split("\n")
+    decoder = DistortionDecoder(model)
+    [found] = decoder.translate(words)
+    lines = decoder.explain(words, found).split("\n")
     assert len(lines) == len(found.steps) + 1
     assert "inbound" in lines[0]
     assert "outbound" in lines[0]
-    line = format_nbest(4, found)
+    line = decoder.nbest_line(4, found)
     values = dict(zip(*[iter(line.split(" ||| ")[2].replace("=", "").split())] * 2, strict=True))
     assert list(values) == [
         "direct", "model1", "lm_first", "lm_rest", "inbound", "outbound", "length", "binary"

@@ -13,9 +13,9 @@ from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.phrase_templates import REORDERING, PhraseSizes, make_families
 from xlate.features.word_values import WordValues, every_word, word_classes
 from xlate.lm.model import NgramModel
-from xlate.models.phrase.forced import PhraseDerivation, score_steps
+from xlate.models.derivation import COPIED, Derivation, Step
+from xlate.models.phrase.forced import score_steps
 from xlate.models.phrase.model import REORDERINGS, SIZE, UNKNOWN, PhraseModel, Reordering
-from xlate.models.phrase.parts import COPIED, PhraseStep
 from xlate.models.phrase.settings import PhraseSearch
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
@@ -88,7 +88,7 @@ def enumerate_derivations(
     search: PhraseSearch,
     words: list[str],
     sparse_F: np.ndarray | None = None,
-) -> list[PhraseDerivation]:
+) -> list[Derivation[Step]]:
     """Every derivation the limits allow, best first: by geometry and the definitions of the features."""
     options = {
         (begin, end): list(_options(model, weights_D, search, words, begin, end))
@@ -102,7 +102,7 @@ def enumerate_derivations(
 
 def _options(
     model: PhraseModel, weights_D: np.ndarray, search: PhraseSearch, words: list[str], begin: int, end: int
-) -> Iterator[PhraseStep]:
+) -> Iterator[Step]:
     table, source = model.table, SOURCE.ids(words[begin:end]).tolist()
     pairs = [b for b in range(len(table)) if table.source_phrases[table.source_B[b]].tolist() == source]
     alone = {}
@@ -111,19 +111,19 @@ def _options(
         tables = sum(weights_D[10 + k] * max(np.log(max(table.scores_B4[b, k], 1e-300)), -100) for k in range(4))
         alone[b] = tables + weights_D[7] * lm_score - weights_D[8] * len(model.target_words(b))
     for b in sorted(pairs, key=lambda b: -alone[b])[: search.options]:
-        yield PhraseStep(b, (begin, end), model.target_words(b))
+        yield Step(b, ((begin, end),), model.target_words(b))
     if not pairs and end - begin == 1:
-        yield PhraseStep(COPIED, (begin, end), (words[begin],))
+        yield Step(COPIED, ((begin, end),), (words[begin],))
 
 
 def _orders(
-    options: dict[tuple[int, int], list[PhraseStep]],
+    options: dict[tuple[int, int], list[Step]],
     search: PhraseSearch,
     n: int,
     covered: tuple[int, ...],
     at: int,
-    steps: tuple[PhraseStep, ...],
-) -> Iterator[tuple[PhraseStep, ...]]:
+    steps: tuple[Step, ...],
+) -> Iterator[tuple[Step, ...]]:
     if len(covered) == n:
         yield steps
         return

@@ -29,7 +29,7 @@ def decoders(model, weights_D, **settings):
 
 
 def spelled(derivation):
-    return [(step.pair, step.source_span) for step in derivation.steps]
+    return [(step.unit, step.source_span) for step in derivation.steps]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,10 +11,10 @@ from tests.models.phrase.moses_system import LN10, read_packed, write_system
 from xlate.errors import InputError
 from xlate.formats.moses_table import phrases_in
 from xlate.kernels.orientation import DISCONTINUOUS, MONOTONE, SWAP
+from xlate.models.derivation import COPIED
 from xlate.models.phrase.forced import force, read_segmentation
 from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, load_moses_model, weight_vector
 from xlate.models.phrase.orientation import adjacent_orientation, forward_orientation, shift_reduce
-from xlate.models.phrase.parts import COPIED
 
 
 def named(features_D):
@@ -40,7 +40,7 @@ def test_features_by_hand(tmp_path):
     assert features["LM0"] == [pytest.approx(LN10 * -(0.5 + 1.25 + 1.25 + 1.75 + 2 + 1.75 + 1), abs=1e-5)]
     # b: D backward, S forward; a: S backward, D forward; q and c have no orientations.
     assert features["LexicalReordering0"] == [0, *logs(0.2), *logs(0.5), 0, *logs(0.2), *logs(0.4)]
-    assert [step.pair == COPIED for step in found.steps] == [False, False, True, False]
+    assert [step.unit == COPIED for step in found.steps] == [False, False, True, False]
     assert found.words == ["y", "y", "z", "q", "z"]
     assert found.target_spans == [(0, 1), (1, 3), (3, 4), (4, 5)]
     assert found.score == pytest.approx(weights_D @ found.features_D)

@@ -11,6 +11,7 @@ from tests.models.phrase.test_sparse import CASES, random_case
 from tests.models.small_models import random_words
 from xlate.errors import InputError
 from xlate.kernels.search.best_paths import Texts, k_best_paths
+from xlate.kernels.search.search_graph import GraphArcs
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.forced import score_steps
 from xlate.models.phrase.list_arrays import with_floats
@@ -57,7 +58,7 @@ def test_the_compiled_paths_are_the_readable_ones(distinct, seed):
     rng, model, weights_D, _ = random_case(seed, "hier", "local")
     decoder = PhraseDecoder(model, weights_D, PhraseSearch(beam=20, nbest=300, distinct=distinct))
     words = ["zz", *random_words(rng, 7), "qq", "zz"]
-    moves, graph = decoder.moves(words), decoder.graph(words)
+    moves, graph = decoder.space(words), decoder.graph(words)
     expected = islice(best_paths(graph, moves.words_of if distinct else None), 300)
     found = decoder.nbest_list(words)
     for n, (_, labels) in enumerate(expected):
@@ -69,7 +70,7 @@ def test_the_compiled_paths_are_the_readable_ones(distinct, seed):
 def test_no_goal_no_paths():
     none = np.zeros(0, np.int32)
     texts = Texts(np.zeros(1, np.int64), none, True)
-    offsets_N1, labels_L, score_N = k_best_paths(none, none, none, np.zeros(0), -1, 1, texts, 5)
+    offsets_N1, labels_L, score_N = k_best_paths(GraphArcs(none, none, none, np.zeros(0), -1, 1), texts, 5)
     assert offsets_N1.tolist() == [0]
     assert len(labels_L) == len(score_N) == 0
 

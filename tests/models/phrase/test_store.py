@@ -15,12 +15,12 @@ import pytest
 from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights
 from xlate.errors import InputError
 from xlate.formats.nbest_list import iterate_hypotheses
+from xlate.models.derivation import COPIED
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.model import PhraseModel
-from xlate.models.phrase.parallel import each_sentence, translate_many
-from xlate.models.phrase.parts import COPIED
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
-from xlate.models.phrase.text import explain_phrases, phrase_nbest_line
+from xlate.models.phrase.text import explain_phrases
+from xlate.search.processes import each_sentence
 from xlate.text.lines import write_lines
 
 SENTENCES = [words.split() for words in ("a b c", "", "d", "c c a b a", "b d a", "a", "c a b d")]
@@ -62,7 +62,7 @@ def test_a_torn_model_is_refused(tmp_path: Path, rng: np.random.Generator) -> No
 def test_processes_change_nothing(rng: np.random.Generator) -> None:
     decoder = PhraseDecoder(random_phrase_model(rng, "hier"), random_weights(rng), PhraseSearch(nbest=3))
     one, two = (
-        [[(d.words, d.score) for d in found] for found in translate_many(decoder, SENTENCES * 5, n)] for n in (1, 2)
+        [[(d.words, d.score) for d in found] for found in decoder.translate_many(SENTENCES * 5, n)] for n in (1, 2)
     )
     assert one == two
     assert len(one) == len(SENTENCES) * 5
@@ -72,16 +72,16 @@ def test_processes_change_nothing(rng: np.random.Generator) -> None:
 def test_an_error_names_its_sentence(rng: np.random.Generator, processes: int) -> None:
     decoder = PhraseDecoder(random_phrase_model(rng, None), random_weights(rng), PhraseSearch(max_words=200_000))
     with pytest.raises(InputError, match="sentence 2: the sentence is too long"):
-        list(translate_many(decoder, [["a"], ["a"] * 100_000], processes))
+        list(decoder.translate_many([["a"], ["a"] * 100_000], processes))
     with pytest.raises(InputError, match="processes"):
-        list(translate_many(decoder, SENTENCES, 0))
+        list(decoder.translate_many(SENTENCES, 0))
 
 
 def test_nbest_lines_are_read_back(tmp_path: Path, rng: np.random.Generator) -> None:
     model, weights = random_phrase_model(rng, "wbe"), random_weights(rng)
     decoder = PhraseDecoder(model, weights, PhraseSearch(nbest=4))
     found = decoder.translate(["c", "a", "d", "b"])
-    write_lines(tmp_path / "n", (phrase_nbest_line(7, d, model) for d in found))
+    write_lines(tmp_path / "n", (decoder.nbest_line(7, d) for d in found))
     for derivation, line in zip(found, iterate_hypotheses(tmp_path / "n"), strict=True):
         assert line.sentence == 7
         assert line.text.split() == derivation.words
@@ -101,7 +101,7 @@ def test_an_explanation_adds_up(rng: np.random.Generator) -> None:
     parts = [float(line.rsplit("=", 1)[1]) for line in text.splitlines() if " × " in line]
     assert sum(parts) == pytest.approx(best.score, abs=1e-3)
     assert text.count("->") == len(best.steps)
-    assert text.count("(copied)") == sum(step.pair == COPIED for step in best.steps)
+    assert text.count("(copied)") == sum(step.unit == COPIED for step in best.steps)
     assert len(model.columns) == len(weights)
 
 
@@ -125,7 +125,7 @@ def test_processes_end_with_their_parent(tmp_path: Path) -> None:
         "import numpy as np\n"
         "from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights\n"
         "from xlate.models.phrase.decoder import PhraseDecoder\n"
-        "from xlate.models.phrase.parallel import each_sentence\n"
+        "from xlate.search.processes import each_sentence\n"
         "rng = np.random.default_rng(1)\n"
         "def slow(decoder, words):\n"
         "    os.write(1, f'{os.getpid()}\\n'.encode())\n"

@@ -13,7 +13,7 @@ import pytest
 from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights
 from xlate.errors import InputError
 from xlate.models.phrase.decoder import PhraseDecoder
-from xlate.models.phrase.parallel import each_arriving, each_sentence
+from xlate.search.processes import each_arriving, each_sentence
 from xlate.text.arriving import KnownBatches
 
 

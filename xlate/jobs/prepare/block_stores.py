@@ -12,9 +12,9 @@ from xlate.candidates.block_instances import STORES, BlockInstances
 from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import ModelConfig
 from xlate.features.bigram_index import BigramIndex, BlockNames
-from xlate.jobs.models import feature_arrays, identity_settings
 from xlate.jobs.prepare.stages import Stage, identity_of, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.registry import event_kind
 from xlate.phrases.events import collect_events
 from xlate.phrases.matching import Matches, match_blocks
 from xlate.text.encoded import EncodedText
@@ -52,7 +52,7 @@ def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
         "by_span": model.by_span,
         "by_target": model.by_target,
         "kind": model.kind,
-        **identity_settings(work, model),
+        **event_kind(model.kind).identity_settings(work, model),
         "on": [blocks.identity, read_stage(work.path, "lm").identity],
         "version": 2,
     }
@@ -71,7 +71,7 @@ def _open(stage: Stage) -> dict[str, CandidateStore]:
 def _write(
     work: WorkDirectory, model: ModelConfig, features: BigramIndex, heldout_every: int, folder: Path
 ) -> dict[str, Any]:
-    arrays = feature_arrays(work, model, features.keys_F)
+    arrays = event_kind(model.kind).feature_arrays(work, model, features.keys_F)
 
     def write(matches: Matches, target: list[list[str]], every: int, names: Sequence[str]) -> dict[str, int]:
         instances = BlockInstances(

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links
 from xlate.arrays.ragged import offsets_of, places_of
-from xlate.jobs.phrase_models import reordering_model
 from xlate.jobs.prepare.stages import MARK, Stage, discard_stage, identity_of, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.phrase_stage import reordering_model
 from xlate.kernels.search.spans import find_rows
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel

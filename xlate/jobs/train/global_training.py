@@ -5,30 +5,26 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-
-import numpy as np
 
 from xlate.candidates.lattice import LatticeExample
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
-from xlate.features.bigram_index import BigramIndex, BlockNames
-from xlate.jobs.models import decoder_model, make_decoder
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
+from xlate.jobs.systems.kind import Asked
+from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.train.warnings import not_too_long, warn_if_unmoved
-from xlate.models.block.decoder import BlockDecoder
-from xlate.models.block.lattice import translation_lattice
-from xlate.models.block.model import BlockModel
+from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import Weights, save_weights
 from xlate.search.lattice_oracle import oracle_example
 from xlate.train.checkpoint import Checkpoint
-from xlate.train.global_model import GlobalSettings, GlobalTraining, joint_weights, separate_weights
+from xlate.train.global_model import GlobalSettings, GlobalTraining
 from xlate.train.reporter import Reporter
 from xlate.train.state import TrainState
 
@@ -43,16 +39,16 @@ def learn_globally(
     Every `heldout_every`-th sentence is held out: each round keeps the weights that are best there.
 
     Raises:
-        InputError: no base run, one of another kind or work directory, binary features other than block bigrams.
+        InputError: no base run, or one of another model or work directory.
     """
-    file = weights_of(base_of_global(config, work))
-    decoder = make_decoder(decoder_model(work, file, config.model), config.decoder)
-    assert isinstance(decoder, BlockDecoder)
+    base, kind = base_of_global(config, work), kind_of(config.model.kind)
+    file = weights_of(base)
+    system = kind.open(base, config, file, work, Asked())
     g = config.loss.globally
     sentences = _sentences(config, work)
     held = sentences[g.heldout_every - 1 :: g.heldout_every]
     kept = [s for n, s in enumerate(sentences) if n % g.heldout_every != g.heldout_every - 1]
-    lattices = _Lattices(decoder, g.oracles, g.margin)
+    lattices = _Lattices(system, g.oracles, g.margin)
     settings = GlobalSettings(
         rounds=g.rounds,
         epochs=g.epochs,
@@ -63,8 +59,7 @@ def learn_globally(
         project=config.loss.project_sign,
         seed=config.seed,
     )
-    linked, neutral = file.sets["linked"], file.sets["neutral"]
-    start = joint_weights(linked, neutral)
+    start = system.weights
     training = GlobalTraining(
         lambda weights: lattices.of(kept, weights),
         lambda weights: lattices.of(held, weights),
@@ -76,24 +71,22 @@ def learn_globally(
     found = training.run(start, stop)
     if found is None:
         return None
-    joint, figures = found
-    linked, neutral = separate_weights(joint, linked, neutral)
+    weights, figures = found
+    saved = kind.saved(system.with_weights(weights), file)
     seen = f"loss.globally.rounds={g.rounds} epochs={g.epochs} loss.eta={config.loss.eta:g}"
-    warn_if_unmoved(file.sets, {"linked": linked, "neutral": neutral}, seen)
-    sets = {"linked": linked, "neutral": neutral}
-    names = BlockNames(work.blocks, work.source_vocabulary, work.target_vocabulary)
+    warn_if_unmoved({"weights": start}, {"weights": weights}, seen)
     save_weights(
         run.path / "weights.safetensors",
-        sets,
-        features={"linked": BigramIndex(file.extra["linked.keys"], names)},
-        extra=file.extra,
+        saved.sets,
+        features=saved.features,
+        extra=saved.extra,
         metadata={**file.metadata, **made_with(config.model)},
     )
     history = [
         {"phase": "global", "round": f.round, "epoch": f.epoch, "loss": f.loss, "valid_loss": f.heldout}
         for f in figures
     ]
-    return Checkpoint(sets, {}, TrainState(phase=1, seen=len(kept) * g.rounds * g.epochs, history=history))
+    return Checkpoint(dict(saved.sets), {}, TrainState(phase=1, seen=len(kept) * g.rounds * g.epochs, history=history))
 
 
 def _identity(config: TrainConfig, work: WorkDirectory, start: Weights) -> str:
@@ -113,12 +106,12 @@ def base_of_global(config: TrainConfig, work: WorkDirectory) -> Path:
         raise InputError("the global model starts from a run of the local one", seen="no base", expected="base=RUN")
     base = Path(config.base)
     trained = read_config(base / "config.yaml", TrainConfig)
-    if config.model.kind != "orientation" or asdict(trained.model) != asdict(config.model):
+    if asdict(trained.model) != asdict(config.model):
         raise InputError(
             "the base run has another model",
             file=base,
             seen=f"kind {trained.model.kind}, floats {trained.model.floats}, binary {trained.model.binary}",
-            expected=f"kind orientation, floats {config.model.floats}, binary {config.model.binary}",
+            expected=f"kind {config.model.kind}, floats {config.model.floats}, binary {config.model.binary}",
             remedy="give both the same model settings",
         )
     if weights_of(base).metadata.get("work_identity") != work.identity:
@@ -139,25 +132,15 @@ def _sentences(config: TrainConfig, work: WorkDirectory) -> list[tuple[list[str]
 class _Lattices:
     """Lattices of sentences under any weights, with the oracle's derivations wanted."""
 
-    def __init__(self, decoder: BlockDecoder, oracles: int, margin: float) -> None:
-        self.decoder = decoder
+    def __init__(self, system: AnySystem, oracles: int, margin: float) -> None:
+        self.system = system
         self.oracles = oracles
         self.margin = margin
 
     def of(self, sentences: list[tuple[list[str], list[list[str]]]], weights: Weights) -> Iterator[LatticeExample]:
         """One example a sentence, but none where no path has a word of the references."""
-        model = self.decoder.model
-        assert isinstance(model, BlockModel)
-        middle = len(weights.dense_D) // 2
-        changed = replace(
-            model,
-            linked=np.array(weights.dense_D[:middle]),
-            neutral=np.array(weights.dense_D[middle:]),
-            feature_weights=weights.sparse_F,
-        )
-        decoder = BlockDecoder(changed, self.decoder.search)
+        system = self.system.with_weights(weights)
         for source, references in track(sentences, "lattices"):
-            lattice = translation_lattice(decoder, source)
-            example = oracle_example(lattice, references, count=self.oracles, margin=self.margin)
+            example = oracle_example(system.lattice(source), references, count=self.oracles, margin=self.margin)
             if example is not None:
                 yield example

@@ -30,17 +30,17 @@ from xlate.config.schema import DecoderConfig
 from xlate.features.index import signature
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.sparse_subset import features_of_subset
-from xlate.jobs.phrase_models import phrase_decoder
 from xlate.jobs.prepare.fold_models import FoldModels, WholeRows
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.phrase import phrase_decoder
 from xlate.models.phrase.list_arrays import Draw, with_units
 from xlate.models.phrase.model import PhraseModel
-from xlate.models.phrase.parallel import each_sentence
 from xlate.models.phrase.store import load_phrase_model
 from xlate.progress import track
 from xlate.scoring.weights import Weights
 from xlate.search.nbest_oracle import first_best, oracle
+from xlate.search.processes import each_sentence
 from xlate.text.encoded import EncodedText
 from xlate.text.locks import StoppedWaitingError, awaited
 

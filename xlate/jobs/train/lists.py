@@ -17,10 +17,10 @@ from typing import Any
 from xlate.config.loss_schema import ListsConfig
 from xlate.config.schema import TrainConfig
 from xlate.features.phrase_sparse import SparseFeatures
-from xlate.jobs import phrase_models
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
+from xlate.jobs.systems import phrase as phrase_models
 from xlate.jobs.train.jackknife import Jackknife, pooled
 from xlate.jobs.train.measuring import measured_splits
 from xlate.jobs.train.sparse_learning import Learned, learn, learned_before

@@ -13,11 +13,11 @@ import numpy as np
 from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.models import FLOATS_OF, SETS_OF
 from xlate.jobs.prepare.block_stores import BlockStores, block_stores
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_path
+from xlate.jobs.systems.registry import event_kind
 from xlate.jobs.train.measuring import measured_splits
 from xlate.jobs.train.nbest_events import nbest_stores
 from xlate.jobs.train.warnings import warn_if_all_zero, warn_if_unmoved, warn_of_few_steps
@@ -129,12 +129,12 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
             check_bound=loss.check_bound,
         )
 
-    names = FLOATS_OF[config.model.kind]
+    names = event_kind(config.model.kind).floats
     linked = tuple(name in floats for name in names)
     neutral = tuple(name in floats and name != "orientation" for name in names)
     nothing = tuple(False for _ in names)
     chosen = [settings("floats", "linked", linked, False)]
-    if "neutral" in SETS_OF[config.model.kind]:
+    if "neutral" in event_kind(config.model.kind).sets:
         chosen.append(settings("neutral", "neutral", neutral, False))
     if config.model.binary:
         chosen.append(settings("binary", "linked", linked if loss.binary.joint else nothing, True))
@@ -216,8 +216,8 @@ def _learner(config: TrainConfig) -> LearnerOf:
 
 def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:
     """Zero weights, as the paper starts; -1 on every chosen float when nothing is to be trained."""
-    names = FLOATS_OF[config.model.kind]
-    sets = {name: Weights.zeros(names, len(stores.features)) for name in SETS_OF[config.model.kind]}
+    names = event_kind(config.model.kind).floats
+    sets = {name: Weights.zeros(names, len(stores.features)) for name in event_kind(config.model.kind).sets}
     if "neutral" in sets:
         sets["neutral"] = Weights.zeros(names, 0)
     if config.loss.name == "uniform":

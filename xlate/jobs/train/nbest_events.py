@@ -14,15 +14,15 @@ from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config, to_yaml
 from xlate.features.bigram_index import BigramIndex
-from xlate.jobs.models import FLOATS_OF, decoder_model, feature_arrays, make_decoder
 from xlate.jobs.prepare.stages import identity_of, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of
+from xlate.jobs.systems.kind import Asked
+from xlate.jobs.systems.registry import event_kind
 from xlate.jobs.train.warnings import not_too_long
 from xlate.metrics.sentence_bleu import ReferenceNgrams, sentence_bleu
-from xlate.models.block.decoder import BlockDecoder
-from xlate.models.block.derivation import Derivation
-from xlate.models.distortion.decoder import DistortionDecoder
+from xlate.models.block.steps import BlockDerivation
+from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.text.encoded import EncodedText
 
@@ -52,9 +52,10 @@ def nbest_stores(
 
     def make(target: Path) -> dict[str, int]:
         trained = read_config(base / "config.yaml", TrainConfig)
-        arrays = feature_arrays(work, config.model, features.keys_F)
+        kind = event_kind(config.model.kind)
+        arrays = kind.feature_arrays(work, config.model, features.keys_F)
         steps = list(_steps(work, trained, base, config.loss.floats.split, config.loss.floats.nbest))
-        return write_events(target, steps, arrays, work.lm, FLOATS_OF[config.model.kind], len(features))
+        return write_events(target, steps, arrays, work.lm, kind.floats, len(features))
 
     stage = run_stage(folder, "events", settings, make)
     return {name: CandidateStore.open(stage.folder / name) for name in ("linked", "neutral")}, stage.identity
@@ -62,7 +63,8 @@ def nbest_stores(
 
 def _steps(work: WorkDirectory, trained: TrainConfig, base: Path, split: str, size: int) -> Iterator[OracleStep]:
     """The oracle steps of all sentences of a split."""
-    decoder = make_decoder(decoder_model(work, weights_of(base), trained.model), trained.decoder, nbest=size)
+    kind = event_kind(trained.model.kind)
+    decoder = kind.open(base, trained, weights_of(base), work, Asked(size))
     lines = [work.source_tokens(line) for line in work.source_lines(split)]
     references = [[work.target_tokens(line) for line in stream] for stream in work.references(split)]
     whole = not_too_long([len(words) for words in lines], trained.decoder.max_words, split)
@@ -73,17 +75,17 @@ def _steps(work: WorkDirectory, trained: TrainConfig, base: Path, split: str, si
 
 
 def _oracle_steps(
-    decoder: BlockDecoder | DistortionDecoder, words: list[str], references: list[list[str]], work: WorkDirectory
+    decoder: AnySystem, words: list[str], references: list[list[str]], work: WorkDirectory
 ) -> Iterator[OracleStep]:
     """The oracle's steps, each with the blocks that the list's translations use for the same source span."""
-    moves = decoder.moves(words)
-    listed = decoder.nbest_labels(moves)  # type: ignore[arg-type]  # the decoder's own moves
-    oracle = listed[oracle_of([[w for label in labels for w in moves.texts(label)] for labels in listed], references)]
+    moves = decoder.space(words)
+    listed = decoder.nbest_labels(moves)
+    oracle = listed[oracle_of([[w for n in labels for w in moves.words_of(n)] for labels in listed], references)]
     options = moves.options
     used: dict[tuple[int, int], set[int]] = defaultdict(set)
     for option in {moves.option(label) for labels in listed for label in labels} - {-1}:
         used[int(options.start_O[option]), int(options.end_O[option])].add(int(options.block_O[option]))
-    yield from steps_of(decoder.derivation(moves, oracle), used, work)  # type: ignore[arg-type]
+    yield from steps_of(decoder.derivation(moves, oracle), used, work)
 
 
 def oracle_of(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> int:
@@ -98,15 +100,17 @@ def oracle_of(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence
     return int(np.argmax(sentence_bleu(stats)))
 
 
-def steps_of(oracle: Derivation, used: Mapping[tuple[int, int], Set[int]], work: WorkDirectory) -> Iterator[OracleStep]:
+def steps_of(
+    oracle: BlockDerivation, used: Mapping[tuple[int, int], Set[int]], work: WorkDirectory
+) -> Iterator[OracleStep]:
     """The steps of an oracle over known words; `used` are the blocks of the list by source span."""
     lm_words: list[int] = []
     before_end = 0
     for step in oracle.blocks:
         start, end = step.source_span
-        if step.block >= 0:
-            others = sorted(b for b in used[start, end] if b >= 0 and b != step.block)
-            place = (step.block, start, step.orientation)
+        if step.unit >= 0:
+            others = sorted(b for b in used[start, end] if b >= 0 and b != step.unit)
+            place = (step.unit, start, step.orientation)
             yield OracleStep(step.predecessor, before_end, *place, others, tuple(lm_words))
         lm_words.extend(work.lm.vocabulary.id(word) for word in step.target_words)
         before_end = end

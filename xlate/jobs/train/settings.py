@@ -13,9 +13,9 @@ from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.features.bigrams import FAMILIES
 from xlate.features.sparse_sets import SparseSettings, check_sparse
-from xlate.jobs.models import FLOATS_OF, KINDS, block_search
-from xlate.jobs.phrase_models import KIND as PHRASE
-from xlate.jobs.phrase_models import REORDERINGS, phrase_search
+from xlate.jobs.systems.phrase import KIND as PHRASE
+from xlate.jobs.systems.phrase import REORDERINGS
+from xlate.jobs.systems.registry import EVENT_KINDS, KINDS, event_kind
 from xlate.jobs.train.list_settings import check_lists, list_settings
 from xlate.jobs.train.rerank import KIND as RERANK
 from xlate.jobs.train.sparse_models import check_orientations
@@ -44,7 +44,7 @@ def check_training(config: TrainConfig, decoder: str | None = None) -> None:
         InputError: naming the setting, what it is and what it may be.
     """
     _check_numbers(config)
-    _one_of("model.kind", [config.model.kind], (*KINDS, PHRASE, RERANK))
+    _one_of("model.kind", [config.model.kind], tuple(KINDS))
     _one_of("device", [config.device], DEVICES)
     check_decoder(config, decoder)
     _check_model(config)
@@ -78,9 +78,9 @@ def check_decoder(config: TrainConfig, chosen: str | None = None) -> None:
             remedy=f"decoder={right[0]}" if kind != RERANK else "leave decoder= out",
         )
     # What the phrase decoder shares with the others, and what it has beside.
-    block_search(kind if kind in KINDS else KINDS[0], config.decoder)
+    (EVENT_KINDS.get(kind) or next(iter(EVENT_KINDS.values()))).search(config.decoder)
     if kind == PHRASE:
-        phrase_search(config.decoder)
+        KINDS[kind].search(config.decoder)
 
 
 def _check_numbers(config: TrainConfig) -> None:
@@ -168,13 +168,13 @@ def _check_tuning(config: TrainConfig, tuner: str, *, started: bool = False) -> 
 def _check_local(config: TrainConfig) -> None:
     """Of the block models, which learn from events."""
     loss, model = config.loss, config.model
-    _one_of("model.floats", model.floats, FLOATS_OF[model.kind])
+    _one_of("model.floats", model.floats, event_kind(model.kind).floats)
     _one_of("model.binary", model.binary, tuple(FAMILIES))
     local = (name for name, kind in losses().items() if kind.needs in (Needs.TRUTH, Needs.GAINS))
     _one_of("loss.name", [loss.name], (*local, "uniform", "global"))
     _one_of("loss.floats.data", [loss.floats.data], ("train", "dev", "nbest"))
     if not model.floats:
-        some = ", ".join(FLOATS_OF[model.kind])
+        some = ", ".join(event_kind(model.kind).floats)
         raise InputError("a model without floats", seen="model.floats=[]", expected=f"at least one of {some}")
     for name, value in (("loss.eta", loss.eta), ("loss.binary.eta", loss.binary.eta)):
         if not 0 < value < float("inf"):

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
-from xlate.jobs.phrase_models import KIND as PHRASE
+from xlate.jobs.systems.phrase import KIND as PHRASE
 from xlate.jobs.train.globally import GlobalTraining
 from xlate.jobs.train.lists import ListTraining
 from xlate.jobs.train.local import LocalTraining

@@ -12,11 +12,11 @@ import numpy as np
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
-from xlate.jobs import phrase_models
-from xlate.jobs.models import decoder_model
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
+from xlate.jobs.systems import phrase as phrase_models
+from xlate.jobs.systems.registry import event_kind
 from xlate.jobs.train.measuring import measured_splits
 from xlate.jobs.train.tuned_systems import BlockSystem, PhraseSystem, TunedSystem, with_sums
 from xlate.jobs.train.tuning import TuningText, tune, tuning_text
@@ -179,7 +179,7 @@ def _block_run(config: TrainConfig, work: WorkDirectory | None) -> _Tuned:
     assert work is not None
     assert config.loss.tune is not None
     base = Path(str(config.base))
-    model = decoder_model(work, weights_of(base), config.model)
+    model = event_kind(config.model.kind).model(work, weights_of(base), config.model)
     assert isinstance(model, BlockModel | DistortionModel)
     system = BlockSystem(model, config.decoder)
     start = system.trained if config.loss.tune.start == "base" else system.uniform

@@ -12,16 +12,14 @@ from numpy.typing import NDArray
 from xlate.candidates.hypotheses import Hypotheses
 from xlate.config.schema import DecoderConfig
 from xlate.features.block import FLOATS
-from xlate.jobs.models import make_decoder
-from xlate.jobs.phrase_models import phrase_decoder
-from xlate.models.block.decoder import BlockDecoder
+from xlate.jobs.systems.phrase import phrase_decoder
+from xlate.jobs.systems.registry import make_decoder
 from xlate.models.block.model import BlockModel
-from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.distortion.model import DistortionModel
 from xlate.models.phrase.list_arrays import with_floats, with_ids
 from xlate.models.phrase.model import SPARSE_PLAIN, SPARSE_REORDERING, UNKNOWN, WORD_PENALTY, PhraseModel
-from xlate.models.phrase.parallel import each_sentence
 from xlate.scoring.weights import Weights
+from xlate.search.processes import each_sentence
 from xlate.text.numbering import Numbering
 from xlate.text.vocabulary import Vocabulary
 
@@ -166,11 +164,11 @@ class BlockSystem:
 
     def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[Hypotheses]:
         """Lists without two hypotheses of the same words; the binary feature is what it is at weight 1."""
-        decoder: BlockDecoder | DistortionDecoder = make_decoder(self.weighted(weights), self.decoder, nbest=size)
+        decoder = make_decoder(self.weighted(weights), self.decoder, nbest=size)
         scale = float(weights.dense_D[-1]) or 1.0
         for sentence in sentences:
             found, numbering = decoder.translate(sentence), Numbering(self.vocabulary, sentence)
-            rows = [[value for name, value in one.features() if name != "partition"] for one in found]
+            rows = [one.features_D[: decoder.feature_names.index(BINARY) + 1] for one in found]
             features_CD = np.array(rows).reshape(-1, len(self.names))
             features_CD[:, -1] /= scale
             yield Hypotheses.of_words([numbering.ids(one.words) for one in found], features_CD)

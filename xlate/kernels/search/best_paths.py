@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from xlate.kernels.memory.lent import lent
 from xlate.kernels.memory.trie import Trie, child, new_trie, room
-from xlate.kernels.search.search_graph import completion_scores, leaving
+from xlate.kernels.search.search_graph import GraphArcs, completion_scores, leaving
 
 NONE = -1
 # A path that waits: what its score and best completion cost, its node, which of the node's arcs, its words and labels.
@@ -73,20 +73,13 @@ class Frontier(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def k_best_paths(
-    source_A: NDArray[np.int32],
-    target_A: NDArray[np.int32],
-    label_A: NDArray[np.int32],
-    score_A: NDArray[np.float64],
-    goal: int,
-    nodes: int,
-    texts: Texts,
-    most: int,
+    graph: GraphArcs, texts: Texts, most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """The best `most` paths from node 0: offsets (N+1) and labels without the last one, scores, best first.
 
     Labels below 0 have no words. The last label of every path, that of the end of the sentence, is left out.
     """
-    arcs = _by_node(source_A, target_A, label_A, score_A, goal, nodes)
+    arcs, goal = _by_node(graph), graph.goal
     longest = 1
     for label in range(len(texts.offsets_O1) - 1):
         longest = max(longest, texts.offsets_O1[label + 1] - texts.offsets_O1[label])
@@ -100,15 +93,9 @@ def k_best_paths(
 
 
 @njit(cache=True, nogil=True)
-def _by_node(
-    source_A: NDArray[np.int32],
-    target_A: NDArray[np.int32],
-    label_A: NDArray[np.int32],
-    score_A: NDArray[np.float64],
-    goal: int,
-    nodes: int,
-) -> Arcs:
+def _by_node(graph: GraphArcs) -> Arcs:
     """The arcs that lead to the goal."""
+    source_A, target_A, label_A, score_A, goal, nodes = graph
     completion_N = completion_scores(source_A, target_A, score_A, goal, nodes)
     offsets_N1, order_A = leaving(source_A, target_A, completion_N)
     cost_A = np.empty(len(order_A))

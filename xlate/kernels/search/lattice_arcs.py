@@ -1,4 +1,4 @@
-"""What the arcs of a translation graph cost by the language model, and which of them begin a block bigram."""
+"""What the arcs of a translation graph cost by the language model, and which binary features they have."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from xlate.kernels.features.bigram_features import feature_key
+from xlate.kernels.features.bigram_features import BigramFamilies, put_bigrams
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.kernels.search.spans import phrase_costs
@@ -42,49 +42,70 @@ def arc_language_costs(
 
 
 @njit(cache=True, nogil=True)
-def bigram_ids(
-    keys_U: NDArray[np.uint64], predecessor_A: NDArray[np.int32], block_A: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    """The place of block bigram (b', b) among sorted keys, -1 where it is none or either is negative."""
-    id_A = np.full(len(block_A), -1, dtype=np.int32)
+def arc_bigrams(
+    families: BigramFamilies, predecessor_A: NDArray[np.int32], block_A: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The rows of all features of (b', b) on each arc, none where either is negative: offsets (A+1) and rows."""
+    offsets_A1 = np.zeros(len(block_A) + 1, dtype=np.int64)
+    ids_M = np.empty(len(block_A) * len(families.tag_A), dtype=np.int32)
+    n = 0
     for arc in range(len(block_A)):
         if predecessor_A[arc] >= 0 and block_A[arc] >= 0:
-            id_A[arc] = _place(keys_U, predecessor_A[arc], block_A[arc])
-    return id_A
+            n = put_bigrams(families, predecessor_A[arc], block_A[arc], ids_M, n)
+        offsets_A1[arc + 1] = n
+    return offsets_A1, ids_M[:n].copy()
 
 
 @njit(cache=True, nogil=True)
 def live_contexts(
     graph: ArcGraph,
     block_A: NDArray[np.int32],
-    keys_U: NDArray[np.uint64],
+    families: BigramFamilies,
     node_P: NDArray[np.int32],
     context_P: NDArray[np.int32],
 ) -> NDArray[np.bool_]:
-    """Whether any arc from a node is a block bigram with a given predecessor, for P pairs of node and predecessor.
+    """Whether any arc from a node has a feature with a given predecessor, for P pairs of node and predecessor.
 
-    Arcs that take no bigram, and predecessors that are none, are negative.
+    Arcs that take no feature, and predecessors that are none, are negative.
     """
     offsets_N1 = np.searchsorted(graph.source_A, np.arange(graph.nodes + 1))
     live_P = np.zeros(len(node_P), dtype=np.bool_)
+    ids_N = np.empty(len(families.tag_A), dtype=np.int32)
     for pair in range(len(node_P)):
         if context_P[pair] < 0:
             continue
         for arc in range(offsets_N1[node_P[pair]], offsets_N1[node_P[pair] + 1]):
-            if block_A[arc] >= 0 and _place(keys_U, context_P[pair], block_A[arc]) >= 0:
+            if block_A[arc] >= 0 and put_bigrams(families, context_P[pair], block_A[arc], ids_N, 0) > 0:
                 live_P[pair] = True
                 break
     return live_P
 
 
 @njit(cache=True, nogil=True)
-def _place(keys_U: NDArray[np.uint64], predecessor: int, block: int) -> int:
-    key = feature_key(0, predecessor, block)
-    low, high = 0, len(keys_U)
-    while low < high:
-        middle = (low + high) // 2
-        if keys_U[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < len(keys_U) and keys_U[low] == key else -1
+def arc_prefixes(
+    graph: ArcGraph, score_A: NDArray[np.float64], label_A: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The labels of the best way to the source of each arc and of the arc itself: offsets (A+1) and labels.
+
+    Labels below 0, of the end of the sentence, are left out.
+    """
+    score_N, length_N = np.full(graph.nodes, -np.inf), np.zeros(graph.nodes, dtype=np.int64)
+    before_N = np.full(graph.nodes, -1, dtype=np.int64)
+    score_N[0] = 0.0
+    offsets_A1 = np.zeros(len(label_A) + 1, dtype=np.int64)
+    for arc in range(len(label_A)):
+        source, target = graph.source_A[arc], graph.target_A[arc]
+        length = length_N[source] + (1 if label_A[arc] >= 0 else 0)
+        offsets_A1[arc + 1] = offsets_A1[arc] + length
+        if score_N[source] + score_A[arc] > score_N[target]:
+            score_N[target] = score_N[source] + score_A[arc]
+            before_N[target], length_N[target] = arc, length
+    labels_L = np.empty(offsets_A1[-1], dtype=np.int32)
+    for arc in range(len(label_A)):
+        at, last = offsets_A1[arc + 1], arc
+        while last >= 0:
+            if label_A[last] >= 0:
+                at -= 1
+                labels_L[at] = label_A[last]
+            last = before_N[graph.source_A[last]]
+    return offsets_A1, labels_L

@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.memory.trie import ROOT, child, new_trie, room
-from xlate.kernels.search.search_graph import leaving
+from xlate.kernels.search.search_graph import GraphArcs, leaving
 
 Sample = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 
@@ -41,21 +41,12 @@ def log_sums(
 
 
 @njit(cache=True, nogil=True)
-def sample_paths(
-    source_A: NDArray[np.int32],
-    target_A: NDArray[np.int32],
-    label_A: NDArray[np.int32],
-    score_A: NDArray[np.float64],
-    goal: int,
-    nodes: int,
-    scale: float,
-    draws: int,
-    generator: np.random.Generator,
-) -> Sample:
+def sample_paths(graph: GraphArcs, scale: float, draws: int, generator: np.random.Generator) -> Sample:
     """Draws paths from node 0: offsets (N+1) and labels of the different ones, best first, and how often each came.
 
     The last label of every path, that of the end of the sentence, is left out. There are no paths without a goal.
     """
+    source_A, target_A, label_A, score_A, goal, nodes = graph
     if goal < 0:
         return np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
     sum_N = log_sums(source_A, target_A, score_A, goal, nodes, scale)

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+
+class GraphArcs(NamedTuple):
+    """A arcs between so many nodes, each before those that leave its target; node 0 is the start, goal -1 is none."""
+
+    source_A: NDArray[np.int32]
+    target_A: NDArray[np.int32]
+    label_A: NDArray[np.int32]
+    score_A: NDArray[np.float64]
+    goal: int
+    nodes: int
 
 
 @njit(cache=True, nogil=True)

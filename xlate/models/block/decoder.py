@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from xlate.errors import InputError
+from xlate.features.index import FeatureIndex
 from xlate.kernels.search.block_coverage import LONGEST_SENTENCE
 from xlate.kernels.search.block_decoder import SearchNumbers, SentenceArrays, search_blocks
-from xlate.kernels.search.block_model import ModelArrays
 from xlate.kernels.search.hypotheses import Limits
-from xlate.models.block.derivation import Derivation, Step, read_derivation
+from xlate.models.block.explain import explain
+from xlate.models.block.lattice import DENSE_NAMES, block_arcs
 from xlate.models.block.model import LM_FIRST, LM_REST, BlockModel
 from xlate.models.block.moves import BlockMoves
-from xlate.models.block.options import collect_options
+from xlate.models.block.options import collect_options, linked_weights
 from xlate.models.block.settings import BlockSearch
-from xlate.models.pieces import in_pieces, joined_blocks
-from xlate.search.beam import search_graph
+from xlate.models.block.steps import BlockDerivation, read_derivation
+from xlate.models.system import System
+from xlate.scoring.weights import Weights
 from xlate.search.graph import SearchGraph
-from xlate.search.nbest import best_paths
+from xlate.search.lattice_graph import LatticeArcs
 from xlate.text.vocabulary import END_ID
 
-__all__ = ["BlockDecoder", "BlockModel", "BlockSearch", "Derivation", "Step"]
+__all__ = ["BlockDecoder", "BlockModel", "BlockSearch"]
+PARTITION = "partition"
 
 
-class BlockDecoder:
+class BlockDecoder(System[BlockMoves, BlockSearch]):
     """Translates sentences into the block sequences of the highest score.
 
     With blocks b_1 … b_m, orientations o_1 … o_m and b_0 = `<s>`, the decoder maximises
@@ -50,71 +52,81 @@ class BlockDecoder:
         ['the', 'house', 'is', 'small']
     """
 
+    LONGEST = LONGEST_SENTENCE
+
     def __init__(self, model: BlockModel, search: BlockSearch | None = None, fast: bool = True) -> None:
         self.model = model
         self.search = search or BlockSearch()
         self.fast = fast
 
-    def translate(self, words: Sequence[str]) -> list[Derivation]:
-        """The best derivation of a sentence, or the `nbest` best ones, best first; one empty one of no words.
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The floats of L and R steps (the end among them), of N steps, the sum of binary features, the partition."""
+        return (*DENSE_NAMES, "binary", PARTITION)
 
-        A sentence of more than `max_words` words is translated in pieces (see `pieces`).
-        """
-        search = self.search
-        if len(words) > search.max_words:
-            return in_pieces(words, search.max_words, search.nbest, search.distinct, self._translate, joined_blocks)
-        return self._translate(words)
+    @property
+    def weights_D(self) -> NDArray[np.float64]:
+        """The linked weights as this search uses them, the neutral ones, and 1 for what is a sum of weights."""
+        return np.concatenate([linked_weights(self.model, self.search), self.model.neutral, [1.0, 1.0]])
 
-    def _translate(self, words: Sequence[str]) -> list[Derivation]:
-        moves = self.moves(words)
-        if not words:
-            return [Derivation((), (), 0.0)]
-        if self.search.nbest == 1:
-            return [read_derivation(moves, self._graph(moves, every_arc=False).best_labels())]
-        return [self.derivation(moves, labels) for labels in self.nbest_labels(moves)]
+    @property
+    def weights(self) -> Weights:
+        """The linked floats' weights, then the neutral ones', and those of the binary features."""
+        dense_D = np.concatenate([self.model.linked, self.model.neutral])
+        return Weights(dense_D, np.asarray(self.model.feature_weights), DENSE_NAMES)
 
-    def nbest_labels(self, moves: BlockMoves) -> list[list[int]]:
-        """The labels of the `nbest` best paths through a search space, best first."""
-        texts = moves.texts if self.search.distinct else None
-        paths = best_paths(self._graph(moves, every_arc=True), texts)
-        return [list(labels) for _, labels in islice(paths, self.search.nbest)]
+    @property
+    def features(self) -> FeatureIndex:
+        """The binary features of a block and its predecessor."""
+        return self.model.feature_index
 
-    def derivation(self, moves: BlockMoves, labels: Sequence[int]) -> Derivation:
-        """The derivation of a path's labels."""
-        return read_derivation(moves, labels)
+    def with_weights(self, weights: Weights) -> BlockDecoder:
+        """The same decoder under other weights."""
+        linked, neutral = np.split(np.array(weights.dense_D), 2)
+        model = replace(self.model, linked=linked, neutral=neutral, feature_weights=weights.sparse_F)
+        return self.changed(model=model)
 
-    def moves(self, words: Sequence[str]) -> BlockMoves:
-        """The search space over a sentence."""
-        if len(words) > LONGEST_SENTENCE:
-            raise InputError("the sentence is too long", seen=f"{len(words)} words", expected=f"≤ {LONGEST_SENTENCE}")
+    def space(self, words: Sequence[str]) -> BlockMoves:
+        """The moves over a sentence."""
+        self.check_length(words)
         return BlockMoves(self.model, self.search, collect_options(self.model, self.search, words))
 
-    def graph(self, words: Sequence[str]) -> SearchGraph:
-        """The translation graph of a sentence: every step the beam took (TZ07 section 5.2).
+    def forced_space(self, words: Sequence[str], target: Sequence[str]) -> BlockMoves:
+        """The moves with all blocks of the model that stand in the target; a partition needs those of the search."""
+        if self.search.partition != "off":
+            return self.space(words)
+        self.check_length(words)
+        return BlockMoves(self.model, self.search, collect_options(self.model, self.search, words, target))
 
-        A label is option · 3 + orientation, options numbered as in `moves(words).options`; -1 is the end.
-        """
-        return self._graph(self.moves(words), every_arc=True)
-
-    def _graph(self, moves: BlockMoves, *, every_arc: bool) -> SearchGraph:
+    def compiled_search(self, space: BlockMoves, *, every_arc: bool) -> SearchGraph:
+        """By the kernel."""
         search = self.search
-        if not self.fast:
-            return search_graph(
-                moves.start, moves.levels, moves.expand, moves.future, search.beam, search.log_threshold
-            )
         numbers = SearchNumbers(
-            lm_weights_32=np.array([w[[LM_FIRST, LM_REST]] for w in (moves.linked, moves.linked, moves.neutral)]),
+            lm_weights_32=np.array([w[[LM_FIRST, LM_REST]] for w in (space.linked, space.linked, space.neutral)]),
             limits=Limits(search.beam or 0, 0, search.log_threshold, every_arc),
             swaps=search.swaps,
             local=search.partition == "local",
             end_word=END_ID if search.end_of_sentence else -1,
         )
-        return SearchGraph.of_hypotheses(*search_blocks(self._arrays, _sentence_arrays(moves), numbers))
+        return SearchGraph.of_hypotheses(*search_blocks(self.model.arrays, _sentence_arrays(space), numbers))
 
-    @cached_property
-    def _arrays(self) -> ModelArrays:
-        model = self.model
-        return ModelArrays(model.lm.arrays, int(model.lm.begin_state), *model.weighted_features, model.context_B)
+    def derivation(self, space: BlockMoves, labels: Sequence[int]) -> BlockDerivation:
+        """The derivation of a path's labels."""
+        return read_derivation(space, labels)
+
+    def arc_features(self, space: BlockMoves, found: LatticeArcs) -> LatticeArcs:
+        """Floats and binary features of the arcs."""
+        return block_arcs(space, found)
+
+    def explain(self, source: Sequence[str], derivation: BlockDerivation) -> str:
+        """Block by block."""
+        return explain(self.model, source, derivation)
+
+    def shown_features(self, derivation: BlockDerivation) -> Iterator[tuple[str, Sequence[float]]]:
+        """All features; the partition where there is one."""
+        for name, values in super().shown_features(derivation):
+            if name != PARTITION or any(values):
+                yield name, values
 
 
 def _sentence_arrays(moves: BlockMoves) -> SentenceArrays:

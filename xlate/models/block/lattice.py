@@ -1,83 +1,46 @@
-"""From the decoder's search graph to a lattice: what leads nowhere is dropped, every arc gets its features."""
+"""The arcs of the block models' lattices: a node knows the last block wherever a feature may ask for it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import places_of
-from xlate.errors import InputError
-from xlate.features.bigrams import families_of
 from xlate.features.block import FLOATS
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
-from xlate.kernels.search.lattice_arcs import arc_language_costs, bigram_ids, live_contexts
+from xlate.kernels.search.lattice_arcs import arc_bigrams, arc_language_costs, live_contexts
 from xlate.kernels.search.lattice_passes import ArcGraph
-from xlate.models.block.decoder import BlockDecoder
-from xlate.models.block.derivation import END_BLOCK
-from xlate.models.block.model import FLOAT_COUNT, LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockModel
+from xlate.models.block.lexicon import BlockLexicon
+from xlate.models.block.model import FLOAT_COUNT, LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM
 from xlate.models.block.moves import NO_BLOCK, BlockMoves
-from xlate.search.lattice import Lattice, Words
-from xlate.search.lattice_graph import useful_graph
+from xlate.models.derivation import END
+from xlate.search.lattice_graph import LatticeArcs, chosen_arcs, linear_scores
 from xlate.text.vocabulary import END_ID
 
 DENSE_NAMES = tuple(f"{kind}_{name}" for kind in ("linked", "neutral") for name in FLOATS)
 
 
-def translation_lattice(decoder: BlockDecoder, words: Sequence[str]) -> Lattice:
-    """The lattice of a sentence: all complete paths the decoder's beam went (TZ07 section 5.2).
+def block_arcs(moves: BlockMoves, found: LatticeArcs) -> LatticeArcs:
+    """The arcs with the floats of L and R steps, those of N steps, and the binary features.
 
-    A node knows which block came last wherever that decides on a feature; nodes the decoder recombined because the
-    weight of a block bigram is 0 are taken apart again, so that such weights can be trained.
-
-    Raises:
-        InputError: a sentence without words, or too long for the decoder; binary features other than block bigrams.
+    Nodes the decoder recombined because the weight of a feature is 0 are taken apart, so that it can be trained. The
+    normalisers of a partition are fixed scores.
     """
-    if not words:
-        raise InputError("a lattice of a sentence without words", expected="one word or more")
-    _check_families(decoder.model)
-    moves = decoder.moves(words)
-    graph, label_A, score_A = useful_graph(decoder.graph(words))
-    option_A, orientation_A = label_A // 3, np.where(label_A < 0, RIGHT, label_A % 3)
-    option_A[label_A < 0] = -1
-    block_A = np.where(option_A < 0, END_BLOCK, moves.options.block_O[option_A]).astype(np.int32)
-    dense_AD = _dense(moves, graph, option_A, orientation_A)
-    split = _by_context(decoder.model, graph, block_A, orientation_A)
-    arcs = split.arc_B
-    phrases, phrase_A = _phrases(moves, option_A)
-    spans_A2 = np.stack([moves.options.start_O[option_A], moves.options.end_O[option_A]], axis=1)
-    spans_A2[option_A < 0] = len(words)
-    lattice = Lattice(
-        source=tuple(words),
-        graph=split.graph,
-        score_A=score_A[arcs],
-        label_A=label_A[arcs],
-        block_A=block_A[arcs],
-        span_A2=spans_A2[arcs],
-        phrases=phrases,
-        phrase_A=phrase_A[arcs],
-        dense_AD=dense_AD[arcs],
-        dense_names=DENSE_NAMES,
-        bigram_A=split.bigram_B,
-        base_A=np.zeros(len(arcs)),
-    )
-    return lattice if decoder.search.partition == "off" else _with_normalizers(lattice, decoder.model)
-
-
-def _check_families(model: BlockModel) -> None:
-    """An arc of a lattice has at most one binary feature, its block bigram."""
-    others = [family for family in families_of(np.asarray(model.feature_keys)) if family != "BB"]
-    if others:
-        raise InputError("lattices have block bigrams only", seen=", ".join(others), expected="model.binary=[BB] or []")
-
-
-def _with_normalizers(lattice: Lattice, model: BlockModel) -> Lattice:
-    """With what the weights do not explain as fixed scores: the normalisers, which w·f was subtracted by."""
-    linear = lattice.rescored(np.concatenate([model.linked, model.neutral]), np.asarray(model.feature_weights))
-    return replace(lattice, base_A=lattice.score_A - linear.score_A)
+    option_A, orientation_A = found.label_A // 3, np.where(found.label_A < 0, RIGHT, found.label_A % 3)
+    option_A[found.label_A < 0] = -1
+    dense_AD = _dense(moves, found.graph, option_A, orientation_A)
+    block_A = np.where(option_A < 0, END, moves.options.block_O[option_A]).astype(np.int32)
+    # An N step asks for no predecessor; behind a block generated to the left the next one is neutral.
+    successor_A = np.where(orientation_A == NEUTRAL, NO_BLOCK, block_A).astype(np.int32)
+    predecessor_A = np.where(orientation_A == LEFT, NO_BLOCK, block_A).astype(np.int32)
+    arcs = with_bigrams(moves.model, found._replace(dense_AD=dense_AD), predecessor_A, successor_A)
+    if moves.search.partition == "off":
+        return arcs
+    model = moves.model
+    linear_A = linear_scores(arcs, np.concatenate([model.linked, model.neutral]), np.asarray(model.feature_weights))
+    return arcs._replace(base_A=arcs.score_A - linear_A)
 
 
 def _dense(
@@ -108,45 +71,52 @@ def _dense(
     return np.concatenate([linked_A5, neutral_A5], axis=1)
 
 
-def _phrases(moves: BlockMoves, option_A: NDArray[np.int32]) -> tuple[tuple[Words, ...], NDArray[np.int32]]:
-    """Distinct target phrases, and that of each arc."""
-    used, place_A = np.unique(option_A, return_inverse=True)
-    rows: dict[Words, int] = {}
-    words = [moves.option_words(option) if option >= 0 else () for option in used.tolist()]
-    row_U = np.array([rows.setdefault(phrase, len(rows)) for phrase in words], dtype=np.int32)
-    return tuple(rows), row_U[place_A]
+def with_bigrams(
+    model: BlockLexicon, found: LatticeArcs, predecessor_A: NDArray[np.int32], successor_A: NDArray[np.int32]
+) -> LatticeArcs:
+    """Arcs with their binary features, nodes taken apart by the last block where an arc from there has one with it.
+
+    Args:
+        model: whose features they are.
+        found: the arcs without.
+        predecessor_A: the block that each arc is to the arcs behind it, negative for none.
+        successor_A: the block whose features with the block before an arc has, negative for none.
+    """
+    families, standing_B = model.every_feature
+    context_A = np.where(predecessor_A < 0, NO_BLOCK, standing_B[predecessor_A]) if len(standing_B) else predecessor_A
+    context_A = np.maximum(context_A, NO_BLOCK)
+    node_P, context_P, place_A = _pairs(found.graph.target_A, context_A)
+    live_P = live_contexts(found.graph, successor_A, families, node_P, context_P)
+    split = _by_context(found.graph, np.where(live_P[place_A], context_A, NO_BLOCK))
+    offsets_B1, ids_M = arc_bigrams(families, split.before_B, successor_A[split.arc_B])
+    arcs = chosen_arcs(found, split.arc_B, split.graph)
+    return arcs._replace(sparse_offsets_A1=offsets_B1, sparse_ids_M=ids_M)
 
 
 class _Split(NamedTuple):
-    """A graph whose nodes know the last block, the arc each of its arcs was, and the block bigrams."""
+    """A graph whose nodes know the last block, the arc each of its arcs was, and the block before each."""
 
     graph: ArcGraph
     arc_B: NDArray[np.int64]
-    bigram_B: NDArray[np.int32]
+    before_B: NDArray[np.int32]
 
 
-def _by_context(
-    model: BlockModel, graph: ArcGraph, block_A: NDArray[np.int32], orientation_A: NDArray[np.int32]
-) -> _Split:
-    """Takes nodes apart by the last block where an arc from there is a block bigram with it."""
-    keys_U = np.asarray(model.feature_keys)
-    successor_A = np.where(orientation_A == NEUTRAL, NO_BLOCK, block_A).astype(np.int32)
-    # Behind a block generated to the left the next one is neutral, and needs no predecessor.
-    context_A = np.where(orientation_A == LEFT, NO_BLOCK, np.maximum(block_A, NO_BLOCK))
-    pairs, place_A = np.unique(_pair(graph.target_A, context_A), return_inverse=True)
-    node_P, context_P = (pairs >> 32).astype(np.int32), ((pairs & 0xFFFFFFFF) - 1).astype(np.int32)
-    live_P = live_contexts(graph, successor_A, keys_U, node_P, context_P)
-    context_A = np.where(live_P[place_A], context_A, NO_BLOCK)
-    start = np.array([_pair(0, NO_BLOCK)], dtype=np.int64)
-    pairs, place_A = np.unique(np.concatenate([start, _pair(graph.target_A, context_A)]), return_inverse=True)
-    node_M, context_M = (pairs >> 32).astype(np.int32), ((pairs & 0xFFFFFFFF) - 1).astype(np.int32)
+def _by_context(graph: ArcGraph, context_A: NDArray[np.integer]) -> _Split:
+    """A graph with a node for each pair of node and last block."""
+    targets_A = np.concatenate([[0], graph.target_A])
+    node_M, context_M, place_A = _pairs(targets_A, np.concatenate([[NO_BLOCK], context_A]))
     offsets_N1 = np.searchsorted(graph.source_A, np.arange(graph.nodes + 1))
     arc_B = places_of(offsets_N1, node_M)
-    source_B = np.repeat(np.arange(len(pairs), dtype=np.int32), np.diff(offsets_N1)[node_M])
-    split = ArcGraph(source_B, place_A[1:][arc_B].astype(np.int32), len(pairs))
-    return _Split(split, arc_B, bigram_ids(keys_U, context_M[source_B], successor_A[arc_B]))
+    source_B = np.repeat(np.arange(len(node_M), dtype=np.int32), np.diff(offsets_N1)[node_M])
+    split = ArcGraph(source_B, place_A[1:][arc_B].astype(np.int32), len(node_M))
+    return _Split(split, arc_B, context_M[source_B])
 
 
-def _pair(node: NDArray[np.int32] | int, context: NDArray[np.int32] | int) -> NDArray[np.int64]:
-    """One number of a node and a context, sorted by node."""
-    return (np.asarray(node, dtype=np.int64) << 32) | (np.asarray(context, dtype=np.int64) + 1)
+def _pairs(
+    node_A: NDArray[np.integer], context_A: NDArray[np.integer]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    """The different pairs of node and context, sorted by node, and which of them each arc has."""
+    both_A = (node_A.astype(np.int64) << 32) | (context_A.astype(np.int64) + 1)
+    pairs, place_A = np.unique(both_A, return_inverse=True)
+    node_P, context_P = (pairs >> 32).astype(np.int32), ((pairs & 0xFFFFFFFF) - 1).astype(np.int32)
+    return node_P, context_P, place_A.reshape(-1)

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
-from xlate.features.bigram_index import BlockNames
+from xlate.features.bigram_index import BigramIndex, BlockNames
 from xlate.features.bigrams import bigram_families, contexts
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.bigram_features import BigramFamilies, bigram_row, bigrams_weight
+from xlate.kernels.search.block_model import ModelArrays
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.matching import phrase_finder
@@ -52,6 +53,12 @@ class BlockLexicon:
             raise InputError("feature keys are not sorted", expected="ascending keys, each once")
 
     @cached_property
+    def feature_index(self) -> BigramIndex:
+        """The binary features with their names."""
+        names = BlockNames(self.blocks, self.source_vocabulary, self._phrase_vocabulary)
+        return BigramIndex(np.asarray(self.feature_keys), names)
+
+    @cached_property
     def _phrase_vocabulary(self) -> Vocabulary:
         return self.target_vocabulary or self.lm.vocabulary
 
@@ -78,6 +85,21 @@ class BlockLexicon:
     def context_B(self) -> NDArray[np.int32]:
         """What to remember of a last block: one that shows the same to every weighted feature, or -1; shape (B,)."""
         return contexts(self.weighted_features[0], self._weighted[0])
+
+    @cached_property
+    def arrays(self) -> ModelArrays:
+        """What kernels take of the model."""
+        return ModelArrays(self.lm.arrays, int(self.lm.begin_state), *self.weighted_features, self.context_B)
+
+    @cached_property
+    def every_feature(self) -> tuple[BigramFamilies, NDArray[np.int32]]:
+        """All features, those of weight 0 too, by their place among the keys; and what stands for each block, (B,).
+
+        As in `context_B` a block that precedes in no feature has -1.
+        """
+        keys = np.asarray(self.feature_keys)
+        families = bigram_families(self.blocks, keys)
+        return families, contexts(families, keys)
 
     @cached_property
     def _weighted(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,8 @@ class BlockModel(BlockLexicon):
     Raises:
         InputError: weights of another shape or not finite, or bigram keys that are not sorted.
     """
+
+    kind: ClassVar[str] = "orientation"
 
     blocks: BlockSet
     lm: NgramModel

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.spans import phrase_costs
 from xlate.models.block.model import LM_FIRST, LM_REST, BlockModel
-from xlate.models.block.options import COPIED, SentenceOptions, future_scores, linked_weights
+from xlate.models.block.options import SentenceOptions, future_scores, linked_weights
 from xlate.models.block.settings import BlockSearch
-from xlate.search.beam import Move
+from xlate.models.derivation import COPIED
+from xlate.search.space import END_LABEL, Move, SearchSpace
 from xlate.text.vocabulary import END_ID
 
 NO_BLOCK = -1
-END_LABEL = -1
 
 
 class BlockState(NamedTuple):
@@ -41,8 +41,8 @@ class BlockState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BlockMoves:
-    """The search space over one sentence: `start`, `expand`, `future` for `xlate.search.beam.search_graph`.
+class BlockMoves(SearchSpace[BlockState]):
+    """The search space over one sentence; a label is option · 3 + orientation, -1 the end.
 
     From frontier i a block may cover [i, k): orientation R when the last block ended at i, else N. With swaps a block
     may also cover [j, k) with j > i, orientation N; then exactly one block fills the gap [i, j), orientation L, and
@@ -110,7 +110,7 @@ class BlockMoves:
         """The option of a label, -1 for the end."""
         return -1 if label == END_LABEL else label // 3
 
-    def texts(self, label: int) -> tuple[str, ...]:
+    def words_of(self, label: int) -> tuple[str, ...]:
         """The target words of a label."""
         return () if label == END_LABEL else self.option_words(label // 3)
 

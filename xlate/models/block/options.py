@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.block.lexicon import BlockLexicon
 from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockModel
 from xlate.models.block.settings import BlockSearch
-
-COPIED = -1
+from xlate.models.derivation import COPIED
+from xlate.search.forced_decoding import phrases_in
 
 
 class OptionLimits(Protocol):
@@ -71,25 +71,51 @@ class SentenceOptions:
         return len(self.block_O)
 
 
-def collect_options(model: BlockModel, search: BlockSearch, words: Sequence[str]) -> SentenceOptions:
+class _Every(NamedTuple):
+    """No limit."""
+
+    options: int = 2**31 - 1
+    option_order: str = "count"
+
+
+def collect_options(
+    model: BlockModel, search: BlockSearch, words: Sequence[str], target: Sequence[str] | None = None
+) -> SentenceOptions:
     """The options of every span, at most `search.options` each; every word can be translated or is copied.
 
     A word without a block of its own as a single word becomes itself, at the fixed costs of the search settings. A
-    word the source vocabulary lacks is in no block.
+    word the source vocabulary lacks is in no block. With `target` all options whose words stand in it.
     """
     longest = max(1, min(search.max_phrase, len(words)))
-    cells, blocks = blocks_of_spans(model, search, words, longest)
+    cells, blocks = blocks_of_spans(model, search, words, longest, target)
     options = _gather(model, search, words, longest, cells, blocks)
-    if search.option_order == "score":
+    if search.option_order == "score" and target is None:
         kept = best_of_cells(options.cell_offsets_C1, options.alone_O, search.options)
         options = _gather(model, search, words, longest, cells[kept], blocks[kept])
     return options
 
 
 def blocks_of_spans(
-    model: BlockLexicon, search: OptionLimits, words: Sequence[str], longest: int
+    model: BlockLexicon,
+    search: OptionLimits,
+    words: Sequence[str],
+    longest: int,
+    target: Sequence[str] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Cell and block of every option, cells ascending, blocks of a cell most frequent first."""
+    """Cell and block of every option, cells ascending, blocks of a cell most frequent first.
+
+    With `target` those whose words stand in it, however many.
+    """
+    if target is not None:
+        cells, blocks = blocks_of_spans(model, _Every(), words, longest)
+        phrases = phrases_in(target)
+        said = {block: tuple(model.target_words(block)) in phrases for block in set(blocks.tolist()) - {COPIED}}
+        copied = [word in target for word in words]
+        kept = [
+            copied[cell // longest] if block == COPIED else said[block]
+            for cell, block in zip(cells.tolist(), blocks.tolist(), strict=True)
+        ]
+        return cells[kept], blocks[kept]
     row_C = span_rows(model.source_finder, model.source_vocabulary.ids(words), longest)
     offsets_P1, order_O = model.blocks.options
     copied_C = (row_C < 0) & (np.arange(len(row_C)) % longest == 0)

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from itertools import islice
+from dataclasses import replace
 
-from xlate.errors import InputError
+import numpy as np
+from numpy.typing import NDArray
+
 from xlate.features.block import DISTORTION_FLOATS
-from xlate.kernels.search.block_model import ModelArrays
+from xlate.features.index import FeatureIndex
 from xlate.kernels.search.distortion_decoder import JumpNumbers, JumpSentence, search_jumps
 from xlate.kernels.search.hypotheses import Limits
-from xlate.models.block.derivation import Derivation
+from xlate.models.block.explain import explain
+from xlate.models.block.steps import BlockDerivation
+from xlate.models.distortion.lattice import jump_arcs
 from xlate.models.distortion.model import LM_FIRST, LM_REST, DistortionModel
 from xlate.models.distortion.moves import JumpMoves, read_jumps
 from xlate.models.distortion.options import collect_jump_options
 from xlate.models.distortion.settings import DistortionSearch
-from xlate.models.pieces import in_pieces, joined_blocks
-from xlate.search.beam import search_graph
+from xlate.models.system import System
+from xlate.scoring.weights import Weights
+from xlate.search.beam import BeamLimits
 from xlate.search.graph import SearchGraph
-from xlate.search.nbest import best_paths
+from xlate.search.lattice_graph import LatticeArcs
 from xlate.text.vocabulary import END_ID
 
-LONGEST_SENTENCE = 32_767
 
-
-class DistortionDecoder:
+class DistortionDecoder(System[JumpMoves, DistortionSearch]):
     """Translates sentences into the block sequences of the highest score Σ_i w·f(b_i; b_{i-1}) + v(b_{i-1}, b_i).
 
     f are the seven floats of TZ07, Table V, v the summed weights of the binary features; the sequences cover the source
@@ -37,62 +39,56 @@ class DistortionDecoder:
         fast: the compiled search; the readable one gives the same derivations and scores.
     """
 
+    LONGEST = 32_767
+
     def __init__(self, model: DistortionModel, search: DistortionSearch | None = None, fast: bool = True) -> None:
         self.model = model
         self.search = search or DistortionSearch()
         self.fast = fast
 
-    def translate(self, words: Sequence[str]) -> list[Derivation]:
-        """The best derivation of a sentence, or the `nbest` best ones, best first; one empty one of no words.
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The floats, and the sum of binary features."""
+        return (*DISTORTION_FLOATS, "binary")
 
-        A sentence of more than `max_words` words is translated in pieces (see `pieces`).
-        """
-        search = self.search
-        if len(words) > search.max_words:
-            return in_pieces(words, search.max_words, search.nbest, search.distinct, self._translate, joined_blocks)
-        return self._translate(words)
+    @property
+    def weights_D(self) -> NDArray[np.float64]:
+        """The floats' weights, and 1 for what is a sum of weights."""
+        return np.append(self.model.weights, 1.0)
 
-    def _translate(self, words: Sequence[str]) -> list[Derivation]:
-        if not words:
-            return [Derivation((), (), 0.0, DISTORTION_FLOATS)]
-        moves = self.moves(words)
-        if self.search.nbest == 1:
-            return [read_jumps(moves, self._graph(moves, every_arc=False).best_labels())]
-        return [self.derivation(moves, labels) for labels in self.nbest_labels(moves)]
+    @property
+    def weights(self) -> Weights:
+        """The weights of floats and binary features."""
+        model = self.model
+        return Weights(np.asarray(model.weights), np.asarray(model.feature_weights), DISTORTION_FLOATS)
 
-    def nbest_labels(self, moves: JumpMoves) -> list[list[int]]:
-        """The labels of the `nbest` best paths through a search space, best first."""
-        texts = moves.texts if self.search.distinct else None
-        paths = best_paths(self._graph(moves, every_arc=True), texts)
-        return [list(labels) for _, labels in islice(paths, self.search.nbest)]
+    @property
+    def features(self) -> FeatureIndex:
+        """The binary features of a block and its predecessor."""
+        return self.model.feature_index
 
-    def derivation(self, moves: JumpMoves, labels: Sequence[int]) -> Derivation:
-        """The derivation of a path's labels."""
-        return read_jumps(moves, labels)
+    def with_weights(self, weights: Weights) -> DistortionDecoder:
+        """The same decoder under other weights."""
+        dense_D = np.array(weights.dense_D)
+        return self.changed(model=replace(self.model, weights=dense_D, feature_weights=weights.sparse_F))
 
-    def moves(self, words: Sequence[str]) -> JumpMoves:
-        """The search space over a sentence."""
-        if len(words) > LONGEST_SENTENCE:
-            raise InputError("the sentence is too long", seen=f"{len(words)} words", expected=f"≤ {LONGEST_SENTENCE}")
+    def space(self, words: Sequence[str]) -> JumpMoves:
+        """The moves over a sentence."""
+        self.check_length(words)
         return JumpMoves(self.model, self.search, collect_jump_options(self.model, self.search, words))
 
-    def graph(self, words: Sequence[str]) -> SearchGraph:
-        """The translation graph of a sentence: every step the beam took. Labels are option numbers, -1 the end."""
-        return self._graph(self.moves(words), every_arc=True)
+    def forced_space(self, words: Sequence[str], target: Sequence[str]) -> JumpMoves:
+        """The moves with all blocks of the model that stand in the target."""
+        self.check_length(words)
+        return JumpMoves(self.model, self.search, collect_jump_options(self.model, self.search, words, target))
 
-    def _graph(self, moves: JumpMoves, *, every_arc: bool) -> SearchGraph:
-        search, options, weights = self.search, moves.options, self.model.weights
-        if not self.fast:
-            return search_graph(
-                moves.start,
-                moves.levels,
-                moves.expand,
-                moves.future,
-                search.beam,
-                search.log_threshold,
-                group=moves.coverage,
-                group_beam=search.coverage_beam,
-            )
+    def limits(self) -> BeamLimits:
+        """What the readable search keeps."""
+        return BeamLimits(self.search.beam, self.search.log_threshold, self.search.coverage_beam)
+
+    def compiled_search(self, space: JumpMoves, *, every_arc: bool) -> SearchGraph:
+        """By the kernel."""
+        search, options, weights = self.search, space.options, self.model.weights
         numbers = JumpNumbers(
             first_weight=float(weights[LM_FIRST]),
             rest_weight=float(weights[LM_REST]),
@@ -110,11 +106,18 @@ class DistortionDecoder:
             phrase_offsets_O1=options.phrase_offsets_O1,
             phrase_words_W=options.phrase_words_W,
             jump_1n=options.jump_1n,
-            future_nn=moves.future_nn,
+            future_nn=space.future_nn,
         )
-        return SearchGraph.of_hypotheses(*search_jumps(self._arrays, sentence, numbers))
+        return SearchGraph.of_hypotheses(*search_jumps(self.model.arrays, sentence, numbers))
 
-    @cached_property
-    def _arrays(self) -> ModelArrays:
-        model = self.model
-        return ModelArrays(model.lm.arrays, int(model.lm.begin_state), *model.weighted_features, model.context_B)
+    def derivation(self, space: JumpMoves, labels: Sequence[int]) -> BlockDerivation:
+        """The derivation of a path's labels."""
+        return read_jumps(space, labels)
+
+    def arc_features(self, space: JumpMoves, found: LatticeArcs) -> LatticeArcs:
+        """Floats and binary features of the arcs."""
+        return jump_arcs(space, found)
+
+    def explain(self, source: Sequence[str], derivation: BlockDerivation) -> str:
+        """Block by block."""
+        return explain(self.model, source, derivation, DISTORTION_FLOATS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ class DistortionModel(BlockLexicon):
     Raises:
         InputError: weights of another shape or not finite, or feature keys that are not sorted.
     """
+
+    kind: ClassVar[str] = "distortion"
 
     blocks: BlockSet
     lm: NgramModel

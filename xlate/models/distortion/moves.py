@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 from xlate.features.block import DISTORTION_FLOATS
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.spans import phrase_costs, span_futures
-from xlate.models.block.derivation import END_BLOCK, Derivation, Step
-from xlate.models.block.options import COPIED
+from xlate.models.block.steps import BlockDerivation, BlockStep, end_step, float_totals, scored
+from xlate.models.derivation import COPIED, Span
 from xlate.models.distortion.model import LM_FIRST, LM_REST, DistortionModel
 from xlate.models.distortion.options import JumpOptions
 from xlate.models.distortion.settings import DistortionSearch
-from xlate.search.beam import Move
+from xlate.search.space import END_LABEL, Move, SearchSpace
 from xlate.text.vocabulary import END_ID
 
 NO_BLOCK = -1
-END_LABEL = -1
 
 
 class JumpState(NamedTuple):
@@ -38,11 +37,11 @@ class JumpState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class JumpMoves:
-    """The search space over one sentence: `start`, `expand`, `future` for `xlate.search.beam.search_graph`.
+class JumpMoves(SearchSpace[JumpState]):
+    """The search space over one sentence. Labels are option numbers, -1 the end.
 
     A block may cover any uncovered span after which the rightmost covered word lies less than `window` behind the first
-    uncovered one and at most `max_skips` maximal intervals before it are uncovered (A10). Labels are option numbers.
+    uncovered one and at most `max_skips` maximal intervals before it are uncovered (A10).
     """
 
     model: DistortionModel
@@ -140,7 +139,7 @@ class JumpMoves:
         """The option of a label, -1 for the end."""
         return label
 
-    def texts(self, label: int) -> tuple[str, ...]:
+    def words_of(self, label: int) -> tuple[str, ...]:
         """The target words of a label."""
         if label == END_LABEL:
             return ()
@@ -167,68 +166,52 @@ def intervals(covered: frozenset[int], n: int) -> Iterator[tuple[int, int]]:
             begin = None
 
 
-def read_jumps(moves: JumpMoves, labels: Iterable[int]) -> Derivation:
+def jump_features(steps: Sequence[BlockStep]) -> NDArray[np.float64]:
+    """The summed floats, and the binary features' summed weights."""
+    linked_D, neutral_D = float_totals(steps, len(DISTORTION_FLOATS))
+    return np.append(linked_D + neutral_D, sum(step.sparse_score for step in steps))
+
+
+def read_jumps(moves: JumpMoves, labels: Iterable[int]) -> BlockDerivation:
     """Walks the search space along the labels of a path, taking down the parts of every score."""
     state, last = moves.start, NO_BLOCK
-    before: tuple[int, int] | None = None
-    steps: list[Step] = []
+    before: Span | None = None
+    steps: list[BlockStep] = []
     for label in labels:
         if label == END_LABEL:
             if moves.search.end_of_sentence:
-                steps.append(_end_step(moves, state.lm_state, last))
+                words, cost = len(moves.options.words), moves.end_cost(state.lm_state)
+                steps.append(end_step(words, last, cost, np.asarray(moves.model.weights), LM_FIRST))
             break
         score, lm_state = moves.step_score(state, label)
         steps.append(_step(moves, state, label, last, score, before))
         before, last = steps[-1].source_span, int(moves.options.block_O[label])
         state = moves.after(state, label, lm_state)
-    score = 0.0
-    for step in steps:
-        score += step.score
-    return Derivation(moves.options.words, tuple(steps), score, DISTORTION_FLOATS)
+    return scored(moves.options.words, steps, partial(jump_features, steps))
 
 
-def _step(
-    moves: JumpMoves, state: JumpState, option: int, last: int, score: float, before: tuple[int, int] | None
-) -> Step:
+def _step(moves: JumpMoves, state: JumpState, option: int, last: int, score: float, before: Span | None) -> BlockStep:
     options, model = moves.options, moves.model
     begin, end, block = int(options.start_O[option]), int(options.end_O[option]), int(options.block_O[option])
     first, rest, _ = moves.lm_costs(state.lm_state, option)
     direct, model1, length = options.floats_O3[option].tolist()
     inbound, outbound = options.inbound_1n[state.last, begin], options.outbound_1n[state.last, begin]
-    return Step(
-        block=block,
-        predecessor=last,
-        source_span=(begin, end),
-        source_words=options.words[begin:end],
-        target_words=moves.texts(option),
+    return BlockStep(
+        unit=block,
+        source_spans=((begin, end),),
+        target_words=moves.words_of(option),
         orientation=_orientation(before, begin, end),
+        predecessor=last,
+        source_words=options.words[begin:end],
         floats=(direct, model1, first, rest, float(inbound), float(outbound), length),
         weights=tuple(np.asarray(model.weights).tolist()),
         sparse=model.features_of(last, block),
-        normalizer=0.0,
         score=score,
     )
 
 
-def _orientation(before: tuple[int, int] | None, begin: int, end: int) -> int:
+def _orientation(before: Span | None, begin: int, end: int) -> int:
     """On which side of the span before a span stands; the model does not look at it."""
     if before is None:
         return NEUTRAL
     return RIGHT if begin == before[1] else LEFT if end == before[0] else NEUTRAL
-
-
-def _end_step(moves: JumpMoves, lm_state: int, last: int) -> Step:
-    cost, n = moves.end_cost(lm_state), len(moves.options.words)
-    return Step(
-        block=END_BLOCK,
-        predecessor=last,
-        source_span=(n, n),
-        source_words=(),
-        target_words=(),
-        orientation=RIGHT,
-        floats=tuple(cost if d == LM_FIRST else 0.0 for d in range(len(DISTORTION_FLOATS))),
-        weights=tuple(np.asarray(moves.model.weights).tolist()),
-        sparse=(),
-        normalizer=0.0,
-        score=float(moves.model.weights[LM_FIRST] * cost),
-    )

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of
-from xlate.models.block.options import COPIED, best_of_cells, blocks_of_spans, lm_costs_alone, target_phrases
+from xlate.models.block.options import best_of_cells, blocks_of_spans, lm_costs_alone, target_phrases
+from xlate.models.derivation import COPIED
 from xlate.models.distortion.model import DIRECT, INBOUND, LENGTH, LM_FIRST, LM_REST, MODEL1, OUTBOUND, DistortionModel
 from xlate.models.distortion.settings import DistortionSearch
 from xlate.text.vocabulary import BEGIN_ID
@@ -45,15 +46,18 @@ class JumpOptions:
         return range(int(self.cell_offsets_C1[c]), int(self.cell_offsets_C1[c + 1]))
 
 
-def collect_jump_options(model: DistortionModel, search: DistortionSearch, words: Sequence[str]) -> JumpOptions:
+def collect_jump_options(
+    model: DistortionModel, search: DistortionSearch, words: Sequence[str], target: Sequence[str] | None = None
+) -> JumpOptions:
     """The options of every span, at most `search.options` each, and the jump costs between all positions.
 
-    A word without a block of its own as a single word becomes itself, at the fixed costs of the search settings.
+    A word without a block of its own as a single word becomes itself, at the fixed costs of the search settings. With
+    `target` all options whose words stand in it.
     """
     longest = max(1, min(search.max_phrase, len(words)))
-    cells, blocks = blocks_of_spans(model, search, words, longest)
+    cells, blocks = blocks_of_spans(model, search, words, longest, target)
     options = _gather(model, search, words, longest, cells, blocks)
-    if search.option_order == "score":
+    if search.option_order == "score" and target is None:
         kept = best_of_cells(options.cell_offsets_C1, options.alone_O, search.options)
         options = _gather(model, search, words, longest, cells[kept], blocks[kept])
     return options

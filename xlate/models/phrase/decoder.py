@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
+from xlate.features.index import FeatureIndex
+from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.phrase_cube import search_cubes
@@ -27,25 +28,30 @@ from xlate.kernels.search.phrase_moves import (
 from xlate.kernels.search.phrase_orientation import GroupScores
 from xlate.kernels.search.phrase_paths import Paths
 from xlate.kernels.search.sampled_paths import sample_paths
-from xlate.models.phrase.forced import PhraseDerivation, score_steps
+from xlate.models.derivation import Derivation, Span, Step
+from xlate.models.phrase.forced import score_steps
 from xlate.models.phrase.groups import GroupWeights, no_groups
+from xlate.models.phrase.lattice import phrase_arcs, sum_columns
 from xlate.models.phrase.lists import PhraseList, target_ids
 from xlate.models.phrase.model import DISTORTION, LM, SPARSE_PLAIN, SPARSE_REORDERING, PhraseModel
-from xlate.models.phrase.moves import END_LABEL, PhraseMoves
+from xlate.models.phrase.moves import PhraseMoves, occurring
 from xlate.models.phrase.options import PhraseOptions, collect_phrase_options
-from xlate.models.phrase.parts import PhraseStep
+from xlate.models.phrase.orientation import adjacent_orientation
 from xlate.models.phrase.ranking import RankedPhrases
+from xlate.models.phrase.sentence_tables import SentenceTables
 from xlate.models.phrase.settings import PhraseSearch
-from xlate.models.pieces import in_pieces, joined_phrases
-from xlate.search.beam import search_graph
+from xlate.models.phrase.text import explain_phrases, shown_features, word_links
+from xlate.models.system import System
+from xlate.scoring.weights import Weights
 from xlate.search.graph import SearchGraph
-from xlate.search.nbest import best_paths
+from xlate.search.lattice_graph import LatticeArcs
+from xlate.search.space import END_LABEL
 from xlate.text.vocabulary import END_ID
 
-__all__ = ["PhraseDecoder", "PhraseDerivation", "PhraseModel", "PhraseSearch", "PhraseStep"]
+__all__ = ["PhraseDecoder", "PhraseModel", "PhraseSearch"]
 
 
-class PhraseDecoder:
+class PhraseDecoder(System[PhraseMoves, PhraseSearch]):
     """Translates sentences into the phrase sequences of the highest score w·h (C1).
 
     Args:
@@ -65,6 +71,9 @@ class PhraseDecoder:
         ['the', 'house', 'is', 'small']
     """
 
+    PARTS = ("model", "weights_D", "search", "fast", "sparse_F")
+    LONGEST = LONGEST_SENTENCE
+
     def __init__(
         self,
         model: PhraseModel,
@@ -74,7 +83,7 @@ class PhraseDecoder:
         sparse_F: NDArray[np.float64] | None = None,
     ) -> None:
         self.model = model
-        self.weights_D = np.asarray(weights_D, dtype=np.float64)
+        self._weights_D = np.asarray(weights_D, dtype=np.float64)
         self.search = search or PhraseSearch()
         self.fast = fast
         size = 0 if model.sparse is None else len(model.sparse)
@@ -84,6 +93,35 @@ class PhraseDecoder:
                 raise InputError("the weights cannot be used", seen=weights, expected=f"{expected} finite numbers")
         if self.search.algorithm == "cube" and not fast:
             raise InputError("cube pruning has no readable form", expected="the compiled search, or algorithm stack")
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Of Moses's features, and the sums of sparse ones."""
+        return self.model.columns
+
+    @property
+    def weights_D(self) -> NDArray[np.float64]:
+        """In the order of `PhraseModel.features`, shape (D,)."""
+        return self._weights_D
+
+    @property
+    def weights(self) -> Weights:
+        """Float weights, 1 for the sums of sparse features, and the weights of those times what their sum weighed."""
+        dense_D, sparse, slots = self.weights_D.copy(), self.model.sparse, self.model.slots
+        if sparse is None:
+            return Weights(dense_D, np.zeros(0), self.model.columns)
+        sums_K1 = np.append(dense_D[slots[SPARSE_REORDERING]], dense_D[slots[SPARSE_PLAIN]])
+        dense_D[slots[SPARSE_REORDERING]] = dense_D[slots[SPARSE_PLAIN]] = 1.0
+        return Weights(dense_D, self.sparse_F * sums_K1[sum_columns(sparse)], self.model.columns)
+
+    @property
+    def features(self) -> FeatureIndex | None:
+        """Those of the model."""
+        return self.model.sparse
+
+    def with_weights(self, weights: Weights) -> PhraseDecoder:
+        """The same decoder under other weights."""
+        return self.changed(weights_D=weights.dense_D, sparse_F=weights.sparse_F if self.model.sparse else None)
 
     @cached_property
     def ranked(self) -> RankedPhrases:
@@ -111,39 +149,22 @@ class PhraseDecoder:
         for part in (self.group_weights, self.has_sparse):
             assert part is not NotImplemented
 
-    def translate(self, words: Sequence[str]) -> list[PhraseDerivation]:
-        """The best derivation of a sentence, or the `nbest` best ones, best first; an empty one of no words.
-
-        A sentence of more than `max_words` words is translated in pieces (see `pieces`).
-        """
-        search = self.search
-        if len(words) > search.max_words:
-            return in_pieces(words, search.max_words, search.nbest, search.distinct, self._translate, joined_phrases)
-        return self._translate(words)
-
-    def _translate(self, words: Sequence[str]) -> list[PhraseDerivation]:
-        moves = self.moves(words)
-        if not words:
-            return [PhraseDerivation((), (), np.zeros(self.model.size), 0.0)]
-        if self.search.nbest == 1:
-            return [self._best(moves)]
-        if self.fast:
-            return self._list(moves).derivations()
-        texts = moves.words_of if self.search.distinct else None
-        paths = best_paths(self._graph(moves, every_arc=True), texts)
-        return [self.derivation(moves, labels) for _, labels in islice(paths, self.search.nbest)]
-
-    def _best(self, moves: PhraseMoves) -> PhraseDerivation:
-        graph = self._graph(moves, every_arc=False)
+    def best(self, space: PhraseMoves) -> Derivation[Step]:
+        """The best derivation of a space; its features are added up when they are asked for."""
+        graph = self.search_space(space, every_arc=False)
         if not self.fast or graph.goal < 0:
-            return self.derivation(moves, graph.best_labels())
-        words, steps = moves.options.words, self._steps(moves, graph.best_labels())
+            return self.derivation(space, graph.best_labels())
+        words, steps = space.options.words, self._steps(space, graph.best_labels())
 
         # It must not hold the search space: translations of a whole text are kept.
         def features_D() -> NDArray[np.float64]:
             return score_steps(self.model, self.weights_D, words, steps, self.sparse_F).features_D
 
-        return PhraseDerivation(words, steps, features_D, float(graph.score_N[graph.goal]))
+        return Derivation(words, steps, features_D, float(graph.score_N[graph.goal]))
+
+    def listed(self, space: PhraseMoves) -> list[Derivation[Step]]:
+        """The `nbest` best derivations of a space, best first."""
+        return self._list(space).derivations() if self.fast else super().listed(space)
 
     def nbest_list(self, words: Sequence[str]) -> PhraseList:
         """The `nbest` best derivations of a sentence as arrays; the compiled search only.
@@ -153,7 +174,7 @@ class PhraseDecoder:
         """
         if not words:
             raise InputError("an empty sentence has no n-best list", expected="one word or more")
-        return self._list(self.moves(words))
+        return self._list(self.space(words))
 
     def drawn_list(
         self, words: Sequence[str], draws: int, scale: float, seed: int
@@ -168,78 +189,84 @@ class PhraseDecoder:
         """
         if not words:
             raise InputError("an empty sentence has no derivations to draw", expected="one word or more")
-        moves = self.moves(words)
-        graph = self._graph(moves, every_arc=True)
-        arcs = graph.source_A, graph.target_A, graph.label_A, graph.score_A, graph.goal, len(graph.score_N)
-        offsets_N1, labels_L, count_N = sample_paths(*arcs, scale, draws, np.random.default_rng(seed))
+        moves = self.space(words)
+        arcs = self.search_space(moves, every_arc=True).arcs
+        offsets_N1, labels_L, count_N = sample_paths(arcs, scale, draws, np.random.default_rng(seed))
         return self._as_list(moves, offsets_N1, labels_L), count_N
 
     def _list(self, moves: PhraseMoves) -> PhraseList:
-        graph, search = self._graph(moves, every_arc=True), self.search
-        offsets_O1 = moves.options.phrases.offsets_O1
+        arcs, search = self.search_space(moves, every_arc=True).arcs, self.search
         ids_W = target_ids(self.model, moves.options) if search.distinct else np.zeros(0, np.int32)
-        offsets_N1, labels_L, _ = k_best_paths(
-            graph.source_A,
-            graph.target_A,
-            graph.label_A,
-            graph.score_A,
-            graph.goal,
-            len(graph.score_N),
-            Texts(offsets_O1, ids_W, search.distinct),
-            search.nbest,
-        )
+        texts = Texts(moves.options.phrases.offsets_O1, ids_W, search.distinct)
+        offsets_N1, labels_L, _ = k_best_paths(arcs, texts, search.nbest)
         return self._as_list(moves, offsets_N1, labels_L)
 
     def _as_list(self, moves: PhraseMoves, offsets_N1: NDArray[np.int64], labels_L: NDArray[np.int32]) -> PhraseList:
         return PhraseList(self.model, moves, Paths(offsets_N1, labels_L), self.sparse_F if self.has_sparse else None)
 
-    def moves(self, words: Sequence[str]) -> PhraseMoves:
-        """The search space over a sentence."""
-        if len(words) > LONGEST_SENTENCE:
-            raise InputError("the sentence is too long", seen=f"{len(words)} words", expected=f"≤ {LONGEST_SENTENCE}")
+    def space(self, words: Sequence[str]) -> PhraseMoves:
+        """The moves over a sentence."""
+        self.check_length(words)
         longest, model = self.search.max_phrase, self.model
         options = collect_phrase_options(model, self.weights_D, self.ranked, longest, words, self.sparse_F)
         return PhraseMoves(model, self.weights_D, self.search, options, self._groups(options))
+
+    def forced_space(self, words: Sequence[str], target: Sequence[str]) -> PhraseMoves:
+        """The moves with all pairs of the table that stand in the target, whatever the search's limit of options."""
+        return occurring(self._unlimited.space(words), target)
+
+    @cached_property
+    def _unlimited(self) -> PhraseDecoder:
+        """The decoder without a limit of options; what it has ranked stays."""
+        most = max(int(np.diff(self.model.pair_offsets_P1).max(initial=1)), 1)
+        return self if self.search.options >= most else self.with_search(options=most)
 
     def _groups(self, options: PhraseOptions) -> GroupScores:
         if self.group_weights is None:
             return no_groups(self.model.orientations)
         return self.group_weights.of_sentence(options.source_n, options.first_O, options.last_O)
 
-    def graph(self, words: Sequence[str]) -> SearchGraph:
-        """The search graph of a sentence: every move the beam took; a label is a number of `moves(words).options`,
-        -1 the end of the sentence.
-        """
-        return self._graph(self.moves(words), every_arc=True)
-
-    def derivation(self, moves: PhraseMoves, labels: Sequence[int]) -> PhraseDerivation:
+    def derivation(self, space: PhraseMoves, labels: Sequence[int]) -> Derivation[Step]:
         """The derivation along the labels of a path, its features from their definitions."""
-        return score_steps(self.model, self.weights_D, moves.options.words, self._steps(moves, labels), self.sparse_F)
+        return score_steps(self.model, self.weights_D, space.options.words, self._steps(space, labels), self.sparse_F)
 
     @staticmethod
-    def _steps(moves: PhraseMoves, labels: Sequence[int]) -> tuple[PhraseStep, ...]:
+    def _steps(moves: PhraseMoves, labels: Sequence[int]) -> tuple[Step, ...]:
         return tuple(moves.step(label) for label in labels if label != END_LABEL)
 
-    def with_weights(
-        self, weights_D: NDArray[np.float64], sparse_F: NDArray[np.float64] | None = None
-    ) -> PhraseDecoder:
-        """The same decoder under other weights."""
-        return PhraseDecoder(self.model, weights_D, self.search, self.fast, sparse_F)
+    def arc_features(self, space: PhraseMoves, found: LatticeArcs) -> LatticeArcs:
+        """Floats and sparse features of the arcs."""
+        return phrase_arcs(space, found)
 
-    def with_search(self, **settings: object) -> PhraseDecoder:
-        """The same decoder with some settings changed."""
-        search = replace(self.search, **settings)  # type: ignore[arg-type]
-        return PhraseDecoder(self.model, self.weights_D, search, self.fast, self.sparse_F)
+    def with_tables(self, folder: Path, sentences: int) -> Callable[[int], PhraseDecoder]:
+        """The decoder of each sentence's number; see `SentenceTables`."""
+        return SentenceTables(self, folder, sentences).of
 
-    def _graph(self, moves: PhraseMoves, *, every_arc: bool) -> SearchGraph:
-        search = self.search
-        if not self.fast:
-            return search_graph(
-                moves.start, moves.levels, moves.expand, moves.future, search.beam, search.log_threshold
-            )
-        kernel = search_cubes if search.algorithm == "cube" else search_phrases
-        numbers = self._numbers(moves, every_arc)
-        return SearchGraph.of_hypotheses(*kernel(self.model.lm.arrays, _sentence_arrays(moves), numbers))
+    def explain(self, source: Sequence[str], derivation: Derivation[Step]) -> str:
+        """Phrase by phrase, then feature by feature."""
+        return explain_phrases(self.model, self.weights_D, source, derivation)
+
+    def shown_features(self, derivation: Derivation[Step]) -> Iterator[tuple[str, Sequence[float]]]:
+        """As Moses shows them."""
+        return shown_features(derivation, self.model)
+
+    def word_links(self, derivation: Derivation[Step]) -> list[Span]:
+        """What the phrase pairs align."""
+        return word_links(derivation, self.model)
+
+    def orientations(self, derivation: Derivation[Step]) -> list[int]:
+        """Of each phrase to the one before."""
+        found, before = [], None
+        for step in derivation.steps:
+            found.append((RIGHT, LEFT, NEUTRAL)[adjacent_orientation(before, step.source_span)])
+            before = step.source_span
+        return found
+
+    def compiled_search(self, space: PhraseMoves, *, every_arc: bool) -> SearchGraph:
+        """By the kernel of the algorithm."""
+        kernel = search_cubes if self.search.algorithm == "cube" else search_phrases
+        numbers = self._numbers(space, every_arc)
+        return SearchGraph.of_hypotheses(*kernel(self.model.lm.arrays, _sentence_arrays(space), numbers))
 
     def _numbers(self, moves: PhraseMoves, every_arc: bool) -> PhraseNumbers:
         search, model = self.search, self.model

@@ -1,15 +1,14 @@
-"""Phrase derivations with Moses's features: scoring a given segmentation, and reading it from an n-best list."""
+"""Phrase derivations with Moses's features: scoring given steps, and segmentations read from n-best lists."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
+from xlate.models.derivation import COPIED, Derivation, Span, Step
 from xlate.models.phrase.model import (
     DISTORTION,
     LM,
@@ -22,53 +21,18 @@ from xlate.models.phrase.model import (
     WORD_PENALTY,
     PhraseModel,
 )
-from xlate.models.phrase.orientation import Span
-from xlate.models.phrase.parts import COPIED, PhraseStep, applied, orientations
+from xlate.models.phrase.parts import applied, orientations
 from xlate.text.numbers import parse_int
 from xlate.text.vocabulary import END_ID
 
-
-@dataclass(frozen=True)
-class PhraseDerivation:
-    """A source sentence, the phrases that translate it in target order, their features and weighted score.
-
-    `features` may be a function that gives them when they are first looked at: a translation needs only its words.
-    """
-
-    source: tuple[str, ...]
-    steps: tuple[PhraseStep, ...]
-    features: NDArray[np.float64] | Callable[[], NDArray[np.float64]]
-    score: float
-
-    @cached_property
-    def features_D(self) -> NDArray[np.float64]:
-        """Features in the order of `PhraseModel.features`, natural logs; score = weights · features."""
-        return self.features() if callable(self.features) else self.features
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """As it is sent to another process: with its features."""
-        return PhraseDerivation, (self.source, self.steps, self.features_D, self.score)
-
-    @property
-    def words(self) -> list[str]:
-        """The target words."""
-        return [word for step in self.steps for word in step.target_words]
-
-    @property
-    def target_spans(self) -> list[Span]:
-        """The half-open target span of each step."""
-        spans, at = [], 0
-        for step in self.steps:
-            spans.append((at, at + len(step.target_words)))
-            at += len(step.target_words)
-        return spans
+PhraseDerivation = Derivation[Step]
 
 
 def score_steps(
     model: PhraseModel,
     weights_D: NDArray[np.float64],
     source: Sequence[str],
-    steps: Iterable[PhraseStep],
+    steps: Iterable[Step],
     sparse_F: NDArray[np.float64] | None = None,
 ) -> PhraseDerivation:
     """Adds up the features of a derivation from their definitions.
@@ -81,7 +45,7 @@ def score_steps(
     steps = tuple(steps)
     features_D = np.zeros(model.size)
     lm_state, at = model.lm.begin_state, 0
-    pair_S = np.array([step.pair for step in steps], dtype=np.int64)
+    pair_S = np.array([step.unit for step in steps], dtype=np.int64)
     logs_S4 = model.log_scores(np.maximum(pair_S, 0))
     for step, logs_4 in zip(steps, logs_S4, strict=True):
         logprob, lm_state = model.lm.score_words(lm_state, model.lm.vocabulary.ids(step.target_words))
@@ -90,7 +54,7 @@ def score_steps(
         features_D[WORD_PENALTY] -= len(step.target_words)
         features_D[PHRASE_PENALTY] += 1
         at = step.source_span[1]
-        if step.pair == COPIED:
+        if step.unit == COPIED:
             features_D[UNKNOWN] += UNKNOWN_PENALTY
         else:
             features_D[TABLE] += logs_4
@@ -99,13 +63,13 @@ def score_steps(
         _add_reordering(model, source, steps, pair_S, features_D)
     if model.sparse is not None and sparse_F is not None:
         _add_sparse(model, source, steps, sparse_F, features_D)
-    return PhraseDerivation(tuple(source), steps, features_D, float(weights_D @ features_D))
+    return Derivation(tuple(source), steps, features_D, float(weights_D @ features_D))
 
 
 def _add_reordering(
     model: PhraseModel,
     source: Sequence[str],
-    steps: tuple[PhraseStep, ...],
+    steps: tuple[Step, ...],
     pair_S: NDArray[np.int64],
     features_D: NDArray[np.float64],
 ) -> None:
@@ -121,7 +85,7 @@ def _add_reordering(
 def _add_sparse(
     model: PhraseModel,
     source: Sequence[str],
-    steps: tuple[PhraseStep, ...],
+    steps: tuple[Step, ...],
     sparse_F: NDArray[np.float64],
     features_D: NDArray[np.float64],
 ) -> None:
@@ -166,7 +130,7 @@ def _check_cover(spans: list[Span], size: int, side: str, *, ordered: bool) -> N
         raise InputError(f"a segmentation that does not cover the {side}", seen=spans, expected=expected)
 
 
-def _find_step(model: PhraseModel, source: tuple[str, ...], span: Span, target_words: tuple[str, ...]) -> PhraseStep:
+def _find_step(model: PhraseModel, source: tuple[str, ...], span: Span, target_words: tuple[str, ...]) -> Step:
     pair = model.pair_number(source[span[0] : span[1]], target_words)
     if pair is None and target_words == source[span[0] : span[1]] and not model.translates(target_words):
         pair = COPIED
@@ -177,7 +141,7 @@ def _find_step(model: PhraseModel, source: tuple[str, ...], span: Span, target_w
             expected="a pair of the phrase table, or an unknown word standing for itself",
             remedy="give the phrase table that the derivation was made with",
         )
-    return PhraseStep(pair, span, target_words)
+    return Step(pair, (span,), target_words)
 
 
 def read_segmentation(text: str) -> list[tuple[Span, Span]]:

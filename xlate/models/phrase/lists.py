@@ -19,7 +19,7 @@ from xlate.kernels.search.phrase_paths import (
     orient_paths,
     path_features,
 )
-from xlate.models.phrase.forced import PhraseDerivation
+from xlate.models.derivation import Derivation, Step
 from xlate.models.phrase.model import (
     DISTORTION,
     LM,
@@ -34,7 +34,6 @@ from xlate.models.phrase.model import (
 )
 from xlate.models.phrase.moves import PhraseMoves
 from xlate.models.phrase.options import PhraseOptions
-from xlate.models.phrase.parts import PhraseStep
 from xlate.text.numbering import Numbering
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 
@@ -122,15 +121,15 @@ class PhraseList:
             ),
         )
 
-    def derivations(self) -> list[PhraseDerivation]:
+    def derivations(self) -> list[Derivation[Step]]:
         """All of them."""
-        made: dict[int, PhraseStep] = {}
+        made: dict[int, Step] = {}
         scores_N = self.features_ND @ self.moves.weights_D
         steps = [made.get(label) or made.setdefault(label, self.moves.step(label)) for label in self._labels]
         ends = self.paths.offsets_N1.tolist()
         source = self.moves.options.words
         return [
-            PhraseDerivation(source, tuple(steps[a:b]), features_D, float(score))
+            Derivation(source, tuple(steps[a:b]), features_D, float(score))
             for a, b, features_D, score in zip(ends, ends[1:], self.features_ND, scores_N, strict=False)
         ]
 

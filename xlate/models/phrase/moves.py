@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.kernels.search.phrase_orientation import GroupScores
+from xlate.models.derivation import COPIED, Step
 from xlate.models.phrase.model import DISTORTION, LM, PhraseModel
-from xlate.models.phrase.options import NO_FORWARD, PhraseOptions
+from xlate.models.phrase.options import NO_FORWARD, PhraseOptions, selected_options
 from xlate.models.phrase.orientation import Stack, adjacent_orientation, forward_orientation, refine, shift_reduce
-from xlate.models.phrase.parts import COPIED, PhraseStep
 from xlate.models.phrase.settings import PhraseSearch
-from xlate.search.beam import Move
+from xlate.search.forced_decoding import phrases_in
+from xlate.search.space import END_LABEL, Move, SearchSpace
 from xlate.text.vocabulary import END_ID
 
-END_LABEL = -1
 NOWHERE = -1
 
 
@@ -43,8 +43,8 @@ class PhraseState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PhraseMoves:
-    """The search space over one sentence: `start`, `expand`, `future` for `xlate.search.beam.search_graph`.
+class PhraseMoves(SearchSpace[PhraseState]):
+    """The search space over one sentence. Labels are option numbers, -1 the end.
 
     A phrase may start at most `distortion_limit` words from the end of the one before it; one that does not start at
     the first gap must end at most that many words behind the gap (Moses's rule, so that a jump back is possible).
@@ -103,10 +103,10 @@ class PhraseMoves:
                     if begin == gaps[0][0] or limit is None or end - gaps[0][0] <= limit:
                         yield from self._place(state, begin, end)
 
-    def step(self, label: int) -> PhraseStep:
+    def step(self, label: int) -> Step:
         """The phrase behind a label."""
         start, end = int(self.options.start_O[label]), int(self.options.end_O[label])
-        return PhraseStep(int(self.options.pair_O[label]), (start, end), self.words_of(label))
+        return Step(int(self.options.pair_O[label]), ((start, end),), self.words_of(label))
 
     def words_of(self, label: int) -> tuple[str, ...]:
         """The target words of a label."""
@@ -202,3 +202,13 @@ class PhraseMoves:
 
 def _open(covered: int, i: int, n: int) -> bool:
     return 0 <= i < n and not covered >> i & 1
+
+
+def occurring(moves: PhraseMoves, target: Sequence[str]) -> PhraseMoves:
+    """A search space with only the options whose words stand somewhere in a translation."""
+    phrases = phrases_in(target)
+    kept = np.array([label for label in range(len(moves.options)) if moves.words_of(label) in phrases], dtype=np.int64)
+    groups = moves.groups
+    if len(groups.first_O):
+        groups = groups._replace(first_O=groups.first_O[kept], last_O=groups.last_O[kept])
+    return replace(moves, options=selected_options(moves.options, kept), groups=groups)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from xlate.features.phrase_sparse import Applications
 from xlate.kernels.lm.phrase_lm import PhrasesAlone
 from xlate.kernels.memory.distinct_rows import distinct_rows
 from xlate.kernels.search.spans import span_futures, span_rows
+from xlate.models.derivation import COPIED
 from xlate.models.phrase.model import LM, PHRASE_PENALTY, UNKNOWN, UNKNOWN_PENALTY, WORD_PENALTY, PhraseModel
-from xlate.models.phrase.parts import COPIED
 from xlate.models.phrase.ranking import RankedPhrases, RankedRows, logprobs_alone, phrases_alone, weighted
 
 NO_FORWARD = 0
@@ -155,3 +155,24 @@ def _joined(known: RankedRows, copies: RankedRows, copied_O: NDArray[np.bool_]) 
     words = (np.concatenate([a, b])[places] for a, b in zip(one[1:], other[1:], strict=True))
     phrases = PhrasesAlone(offsets_of(lengths_O[order_O]), *words)
     return RankedRows(phrases=phrases, **{f.name: both(f.name) for f in fields(RankedRows) if f.name != "phrases"})
+
+
+def selected_options(options: PhraseOptions, kept: NDArray[np.int64]) -> PhraseOptions:
+    """Only the options of these ascending numbers."""
+    sizes_C = np.diff(np.searchsorted(kept, options.cell_offsets_C1))
+    phrases, places = options.phrases, places_of(options.phrases.offsets_O1, kept)
+    lengths = phrases.offsets_O1[kept + 1] - phrases.offsets_O1[kept]
+    chosen = {
+        name: getattr(options, name)[kept]
+        for name in (
+            "pair_O", "start_O", "end_O", "static_O", "alone_O", "backward_OK", "forward_O", "first_O", "last_O"
+        )
+    }  # fmt: skip
+    return replace(
+        options,
+        cell_offsets_C1=offsets_of(sizes_C),
+        phrases=PhrasesAlone(
+            offsets_of(lengths), phrases.words_W[places], phrases.states_W[places], phrases.rest_W[places]
+        ),
+        **chosen,
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +11,10 @@ from numpy.typing import NDArray
 from xlate.arrays.ragged import offsets_of
 from xlate.features.phrase_sparse import Applications, Groups
 from xlate.features.phrase_templates import Ints
+from xlate.models.derivation import Step
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.orientation import (
     Group,
-    Span,
     Stack,
     adjacent_orientation,
     forward_orientation,
@@ -23,19 +22,6 @@ from xlate.models.phrase.orientation import (
     shift_reduce,
 )
 from xlate.text.vocabulary import BEGIN_ID
-
-COPIED = -1
-
-
-@dataclass(frozen=True, slots=True)
-class PhraseStep:
-    """One phrase of a derivation: its pair (`COPIED` for a source word that stands for itself), the half-open source
-    span, and the target words.
-    """
-
-    pair: int
-    source_span: Span
-    target_words: tuple[str, ...]
 
 
 class Oriented(NamedTuple):
@@ -46,11 +32,11 @@ class Oriented(NamedTuple):
     group: Group | None
 
 
-def orientations(model: PhraseModel, words: int, steps: Sequence[PhraseStep]) -> Iterator[Oriented]:
+def orientations(model: PhraseModel, words: int, steps: Sequence[Step]) -> Iterator[Oriented]:
     """The orientations of the phrases of a derivation; a group's `first` is the number of its first phrase."""
     stack: Stack = ()
     covered: set[int] = set()
-    before: PhraseStep | None = None
+    before: Step | None = None
     for number, step in enumerate(steps):
         span = step.source_span
         backward = forward = adjacent_orientation(before.source_span if before else None, span)
@@ -70,15 +56,13 @@ def orientations(model: PhraseModel, words: int, steps: Sequence[PhraseStep]) ->
         before = step
 
 
-def sparse_ids(
-    model: PhraseModel, source: Sequence[str], steps: Sequence[PhraseStep]
-) -> tuple[Ints, NDArray[np.int32]]:
+def sparse_ids(model: PhraseModel, source: Sequence[str], steps: Sequence[Step]) -> tuple[Ints, NDArray[np.int32]]:
     """The sparse features of each of N phrases of a derivation: offsets (N+1), and ids ascending within a phrase."""
     assert model.sparse is not None
     return model.sparse.ids(*applied(model, source, steps))
 
 
-def applied(model: PhraseModel, source: Sequence[str], steps: Sequence[PhraseStep]) -> tuple[Applications, Groups]:
+def applied(model: PhraseModel, source: Sequence[str], steps: Sequence[Step]) -> tuple[Applications, Groups]:
     """The phrases of a derivation as sparse features see them, and what is before each."""
     source_n = model.source_vocabulary.ids(source)
     first_n, last_n = (model.target_vocabulary.ids([step.target_words[i] for step in steps]) for i in (0, -1))
@@ -86,7 +70,7 @@ def applied(model: PhraseModel, source: Sequence[str], steps: Sequence[PhraseSte
     spans = np.array([step.source_span for step in steps], dtype=np.int64).reshape(-1, 2)
     between = [_between(span, one.group) for span, one in zip(spans.tolist(), seen, strict=True)]
     applications = Applications(
-        np.array([step.pair for step in steps], dtype=np.int64),
+        np.array([step.unit for step in steps], dtype=np.int64),
         source_n[spans[:, 0]],
         source_n[spans[:, 1] - 1],
         first_n,

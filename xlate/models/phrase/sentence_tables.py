@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from xlate.errors import InputError
 from xlate.formats.moses_table import MosesTable, read_phrase_table
-from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel, Reordering
+
+if TYPE_CHECKING:
+    from xlate.models.phrase.decoder import PhraseDecoder
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,8 @@ class SentenceTables:
         Raises:
             InputError: whatever reading the table raises.
         """
-        base = self.decoder
-        model = with_table(base.model, read_phrase_table(self._file(number), unescape=False))
-        return PhraseDecoder(model, base.weights_D, base.search, base.fast)
+        given = read_phrase_table(self._file(number), unescape=False)
+        return self.decoder.changed(model=with_table(self.decoder.model, given))
 
     def _file(self, number: int) -> Path:
         plain = self.folder / str(number)

@@ -1,42 +1,43 @@
-"""Several sentences at a time, over processes that share one copy of the model."""
+"""Several sentences at a time, over processes that share one copy of a model."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 from xlate.errors import InputError
-from xlate.models.phrase.decoder import PhraseDecoder, PhraseDerivation
-from xlate.models.phrase.workers import Chunk, Workers
+from xlate.search.workers import Chunk, Workers
 from xlate.text.arriving import Batches, KnownBatches
 
 CHUNK = 8
-Sentence = Sequence[str]
 Result = TypeVar("Result")
-Translate = Callable[[PhraseDecoder, Sentence], Result]
 
 
-def translate_many(
-    decoder: PhraseDecoder, sentences: Sequence[Sentence], processes: int = 1
-) -> Iterator[list[PhraseDerivation]]:
-    """Translates tokenised sentences, in their order, with so many forked processes; 1 forks none.
+class Prepared(Protocol):
+    """A decoder that makes what it makes once before processes are forked, so that they share it."""
 
-    Raises:
-        InputError: fewer than one process, or one that died; what the decoder raises, naming the sentence.
-    """
-    return each_sentence(decoder, PhraseDecoder.translate, sentences, processes)
+    def prepare(self, sentences: Sequence[Any], /) -> None:
+        """For all of these sentences together."""
+
+
+Decoder = TypeVar("Decoder", bound=Prepared)
+Translate = Callable[[Decoder, Any], Result]
 
 
 def each_sentence(
-    decoder: PhraseDecoder, translate: Translate[Result], sentences: Sequence[Sentence], processes: int = 1
+    decoder: Decoder, translate: Translate[Decoder, Result], sentences: Sequence[Any], processes: int = 1
 ) -> Iterator[Result]:
-    """What `translate` gives for each of the sentences, in their order; see `translate_many`."""
+    """What `translate` gives for each of the sentences, in their order, with so many forked processes; 1 forks none.
+
+    Raises:
+        InputError: fewer than one process, or one that died; what `translate` raises, naming the sentence.
+    """
     return each_arriving(decoder, translate, KnownBatches([sentences]), processes)
 
 
 def each_arriving(
-    decoder: PhraseDecoder, translate: Translate[Result], batches: Batches[Sentence], processes: int = 1
+    decoder: Decoder, translate: Translate[Decoder, Result], batches: Batches[Any], processes: int = 1
 ) -> Iterator[Result]:
     """The same for sentences that come in batches; few are read ahead, and none is waited for while a result is due."""
     if processes < 1:
@@ -53,7 +54,7 @@ def each_arriving(
 
 
 def _side_by_side(
-    decoder: PhraseDecoder, translate: Translate[Result], batches: Batches[Sentence], processes: int
+    decoder: Decoder, translate: Translate[Decoder, Result], batches: Batches[Any], processes: int
 ) -> Iterator[Result]:
     coming = iter(batches)
     first = next((batch for batch in coming if batch), None)
@@ -92,7 +93,7 @@ def _chunks(start: int, sentences: Chunk) -> deque[tuple[int, Chunk]]:
     return deque((start + at, sentences[at : at + CHUNK]) for at in range(0, len(sentences), CHUNK))
 
 
-def _translated(decoder: PhraseDecoder, translate: Translate[Result], number: int, words: Sentence) -> Result:
+def _translated(decoder: Decoder, translate: Translate[Decoder, Result], number: int, words: Any) -> Result:
     try:
         return translate(decoder, words)
     except InputError as error:

@@ -20,7 +20,7 @@ from xlate.errors import InputError
 AHEAD = 4
 # Seconds between two looks at whether parent or children are alive.
 LOOK = 1.0
-Chunk = Sequence[Sequence[str]]
+Chunk = Sequence[Any]
 Result = TypeVar("Result")
 _work: Callable[[int, Chunk], list[Any]] | None = None
 

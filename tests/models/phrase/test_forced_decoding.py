@@ -9,7 +9,6 @@ from tests.models.phrase.small_phrase_models import enumerate_derivations
 from tests.models.phrase.test_sparse import random_case
 from tests.models.small_models import random_words
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.phrase.target import force_target
 
 
 @pytest.mark.parametrize("kind", [None, "wbe", "hier", "hier5"])
@@ -24,7 +23,7 @@ def test_the_best_derivation_of_every_translation_is_found(kind):
         for derivation in enumerate_derivations(model, weights_D, whole, words, sparse_F):
             best.setdefault(tuple(derivation.words), derivation.score)
         for target in list(best)[:: max(1, len(best) // 40)]:
-            found = force_target(decoder, words, target)
+            found = decoder.force(words, target)
             assert found is not None
             assert tuple(found.words) == target
             assert found.score == pytest.approx(best[target], abs=1e-9)
@@ -33,10 +32,10 @@ def test_the_best_derivation_of_every_translation_is_found(kind):
 def test_what_cannot_be_reached_is_none():
     _, model, weights_D, _ = random_case(4, "hier", "local")
     decoder = PhraseDecoder(model, weights_D, PhraseSearch())
-    assert force_target(decoder, ["a", "b"], ["nowhere"]) is None
-    assert force_target(decoder, ["a", "b"], []) is None
-    assert force_target(decoder, [], ["u"]) is None
-    nothing = force_target(decoder, [], [])
+    assert decoder.force(["a", "b"], ["nowhere"]) is None
+    assert decoder.force(["a", "b"], []) is None
+    assert decoder.force([], ["u"]) is None
+    nothing = decoder.force([], [])
     assert nothing is not None
     assert nothing.words == []
-    assert np.isfinite(force_target(decoder, ["zz"], ["zz"]).score)
+    assert np.isfinite(decoder.force(["zz"], ["zz"]).score)

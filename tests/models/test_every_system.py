@@ -1,0 +1,211 @@
+"""What every system must do: small random models of each, against the enumeration of all paths of the search space."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tests.models.distortion.test_decoder import jumping
+from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights, with_sparse
+from tests.models.small_models import model_and_arpa
+from xlate.features.phrase_templates import BIGRAM, REORDERING, WORD_PAIR
+from xlate.models.block.decoder import BlockDecoder, BlockSearch
+from xlate.models.distortion.decoder import DistortionDecoder, DistortionSearch
+from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
+from xlate.models.system import AnySystem
+from xlate.search.graph import SearchGraph
+from xlate.search.lattice_graph import chosen_arcs
+from xlate.search.space import SearchSpace
+
+EXACT = {"beam": None, "threshold": 0.0, "options": 2, "nbest": 10**6}
+SENTENCES = [["a"], ["a", "b"], ["b", "zz", "a"], ["d", "a", "b", "c"]]
+
+
+def block(seed: int = 0, **search: object) -> BlockDecoder:
+    return BlockDecoder(model_and_arpa(seed)[0], BlockSearch(**EXACT | search))  # type: ignore[arg-type]
+
+
+def distortion(seed: int = 0) -> DistortionDecoder:
+    return DistortionDecoder(jumping(seed)[0], DistortionSearch(coverage_beam=None, **EXACT))  # type: ignore[arg-type]
+
+
+def phrase(kind: str | None, *, sparse: bool = False) -> PhraseDecoder:
+    rng = np.random.default_rng(3)
+    model = random_phrase_model(rng, kind)
+    if sparse:
+        model = with_sparse(rng, model, REORDERING, (WORD_PAIR, BIGRAM))
+    size = 0 if model.sparse is None else len(model.sparse)
+    search = PhraseSearch(distortion_limit=3, **EXACT)  # type: ignore[arg-type]
+    return PhraseDecoder(model, random_weights(rng, model.size), search, sparse_F=rng.normal(0, 0.3, size=size))
+
+
+SYSTEMS = {
+    "block": block,
+    "block mon": lambda: block(1, mode="mon"),
+    "block swap": lambda: block(2, mode="swap", end_of_sentence=False),
+    "block partition": lambda: block(3, partition="local"),
+    "distortion": distortion,
+    "phrase": lambda: phrase(None),
+    "phrase wbe": lambda: phrase("wbe"),
+    "phrase hier5": lambda: phrase("hier5"),
+    "phrase sparse": lambda: phrase("hier", sparse=True),
+}
+
+
+@pytest.fixture(params=list(SYSTEMS))
+def system(request: pytest.FixtureRequest) -> AnySystem:
+    """A small random system that searches everything."""
+    return SYSTEMS[request.param]()
+
+
+def every_path(space: SearchSpace, state: object = None, covered: int = 0) -> Iterator[tuple[list[int], float]]:
+    """The labels and the score of every way from a state to the goal, move by move."""
+    if covered == space.levels:
+        yield [], 0.0
+        return
+    for move in space.expand(space.start if state is None else state):
+        for labels, score in every_path(space, move.state, move.covered):
+            yield [move.label, *labels], move.score + score
+
+
+def test_everything_is_found(system: AnySystem) -> None:
+    """Without limits the list holds every path of the space, and the readable search finds the same."""
+    system = system.with_search(distinct=False)
+    for words in SENTENCES:
+        expected = sorted((score for _, score in every_path(system.space(words))), reverse=True)
+        for one in (system, system.changed(fast=False)):
+            found = [derivation.score for derivation in one.translate(words)]
+            assert found == pytest.approx(expected, abs=1e-6)
+        assert system.with_search(nbest=1).translate(words)[0].score == pytest.approx(expected[0])
+
+
+def test_weights_times_features_are_the_score(system: AnySystem) -> None:
+    for words in SENTENCES:
+        for derivation in system.translate(words):
+            assert len(derivation.features_D) == len(system.feature_names) == len(system.weights_D)
+            assert system.weights_D @ derivation.features_D == pytest.approx(derivation.score, abs=1e-9)
+            assert sorted(i for s in derivation.blocks for i in range(*s.source_span)) == list(range(len(words)))
+
+
+def test_lists_are_sorted_and_distinct(system: AnySystem) -> None:
+    for words in SENTENCES:
+        found = system.translate(words)
+        scores, texts = [d.score for d in found], [tuple(d.words) for d in found]
+        assert scores == pytest.approx(sorted(scores, reverse=True))
+        assert len(set(texts)) == len(texts)
+        best: dict[tuple[str, ...], float] = {}
+        for derivation in system.with_search(distinct=False).translate(words):
+            best.setdefault(tuple(derivation.words), derivation.score)
+        assert dict(zip(texts, scores, strict=True)) == pytest.approx(best)
+
+
+def test_forced_decoding_finds_its_own_output(system: AnySystem) -> None:
+    for words in SENTENCES:
+        for derivation in system.translate(words)[:: 7 if len(words) > 2 else 1]:
+            found = system.force(words, derivation.words)
+            assert found is not None
+            assert found.words == derivation.words
+            # It may know units beyond the limit of the free search.
+            assert found.score >= derivation.score - 1e-9
+        assert system.force(words, ["no", "such", "words"]) is None
+    assert system.force([], ["u"]) is None
+    assert system.force([], []).words == []
+
+
+def test_forced_decoding_knows_every_unit(system: AnySystem) -> None:
+    """Forced decoding under a limit of one option a span finds what the free search finds without it."""
+    if system.feature_names[-1] == "partition" and system.search.partition != "off":
+        pytest.skip("a partition is over the options of the free search")
+    whole, narrow = system.with_search(options=1000), system.with_search(options=1)
+    for words in SENTENCES[:3]:
+        for derivation in whole.translate(words)[::5]:
+            found = narrow.force(words, derivation.words)
+            assert found is not None
+            assert found.score == pytest.approx(derivation.score, abs=1e-9)
+
+
+def test_the_best_path_of_the_lattice_is_the_translation(system: AnySystem) -> None:
+    for words in SENTENCES:
+        best = system.translate(words)[0]
+        lattice = system.lattice(words)
+        assert lattice.best().words == tuple(best.words)
+        assert lattice.best().score == pytest.approx(best.score, abs=1e-9)
+        arcs, arc_words = system.plain_lattice(words)
+        assert len(arc_words) == len(arcs.score_A) <= len(lattice)
+
+
+def test_arcs_have_the_features_of_their_derivations(system: AnySystem) -> None:
+    """A path of the lattice sums to the features that its derivation has by their definitions."""
+    names = system.weights.dense_names
+    columns = [system.feature_names.index(name) for name in names]
+    again = system.with_weights(system.weights)
+    for words in SENTENCES:
+        space, lattice = system.space(words), system.lattice(words)
+        np.testing.assert_allclose(
+            lattice.rescored(system.weights.dense_D * used(system), system.weights.sparse_F).score_A,
+            lattice.score_A,
+            atol=1e-9,
+        )
+        assert again.translate(words)[0].score == pytest.approx(system.translate(words)[0].score)
+        for path in itertools.islice(lattice.nbest(distinct=False), 200):
+            arcs = chosen_arcs(lattice.arcs, path.arcs, lattice.graph)
+            derivation = system.derivation(space, arcs.label_A.tolist())
+            assert derivation.score == pytest.approx(path.score, abs=1e-9)
+            expected = derivation.features_D[columns]
+            sums = [name.startswith("Sparse") for name in names]
+            expected[sums] = 0.0
+            np.testing.assert_allclose(arcs.dense_AD.sum(axis=0), expected * used(system), atol=1e-9)
+
+
+def used(system: AnySystem) -> np.ndarray:
+    """1 for the floats that a search uses, 0 for those it leaves out (orientation in mode `swap`)."""
+    names = system.weights.dense_names
+    weights = dict(zip(system.feature_names, system.weights_D, strict=True))
+    return np.array([float(weights[name] != 0.0 or name.startswith("Sparse")) for name in names])
+
+
+def test_drawn_derivations_have_their_shares(system: AnySystem) -> None:
+    words = ["a", "b"]
+    every = {tuple(labels): score for labels, score in every_path(system.space(words))}
+    whole = np.logaddexp.reduce(list(every.values()))
+    found, count_N = system.drawn(words, 20_000, 1.0, 1)
+    assert count_N.sum() == 20_000
+    for derivation, count in zip(found, count_N.tolist(), strict=True):
+        assert count / 20_000 <= np.exp(derivation.score - whole) * len(every) + 0.02
+    shares = {round(d.score, 6): 0.0 for d in found}
+    for derivation, count in zip(found, count_N.tolist(), strict=True):
+        shares[round(derivation.score, 6)] += count / 20_000
+    top = max(every.values())
+    expected = sum(np.exp(score - whole) for score in every.values() if score == pytest.approx(top, abs=1e-6))
+    assert shares[round(top, 6)] == pytest.approx(expected, abs=0.03)
+
+
+def test_processes_and_pickles_give_the_same(system: AnySystem) -> None:
+    system = system.with_search(nbest=3)
+    expected = [[(d.words, d.score, d.features_D.tolist()) for d in system.translate(words)] for words in SENTENCES]
+    for found in (system.translate_many(SENTENCES, 2), pickle.loads(pickle.dumps(system)).translate_many(SENTENCES)):
+        assert [[(d.words, d.score, d.features_D.tolist()) for d in one] for one in found] == expected
+    best = system.translate(SENTENCES[-1])[0]
+    assert pickle.loads(pickle.dumps(best)) == best
+
+
+def test_lines_and_explanations(system: AnySystem) -> None:
+    for words in SENTENCES:
+        for derivation in system.with_search(nbest=2).translate(words):
+            fields = system.nbest_line(4, derivation).split(" ||| ")
+            assert fields[:2] == ["4", " ".join(derivation.words)]
+            assert float(fields[3]) == pytest.approx(derivation.score, rel=1e-6)
+            assert len(fields[4].split()) == len(derivation.blocks) == len(system.orientations(derivation))
+            assert f"sum {derivation.score:.4f}" in system.explain(words, derivation)
+
+
+def test_a_graph_has_the_goal(system: AnySystem) -> None:
+    graph = system.graph(["a", "b"])
+    assert isinstance(graph, SearchGraph)
+    assert (
+        system.derivation(system.space(["a", "b"]), graph.best_labels()).words == system.translate(["a", "b"])[0].words
+    )

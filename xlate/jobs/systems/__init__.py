@@ -1,0 +1,1 @@
+"""The systems by kind: how jobs open, search, train and look into each."""

@@ -1,0 +1,54 @@
+"""The orientation model: blocks with two weight sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.config.model_schema import ModelConfig
+from xlate.config.schema import DecoderConfig
+from xlate.features.block import FLOATS, block_arrays
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.kind import Asked, EventKind, common_search
+from xlate.kernels.features.block_features import BlockArrays
+from xlate.models.block.decoder import BlockDecoder
+from xlate.models.block.model import BlockModel
+from xlate.models.block.settings import BlockSearch
+from xlate.scoring.weights import WeightsFile
+
+
+class Block(EventKind):
+    """The orientation model of Tillmann & Zhang 2007."""
+
+    name = "orientation"
+    floats = FLOATS
+    sets = ("linked", "neutral")
+
+    def feature_arrays(self, work: WorkDirectory, model: ModelConfig, keys_F: NDArray[np.uint64]) -> BlockArrays:
+        """Counts of blocks and their orientations."""
+        return block_arrays(work.blocks, work.lm, work.target_vocabulary, keys_F, model.orientation_smoothing)
+
+    def identity_settings(self, work: WorkDirectory, model: ModelConfig) -> dict[str, Any]:  # noqa: ARG002
+        """The smoothing of orientations."""
+        return {"orientation_smoothing": model.orientation_smoothing}
+
+    def model(self, work: WorkDirectory, weights: WeightsFile, model: ModelConfig) -> BlockModel:
+        """Blocks under the linked and neutral weights."""
+        shared = self.shared(work, weights)
+        linked, neutral = (self.checked_set(weights, name).dense_D for name in self.sets)
+        return BlockModel(**shared, linked=linked, neutral=neutral, orientation_smoothing=model.orientation_smoothing)
+
+    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> BlockSearch:  # noqa: B008
+        """The settings that concern this decoder."""
+        return BlockSearch(
+            **common_search(settings, asked),
+            mode=settings.mode,
+            min_left_count=settings.min_left_count,
+            partition=settings.partition,
+        )
+
+    def decoder(self, model: BlockModel, settings: DecoderConfig, asked: Asked = Asked()) -> BlockDecoder:  # noqa: B008
+        """Beam search over neighbours that may be exchanged."""
+        return BlockDecoder(model, self.search(settings, asked), asked.fast)

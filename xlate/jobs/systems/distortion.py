@@ -1,0 +1,62 @@
+"""The phrase-distortion model: blocks whose order is scored by jumps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.config.model_schema import ModelConfig
+from xlate.config.schema import DecoderConfig
+from xlate.features.block import DISTORTION_FLOATS, distortion_arrays
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.jumps import distortion_stage, load_distortion
+from xlate.jobs.systems.kind import Asked, EventKind, common_search
+from xlate.kernels.features.block_features import BlockArrays
+from xlate.models.distortion.decoder import DistortionDecoder
+from xlate.models.distortion.model import DistortionModel
+from xlate.models.distortion.settings import DistortionSearch
+from xlate.scoring.weights import WeightsFile
+
+
+class DistortionKind(EventKind):
+    """The phrase-distortion model of Tillmann & Zhang 2007, section 5.3."""
+
+    name = "distortion"
+    floats = DISTORTION_FLOATS
+    sets = ("linked",)
+
+    def feature_arrays(self, work: WorkDirectory, model: ModelConfig, keys_F: NDArray[np.uint64]) -> BlockArrays:
+        """Counts of blocks, jump costs and Model 1."""
+        distortion, model1_B = load_distortion(work, distortion_stage(work, model))
+        return distortion_arrays(work.blocks, work.lm, work.target_vocabulary, keys_F, distortion, model1_B)
+
+    def identity_settings(self, work: WorkDirectory, model: ModelConfig) -> dict[str, Any]:
+        """What was estimated."""
+        return {"distortion": distortion_stage(work, model).identity}
+
+    def model(self, work: WorkDirectory, weights: WeightsFile, model: ModelConfig) -> DistortionModel:
+        """Blocks with jump costs under the one weight set."""
+        shared = self.shared(work, weights)
+        distortion, model1_B = load_distortion(work, distortion_stage(work, model))
+        weights_D = self.checked_set(weights, "linked").dense_D
+        return DistortionModel(**shared, weights=weights_D, distortion=distortion, model1_B=model1_B)
+
+    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> DistortionSearch:  # noqa: B008
+        """The settings that concern this decoder."""
+        return DistortionSearch(
+            **common_search(settings, asked),
+            max_skips=settings.max_skips,
+            window=settings.window,
+            coverage_beam=settings.coverage_beam,
+        )
+
+    def decoder(
+        self,
+        model: DistortionModel,
+        settings: DecoderConfig,
+        asked: Asked = Asked(),  # noqa: B008
+    ) -> DistortionDecoder:
+        """Beam search over jumps."""
+        return DistortionDecoder(model, self.search(settings, asked), asked.fast)

@@ -1,0 +1,72 @@
+"""The jump costs and Model 1 of the phrase-distortion model, estimated once a work directory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.align.links import read_links
+from xlate.align.model1 import Model1
+from xlate.arrays.ranges import check_lengths
+from xlate.arrays.stored import open_arrays, save_arrays
+from xlate.candidates.block_instances import heldout
+from xlate.config.model_schema import ModelConfig
+from xlate.jobs.prepare.stages import Stage, read_stage, run_stage
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.kernels.counting.model1 import model1_costs
+from xlate.phrases.distortion import Distortion
+
+# The folders of a distortion stage.
+JUMPS, MODEL1 = "jumps", "model1"
+MODEL1_KIND = "set of Model 1 costs"
+
+
+def distortion_stage(work: WorkDirectory, model: ModelConfig) -> Stage:
+    """Jump costs without held-out pairs, and Model 1 weights, estimated when a work directory does not have them."""
+    settings: dict[str, Any] = {
+        "reach": model.jump_reach,
+        "smoothing": model.jump_smoothing,
+        "iterations": model.model1_iterations,
+        "on": [read_stage(work.path, "blocks").identity, read_stage(work.path, "align").identity],
+        "version": 1,
+    }
+    name = f"distortion/{model.jump_reach}-{model.jump_smoothing:g}-{model.model1_iterations}"
+    return run_stage(work.path, name, settings, lambda folder: _estimate(work, model, folder))
+
+
+def load_distortion(work: WorkDirectory, stage: Stage) -> tuple[Distortion, NDArray[np.float32]]:
+    """What the stage holds.
+
+    Raises:
+        InputError: a file is missing or damaged, or of other words or blocks than those of the work directory.
+    """
+    stored = open_arrays(stage.folder / MODEL1, MODEL1_KIND, {"model1_B": ("<f4", 1)}, memory_map=False)
+    check_lengths(stored, model1_B=(len(work.blocks),))
+    return Distortion.load(stage.folder / JUMPS, len(work.source_vocabulary)), stored["model1_B"]
+
+
+def _estimate(work: WorkDirectory, model: ModelConfig, folder: Any) -> dict[str, Any]:
+    source, target = work.training_text("source"), work.training_text("target")
+    lengths = [np.diff(text.offsets_S1).tolist() for text in (source, target)]
+    links = read_links(work.path / "align" / "links.gz", *lengths)
+    every = read_stage(work.path, "blocks").number("heldout_every")
+    counted_S = ~heldout(np.arange(len(source), dtype=np.int32), every)
+    words = len(work.source_vocabulary.words)
+    Distortion.count(source, links, counted_S, words, model.jump_reach, model.jump_smoothing).save(folder / JUMPS)
+    model1 = Model1.train(source, target, len(work.target_vocabulary.words), model.model1_iterations)
+    table = work.blocks.table
+    model1_B = model1_costs(
+        np.ascontiguousarray(table.source_B),
+        np.ascontiguousarray(table.target_B),
+        np.ascontiguousarray(table.source_phrases.ids_T),
+        np.ascontiguousarray(table.source_phrases.offsets_S1),
+        np.ascontiguousarray(table.target_phrases.ids_T),
+        np.ascontiguousarray(table.target_phrases.offsets_S1),
+        model1.table,
+        model1.probability_K,
+        1e-7,
+    )
+    save_arrays(folder / MODEL1, MODEL1_KIND, {"model1_B": model1_B})
+    return {"model1_pairs": len(model1.keys_K)}

@@ -1,0 +1,161 @@
+"""What jobs know of a kind of model: how a run of it is opened, and what its weights are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from numpy.typing import NDArray
+
+from xlate.config.model_schema import ModelConfig
+from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.errors import InputError
+from xlate.features.index import FeatureIndex
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.kernels.features.block_features import BlockArrays
+from xlate.models.system import AnySystem
+from xlate.scoring.weights import Weights, WeightsFile
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a decoder beside its configuration: the size of lists, and the compiled search or not."""
+
+    nbest: int = 1
+    distinct: bool = True
+    fast: bool = True
+
+
+class Saved(NamedTuple):
+    """Weights as they are written: the sets, what their sparse weights are of, and other arrays."""
+
+    sets: Mapping[str, Weights]
+    features: Mapping[str, FeatureIndex]
+    extra: Mapping[str, NDArray[Any]]
+
+
+class Kind(ABC):
+    """A value of `model.kind`.
+
+    Attributes:
+        name: that value.
+        of_costs: whether the floats are costs, so that weights below 0 are the rule.
+    """
+
+    name: ClassVar[str]
+    of_costs: ClassVar[bool] = False
+
+    @abstractmethod
+    def open(
+        self, run: Path, config: TrainConfig, weights: WeightsFile, work: WorkDirectory | None, asked: Asked
+    ) -> AnySystem:
+        """The system of a run's weights under its configuration.
+
+        Raises:
+            InputError: weights of something else, a work directory that is missing, or settings out of range.
+        """
+
+    @abstractmethod
+    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> Any:
+        """The search settings of a configuration.
+
+        Raises:
+            InputError: a value outside its range.
+        """
+
+    @abstractmethod
+    def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
+        """The weights of a system in the form of the file that they came from."""
+
+
+class EventKind(Kind):
+    """A kind of model that learns from events of the training text, too.
+
+    Attributes:
+        floats: names of its floats.
+        sets: names of its weight sets.
+    """
+
+    of_costs = True
+    floats: ClassVar[tuple[str, ...]]
+    sets: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def feature_arrays(self, work: WorkDirectory, model: ModelConfig, keys_F: NDArray[Any]) -> BlockArrays:
+        """What features are computed from, for candidates."""
+
+    @abstractmethod
+    def identity_settings(self, work: WorkDirectory, model: ModelConfig) -> dict[str, Any]:
+        """What the floats depend on, beside blocks and language model."""
+
+    @abstractmethod
+    def model(self, work: WorkDirectory, weights: WeightsFile, model: ModelConfig) -> Any:
+        """The decoder's model of a run's weights.
+
+        Raises:
+            InputError: weights of other floats.
+        """
+
+    @abstractmethod
+    def decoder(self, model: Any, settings: DecoderConfig, asked: Asked = Asked()) -> AnySystem:
+        """The decoder of a model."""
+
+    def open(
+        self,
+        run: Path,  # noqa: ARG002
+        config: TrainConfig,
+        weights: WeightsFile,
+        work: WorkDirectory | None,
+        asked: Asked,
+    ) -> AnySystem:
+        """The decoder of a run's weights over its work directory."""
+        if work is None:
+            raise InputError(
+                "a run without work directory", seen="work=''", expected=f"that of model={config.model.name}"
+            )
+        return self.decoder(self.model(work, weights, config.model), config.decoder, asked)
+
+    def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
+        """The dense weights of the sets one behind the other; sparse features belong to the first."""
+        weights, sets, at = system.weights, {}, 0
+        for name in self.sets:
+            held = file.sets[name]
+            dense_D = weights.dense_D[at : at + len(held.dense_D)].copy()
+            sparse_F = held.sparse_F if at else weights.sparse_F.copy()
+            sets[name] = replace(held, dense_D=dense_D, sparse_F=sparse_F)
+            at += len(dense_D)
+        return Saved(sets, {} if system.features is None else {self.sets[0]: system.features}, file.extra)
+
+    def shared(self, work: WorkDirectory, weights: WeightsFile) -> dict[str, Any]:
+        """What the models over blocks have in common."""
+        first = self.sets[0]
+        return {
+            "blocks": work.blocks,
+            "lm": work.lm,
+            "source_vocabulary": work.source_vocabulary,
+            "target_vocabulary": work.target_vocabulary,
+            "feature_keys": weights.extra[f"{first}.keys"],
+            "feature_weights": self.checked_set(weights, first).sparse_F,
+        }
+
+    def checked_set(self, weights: WeightsFile, name: str) -> Weights:
+        """A set of weights with the floats of the model, in their order.
+
+        Raises:
+            InputError: it is not there, or has others.
+        """
+        held = weights.sets.get(name)
+        if held is None or held.dense_names != self.floats:
+            seen = f"{name}: {None if held is None else ' '.join(held.dense_names)}"
+            expected = " ".join(self.floats)
+            raise InputError(f"not the weights of the {self.name} model", seen=seen, expected=expected)
+        return held
+
+
+def common_search(settings: DecoderConfig, asked: Asked) -> dict[str, Any]:
+    """The settings that the searches of all models over blocks have."""
+    names = ("beam", "threshold", "options", "option_order", "end_of_sentence", "future_cost", "max_words")
+    return {**{name: getattr(settings, name) for name in names}, "nbest": asked.nbest, "distinct": asked.distinct}

@@ -1,0 +1,63 @@
+"""The phrase model of a work directory, made from its table, text and links when it is not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.align.links import Links, read_links
+from xlate.errors import InputError
+from xlate.jobs.prepare.stages import Stage, read_stage, run_stage
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.models.phrase.model import PhraseModel, Reordering
+from xlate.models.phrase.store import save_phrase_model
+from xlate.phrases.reordering import reordering_counts, reordering_probabilities
+from xlate.phrases.table import PhraseTable
+from xlate.text.encoded import EncodedText
+
+MODEL = "model"
+REORDERINGS = ("none", "wbe", "phrase", "hier", "hier5")
+
+
+def phrase_stage(work: WorkDirectory, reordering: str) -> Stage:
+    """The phrase model of a work directory in its binary form, made when it is not there.
+
+    Raises:
+        InputError: an unknown reordering model.
+    """
+    if reordering not in REORDERINGS:
+        raise InputError("unknown value of model.reordering", seen=reordering, expected=", ".join(REORDERINGS))
+    settings: dict[str, Any] = {
+        "reordering": reordering,
+        "on": [read_stage(work.path, name).identity for name in ("phrases", "lm")],
+        "version": 1,
+    }
+    return run_stage(work.path, f"phrase/{reordering}", settings, lambda folder: _build(work, reordering, folder))
+
+
+def _build(work: WorkDirectory, reordering: str, folder: Path) -> dict[str, Any]:
+    table = PhraseTable.load(work.path / "phrases" / "table", work.words)
+    source, target = work.training_text("source"), work.training_text("target")
+    links = read_links(
+        work.path / "align" / "links.gz", *(np.diff(text.offsets_S1).tolist() for text in (source, target))
+    )
+    oriented = reordering_model(table, source, target, links, reordering)
+    model = PhraseModel(table, work.source_vocabulary, work.target_vocabulary, work.lm, oriented)
+    save_phrase_model(folder / MODEL, model)
+    return {"pairs": len(table)}
+
+
+def reordering_model(
+    table: PhraseTable, source: EncodedText, target: EncodedText, links: Links, kind: str, max_length: int = 7
+) -> Reordering | None:
+    """The reordering model of an aligned text, None of the kind `none`; `max_length` is that of its phrases.
+
+    Raises:
+        InputError: an unknown kind, or texts and links that do not fit.
+    """
+    if kind == "none":
+        return None
+    counts_BK2 = reordering_counts(table, source, target, links, kind, max_length)
+    return Reordering(kind if kind in ("hier", "hier5") else "wbe", reordering_probabilities(counts_BK2))

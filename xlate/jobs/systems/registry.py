@@ -1,0 +1,75 @@
+"""The kinds of models by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.errors import InputError
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_weights import weights_of
+from xlate.jobs.systems.block import Block
+from xlate.jobs.systems.distortion import DistortionKind
+from xlate.jobs.systems.kind import Asked, EventKind, Kind
+from xlate.jobs.systems.phrase import Phrase
+from xlate.jobs.systems.rerank import Rerank
+from xlate.models.system import AnySystem
+from xlate.scoring.weights import WeightsFile
+
+AnyKind = TypeVar("AnyKind", bound=Kind)
+EVENT_KINDS: dict[str, EventKind] = {kind.name: kind for kind in (Block(), DistortionKind())}
+KINDS: dict[str, Kind] = {**EVENT_KINDS, Phrase.name: Phrase(), Rerank.name: Rerank()}
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of a `model.kind`.
+
+    Raises:
+        InputError: it is none.
+    """
+    return _named(KINDS, name)
+
+
+def event_kind(name: str) -> EventKind:
+    """The kind of a `model.kind` that learns from events.
+
+    Raises:
+        InputError: it is none.
+    """
+    return _named(EVENT_KINDS, name)
+
+
+def _named(kinds: dict[str, AnyKind], name: str) -> AnyKind:
+    if name not in kinds:
+        raise InputError("unknown value of model.kind", seen=name, expected=", ".join(kinds))
+    return kinds[name]
+
+
+def make_decoder(model: Any, settings: DecoderConfig, *, nbest: int = 1) -> AnySystem:
+    """The decoder of a model over blocks, with the settings that concern it."""
+    return event_kind(model.kind).decoder(model, settings, Asked(nbest))
+
+
+def open_system(run: Path, config: TrainConfig, asked: Asked) -> tuple[AnySystem, WorkDirectory | None]:
+    """The system of a finished run, and its work directory, which an imported one does not have.
+
+    Raises:
+        InputError: no weights, those of another model, or a work directory that is gone or was made anew.
+    """
+    weights = weights_of(run, config)
+    work = _checked_work(run, config, weights) if config.work else None
+    return kind_of(config.model.kind).open(run, config, weights, work, asked), work
+
+
+def _checked_work(run: Path, config: TrainConfig, weights: WeightsFile) -> WorkDirectory:
+    work = WorkDirectory(Path(config.work)).check()
+    if weights.metadata.get("work_identity") != work.identity:
+        raise InputError(
+            "the work directory is not the one this run was trained on",
+            file=work.path,
+            seen="other data or settings",
+            expected=f"what {run} was trained on",
+            remedy=f"prepare it as before, or train {run} anew under another name",
+        )
+    return work

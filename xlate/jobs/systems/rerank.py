@@ -1,0 +1,47 @@
+"""Runs that rank given lists: they have weights to look into, and translate nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NoReturn
+
+from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.errors import InputError
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.kind import Asked, Kind, Saved
+from xlate.models.system import AnySystem
+from xlate.scoring.weights import WeightsFile
+
+
+class Rerank(Kind):
+    """Weights over the hypotheses of other systems."""
+
+    name = "rerank"
+
+    def open(
+        self,
+        run: Path,
+        config: TrainConfig,  # noqa: ARG002
+        weights: WeightsFile,  # noqa: ARG002
+        work: WorkDirectory | None,  # noqa: ARG002
+        asked: Asked,  # noqa: ARG002
+    ) -> AnySystem:
+        """Raises InputError."""
+        self._refuse(run)
+
+    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> NoReturn:  # noqa: ARG002, B008
+        """Raises InputError."""
+        self._refuse(None)
+
+    def saved(self, system: AnySystem, file: WeightsFile) -> Saved:  # noqa: ARG002
+        """Raises InputError."""
+        self._refuse(None)
+
+    def _refuse(self, run: Path | None) -> NoReturn:
+        raise InputError(
+            "a run that ranks lists has no decoder",
+            file=run,
+            seen=f"model.kind={self.name}",
+            expected="a run of another model",
+            remedy="xlate nbest rescore run=RUN nbest=FILE",
+        )

@@ -1,0 +1,146 @@
+"""A finished translation: the steps it is made of, and the features that its score is the weighted sum of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.formats.bars import escape_bars
+from xlate.kernels.orientation import NEUTRAL
+
+# The unit of a source word that stands for itself, and of the end of the sentence, which covers nothing.
+COPIED, END = -1, -2
+Span = tuple[int, int]
+Features = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One unit of a model put into a derivation.
+
+    Attributes:
+        unit: the number of the block, phrase pair or rule; `COPIED`, or `END`.
+        source_spans: half-open, in words, from left to right; more than one where the unit has gaps.
+        target_words: what it says.
+        orientation: LEFT, RIGHT or NEUTRAL to the step before; NEUTRAL where a model does not ask.
+    """
+
+    unit: int
+    source_spans: tuple[Span, ...]
+    target_words: tuple[str, ...]
+    orientation: int = NEUTRAL
+
+    @property
+    def source_span(self) -> Span:
+        """From the first source word to behind the last one."""
+        return self.source_spans[0][0], self.source_spans[-1][1]
+
+    @property
+    def is_end(self) -> bool:
+        """Whether this is the end of the sentence."""
+        return self.unit == END
+
+
+StepT = TypeVar("StepT", bound=Step, covariant=True)
+
+
+@dataclass(frozen=True)
+class Derivation(Generic[StepT]):
+    """A source sentence, the steps that translate it, target left to right, their features and summed score.
+
+    `features` may be a function that gives them when they are first looked at: a translation needs only its words.
+    """
+
+    source: tuple[str, ...]
+    steps: tuple[StepT, ...]
+    features: Features | Callable[[], Features] = field(compare=False)
+    score: float
+
+    @cached_property
+    def features_D(self) -> Features:
+        """Features in the order of its system's `feature_names`; score = weights · features. Shape (D,)."""
+        return self.features() if callable(self.features) else self.features
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """As it is sent to another process: with its features."""
+        return Derivation, (self.source, self.steps, self.features_D, self.score)
+
+    @property
+    def words(self) -> list[str]:
+        """The target words."""
+        return [word for step in self.steps for word in step.target_words]
+
+    @property
+    def blocks(self) -> tuple[StepT, ...]:
+        """The steps that cover source words: all but the end of the sentence."""
+        return tuple(step for step in self.steps if not step.is_end)
+
+    @property
+    def target_spans(self) -> list[Span]:
+        """The half-open target span of each of `blocks`."""
+        spans, at = [], 0
+        for step in self.blocks:
+            spans.append((at, at + len(step.target_words)))
+            at += len(step.target_words)
+        return spans
+
+    @property
+    def copied(self) -> int:
+        """How many source words stand for themselves."""
+        return sum(step.unit == COPIED for step in self.steps)
+
+
+def joined(parts: Sequence[Derivation[StepT]]) -> Derivation[StepT]:
+    """One derivation of a sentence from those of its pieces; each piece keeps its end, features add up."""
+    steps: list[StepT] = []
+    at = 0
+    for part in parts:
+        steps += [
+            replace(step, source_spans=tuple((a + at, b + at) for a, b in step.source_spans)) for step in part.steps
+        ]
+        at += len(part.source)
+    source = tuple(word for part in parts for word in part.source)
+
+    def features_D() -> Features:
+        return sum((part.features_D for part in parts[1:]), parts[0].features_D)
+
+    return Derivation(source, tuple(steps), features_D, sum(part.score for part in parts))
+
+
+def nbest_line(
+    number: int,
+    derivation: Derivation[Step],
+    features: Iterable[tuple[str, Sequence[float]]],
+    links: Iterable[Span] | None = None,
+) -> str:
+    """A line of a Moses n-best list: `id ||| words ||| features ||| total ||| segmentation`, and word links if given.
+
+    The segmentation lists `source=target` spans, inclusive, from 0, in target order; links are `source-target`. A `|`
+    in a word is written `&#124;`.
+
+    Example: `0 ||| the house ||| LM0= -3.1 WordPenalty0= -2 ||| -3.2 ||| 0-1=0-1 ||| 0-0 1-1`
+    """
+    fields = [
+        str(number),
+        " ".join(escape_bars(word) for word in derivation.words),
+        " ".join(f"{name}= " + " ".join(f"{value + 0.0:.9g}" for value in values) for name, values in features),
+        f"{derivation.score:.9g}",
+        " ".join(_segments(derivation)),
+    ]
+    if links is not None:
+        fields.append(" ".join(f"{s}-{t}" for s, t in links))
+    return " ||| ".join(fields)
+
+
+def _segments(derivation: Derivation[Step]) -> Iterator[str]:
+    for step, target in zip(derivation.blocks, derivation.target_spans, strict=True):
+        yield f"{_inclusive(*step.source_span)}={_inclusive(*target)}"
+
+
+def _inclusive(start: int, end: int) -> str:
+    return str(start) if end - start == 1 else f"{start}-{end - 1}"

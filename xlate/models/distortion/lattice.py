@@ -1,0 +1,40 @@
+"""The arcs of the phrase-distortion model's lattices, with their features."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xlate.features.block import DISTORTION_FLOATS
+from xlate.kernels.search.lattice_arcs import arc_language_costs
+from xlate.models.block.lattice import with_bigrams
+from xlate.models.derivation import END
+from xlate.models.distortion.model import DIRECT, INBOUND, LENGTH, LM_FIRST, LM_REST, MODEL1, OUTBOUND
+from xlate.models.distortion.moves import JumpMoves
+from xlate.search.lattice_graph import LatticeArcs
+from xlate.text.vocabulary import END_ID
+
+
+def jump_arcs(moves: JumpMoves, found: LatticeArcs) -> LatticeArcs:
+    """The arcs with floats and binary features; nodes know the last block wherever a feature may ask."""
+    options, model, graph, option_A = moves.options, moves.model, found.graph, found.label_A
+    end_word = END_ID if moves.search.end_of_sentence else -1
+    language_A2 = arc_language_costs(
+        model.lm.arrays,
+        int(model.lm.begin_state),
+        end_word,
+        graph,
+        option_A,
+        options.phrase_words_W,
+        options.phrase_offsets_O1,
+    )
+    # All ways to a node end at the same source word.
+    last_N = np.zeros(graph.nodes, dtype=np.int64)
+    last_N[graph.target_A] = np.where(option_A < 0, 0, options.end_O[option_A])
+    place = last_N[graph.source_A], options.start_O[option_A]
+    dense_AD = np.zeros((len(option_A), len(DISTORTION_FLOATS)))
+    dense_AD[:, [DIRECT, MODEL1, LENGTH]] = options.floats_O3[option_A]
+    dense_AD[:, INBOUND], dense_AD[:, OUTBOUND] = options.inbound_1n[place], options.outbound_1n[place]
+    dense_AD[option_A < 0] = 0.0
+    dense_AD[:, [LM_FIRST, LM_REST]] = language_A2
+    block_A = np.where(option_A < 0, END, options.block_O[option_A]).astype(np.int32)
+    return with_bigrams(model, found._replace(dense_AD=dense_AD), block_A, block_A)

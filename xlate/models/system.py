@@ -1,0 +1,289 @@
+"""The contract of every model that translates: what it gives, and what is the same for all."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.features.index import FeatureIndex
+from xlate.kernels.search.sampled_paths import sample_paths
+from xlate.models.derivation import Derivation, Span, Step, nbest_line
+from xlate.models.pieces import best_joined
+from xlate.scoring.weights import Weights
+from xlate.search.beam import BeamLimits, search_graph
+from xlate.search.forced_decoding import ForcedSpace
+from xlate.search.graph import SearchGraph
+from xlate.search.lattice import Lattice
+from xlate.search.lattice_graph import LatticeArcs, useful_arcs
+from xlate.search.nbest import best_paths
+from xlate.search.processes import each_sentence
+from xlate.search.space import END_LABEL, SearchSpace
+from xlate.text.cutting import cut
+
+
+class SearchSettings(Protocol):
+    """What the settings of every search have."""
+
+    @property
+    def beam(self) -> int | None:
+        """The most hypotheses kept for one coverage, None for all."""
+
+    @property
+    def log_threshold(self) -> float:
+        """How far below the best one they may be, natural log."""
+
+    @property
+    def max_words(self) -> int:
+        """A sentence of more words is translated in pieces."""
+
+    @property
+    def nbest(self) -> int:
+        """How many derivations are returned, at most."""
+
+    @property
+    def distinct(self) -> bool:
+        """Whether their target words must differ."""
+
+
+Space = TypeVar("Space", bound=SearchSpace[Any])
+Settings = TypeVar("Settings", bound=SearchSettings)
+
+
+class System(ABC, Generic[Space, Settings]):
+    """A model under weights, and a search for the derivations of the highest score.
+
+    A system gives its search space, its compiled search, its weights, and derivations with their features. The readable
+    search (`fast=False`), pieces, n-best lists, graphs, forced decoding and lattices are the same for all.
+
+    Attributes:
+        search: settings.
+        fast: the compiled search; the readable one gives the same derivations and scores.
+        PARTS: what the constructor is given, by name.
+        LONGEST: the most words that the compiled search can number.
+    """
+
+    search: Settings
+    fast: bool
+    PARTS: ClassVar[tuple[str, ...]] = ("model", "search", "fast")
+    LONGEST: ClassVar[int]
+
+    @property
+    @abstractmethod
+    def feature_names(self) -> tuple[str, ...]:
+        """Of the features of a derivation, sums of sparse ones among them; D names."""
+
+    @property
+    @abstractmethod
+    def weights_D(self) -> NDArray[np.float64]:
+        """What a derivation's features are multiplied with, shape (D,)."""
+
+    @property
+    @abstractmethod
+    def weights(self) -> Weights:
+        """What may be trained: float weights, and those of sparse features, which are no sums here."""
+
+    @property
+    @abstractmethod
+    def features(self) -> FeatureIndex | None:
+        """What the sparse weights are of, None for a model without sparse features."""
+
+    @abstractmethod
+    def with_weights(self, weights: Weights) -> Self:
+        """The same system under other weights, in the form of `weights`."""
+
+    @abstractmethod
+    def space(self, words: Sequence[str]) -> Space:
+        """The moves over a sentence.
+
+        Raises:
+            InputError: more words than the search can number.
+        """
+
+    @abstractmethod
+    def compiled_search(self, space: Space, *, every_arc: bool) -> SearchGraph:
+        """What the compiled search finds; without `every_arc` only what the best path needs is sure to be there."""
+
+    @abstractmethod
+    def derivation(self, space: Space, labels: Sequence[int]) -> Derivation[Any]:
+        """The derivation along the labels of a path."""
+
+    @abstractmethod
+    def arc_features(self, space: Space, found: LatticeArcs) -> LatticeArcs:
+        """The features of the arcs of a graph, whose nodes may be taken apart so that each arc has but one history."""
+
+    @abstractmethod
+    def explain(self, source: Sequence[str], derivation: Derivation[Any]) -> str:
+        """A derivation in words, and what spoke for it; `source` are the words to show."""
+
+    def forced_space(self, words: Sequence[str], target: Sequence[str]) -> Space:  # noqa: ARG002
+        """The moves among which forced decoding to a translation looks: those of the free search, or more."""
+        return self.space(words)
+
+    def prepare(self, sentences: Sequence[Sequence[str]]) -> None:
+        """Makes what is made once, for all of these sentences together, so that forked processes share it."""
+
+    def limits(self) -> BeamLimits:
+        """What the readable search keeps."""
+        return BeamLimits(self.search.beam, self.search.log_threshold)
+
+    def changed(self, **parts: Any) -> Self:
+        """The same system made of other parts; nothing that was computed from the old ones is kept."""
+        return type(self)(**{name: getattr(self, name) for name in self.PARTS} | parts)
+
+    def with_search(self, **settings: Any) -> Self:
+        """The same system with some settings of the search changed."""
+        return self.changed(search=replace(self.search, **settings))  # type: ignore[type-var]
+
+    def translate(self, words: Sequence[str]) -> list[Derivation[Any]]:
+        """The best derivation of a sentence, or the `nbest` best ones, best first; one empty one of no words.
+
+        A sentence of more than `max_words` words is translated in pieces (see `pieces`).
+
+        Raises:
+            InputError: more words than the search can number.
+        """
+        search = self.search
+        if len(words) <= search.max_words:
+            return self._translate(words)
+        lists = [self._translate(words[start:end]) for start, end in cut(words, search.max_words)]
+        return best_joined(lists, search.nbest, search.distinct)
+
+    def _translate(self, words: Sequence[str]) -> list[Derivation[Any]]:
+        if not words:
+            return [Derivation((), (), np.zeros(len(self.feature_names)), 0.0)]
+        space = self.space(words)
+        return [self.best(space)] if self.search.nbest == 1 else self.listed(space)
+
+    def best(self, space: Space) -> Derivation[Any]:
+        """The best derivation of a space."""
+        return self.derivation(space, self.search_space(space, every_arc=False).best_labels())
+
+    def listed(self, space: Space) -> list[Derivation[Any]]:
+        """The `nbest` best derivations of a space, best first."""
+        return [self.derivation(space, labels) for labels in self.nbest_labels(space)]
+
+    def nbest_labels(self, space: Space) -> list[list[int]]:
+        """The labels of the `nbest` best paths through a space, best first."""
+        paths = best_paths(self.search_space(space, every_arc=True), space.words_of if self.search.distinct else None)
+        return [list(labels) for _, labels in islice(paths, self.search.nbest)]
+
+    def drawn(
+        self, words: Sequence[str], draws: int, scale: float, seed: int
+    ) -> tuple[list[Derivation[Any]], NDArray[np.int64]]:
+        """Derivations drawn from the search graph with shares of exp(scale · score), best first.
+
+        Returns:
+            The N different ones, and how often each was drawn, shape (N,), `draws` in all.
+
+        Raises:
+            InputError: a sentence without words, or of more than the search can number.
+        """
+        if not words:
+            raise InputError("an empty sentence has no derivations to draw", expected="one word or more")
+        space = self.space(words)
+        arcs = self.search_space(space, every_arc=True).arcs
+        offsets_N1, labels_L, count_N = sample_paths(arcs, scale, draws, np.random.default_rng(seed))
+        ends, labels = offsets_N1.tolist(), labels_L.tolist()
+        return [self.derivation(space, [*labels[a:b], END_LABEL]) for a, b in pairwise(ends)], count_N
+
+    def translate_many(self, sentences: Sequence[Sequence[str]], processes: int = 1) -> Iterator[list[Derivation[Any]]]:
+        """Translates tokenised sentences, in their order, with so many forked processes; 1 forks none.
+
+        Raises:
+            InputError: fewer than one process, or one that died; what `translate` raises, naming the sentence.
+        """
+        return each_sentence(self, type(self).translate, sentences, processes)
+
+    def with_tables(self, folder: Path, sentences: int) -> Callable[[int], AnySystem]:  # noqa: ARG002
+        """The system of each sentence's number, where a folder holds a phrase table for each.
+
+        Raises:
+            InputError: a model without phrase tables, or a table that is missing.
+        """
+        seen = type(self).__name__
+        raise InputError("only the phrase model is given tables of sentences", seen=seen, expected="model=phrase")
+
+    def graph(self, words: Sequence[str]) -> SearchGraph:
+        """The translation graph of a sentence: every step the beam took, with the labels of its space."""
+        return self.search_space(self.space(words), every_arc=True)
+
+    def search_space(self, space: Space, *, every_arc: bool) -> SearchGraph:
+        """The graph of a space by the compiled search or the readable one."""
+        if self.fast:
+            return self.compiled_search(space, every_arc=every_arc)
+        return search_graph(space, self.limits())
+
+    def force(self, words: Sequence[str], target: Sequence[str]) -> Derivation[Any] | None:
+        """The best derivation of a translation that the beam of the readable search finds, None when there is none.
+
+        Raises:
+            InputError: more words than the search can number.
+        """
+        if not words:
+            return self.translate(words)[0] if not target else None
+        space = self.forced_space(words, target)
+        graph = search_graph(ForcedSpace(space, tuple(target)), self.limits())
+        return self.derivation(space, graph.best_labels()) if graph.goal >= 0 else None
+
+    def lattice(self, words: Sequence[str]) -> Lattice:
+        """All complete paths that the beam left of a sentence, each arc with its features (TZ07 section 5.2).
+
+        Raises:
+            InputError: a sentence without words, or of more than the search can number.
+        """
+        space, plain = self._useful(words)
+        found = self.arc_features(space, plain)
+        return Lattice.of(tuple(words), found, space.words_of, self.weights.dense_names)
+
+    def plain_lattice(self, words: Sequence[str]) -> tuple[LatticeArcs, list[tuple[str, ...]]]:
+        """The same paths without features, no node taken apart, and the target words of each arc.
+
+        Raises:
+            InputError: as `lattice`.
+        """
+        space, plain = self._useful(words)
+        return plain, [space.words_of(label) for label in plain.label_A.tolist()]
+
+    def _useful(self, words: Sequence[str]) -> tuple[Space, LatticeArcs]:
+        if not words:
+            raise InputError("a lattice of a sentence without words", expected="one word or more")
+        space = self.space(words)
+        return space, useful_arcs(self.search_space(space, every_arc=True))
+
+    def check_length(self, words: Sequence[str]) -> None:
+        """Looks whether the search can number so many words.
+
+        Raises:
+            InputError: it cannot.
+        """
+        if len(words) > self.LONGEST:
+            raise InputError("the sentence is too long", seen=f"{len(words)} words", expected=f"≤ {self.LONGEST}")
+
+    def nbest_line(self, number: int, derivation: Derivation[Any]) -> str:
+        """A derivation as a line of a Moses n-best list; see `derivation.nbest_line`."""
+        return nbest_line(number, derivation, self.shown_features(derivation), self.word_links(derivation))
+
+    def shown_features(self, derivation: Derivation[Any]) -> Iterator[tuple[str, Sequence[float]]]:
+        """The features of a derivation by name, as n-best lists show them."""
+        for name, value in zip(self.feature_names, derivation.features_D.tolist(), strict=True):
+            yield name, (value,)
+
+    def word_links(self, derivation: Derivation[Any]) -> list[Span] | None:  # noqa: ARG002
+        """(source, target) positions that the units align, None where a model does not know."""
+        return None
+
+    def orientations(self, derivation: Derivation[Any]) -> list[int]:
+        """LEFT, RIGHT or NEUTRAL of each of the derivation's blocks, as pictures show them."""
+        return [step.orientation for step in derivation.blocks]
+
+
+AnySystem = System[Any, Any]
+AnyDerivation = Derivation[Step]
