@@ -232,6 +232,7 @@ class InspectConfig:
     top: int = MISSING
     find: str | None = None
     sentence: str | None = None
+    weights: str | None = None
     debug: bool = False
 
 
