@@ -12,6 +12,7 @@ from tests.test_end_to_end import QUICK, run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.cli.train import expand
 from xlate.jobs.paper_page import write_pages
+from xlate.scoring.feature_weights import load_feature_weights
 from xlate.scoring.weights import load_weights
 
 
@@ -97,6 +98,16 @@ def test_inspect_lists_and_explains(run: Path, capsys: pytest.CaptureFixture[str
     assert "lm_first" in shown
     assert "sum " in shown
     assert main(["inspect", f"run={run}", "find=nothing-has-this"]) == 2
+
+
+def test_all_weights_are_written_as_text_and_read_again(run: Path, tmp_path: Path) -> None:  # noqa: F811
+    assert main(["inspect", f"run={run}", f"weights={tmp_path / 'weights'}"]) == 0
+    written = load_feature_weights(tmp_path / "weights")
+    assert written == load_feature_weights(run)
+    linked = load_weights(run / "weights.safetensors").sets["linked"]
+    names = [name for name in written if name.startswith("linked_BB:")]
+    assert len(names) == linked.active > 0
+    assert written["linked_lm_first"] == linked.dense_D[2]
 
 
 def test_a_table_is_its_rows_in_order() -> None:

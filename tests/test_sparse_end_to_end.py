@@ -106,6 +106,17 @@ def test_the_strongest_features_are_shown_by_name(sparse_run: Path, capsys: pyte
     assert "target_first" not in shown
 
 
+def test_a_weights_file_names_its_features_by_itself(sparse_run: Path) -> None:
+    file = load_weights(sparse_run / "weights.safetensors")
+    learned = list(file.learned("phrase"))
+    features = Translator.of_run(read_config(sparse_run / "config.yaml", TrainConfig), sparse_run).decoder.model.sparse
+    assert features is not None
+    ids = np.flatnonzero(file.sets["phrase"].sparse_F)
+    assert len(ids) > 100
+    assert [name for _, name, _ in learned] == list(features.names(ids))
+    assert [family for family, _, _ in learned] == [name.partition("=")[0] for _, name, _ in learned]
+
+
 def test_a_run_on_the_floats_of_another_translates(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
     del sparse_run
     theta = next(own_work.glob("theta/*"))

@@ -27,7 +27,9 @@ def test_steps_become_linked_and_neutral_instances(tmp_path):
     assert sizes == {"linked": 1, "neutral": 1}, "a step behind an unknown word teaches nothing"
     s.instances.write(tmp_path / "whole")
     # The same bigram with its only alternative is in the training text.
-    [expected] = [i for i in written(tmp_path / "whole", "linked") if i[0][2] == [s.index.id(a << 31 | b)]]
+    [expected] = [
+        i for i in written(tmp_path / "whole", "linked") if i[0][2] == [s.index.keys_F.tolist().index(a << 31 | b)]
+    ]
     [found] = written(tmp_path, "linked")
     assert [(gain, ids) for gain, _, ids in found] == [(gain, ids) for gain, _, ids in expected]
     np.testing.assert_allclose([c[1] for c in found], [c[1] for c in expected], rtol=1e-6)

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from xlate.candidates.nbest_columns import nbest_arrays
 from xlate.errors import InputError
 from xlate.features.named import NamedFeatures
 from xlate.formats.nbest_fields import FeatureParser
 from xlate.formats.nbest_list import by_sentence, format_hypothesis, iterate_hypotheses, parse_hypothesis
-from xlate.scoring.feature_weights import load_feature_weights, unweighted
+from xlate.scoring.feature_weights import load_feature_weights, unweighted, write_feature_weights
 from xlate.scoring.nbest_rescore import rescored
 from xlate.scoring.weights import Weights, save_weights
 
@@ -42,6 +44,32 @@ def test_our_weights(tmp_path: Path) -> None:
     assert (two["linked_lm"], two["neutral_tm_0"], two["bigrams"], two["partition"]) == (1, 2, 1, 1)
 
 
+NAME = st.text(st.characters(exclude_categories=["C", "Z"]) | st.sampled_from(" =:|")).filter(
+    lambda name: name and name == name.strip() and name[0] not in "#["
+)
+
+
+@given(weights=st.dictionaries(NAME, st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+def test_weights_written_as_text_are_read_to_the_bit(tmp_path_factory, weights: dict[str, float]) -> None:
+    path = tmp_path_factory.mktemp("text") / "weights"
+    write_feature_weights(path, weights)
+    assert list(load_feature_weights(path).items()) == list(weights.items())
+
+
+def test_names_with_blanks_and_lines_of_cdec(tmp_path: Path) -> None:
+    path = tmp_path / "weights"
+    path.write_text("# cdec\nPassThrough -2.5\nplain:pair=das haus|the house\t0.25\nngram=a =\t-1e-3\n")
+    expected = {"PassThrough": -2.5, "plain:pair=das haus|the house": 0.25, "ngram=a =": -0.001}
+    assert load_feature_weights(path) == expected
+
+
+@pytest.mark.parametrize("name", ["", "#lm", "[weight]", "lm ", " lm", "a\tb", "a\nb"])
+def test_names_that_would_not_be_read_again(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="no text file of weights can hold"):
+        write_feature_weights(tmp_path / "weights", {"lm": 1.0, name: 2.0})
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -49,6 +77,10 @@ def test_our_weights(tmp_path: Path) -> None:
         ("lm= 1\nlm= 2\n", 2),
         ("lm= much\n", 1),
         ("lm\n", 1),
+        ("lm x\t1 2\n", 1),
+        ("lm\t\n", 1),
+        ("lm x\tnan\n", 1),
+        ("a\tb\t1\n", 1),
         ("[weight]\nlm=\n", 2),
         ("lm= nan\n", 1),
         ("lm= 1\ntm= 1 -inf\n", 2),

@@ -33,7 +33,7 @@ def align(
 
     Methods: `eflomal` (Bayesian IBM 1, HMM and fertility by Gibbs sampling, Östling and Tiedemann 2016: the best
     and the slowest), `fast_align` (Dyer et al. 2013), `hmm` (Vogel et al. 1996), `ibm1`, `ibm2`, `ibm4` (without
-    word classes). Each trains a model of every target word given the source (forward), and one of the converse.
+    word classes). Each trains a model of the target given the source (forward) and one of the source given the target.
     A pair with an empty side, or with more words than the model takes (1,024), is left without links.
 
     Args:
@@ -111,7 +111,7 @@ def _first_model(method: str) -> Any:
 
 
 def _train(model: Any, name: str, iterations: int | None = None) -> Any:
-    """Trains a model; without a number of iterations, the model's own, which it sets at the start of training."""
+    """Trains a model for so many iterations, by default as many as the model itself chooses when training begins."""
     model.start_training()
     for _ in track(range(iterations or sum(model.get_iterations())), name):
         model.train()
@@ -126,7 +126,7 @@ def _eflomal(model: Any, seed: int, name: str) -> Any:
 
 
 def _staged(*later: Any) -> Callable[[Any, int, str], Any]:
-    """A model trained from scratch, and then others, each begun from the one before."""
+    """Trains models one after the other, the first from scratch and each further one from the one before."""
 
     def train(model: Any, seed: int, name: str) -> Any:
         del seed

@@ -44,9 +44,9 @@ def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, dec
     """Relative frequencies of linked words; a word without links is linked to NULL (Koehn et al. 2003, section 4.4).
 
     Args:
-        decimals: round the probabilities so, but never to 0. Moses computes its phrase scores from lexical tables it
-            wrote with 7 decimals, which changes weights of rare words by up to a few thousandths of their value; None
-            keeps them exact.
+        decimals: round the probabilities to so many decimals, but never to 0; None keeps them exact. Moses computes
+            its phrase scores from lexical tables that it wrote with 7 decimals, which changes weights of rare words by
+            up to a few thousandths of their value.
 
     Raises:
         InputError: the three differ in number of sentences.

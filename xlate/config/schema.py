@@ -247,6 +247,7 @@ class InspectConfig:
     top: int = MISSING
     find: str | None = None
     sentence: str | None = None
+    weights: str | None = None
     debug: bool = False
 
 

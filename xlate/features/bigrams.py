@@ -175,10 +175,10 @@ def bigram_families(blocks: BlockSet, keys_F: NDArray[np.uint64], names: Sequenc
 
 
 def contexts(families: BigramFamilies, keys_F: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """For every block one that stands for it as predecessor in all features, -1 when it precedes in none; shape (B,).
+    """For each block, one that has the same features as predecessor, or -1 when no feature begins with it; shape (B,).
 
-    Two blocks that every family sees alike need not be told apart by a decoder; neither need what a family sees and no
-    feature begins with.
+    A decoder need remember no more of the block before. Two blocks count as the same when every family sees the same of
+    them, where what no feature begins with counts as nothing.
     """
     shape = families.left_AB.shape
     seen_AB = np.full(shape, -1, dtype=np.int64)

@@ -1,6 +1,6 @@
-"""The features of a block given its predecessor: float costs and binary bigram features (TZ07, Table III).
+"""The features of a block given its predecessor: dense costs and sparse bigram features (TZ07, Table III).
 
-Floats are costs, negative natural logs. The orientation model has
+Dense features are costs, negative natural logs. The orientation model has
 
     unigram      (a)  -ln p(b)
     orientation  (b)  -ln p_o(b), 0 for a neutral block
@@ -18,7 +18,7 @@ The phrase-distortion model (TZ07, Table V) has instead
     length       (g)  minus the number of target words
 
 Example: b = (das haus, the house) with o = R behind a block that ends "in": unigram 9.2, orientation 0.1, lm_first 0.8
-(the | in), lm_rest 2.9 (house | in the), lexical 1.3, and, when seen often enough, the binary
+(the | in), lm_rest 2.9 (house | in the), lexical 1.3, and, when seen often enough, the sparse
 features `BB:im|in>das haus|the house`, `TP:in>the house` and `WB:in>the`.
 """
 
@@ -64,7 +64,7 @@ def distortion_arrays(
     distortion: Distortion,
     model1_B: NDArray[np.float32],
 ) -> BlockArrays:
-    """Everything the kernels need for the floats of the phrase-distortion model.
+    """Everything the kernels need for the dense features of the phrase-distortion model.
 
     Args:
         blocks: the block set; lm: the language model of its target side.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-# Lengths further from the source's than this are told apart no more.
+# Differences in length beyond this count as this.
 FURTHEST = 8
 # For each target word the source words it may be linked to, and their probabilities.
 Lexicon = Mapping[str, Mapping[str, float]]

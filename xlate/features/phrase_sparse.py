@@ -142,7 +142,7 @@ class SparseFeatures:
         return offsets_of(np.bincount(row, minlength=len(applications))), found[order].astype(np.int32)
 
     def sums(self, sparse_F: NDArray[np.float64], applications: Applications, groups: Groups) -> NDArray[np.float64]:
-        """What the features of each application weigh, by orientation and, last, those of plain templates; (N, K+1)."""
+        """The summed weights of each application: by orientation and, last, of plain templates; (N, K + 1)."""
         row, found, column = self._rows_and_ids(applications, groups)
         width = self.orientations + 1
         cells = row * width + column
@@ -164,14 +164,14 @@ class SparseFeatures:
     def local_scores(
         self, sparse_F: NDArray[np.float64], applications: Applications
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What local features score in each orientation, (N, K), and in all, (N,)."""
+        """The summed weights of local features: of each orientation, (N, K), and of plain templates, (N,)."""
         crossed_NK = np.zeros((len(applications), self.orientations))
         plain_N = np.zeros(len(applications))
         for family in self.families:
             if family.position in GROUP or family.position == BIGRAM:
                 continue
             weights = family.weights(sparse_F)
-            # Looking whether there is any weight pays where there are more applications than values.
+            # Testing for weights that are not 0 pays only where there are more applications than values.
             if len(applications) > len(weights) and not weights.any():
                 continue
             row, value = self._local(family, applications)
@@ -185,7 +185,7 @@ class SparseFeatures:
         return crossed_NK, plain_N
 
     def word_scores(self, sparse_F: NDArray[np.float64], position: str) -> NDArray[np.float64]:
-        """What each of V words scores at a position of the group before, shape (V, K)."""
+        """The summed weights of each of V words at a position of the group before, by orientation; shape (V, K)."""
         side = self.target if position in GROUP_TARGET else self.source
         scores_VK = np.zeros((len(side.words), self.orientations))
         for family in self.families:
@@ -195,7 +195,7 @@ class SparseFeatures:
         return scores_VK
 
     def bigram_scores(self, sparse_F: NDArray[np.float64], before_R: Numbers, first_Q: Numbers) -> NDArray[np.float64]:
-        """What target words score behind others, shape (R, Q)."""
+        """The summed weights of target words behind others, shape (R, Q)."""
         scores_RQ = np.zeros((len(before_R), len(first_Q)))
         for family in self.families:
             if family.position == BIGRAM:

@@ -25,7 +25,7 @@ PLAIN = (*LOCAL_SOURCE, *LOCAL_TARGET, *PHRASES, WORD_PAIR, BIGRAM, LENGTHS)
 GROUP = (*GROUP_SOURCE, *GROUP_TARGET)
 LONGEST = 7
 ORIENTATIONS = {3: ("M", "S", "D"), 5: ("M", "S", "DL", "DR", "MG")}
-# Pairs of words are told apart by kinds of at most so many values: every word by every other would be too many.
+# Word pairs are made only of word values with at most so many kinds: all pairs of all words would be too many.
 MOST_PAIRED = 2000
 Ints = NDArray[np.int64]
 
@@ -85,7 +85,7 @@ def make_families(
 ) -> tuple[Family, ...]:
     """The families of templates, each position with every kind of word values, one behind the other.
 
-    Pairs of words are made of kinds of at most `MOST_PAIRED` values.
+    Word pairs are made only of word values with at most `MOST_PAIRED` kinds.
 
     Raises:
         InputError: a position there is none of, or one given twice, or more features than can be numbered.

@@ -15,18 +15,23 @@ from xlate.errors import InputError
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.translate import Translator
+from xlate.scoring.feature_weights import load_feature_weights, write_feature_weights
 from xlate.scoring.stored_features import LearnedFeature
 from xlate.scoring.weights import WeightsFile
 
 
 def inspect(config: InspectConfig, console: Console) -> None:
-    """Prints float weights, the strongest binary features of each family, and one translation explained.
+    """Prints float weights, the strongest sparse features of each family, and one translation explained.
+
+    With `weights` also writes every weight that is not 0 into a text file.
 
     Raises:
-        InputError: no finished run, or nothing has the text searched for.
+        InputError: no finished run, nothing has the text searched for, or `weights` cannot hold a name.
     """
     run = Path(config.run)
     trained, weights = read_config(run / "config.yaml", TrainConfig), weights_of(run)
+    if config.weights is not None:
+        write_feature_weights(config.weights, load_feature_weights(config.run))
     console.print(_floats(weights, kind_of(trained.model.kind).of_costs))
     learned = (f for name in weights.sets for f in weights.learned(name))
     features = [f for f in learned if config.find is None or config.find in f.name]

@@ -20,7 +20,7 @@ from xlate.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
 log = logging.getLogger(__name__)
 HIGHEST_ORDER = 7
 MISSING_UNKNOWN_LOG10 = -100.0
-# What stands for a probability of 0, which `<s>` has: it is never predicted.
+# Stands for a probability of 0, which `<s>` has because it is never predicted.
 NEVER_LOG10 = -99.0
 # Models keep natural logs in 32 bits.
 LARGEST_LOG10 = LARGEST_FLOAT32 / float(np.log(10.0))
@@ -142,7 +142,7 @@ class _Lines:
         return lines
 
     def at(self, number: int) -> _Lines:
-        """Puts the number of a line read before, for an error about it."""
+        """Goes back to the number of an earlier line, so that an error names it."""
         self.number = number
         return self
 

@@ -90,7 +90,7 @@ class NgramModel:
         return totals
 
     def state_of(self, context: Sequence[int] | NDArray[np.int32]) -> int:
-        """The state after the words of a context, nothing known before them (put `<s>` in front yourself)."""
+        """The state after some words with nothing before them; begin with `<s>` for the start of a sentence."""
         return int(walk(self.arrays, 0, np.asarray(context, dtype=np.int32))[1])
 
     def map_vocabulary(self, words: Iterable[str]) -> NDArray[np.int32]:
@@ -216,7 +216,7 @@ def _distinguishable(
 
 
 def _check_automaton(stored: StoredArrays) -> None:
-    """Looks whether every query ends: states and words that are there, suffixes that grow shorter, an empty slot."""
+    """Checks that every query ends: states and words exist, suffixes grow shorter, the hash table has an empty slot."""
     slots_H, tags_H, contexts_N = (stored[name] for name in LAYOUT)
     states, words = len(contexts_N), stored.number("words")
     check_lengths(stored, tags=slots_H.shape)

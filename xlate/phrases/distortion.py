@@ -87,7 +87,7 @@ class Distortion:
 
 
 def _check(stored: StoredArrays) -> None:
-    """Looks whether both arrays have the same shape, an odd number of columns."""
+    """Checks that both arrays have one shape, with an odd number of columns."""
     shape = stored["inbound_VK"].shape
     check_lengths(stored, outbound_VK=shape)
     if shape[1] % 2 == 0:
@@ -103,7 +103,7 @@ def jumps(
     sentence_L, source_L, target_L = sentence_L[kept_L], links.source_L[kept_L], links.target_L[kept_L]
     order = np.lexsort((source_L, target_L, sentence_L))
     sentence_L, source_L, target_L = sentence_L[order], source_L[order], target_L[order]
-    # One row a linked target word: its first and its last source word.
+    # One row for each linked target word: its first and its last source word.
     new_L = (np.diff(sentence_L, prepend=-1) != 0) | (np.diff(target_L, prepend=-1) != 0)
     first = np.flatnonzero(new_L)
     last = np.append(first[1:], len(new_L)) - 1 if len(first) else first

@@ -22,8 +22,8 @@ def shared_substrings_filter(
 
     The paper asks for one common substring of up to 12 words, and one word is such a substring: nearly every sentence
     has a full stop in common with the test. A longer common substring holds shorter ones, so the least length alone
-    decides and `max_words` only has to reach it. A sentence shorter than `min_words` is never kept, and an unknown
-    word is common to nothing. Both texts have the same word numbers.
+    decides and `max_words` only has to reach it. A sentence shorter than `min_words` is never kept, and unknown
+    words are never in common. Both texts have the same word numbers.
 
     Raises:
         InputError: the least length is below 1 or above the greatest.

@@ -1,4 +1,4 @@
-"""Matching the block set against sentence pairs, without asking for a consistent coverage."""
+"""Finds blocks in sentence pairs; matches may overlap, and need not cover the sentences."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Matches:
 
 
 def _check(stored: StoredArrays) -> None:
-    """Looks whether blocks are there, and spans go from a word of a sentence to a later one."""
+    """Checks that blocks exist, and that every span has a word."""
     rows_M5 = stored["rows_M5"]
     check_lengths(stored, rows_M5=(len(rows_M5), 5))
     check_offsets(stored, "offsets_S1", len(rows_M5))

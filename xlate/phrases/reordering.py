@@ -35,8 +35,9 @@ def reordering_counts(
 ) -> NDArray[np.int64]:
     """Counts of K orientations backward, then forward, of each of B phrase pairs, shape (B, 2K).
 
-    Three: monotone, swap, other. Five (`hier5`): monotone, swap, other with what is before on the left, on the right,
-    monotone with everything before in one block; forward the same with what is behind, mirrored.
+    The three orientations are monotone, swap and other. `hier5` has five: monotone; swap; other, where what was
+    translated before lies to the left; other, where it lies to the right; and monotone after a single block that holds
+    everything before. Forward orientations are the mirror image of these, with respect to what comes next.
 
     Args:
         table: the phrase pairs; source, target: the text they were extracted from, links: its word alignment.

@@ -41,10 +41,10 @@ LAYOUT = {
 class PhraseTable:
     """B phrase pairs over P distinct source and Q distinct target phrases, sorted by (source_B, target_B).
 
-    Rows of `source_phrases` and of `target_phrases` are in the order of their word numbers, a prefix before what it
-    begins. The four scores of a pair are p(f|e), lex(f|e), p(e|f), lex(e|f) as plain probabilities (no logs), where
-    f is the source phrase and e the target phrase. The internal links of pair b lie between `link_offsets_B1[b]` and
-    `link_offsets_B1[b + 1]`, positions from 0 within the phrases, in the order (target, source) of Moses's tables.
+    Rows of `source_phrases` and of `target_phrases` are in the order of a dictionary, by word numbers. The four scores
+    of a pair are p(f|e), lex(f|e), p(e|f), lex(e|f) as plain probabilities (no logs), where f is the source phrase and
+    e the target phrase. The internal links of pair b lie between `link_offsets_B1[b]` and `link_offsets_B1[b + 1]`,
+    positions from 0 within the phrases, in the order (target, source) of Moses's tables.
 
     Example: the pairs (a b, x), (a b, y) and (c, x)::
 
@@ -236,7 +236,7 @@ def select_phrases(phrases: EncodedText, rows_R: NDArray[np.integer[Any]]) -> En
 
 
 def _check(stored: StoredArrays) -> None:
-    """Looks whether rows, words and links of a stored table are there."""
+    """Checks that a stored table's rows, words and links are within their ranges."""
     pairs, links = len(stored["source_B"]), len(stored["link_source_K"])
     check_lengths(
         stored,
@@ -258,7 +258,7 @@ def _check(stored: StoredArrays) -> None:
 
 
 def _check_links(stored: StoredArrays) -> None:
-    """Looks whether every link is between words of its pair."""
+    """Checks that every link is between words of its pair."""
     for piece in pieces(len(stored["source_B"])):
         ends = np.asarray(stored["link_offsets_B1"][piece.start : piece.stop + 1])
         for side in ("source", "target"):

@@ -9,22 +9,29 @@ from pathlib import Path
 from xlate.candidates.nbest_columns import NbestArrays
 from xlate.errors import InputError
 from xlate.scoring.weights import load_weights
-from xlate.text.lines import iterate_lines
+from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.numbers import parse_row
 
 WEIGHTS_FILE = "weights.safetensors"
-# What our own lists hold already weighted.
+# Columns of our own lists that are already weighted.
 SUMMED = {"bigrams": 1.0, "partition": 1.0}
+_WITH_TAB = re.compile(r"([^\t]+)\t([^\t ]+)")
 _LINE = re.compile(r"(\S*[^=\s])=?((?: +\S+)+) *")
 
 
 def load_feature_weights(path: str | Path) -> dict[str, float]:
     """The weights of a file by column name: that of the feature, and `_0`, `_1` … behind it when it has several values.
 
-    Read are a Moses configuration (its `[weight]` section and the sparse file its `[weight-file]` names, looked for
-    beside it), lines `name= w w` or `name w` as Moses's tuners write them, a weights file in safetensors, and a run's
-    folder with one. Where safetensors hold several sets, as those of the block model do, their names come before the
-    features', and `bigrams` and `partition`, which our lists hold already weighted, count 1.
+    Read are
+
+    - a Moses configuration: its `[weight]` section, and the sparse file that its `[weight-file]` names, looked for
+      beside it;
+    - lines `name= w w` or `name w`, as the tuners of Moses and cdec write them;
+    - lines `name TAB w`, whose names may hold blanks, as `write_feature_weights` writes them;
+    - a weights file in safetensors, or the folder of a run with one.
+
+    Where a safetensors file holds several sets, as that of a block model does, the name of the set and `_` stand before
+    those of its features; `bigrams` and `partition`, which our own lists hold already weighted, then weigh 1.
 
     Raises:
         InputError: the file cannot be read, holds no weight, or with the line, one that is ill-formed or stands twice.
@@ -38,6 +45,24 @@ def load_feature_weights(path: str | Path) -> dict[str, float]:
             "no weights", file=path, expected="a Moses configuration, lines of name and weight, or a safetensors file"
         )
     return weights
+
+
+def write_feature_weights(path: str | Path, weights: Mapping[str, float]) -> None:
+    """Writes lines of name, TAB and weight, with all digits; `load_feature_weights` reads them.
+
+    Raises:
+        InputError: a name that would not be read again, because it looks like a comment or a section, or has a blank at
+            its end.
+    """
+    strange = next((n for n in weights if not n or n[0] in "#[" or n != n.strip() or "\n" in n or "\t" in n), None)
+    if strange is not None:
+        raise InputError(
+            "a feature name that no text file of weights can hold",
+            file=path,
+            seen=repr(strange),
+            expected="a name without TAB, line end or blanks around it that does not begin with # or [",
+        )
+    write_lines(path, (f"{name}\t{weight!r}" for name, weight in weights.items()))
 
 
 def unweighted(arrays: NbestArrays, weights: Mapping[str, float]) -> list[str]:
@@ -86,7 +111,7 @@ def _from_safetensors(path: Path) -> dict[str, float]:
 def _from_text(path: Path) -> dict[str, float]:
     weights: dict[str, float] = {}
     for file, number, line in _weight_lines(path, ()):
-        found = _LINE.fullmatch(line)
+        found = _WITH_TAB.fullmatch(line) or _LINE.fullmatch(line)
         values = parse_row(found[2]) if found else None
         if found is None or not values:
             raise _ill_formed(file, number, line, "not a weight")
@@ -132,5 +157,10 @@ def _weight_lines(path: Path, through: tuple[Path, ...]) -> Iterator[tuple[Path,
 
 def _ill_formed(path: Path, number: int, line: str, message: str) -> InputError:
     return InputError(
-        message, file=path, line=number, seen=line, expected="name= w w … or name w", remedy="mend or remove the line"
+        message,
+        file=path,
+        line=number,
+        seen=line,
+        expected="name= w w …, name w or name TAB w",
+        remedy="mend or remove the line",
     )

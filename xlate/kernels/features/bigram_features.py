@@ -14,7 +14,7 @@ SIDE_BITS = 31
 
 
 class BigramFamilies(NamedTuple):
-    """A families over B blocks: family a sees the predecessor b' as `left_AB[a, b']` and b as `right_AB[a, b]`.
+    """A families of features over B blocks: family a sees b' before b as `left_AB[a, b']` and `right_AB[a, b]`.
 
     `bigrams` finds the row of a feature by its key, which tells the family by its number `tag_A[a]`, below 4.
     """
