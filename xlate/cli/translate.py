@@ -46,7 +46,7 @@ def _translations(config: TranslateConfig, translator: Translator) -> Iterator[T
         batches = standard_input()
     else:
         assert config.input is not None
-        # A file that cannot be read to its end is refused before anything is printed; a pipe can be read once.
+        # A file that cannot be read to its end is refused before anything is printed; a pipe can be read only once.
         if Path(config.input).is_file():
             count_lines(config.input)
         batches = KnownBatches.of(iterate_lines(config.input))
@@ -60,7 +60,7 @@ def _translations(config: TranslateConfig, translator: Translator) -> Iterator[T
 
 
 def _write(config: TranslateConfig, translator: Translator, results: Iterator[Translation]) -> None:
-    """Writes translations and n-best lists as they come."""
+    """Writes translations and n-best lists one by one."""
     from xlate.text.lines import write_lines
 
     with contextlib.ExitStack() as stack:
@@ -79,7 +79,7 @@ def _write(config: TranslateConfig, translator: Translator, results: Iterator[Tr
 
 
 def _is_asked(config: TranslateConfig) -> bool:
-    """Whether somebody may wait for the translation of one line before writing the next."""
+    """Whether somebody may be waiting for the translation of a line before writing the next."""
     from xlate.text.arriving import is_at_hand
 
     return config.input in STANDARD and sys.stdin is not None and not is_at_hand(sys.stdin.buffer)
@@ -102,7 +102,7 @@ def _nbest_file(name: str) -> Iterator[BinaryIO]:
 
 
 def _listed(results: Iterator[Translation], translator: Translator, nbest: BinaryIO) -> Iterator[Translation]:
-    """The same translations; the n-best list of each is written when it comes by."""
+    """The same translations; writes the n-best list of each as it passes."""
     for result in results:
         for line in translator.nbest_lines(result):
             nbest.write(line.encode("utf-8") + b"\n")
@@ -122,7 +122,7 @@ def _check_together(config: TranslateConfig) -> None:
 
 
 def _with_lattices(results: Iterator[Translation], lattices: LatticeFiles | None) -> Iterator[Translation]:
-    """The same translations; the lattice of each is written when it comes by."""
+    """The same translations; writes the lattice of each as it passes."""
     for result in results:
         if lattices is not None:
             lattices.write(result.number, result.source)
