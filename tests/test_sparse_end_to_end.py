@@ -23,7 +23,6 @@ from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.candidates import part_shards
-from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.part_shards import PartShard, read_shard, write_shard
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
@@ -270,6 +269,8 @@ def test_the_best_candidates_are_found() -> None:
 
     List 0: 0.25 + part 0 = 1.25; 1.5 + parts 0 and 1 = 0.5; 1 + part 1 = -1. List 1: 2 + part 0 = 2.5; part 1 = 3.
     """
+    from xlate.candidates.batch import CandidateBatch
+
     parts = CandidateBatch(
         candidate_offsets_I1=np.array([0, 3, 5]),
         dense_CD=np.zeros((5, 0), np.float32),
