@@ -17,7 +17,7 @@ from xlate.jobs.models import FLOATS_OF, KINDS, block_search
 from xlate.jobs.phrase_models import KIND as PHRASE
 from xlate.jobs.phrase_models import REORDERINGS, phrase_search
 from xlate.jobs.train.list_settings import check_lists, list_settings
-from xlate.jobs.train.rerank_runs import KIND as RERANK
+from xlate.jobs.train.rerank import KIND as RERANK
 from xlate.jobs.train.sparse_models import check_orientations
 from xlate.jobs.train.tuners import TUNERS, optimiser
 from xlate.jobs.train.tuning import tuning_settings

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from xlate.train.list_checkpoint import ListCheckpoint, lists_identity
 from xlate.train.list_learner import EpochFigures, ListLearner
 from xlate.train.list_learner_device import DeviceListLearner
 from xlate.train.reporter import Reporter
+from xlate.train.run import Run
 
 log = logging.getLogger(__name__)
 PHI = "sparse.safetensors"
@@ -60,8 +60,7 @@ def learn(
     lists: PartShard,
     theta: Weights,
     held: Path,
-    reporter: Reporter,
-    stop: Callable[[], bool],
+    run: Run,
     step: int = 0,
 ) -> Learned | None:
     """Learns sparse weights, and float weights when training is joint, and writes them to `held`; None when stopped.
@@ -79,14 +78,14 @@ def learn(
     made = time.perf_counter()
     checkpoint = _checkpoint(held, learner, config)
     figures: list[EpochFigures] = []
-    for epoch in track(learner.epochs(stop, checkpoint), "sparse weights", total=settings.epochs + 1):
+    for epoch in track(learner.epochs(run.stop.__bool__, checkpoint), "sparse weights", total=settings.epochs + 1):
         figures.append(epoch)
-        _report(epoch, reporter, step)
+        _report(epoch, run.reporter, step)
     # What was stopped is not taken for the whole when the run goes on: it goes on from the checkpoint.
-    if stop():
+    if run.stop:
         return None
     phi_F = learner.weights.sparse_F.astype(np.float64)
-    reporter.histogram("sparse/weights", phi_F[phi_F != 0], step + len(figures))
+    run.reporter.histogram("sparse/weights", phi_F[phi_F != 0], step + len(figures))
     warn_if_all_zero(phi_F, f"loss.lists.rate={settings.rate:g} l1={settings.l1:g}, {size} lists")
     best = min(figures, key=lambda one: one.heldout_loss)
     summary = {

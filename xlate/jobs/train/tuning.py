@@ -24,14 +24,12 @@ from xlate.metrics.bleu import ORDER
 from xlate.metrics.measures import measure_sentences
 from xlate.metrics.objective import BLEU, Objective
 from xlate.progress import track
-from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import Weights
 from xlate.text.cutting import MAX_WORDS
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
 from xlate.text.tokens import split_tokens
-from xlate.train.reporter import Reporter
-from xlate.train.signals import StopFlag
+from xlate.train.run import Run
 from xlate.train.tuning import RoundFigures, Tuning, TuningSettings
 
 log = logging.getLogger(__name__)
@@ -95,9 +93,7 @@ def tune(
     system: TunedSystem,
     start: Weights,
     text: TuningText,
-    run: RunDirectory,
-    reporter: Reporter,
-    stop: StopFlag,
+    run: Run,
 ) -> tuple[Weights, list[RoundFigures]] | None:
     """The tuned weights and the figures of every round; None when stopped by a signal.
 
@@ -107,17 +103,17 @@ def tune(
     settings = config.loss.tune
     assert settings is not None
     objective = Objective.of(settings.metric, settings.gain)
-    lists = NbestLists(system, text, settings.nbest, stop.__bool__, objective)
+    lists = NbestLists(system, text, settings.nbest, run.stop.__bool__, objective)
     loop = Tuning(
         lists.decode,
         optimiser(config.loss.name, settings, system.trained_D, objective),
         tuning_settings(settings, config.seed),
-        run.checkpoint,
-        reporter,
+        run.directory.checkpoint,
+        run.reporter,
         objective,
     )
     try:
-        found = loop.run(start, stop.__bool__)
+        found = loop.run(start, run.stop.__bool__)
     except StoppedDecodingError:
         return None
     if found is not None:
