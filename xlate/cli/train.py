@@ -29,7 +29,7 @@ def run(config: TrainConfig) -> None:
     from xlate.jobs.train.train import train
 
     running = HydraConfig.get() if HydraConfig.initialized() else None
-    # Checked before anything is prepared.
+    # Before anything is prepared, too.
     check_training(config, None if running is None else running.runtime.choices.get("decoder"))
     sweep = "runs" if running is None else running.sweep.dir
     if config.base is not None:

@@ -60,7 +60,7 @@ def _translations(config: TranslateConfig, translator: Translator) -> Iterator[T
 
 
 def _write(config: TranslateConfig, translator: Translator, results: Iterator[Translation]) -> None:
-    """Writes translations and n-best lists one by one."""
+    """Writes translations and n-best lists as they come."""
     from xlate.text.lines import write_lines
 
     with contextlib.ExitStack() as stack:
@@ -102,7 +102,7 @@ def _nbest_file(name: str) -> Iterator[BinaryIO]:
 
 
 def _listed(results: Iterator[Translation], translator: Translator, nbest: BinaryIO) -> Iterator[Translation]:
-    """The same translations; writes the n-best list of each as it passes."""
+    """The same translations; the n-best list of each is written when it comes by."""
     for result in results:
         for line in translator.nbest_lines(result):
             nbest.write(line.encode("utf-8") + b"\n")
