@@ -25,7 +25,7 @@ def parse_float(text: str, largest: float = LARGEST_FLOAT) -> float:
     """Reads a finite decimal number between -`largest` and `largest`.
 
     Raises:
-        ValueError: the text is none.
+        ValueError: the text is not such a number.
 
     Example:
         >>> parse_float("-1.5e3")
@@ -81,7 +81,7 @@ def parse_int(text: str, most: int = LARGEST_INT) -> int:
     """Reads a whole number from 0 to `most`, written in digits alone.
 
     Raises:
-        ValueError: the text is none.
+        ValueError: the text is not such a number.
     """
     if text.isascii() and text.isdigit():
         if len(text) <= MOST_CHARACTERS and (value := int(text)) <= most:
