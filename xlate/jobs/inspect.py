@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,25 +9,13 @@ from rich.console import Console
 from rich.table import Table
 
 from xlate.config.load import load
-from xlate.config.schema import InspectConfig, TrainConfig, TranslateConfig
-from xlate.config.stored import read_config
+from xlate.config.schema import InspectConfig, TranslateConfig
 from xlate.errors import InputError
-from xlate.jobs.phrase_models import SET, open_phrase_model
+from xlate.jobs.phrase_models import SET
 from xlate.jobs.run_weights import weights_of
-from xlate.jobs.train.sparse_models import IDS, VALUES
 from xlate.jobs.translate import Translator
+from xlate.scoring.stored_features import LearnedFeature
 from xlate.scoring.weights import WeightsFile
-
-SPARSE_SET = "linked"
-
-
-@dataclass(frozen=True)
-class Feature:
-    """A sparse feature, its family (how its name begins), name and weight."""
-
-    family: str
-    name: str
-    weight: float
 
 
 def inspect(config: InspectConfig, console: Console) -> None:
@@ -40,7 +26,7 @@ def inspect(config: InspectConfig, console: Console) -> None:
     """
     weights = weights_of(Path(config.run))
     console.print(_floats(weights))
-    learned = phrase_features(Path(config.run), weights) if IDS in weights.extra else sparse_features(weights)
+    learned = (f for name in weights.sets for f in weights.learned(name))
     features = [f for f in learned if config.find is None or config.find in f.name]
     if config.find is not None and not features:
         raise InputError("no feature has this in its name", seen=config.find, expected="part of a name")
@@ -51,27 +37,6 @@ def inspect(config: InspectConfig, console: Console) -> None:
         translation = Translator.open(load(TranslateConfig, "translate", options)).translate_line(config.sentence)
         for text in (config.sentence, translation.text, translation.explanation):
             console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-
-def sparse_features(weights: WeightsFile) -> Iterator[Feature]:
-    """The binary features of a block model whose weight is not 0."""
-    if SPARSE_SET not in weights.sets:
-        return
-    values = weights.sets[SPARSE_SET].sparse_F
-    for name, weight in zip(weights.sparse_names(SPARSE_SET), values.tolist(), strict=True):
-        if weight:
-            yield Feature(name.partition(":")[0], name, weight)
-
-
-def phrase_features(run: Path, weights: WeightsFile) -> Iterator[Feature]:
-    """The sparse features of a phrase model whose weight is not 0, such as `reordering:source_first:top80=das,S`."""
-    trained = read_config(run / "config.yaml", TrainConfig)
-    sparse = open_phrase_model(run, trained).sparse
-    if sparse is None:
-        raise InputError("weights of sparse features, and a model without", file=run, expected="model.sparse settings")
-    ids, values = weights.extra[IDS], weights.extra[VALUES].tolist()
-    for name, weight in zip(sparse.names(ids), values, strict=True):
-        yield Feature(name.partition("=")[0], name, weight)
 
 
 def _floats(weights: WeightsFile) -> Table:
@@ -85,7 +50,7 @@ def _floats(weights: WeightsFile) -> Table:
     return table
 
 
-def _strongest(family: str, features: list[Feature], top: int) -> Table:
+def _strongest(family: str, features: list[LearnedFeature], top: int) -> Table:
     """The features of the largest weights, upwards and downwards, with how the weights are spread."""
     values = np.array([f.weight for f in features])
     title = f"{family}: {len(features):,} weights, {(values > 0).sum():,} above 0, largest {np.abs(values).max():.3f}"

@@ -33,6 +33,7 @@ from xlate.progress import track
 from xlate.scoring.weights import WeightsFile
 from xlate.text.arriving import Batches, KnownBatches
 from xlate.text.cutting import cut
+from xlate.text.factors import located
 from xlate.text.tokens import split_tokens
 
 log = logging.getLogger(__name__)
@@ -96,8 +97,10 @@ class _ArrivingTokens:
         self.waiting: deque[list[str]] = deque()
 
     def __iter__(self) -> Iterator[list[list[str]]]:
+        number = 0
         for batch in self.batches:
-            tokens = [self.text.source_tokens(line) for line in batch]
+            tokens = [_source_tokens(self.text, line, at) for at, line in enumerate(batch, start=number)]
+            number += len(batch)
             self.waiting.extend(tokens)
             yield tokens
 
@@ -240,7 +243,7 @@ class Translator:
     def force_line(self, line: str, target: str, number: int = 0) -> Translation:
         """The best derivation of a line's given translation; one without derivations when there is none."""
         decoder = self._phrase_decoder("forced to a target")
-        source = self.text.source_tokens(line)
+        source = _source_tokens(self.text, line, number)
         most = decoder.search.max_words
         if len(source) > most:
             log.warning("line %d: %d words, more than decoder.max_words=%d: not forced", number + 1, len(source), most)
@@ -252,7 +255,7 @@ class Translator:
 
     def translate_line(self, line: str, number: int = 0) -> Translation:
         """Translates one line."""
-        source = self.text.source_tokens(line)
+        source = _source_tokens(self.text, line, number)
         self._say_if_cut(number, source)
         return self._translation(number, source, self.decoder.translate(source))
 
@@ -306,6 +309,13 @@ class Translator:
             return explain_phrases(self.decoder.model, self.decoder.weights_D, source, best)
         assert isinstance(best, Derivation)
         return explain(self.decoder.model, source, best)
+
+
+def _source_tokens(text: TextSides, line: str, number: int) -> list[str]:
+    try:
+        return text.source_tokens(line)
+    except InputError as error:
+        raise located(error, "the text to translate", number + 1) from error
 
 
 def _copied(derivation: AnyDerivation) -> int:

@@ -137,7 +137,7 @@ def paired_statistics(
 
 
 def bootstrap_differences(stats: Stats, against: Stats, samples: int, seed: int) -> Floats:
-    """Differences of score on texts drawn with replacement, the same for both systems, (samples,); Koehn 2004."""
+    """Differences of score on texts drawn with replacement, the same for both systems, (samples,) (Koehn 2004)."""
     pieces = [
         stats.scores(counts_BS @ stats.values_SK) - against.scores(counts_BS @ against.values_SK)
         for counts_BS in bootstrap_counts(len(stats), samples, seed)

@@ -25,16 +25,25 @@ def read_parallel(source: str | Path, target: str | Path) -> ParallelText:
         InputError: they have different numbers of lines, or one cannot be read.
     """
     text = ParallelText(read_lines(source), read_lines(target))
-    if len(text.source) != len(text.target):
+    check_sides(source, len(text.source), target, len(text.target))
+    return text
+
+
+def check_sides(source: str | Path, source_lines: int, target: str | Path, target_lines: int) -> None:
+    """Looks whether two sides have as many lines.
+
+    Raises:
+        InputError: they have not.
+    """
+    if source_lines != target_lines:
         raise InputError(
             "sides of unequal length",
             file=source,
-            line=min(len(text.source), len(text.target)) + 1,
-            seen=f"{len(text.source)} lines in {source}, {len(text.target)} in {target}",
+            line=min(source_lines, target_lines) + 1,
+            seen=f"{source_lines} lines in {source}, {target_lines} in {target}",
             expected="as many lines on one side as on the other",
             remedy="only LF ends a line here: check for lines cut or joined by another tool",
         )
-    return text
 
 
 def read_references(paths: Sequence[str | Path], expected: int) -> list[list[str]]:
@@ -46,17 +55,26 @@ def read_references(paths: Sequence[str | Path], expected: int) -> list[list[str
     references = []
     for path in paths:
         lines = read_lines(path)
-        if len(lines) != expected:
-            raise InputError(
-                "a reference of another length",
-                file=path,
-                line=min(len(lines), expected) + 1,
-                seen=f"{len(lines)} lines",
-                expected=f"{expected} lines, as many as there are translations",
-                remedy="check that this file belongs to the same test set",
-            )
+        check_reference(path, len(lines), expected)
         references.append(lines)
     return references
+
+
+def check_reference(path: str | Path, lines: int, expected: int) -> None:
+    """Looks whether a reference has the expected number of lines.
+
+    Raises:
+        InputError: it has not.
+    """
+    if lines != expected:
+        raise InputError(
+            "a reference of another length",
+            file=path,
+            line=min(lines, expected) + 1,
+            seen=f"{lines} lines",
+            expected=f"{expected} lines, as many as there are translations",
+            remedy="check that this file belongs to the same test set",
+        )
 
 
 def drop_unusable(

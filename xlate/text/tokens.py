@@ -65,14 +65,14 @@ class Preprocessor:
     def tokens(self, line: str) -> list[str]:
         """The tokens of a line; none for a line of blanks."""
         if not self._tokenize:
-            return _pieces(line)
+            return between_blanks(line)
         text = BLANKS.sub(" ", line).strip()
         if self._normalize:
             text = self._normalizer.normalize(text)
         if not text:
             return []
         tokens: list[str] = self._tokenizer.tokenize(text, escape=False)
-        return [piece for token in tokens for piece in _pieces(token)]
+        return [piece for token in tokens for piece in between_blanks(token)]
 
     def text(self, tokens: Sequence[str]) -> str:
         """The line that tokens stand for; without tokenising they are just joined with blanks."""
@@ -98,7 +98,8 @@ def untokenized_lines(lines: Sequence[str], language: str) -> list[str]:
     return [str(detokenizer.detokenize(split_tokens(line), unescape=True)) for line in lines]
 
 
-def _pieces(text: str) -> list[str]:
+def between_blanks(text: str) -> list[str]:
+    """What stands between blanks of any kind, joiners that stand alone left out."""
     return [piece for piece in BLANKS.sub(" ", text).split() if piece.strip(JOINERS)]
 
 

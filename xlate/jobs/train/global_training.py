@@ -14,6 +14,7 @@ from xlate.candidates.lattice import LatticeExample
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
+from xlate.features.bigram_index import BigramIndex, BlockNames
 from xlate.jobs.models import decoder_model, make_decoder
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
@@ -80,10 +81,11 @@ def learn_globally(
     seen = f"loss.globally.rounds={g.rounds} epochs={g.epochs} loss.eta={config.loss.eta:g}"
     warn_if_unmoved(file.sets, {"linked": linked, "neutral": neutral}, seen)
     sets = {"linked": linked, "neutral": neutral}
+    names = BlockNames(work.blocks, work.source_vocabulary, work.target_vocabulary)
     save_weights(
         run.path / "weights.safetensors",
         sets,
-        sparse_names={"linked": file.sparse_names("linked")},
+        features={"linked": BigramIndex(file.extra["linked.keys"], names)},
         extra=file.extra,
         metadata={**file.metadata, **made_with(config.model)},
     )

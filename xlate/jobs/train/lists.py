@@ -14,7 +14,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from xlate.candidates.pooled_shards import pooled
 from xlate.config.loss_schema import ListsConfig
 from xlate.config.schema import TrainConfig
 from xlate.features.phrase_sparse import SparseFeatures
@@ -22,10 +21,9 @@ from xlate.jobs import phrase_models
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.train.jackknife import Jackknife
+from xlate.jobs.train.jackknife import Jackknife, pooled
 from xlate.jobs.train.measuring import measured_splits
 from xlate.jobs.train.sparse_learning import Learned, learn, learned_before
-from xlate.jobs.train.sparse_models import described, packed_weights
 from xlate.jobs.train.tuned import made_from_text, phrase_base, tuning_summary
 from xlate.jobs.train.tuned_systems import PhraseSystem, with_sums
 from xlate.jobs.train.tuning import tune, tuning_text
@@ -98,8 +96,10 @@ class ListTraining:
     def _save(self, run: Run, model: PhraseModel, weights: Weights, learned: Learned) -> None:
         assert model.sparse is not None
         work = {"work": self.config.work, "work_identity": self.work.identity}
-        metadata = {**work, **described(model.sparse), **made_with(self.config.model)}
-        save_weights(run.weights, {phrase_models.SET: weights}, extra=packed_weights(learned.phi_F), metadata=metadata)
+        metadata = {**work, **made_with(self.config.model)}
+        learned_weights = replace(weights, sparse_F=learned.phi_F).single()
+        name = phrase_models.SET
+        save_weights(run.weights, {name: learned_weights}, features={name: model.sparse}, metadata=metadata)
 
     def _tuned_floats(self, run: Run) -> Path | None:
         """The run of the float weights, made when it is not there; None when stopped."""
@@ -139,7 +139,7 @@ def _learned(config: TrainConfig, work: WorkDirectory, model: PhraseModel, theta
         if found is None:
             if not lists.decode(run.stop.__bool__):
                 return None
-            found = learn(config, model, pooled([one.lists() for one in made]), theta, held, run, step)
+            found = learn(config, model, pooled(made), theta, held, run, step)
         if found is None:
             return None
         step += found.figures["list_epochs"] + 1

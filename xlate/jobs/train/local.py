@@ -13,7 +13,6 @@ import numpy as np
 from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.features.index import BlockNames
 from xlate.jobs.models import FLOATS_OF, SETS_OF
 from xlate.jobs.prepare.block_stores import BlockStores, block_stores
 from xlate.jobs.prepare.stages import identity_of
@@ -170,18 +169,17 @@ def _learn(config: TrainConfig, work: WorkDirectory, stores: BlockStores, run: R
         identity=identity_of({"phases": [asdict(p.settings) for p in todo], "stores": stores.identity}),
         reporter=run.reporter,
         checkpoint_seconds=run.checkpoint_seconds,
-        families=stores.features.ranges,
+        families=dict(stores.features.ranges),
         learner=_learner(config),
     )
     held = training.run(initial, run.stop)
     if not training.finished(held):
         return None
     _warn_of_nothing_learned(config, initial, held.weights)
-    names = BlockNames(work.blocks, work.source_vocabulary, work.target_vocabulary)
     save_weights(
         run.weights,
         held.weights,
-        sparse_names={"linked": list(stores.features.names(names))},
+        features={"linked": stores.features},
         extra={"linked.keys": stores.features.keys_F},
         metadata={
             "work": str(config.work),

@@ -26,6 +26,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.features.hypothesis_text import TextTemplates
+from xlate.features.named import GrowingFeatures, NamedFeatures
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.jobs.prepare.stages import file_hash
 from xlate.jobs.run_weights import made_with, weights_of
@@ -100,7 +101,7 @@ class RankTraining:
         assert lists is not None
         given = RankedLists.read(config)
         learner = given.learner(config)
-        size = len(given.names)
+        size = len(given.features)
         made_from = lists_identity(learner.lists, learner.settings, size)
         checkpoint = ListCheckpoint(run.checkpoint("ranking.safetensors"), made_from, run.checkpoint_seconds)
         for epoch in track(learner.epochs(run.stop.__bool__, checkpoint), "ranking", total=lists.epochs + 1):
@@ -109,12 +110,12 @@ class RankTraining:
         if run.stop:
             return None
         weights = given.weights(learner)
-        if given.names:
+        if len(given.features):
             warn_if_all_zero(weights.sparse_F, f"loss.lists.rate={lists.rate:g}, {len(given.batch)} lists")
         run.reporter.histogram("rerank/weights", weights.sparse_F[weights.sparse_F != 0], lists.epochs)
         write_json(run.path / KNOWN, {"lexicon": given.lexicon, "classes": given.classes}, indent=None)
         metadata = made_with(config.model)
-        save_weights(run.weights, {SET: weights}, sparse_names={SET: given.names}, metadata=metadata)
+        save_weights(run.weights, {SET: weights}, features={SET: given.features}, metadata=metadata)
         checkpoint.remove()
         measured = headroom(learner, given.batch.gain_CG, given.arrays, given.heldout_I)
         return {
@@ -132,14 +133,14 @@ class RankedLists:
     Attributes:
         arrays: the lists as they were read.
         batch: candidates; floats are divided by `spread_D`, how much they vary within lists.
-        names: of the sparse features; dense_names: of the floats.
+        features: the sparse features; dense_names: of the dense ones.
         heldout_I: which lists are held out.
         lexicon, classes: what the features know of words.
     """
 
     arrays: NbestArrays
     batch: CandidateBatch
-    names: list[str]
+    features: NamedFeatures
     dense_names: tuple[str, ...]
     spread_D: NDArray[np.float64]
     heldout_I: NDArray[np.bool_]
@@ -162,12 +163,12 @@ class RankedLists:
         heldout_I = np.arange(len(arrays.sentence_I)) % lists.heldout_every == lists.heldout_every - 1
         lexicon = _lexicon(config, text, references, arrays, ~heldout_I)
         classes = read_classes(rerank.classes) if rerank.classes else {}
-        names, ids = _batch(text, _templates(rerank, classes, lexicon), rerank.min_lists, ~heldout_I)
+        features, ids = _batch(text, _templates(rerank, classes, lexicon), rerank.min_lists, ~heldout_I)
         dense_names, dense_CD = _floats(arrays, listed)
         spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
         floats_CD = (dense_CD / spread_D).astype(np.float32)
         batch = CandidateBatch(arrays.candidate_offsets_I1, floats_CD, listed.batch.gain_CG, *ids)
-        return cls(arrays, batch, names, dense_names, spread_D, heldout_I, lexicon, classes)
+        return cls(arrays, batch, features, dense_names, spread_D, heldout_I, lexicon, classes)
 
     def learner(self, config: TrainConfig) -> ListLearner:
         """What learns from them."""
@@ -176,7 +177,7 @@ class RankedLists:
         begin_D = np.where(np.array(self.dense_names) == TOTAL, START, 0.0)
         gain_C = sentence_bleu(self.batch.gain_CG, lists.gain) / 100.0
         arrays, settings = self.batch.arrays(gain_C, parts=True), list_settings(lists, config.seed)
-        return ListLearner(arrays, self.batch.gain_CG, self.heldout_I, len(self.names), settings, begin_D)
+        return ListLearner(arrays, self.batch.gain_CG, self.heldout_I, len(self.features), settings, begin_D)
 
     def weights(self, learner: ListLearner) -> Weights:
         """What was learned, of the floats as the lists have them."""
@@ -194,15 +195,13 @@ def rerank_scores(run: Path, nbest: str, source: str | None, first_id: int | Non
     if config.model.rerank is None:
         raise InputError("not a run that ranks lists", file=run, seen=config.model.kind, expected="model=rerank")
     file = weights_of(run, config)
-    weights, names = file.sets[SET], {name: f for f, name in enumerate(file.sparse_names(SET))}
+    weights, sparse = file.sets[SET], {name: weight for _, name, weight in file.learned(SET)}
     fields: Fields = {"classes": dict, "lexicon": (dict, type(None))}
     known = read_json(run / KNOWN, "the words a ranking run knows", "train the run again", fields)
     arrays, text = ListText.read(nbest, source, first_id)
-    scores = []
+    scores: list[float] = []
     for rows in text.features(_templates(config.model.rerank, known["classes"], known["lexicon"])):
-        for row in rows:
-            held = ((names.get(name), count) for name, count in row.items())
-            scores.append(sum(weights.sparse_F[f] * count for f, count in held if f is not None))
+        scores += [sum(sparse[name] * count for name, count in row.items() if name in sparse) for row in rows]
     floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
     missing = [name for name in floats if name != TOTAL and name not in arrays.names]
     if TOTAL in floats and not np.isfinite(arrays.total_C).all():
@@ -251,23 +250,24 @@ def _templates(
 
 def _batch(
     text: ListText, templates: TextTemplates, min_lists: int, train_I: NDArray[np.bool_]
-) -> tuple[list[str], tuple[NDArray[np.int64], NDArray[np.int32]]]:
-    """The names of features that tell the hypotheses of enough training lists apart, and the ids of each hypothesis."""
-    lists = list(text.features(templates))
-    seen: Counter[str] = Counter()
+) -> tuple[NamedFeatures, tuple[NDArray[np.int64], NDArray[np.int32]]]:
+    """The features that tell the hypotheses of enough training lists apart, and the ids of each hypothesis."""
+    met = GrowingFeatures()
+    lists = [
+        [{met.add(name): count for name, count in row.items()} for row in rows] for rows in text.features(templates)
+    ]
+    seen: Counter[int] = Counter()
     for number in np.flatnonzero(train_I).tolist():
         rows = lists[number]
-        held_by = Counter(name for row in rows for name in row)
-        seen.update(name for name, count in held_by.items() if count < len(rows))
-    names = sorted(name for name, count in seen.items() if count >= min_lists)
-    number_of = {name: f for f, name in enumerate(names)}
+        held_by = Counter(feature for row in rows for feature in row)
+        seen.update(feature for feature, count in held_by.items() if count < len(rows))
+    features, id_F = met.frozen(feature for feature, count in seen.items() if count >= min_lists)
+    id_of = id_F.tolist()
     ids: list[list[int]] = []
     for rows in lists:
-        for row in rows:
-            held = [(number_of.get(name), count) for name, count in row.items()]
-            ids.append(sorted(f for f, count in held if f is not None for _ in range(count)))
+        ids += [sorted(id_of[f] for f, count in row.items() if id_of[f] >= 0 for _ in range(count)) for row in rows]
     flat = np.array([f for row in ids for f in row], dtype=np.int32)
-    return names, (offsets_of([len(row) for row in ids]), flat)
+    return features, (offsets_of([len(row) for row in ids]), flat)
 
 
 def _floats(arrays: NbestArrays, listed: NbestCandidates) -> tuple[tuple[str, ...], NDArray[np.float64]]:

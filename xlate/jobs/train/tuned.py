@@ -18,7 +18,6 @@ from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.jobs.train.measuring import measured_splits
-from xlate.jobs.train.sparse_models import described, packed_weights
 from xlate.jobs.train.tuned_systems import BlockSystem, PhraseSystem, TunedSystem, with_sums
 from xlate.jobs.train.tuning import TuningText, tune, tuning_text
 from xlate.models.block.model import BlockModel
@@ -124,9 +123,8 @@ class _Tuned:
     def save(self, run: Run, weights: Weights) -> None:
         path, name, system = run.weights, phrase_models.SET, self.system
         if isinstance(system, PhraseSystem) and system.model.sparse is not None:
-            floats = replace(weights, sparse_F=np.zeros(0))
-            metadata = {**self.metadata, **described(system.model.sparse)}
-            save_weights(path, {name: floats}, extra=packed_weights(weights.sparse_F), metadata=metadata)
+            features = {name: system.model.sparse}
+            save_weights(path, {name: weights.single()}, features=features, metadata=self.metadata)
         else:
             save_weights(path, {name: weights}, metadata=self.metadata)
 
@@ -149,11 +147,10 @@ class _TunedBlocks(_Tuned):
             }
         else:
             sets = {"linked": replace(linked, dense_D=np.asarray(model.weights), sparse_F=features)}
-        names = {"linked": file.sparse_names("linked")}
         save_weights(
             run.weights,
             sets,
-            sparse_names=names,
+            features=file.features,
             extra=file.extra,
             metadata={**file.metadata, **self.metadata},
         )
@@ -170,7 +167,7 @@ def _phrase_run(config: TrainConfig, work: WorkDirectory | None) -> _Tuned:
     if config.loss.tune.start == "base":
         start = weights_of(Path(str(config.base))).sets[phrase_models.SET]
         if model.sparse is not None:
-            start = replace(with_sums(start, model), sparse_F=np.zeros(model.sparse.size))
+            start = replace(with_sums(start, model), sparse_F=np.zeros(len(model.sparse)))
     return _Tuned(
         system,
         start,
