@@ -13,7 +13,7 @@ from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, Interrupted
 
 CONFIG = TrainConfig
-# The prefix of the keys of each configuration group; an experiment may set any key.
+# Where the values of a configuration group are; an experiment may set any.
 GROUPS = {"model": "model.", "loss": "loss.", "decoder": "decoder.", "sparse": "model.sparse.", "experiment": ""}
 
 
