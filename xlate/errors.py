@@ -1,4 +1,4 @@
-"""What can end a command: input that cannot be used, or a signal."""
+"""The errors that end a command: input that cannot be used, or a signal."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 
 class InputError(ValueError):
-    """Input that cannot be used: says where, what was seen, what was expected and what to do.
+    """Input that cannot be used. The message says where, what was seen, what was expected and what to do.
 
-    The command line turns it into one message on standard error and exit status 2.
+    The command line prints it to standard error and ends with exit status 2.
 
     Example:
         >>> print(InputError("link outside its sentence", file="a.txt", line=3, seen="9-1",
@@ -57,7 +57,7 @@ def _shortened(text: str, limit: int = 200) -> str:
 
 
 class Interrupted(Exception):
-    """Work was stopped by a signal after its state was saved; the command line exits with `status`."""
+    """Work was stopped by a signal, after its state was saved; the command line exits with `status`."""
 
     def __init__(self, message: str, status: int = 143) -> None:
         super().__init__(message)

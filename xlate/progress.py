@@ -1,4 +1,4 @@
-"""Progress bars for whatever lasts longer than two seconds."""
+"""Progress bars for work that lasts longer than two seconds."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def track(items: Iterable[T], description: str, total: int | None = None) -> Ite
     Nothing is drawn when standard error is no terminal, so logs and pipes stay clean.
 
     Args:
-        items: what to walk through.
-        description: the words beside the bar.
-        total: number of items, when `len(items)` does not tell.
+        items: the items to go through.
+        description: the text beside the bar.
+        total: the number of items, where `len(items)` does not tell it.
     """
     if not sys.stderr.isatty():
         yield from items

@@ -1,4 +1,4 @@
-"""Where libraries may keep what they make once, for users whose home cannot be written."""
+"""A private folder for files that libraries make once, for users whose home cannot be written."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 
 
 def keep_in_scratch(variable: str, name: str, *usual: Path) -> None:
-    """Names a private folder in an environment variable, unless it is set or one can write into all usual places."""
+    """Sets an environment variable to a private folder, unless it is set or all usual places can be written."""
     if variable not in os.environ and not all(can_be_written(folder) for folder in usual):
         os.environ[variable] = str(private_folder(name))
 
 
 def can_be_written(folder: Path) -> bool:
-    """Whether a folder is there and can be written, or can be made."""
+    """Whether a folder can be written, or can be made."""
     try:
         there = next(path for path in (folder, *folder.parents) if path.exists())
         return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
@@ -26,14 +26,14 @@ def can_be_written(folder: Path) -> bool:
 
 
 def home(variable: str, name: str) -> Path:
-    """The folder that an XDG variable names, or the one of that name in the home folder."""
+    """The folder that an XDG variable names, or else the folder `name` in the home folder."""
     return Path(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), name))
 
 
 def private_folder(name: str) -> Path:
-    """A folder of the user's own among temporary files, which nobody else can write: what is kept may be code.
+    """A temporary folder that only this user can write, since what is kept there may be code.
 
-    The next process finds it again; where somebody else has taken its name, it is one for this process only.
+    The next process finds the same folder. Where somebody else has taken its name, the folder is for this process only.
     """
     top = Path(tempfile.gettempdir()) / f"xlate-{os.getuid()}"
     try:

@@ -28,7 +28,7 @@ def test_text_becomes_a_store_and_the_same_text_again(
     figures = json.loads(capsys.readouterr().out)
     assert (figures["datapoints"], figures["candidates"], figures["sparse"]) == (3, 5, 10)
     store = CandidateStore.open(tmp_path / "store")
-    assert store.dense_names == [f"float{number}" for number in range(1, 8)]
+    assert store.dense_names == [f"dense{number}" for number in range(1, 8)]
     assert store.arrays.part_ids_N.tolist() == [6, 4, 3, 9]
     monkeypatch.setattr(events, "INSTANCES_AT_A_TIME", 2)
     assert main(["events", "export", str(tmp_path / "store"), f"out={tmp_path / 'again'}"]) == 0

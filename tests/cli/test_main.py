@@ -129,4 +129,7 @@ def test_completion_of_commands_keys_and_choices(capsys: pytest.CaptureFixture[s
     assert "decoder=mon" in candidates("xlate train decoder=")
     assert candidates("xlate nothing x") == []
     assert main(["completion", "bash"]) == 0
-    assert "complete -F" in capsys.readouterr().out
+    bash = capsys.readouterr().out
+    assert "complete -F" in bash
+    assert main(["completion", "zsh"]) == 0
+    assert capsys.readouterr().out.endswith(f"bashcompinit\n{bash}")

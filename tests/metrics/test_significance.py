@@ -61,6 +61,21 @@ def test_p_values_equal_sacrebleus_on_the_whole_set(shared_data: Path) -> None:
     assert found["bleu"].p_randomisation == sacrebleu_p("ar", metrics, ours, other, references)["BLEU"]
 
 
+def test_p_values_equal_sacrebleus_on_made_up_systems() -> None:
+    """Two systems that each spoil other words, one some more: differences that chance may well make."""
+    random = np.random.default_rng(4)
+    references = [" ".join(random.choice(list("abcdefgh"), size=9)) for _ in range(40)]
+    ours, other = (
+        [" ".join("x" if random.random() < share else word for word in line.split()) for line in references]
+        for share in (0.2, 0.25)
+    )
+    found = paired(ours, other, [references], tokenize="none", measures=["bleu"])["bleu"]
+    metrics = {"bleu": BLEU(tokenize="none", force=True)}
+    assert 0.01 < found.p_bootstrap < 0.9
+    assert found.p_bootstrap == pytest.approx(sacrebleu_p("bs", metrics, ours, other, references)["BLEU"], rel=1e-9)
+    assert found.p_randomisation == pytest.approx(sacrebleu_p("ar", metrics, ours, other, references)["BLEU"], abs=2e-4)
+
+
 def test_a_system_does_not_differ_from_itself() -> None:
     lines = ["a b c d", "a c", "b d"]
     test = paired(lines, lines, [["a b c e", "a d c", "b d"]], samples=50, trials=50)["bleu"]

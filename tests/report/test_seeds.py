@@ -39,6 +39,8 @@ def test_means_and_spread_of_each_setting(sweep: Path) -> None:
     assert columns["test BLEU, least"] == [40.0, 40.5, 39.0]
     assert columns["test BLEU, most"] == [41.0, 40.8, 39.0]
     assert not any("seconds" in title for title in columns)
+    # Only of means is one better than another.
+    assert {column.title: column.best for column in table.columns if column.best} == {"test BLEU, mean": {1}}
 
 
 def test_without_seeds_to_compare_there_is_no_table(tmp_path: Path) -> None:

@@ -56,6 +56,12 @@ def test_the_console_shows_every_cell_whole(sweep: Path) -> None:
     text = stream.getvalue()
     for cell in ("loss.eta", "31.50 ± 0.81", "unfinished", "a, b"):
         assert cell in text
+    stream = io.StringIO()
+    sweep_table(collect_runs([sweep])).print(
+        Console(file=stream, force_terminal=True, color_system="standard", width=200)
+    )
+    bold = [part.partition("\x1b[0m")[0] for part in stream.getvalue().split("\x1b[1m")[1:]]
+    assert [text for text in bold if text[0].isdigit()] == ["31.50 ± 0.81", "0.2000"]
 
 
 def test_files_are_written_and_named(sweep: Path, tmp_path: Path) -> None:

@@ -9,12 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.errors import InputError
 from xlate.text.numbers import (
     LARGEST_FLOAT32,
     LARGEST_INT,
-    file_float,
-    file_int,
     parse_float,
     parse_floats,
     parse_int,
@@ -106,11 +103,3 @@ def test_no_numbers_at_all() -> None:
     assert parse_floats([]) == parse_row("") == parse_row(" ") == []
     assert parse_row(" 1  2\t3 ") == [1.0, 2.0, 3.0]
     assert parse_row("1\u00a02") is None
-
-
-def test_the_line_of_a_file_is_named() -> None:
-    assert (file_float("f", 3, "1.5"), file_int("f", 3, "7")) == (1.5, 7)
-    for read, text in ((file_float, "nan"), (file_int, "1_0")):
-        with pytest.raises(InputError) as caught:
-            read("f", 3, text)
-        assert (caught.value.file, caught.value.line, caught.value.seen) == ("f", 3, text)

@@ -2,7 +2,7 @@
 
     label n_float v_1 … n_bin k_1 …
 
-The label is 1 for a true successor and -1 for an alternative. The values of the float features follow their number,
+The label is 1 for a true successor and -1 for an alternative. The values of the dense features follow their number,
 the ids of the sparse features follow theirs.
 """
 
@@ -24,7 +24,7 @@ FORM = "label n_float v_1 … n_bin k_1 …, or 0"
 
 
 def read_datapoints(path: str | Path) -> CandidateBatch:
-    """Reads a datapoint file into one plain batch; gains are the labels.
+    """Reads a datapoint file into one batch without shared parts; gains are the labels.
 
     Raises:
         InputError: a malformed line, a changing number of floats, or an end within a datapoint.
@@ -64,7 +64,7 @@ def read_datapoints(path: str | Path) -> CandidateBatch:
 
 
 def write_datapoints(path: str | Path, batches: Iterable[CandidateBatch]) -> None:
-    """Writes batches, one behind the other, as datapoint text; float features with all their digits.
+    """Writes batches, one behind the other, as datapoint text; dense features with all their digits.
 
     Raises:
         InputError: the form has no place for what a batch holds: a sparse feature with a value other than 1, a fixed

@@ -8,7 +8,9 @@ CONFIG = AlignCommandConfig
 
 
 def run(config: AlignCommandConfig) -> None:
-    """Aligns two files line by line and writes Pharaoh links; a pair with an empty side gets an empty line."""
+    """Aligns the words of two files line by line and writes Pharaoh links; a pair with an empty side gets an empty
+    line.
+    """
     from xlate.align.aligner import align
     from xlate.align.links import write_links
     from xlate.text.parallel import read_parallel

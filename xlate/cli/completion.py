@@ -1,4 +1,4 @@
-"""Shell completion: a script for bash or zsh, and the words it asks for."""
+"""Shell completion: the script for bash or zsh, and the words that it asks for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ZSH = "autoload -U +X bashcompinit && bashcompinit\n" + BASH
 
 
 def main(arguments: Sequence[str]) -> int:
-    """`completion bash|zsh` prints the script; `--complete LINE` prints the words that may follow, one a line.
+    """`completion bash|zsh` prints the script; `--complete LINE` prints the words that may follow, each on its line.
 
     Raises:
         InputError: an unknown shell.

@@ -1,4 +1,4 @@
-"""Runs a command's body under Hydra: composition, sweeps, and Hydra's own errors in our words."""
+"""Runs a command under Hydra, which composes its configuration and runs sweeps; says Hydra's errors in our words."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ OmegaConf.register_new_resolver("folder_name", folder_name, replace=True)
 
 
 def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None], arguments: list[str]) -> int:
-    """Composes conf/COMMAND.yaml with the arguments, checks it and calls `body` with it, once a job.
+    """Composes conf/COMMAND.yaml with the arguments, checks it, and calls `body` with it, once for each job of a sweep.
 
     Raises:
-        InputError: an override or a configuration that does not fit.
+        InputError: an override is wrong, or the configuration does not fit its schema.
     """
 
     failures: list[BaseException] = []
 
     def job(config: DictConfig) -> None:
         if HydraConfig.get().mode is RunMode.MULTIRUN:
-            # A sweep runs its other jobs, then Hydra raises what the first failing one raised.
+            # A sweep goes on with its other jobs; then Hydra raises what the first failing one raised.
             body(typed(config, schema))
             return
         try:

@@ -8,7 +8,7 @@ CONFIG = DemoConfig
 
 
 def run(config: DemoConfig) -> None:
-    """Prepares, trains four systems, translates the test set, and prints what came out."""
+    """Prepares the built-in corpus, trains four systems, translates the test set, and prints the results."""
     from xlate.jobs.demo import demo
 
     demo(config)

@@ -39,7 +39,7 @@ def export(config: EventsConfig) -> dict[str, Any]:
 
 
 def import_text(config: EventsConfig) -> dict[str, Any]:
-    """Writes datapoint text as a candidate store; its float features are named by their place, `float1` and so on.
+    """Writes datapoint text as a candidate store; its dense features are called `dense1` and so on.
 
     Raises:
         InputError: a line that is not of this form.
@@ -48,7 +48,7 @@ def import_text(config: EventsConfig) -> dict[str, Any]:
     from xlate.candidates.store import StoreWriter
 
     batch = read_datapoints(config.events)
-    names = [f"float{number}" for number in range(1, batch.dense_CD.shape[1] + 1)]
+    names = [f"dense{number}" for number in range(1, batch.dense_CD.shape[1] + 1)]
     sparse = int(batch.part_ids_N.max()) + 1 if len(batch.part_ids_N) else 0
     with StoreWriter(config.out, names, sparse, metadata={"text": config.events}) as writer:
         writer.append(batch)

@@ -1,4 +1,4 @@
-"""What the operating system refuses, in the words of every other message: the file, what happened, what to do."""
+"""Errors of the operating system in the words of our other messages: the file, what happened, what to do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xlate.text.aside import final_name
 
 AGAIN = "and run the same command again"
 NAME = "check the name"
-# What happened, and what to do.
+# For each error number: what happened, and what the user can do.
 WORDS: dict[int, tuple[str, str]] = {
     errno.ENOSPC: ("the disk is full", f"free some room {AGAIN}"),
     errno.EDQUOT: ("the disk quota is used up", f"free some room {AGAIN}"),
@@ -37,11 +37,11 @@ WORDS: dict[int, tuple[str, str]] = {
 
 
 def in_words(error: OSError, file: str | None = None) -> InputError:
-    """An error of the operating system as a message; `file` is where it does not name one."""
+    """An error of the operating system as one of ours; `file` is named where the error names none."""
     named = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else file
     where = None if named is None else final_name(named)
     if error.errno is None:
-        # What NumPy says when it could not write an array to its end.
+        # NumPy's error for an array that could not be written to its end.
         seen = " ".join(map(str, error.args))
         return InputError("not written whole", file=where, seen=seen, remedy=f"free some room on the disk {AGAIN}")
     known = WORDS.get(error.errno)

@@ -10,7 +10,7 @@ CONFIG = ImportConfig
 
 
 def run(config: ImportConfig) -> None:
-    """Makes a run of a Moses system; its figures are printed as JSON."""
+    """Makes a run of a Moses system and prints its figures as JSON."""
     from xlate.jobs.moses_import import import_moses
 
     print(json.dumps(import_moses(config), indent=2, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""The xlate command: finds the subcommand, lets Hydra compose its configuration, runs it, reports errors in words."""
+"""The xlate command: finds the subcommand, lets Hydra compose its configuration, runs it, and puts errors in words."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         drop_output()
         return 0
     except ValueError as error:
-        # What Python says of a NUL in the name of a file, wherever it came from.
+        # Python's error for a NUL character in the name of a file.
         if "embedded null" not in str(error):
             raise
         return _fail(f"{called}: no file has such a name: it holds a NUL character", 2, error, debug)
@@ -105,7 +105,9 @@ def _run_known(command: str, arguments: list[str]) -> int:
 
 
 def _quoted(argument: str) -> str:
-    """A path whose name Hydra would take for more than one value, as folders of sweeps have them, in quotes."""
+    """The argument, in quotes if it is an existing path that Hydra would read as several values; folders of sweeps have
+    such names.
+    """
     key, sign, value = argument.partition("=")
     if not sign or os.path.exists(argument) or not set("=, ") & set(value) or not os.path.exists(value):
         return argument
@@ -117,13 +119,13 @@ def _in_quotes(word: str) -> str:
 
 
 def _named(arguments: list[str], positional: str | tuple[str, ...] | None) -> list[str]:
-    """Turns bare words into overrides of the command's positional keys.
+    """Turns words without a key into overrides of the positional keys of the command.
 
-    One key takes them all, `report a b` → `runs=[a,b]`; of several each takes one, `nbest check F` → `action=check
-    nbest=F`.
+    A single positional key takes all words: `report a b` → `runs=[a,b]`. Several keys take one word each: `nbest check
+    F` → `action=check nbest=F`.
 
     Raises:
-        InputError: more words than keys.
+        InputError: there are more words than keys.
     """
     if positional is None:
         return arguments

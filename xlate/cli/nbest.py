@@ -19,20 +19,20 @@ POSITIONAL = ("action", "nbest")
 
 
 def run(config: NbestConfig) -> None:
-    """Does what `action` says; figures are printed as JSON on standard output, words on standard error."""
+    """Does what `action` says; prints figures as JSON on standard output, and remarks on standard error."""
     action = ACTIONS.get(config.action)
     if action is None:
         raise InputError("unknown action", seen=config.action, expected=", ".join(ACTIONS))
     figures = json.dumps(action(config), indent=2, ensure_ascii=False)
-    # Standard output may be where the list goes.
+    # The list itself may go to standard output.
     print(figures, file=sys.stderr if config.out == "-" else sys.stdout)
 
 
 def check(config: NbestConfig) -> dict[str, Any]:
-    """What is wrong or odd with a list; with references, the BLEU of its best, first and worst choices too.
+    """Tells what is wrong or odd in a list and, with references, the BLEU of its best, first and worst choices.
 
     Raises:
-        InputError: the list cannot be used; the error of the first line that is at fault, all being printed before.
+        InputError: the list cannot be used. All errors are printed; the first one is raised.
     """
     from xlate.formats.nbest_check import check_nbest
 
@@ -69,7 +69,7 @@ def import_list(config: NbestConfig) -> dict[str, Any]:
 
 
 def oracle(config: NbestConfig) -> dict[str, Any]:
-    """BLEU of the best, first and worst choices from a list; `out` is where the best one's text goes."""
+    """Tells the BLEU of the best, first and worst choices from a list; writes the text of the best choice to `out`."""
     from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
     from xlate.text.lines import write_lines
     from xlate.text.opening import check_read_again
@@ -86,7 +86,7 @@ def oracle(config: NbestConfig) -> dict[str, Any]:
 
 
 def rescore(config: NbestConfig) -> dict[str, Any]:
-    """Writes a list to `out` with the totals of other weights, each sentence's best hypothesis first."""
+    """Writes a list with the totals of other weights to `out`, the best hypothesis of each sentence first."""
     from xlate.formats.nbest_list import by_sentence, iterate_hypotheses, write_nbest
     from xlate.scoring.feature_weights import unweighted
     from xlate.scoring.nbest_rescore import rescored
@@ -150,7 +150,7 @@ def _needed(value: str | None, key: str, kind: str) -> str:
 
 
 def _bleu(arrays: NbestArrays, references: list[list[str]], config: NbestConfig) -> tuple[dict[str, float], Any]:
-    """BLEU on the tokens as they are, rounded to two digits, and the oracle's choice, (I,)."""
+    """BLEU on the tokens as they are, rounded to two digits, and the choice of the oracle, (I,)."""
     import numpy as np
 
     from xlate.candidates.nbest_store import nbest_statistics

@@ -1,4 +1,4 @@
-"""Standard input, output and error: text in UTF-8 whatever the locale says, and what is closed says so when used."""
+"""Standard input, output and error: UTF-8 in every locale, and an error when one that is closed is used."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import os
 import sys
 from typing import TextIO
 
-# Bytes of a file name that are not UTF-8 go to standard output as they came in.
+# Bytes of a file name that are not UTF-8 are printed as they were given.
 ERRORS = {True: "surrogateescape", False: "backslashreplace"}
 
 
 def open_streams() -> None:
-    """Makes standard output and error write UTF-8, as input is read, and keeps closed ones from being taken by files.
+    """Makes standard output and error write UTF-8, and keeps files from getting the descriptors of closed streams.
 
-    What is written to a closed standard output is an error, which comes when it is flushed; to a closed standard error,
+    Writing to a closed standard output raises an error when it is flushed; writing to a closed standard error does
     nothing.
     """
-    # Without this the first file opened would become standard output, and get what libraries print.
+    # Otherwise the first file that is opened would become standard output, and get what libraries print.
     for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         if _is_closed(number) and (sys.stdin, sys.stdout, sys.stderr)[number] is None:
             _point(number, mode)
@@ -32,13 +32,13 @@ def open_streams() -> None:
 
 
 def drop_output() -> None:
-    """Standard output leads nowhere from here on: what is still held back would fail again when Python ends."""
+    """Sends the rest of standard output nowhere: what is still in its buffer would fail again when Python ends."""
     with contextlib.suppress(OSError, ValueError):
         _point(sys.stdout.fileno(), os.O_WRONLY)
 
 
 def output_fails() -> bool:
-    """Whether standard output does not take what was printed."""
+    """Whether printing to standard output fails."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -59,7 +59,7 @@ def _is_closed(number: int) -> bool:
 
 
 def _point(number: int, mode: int) -> None:
-    """Makes a descriptor lead to the null device."""
+    """Points a descriptor to the null device."""
     nowhere = os.open(os.devnull, mode)
     if nowhere != number:
         os.dup2(nowhere, number)

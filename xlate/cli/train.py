@@ -18,7 +18,7 @@ GROUPS = {"model": "model.", "loss": "loss.", "decoder": "decoder.", "sparse": "
 
 
 def run(config: TrainConfig) -> None:
-    """Trains a run, or goes on with one that was interrupted; a finished one is left as it is."""
+    """Trains a run, or goes on with an interrupted one; a finished run is left as it is."""
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
@@ -46,7 +46,7 @@ def run(config: TrainConfig) -> None:
 
 
 def _name(config: TrainConfig) -> str:
-    """Of the folder of a run that was given none."""
+    """The name of the folder of a run for which none was given."""
     if config.nbest is not None:
         return f"{Path(config.nbest).name.split('.')[0]}-rerank"
     if config.base is None:
@@ -55,18 +55,18 @@ def _name(config: TrainConfig) -> str:
 
 
 def _last(path: str) -> str:
-    """The name of a folder, of `.` and `..` too."""
+    """The name of a folder, also when it is given as `.` or `..`."""
     return Path(os.path.abspath(path)).name or "run"
 
 
 def expand(arguments: list[str]) -> list[str]:
     """In a sweep, `experiment=PAPER/TABLE` stands for all of the table's rows, `PAPER/TABLE-row1` and so on.
 
-    Keys of a group that is swept over need not be in its default choice: each job is checked by itself. Folders of jobs
-    are named after what is swept over, and the experiment.
+    Keys of a group that is swept over need not exist in its default choice: each job is checked by itself. The folders
+    of jobs are named after the values that are swept over and the experiment.
 
     Raises:
-        InputError: an experiment there is none of, or a table without `-m`.
+        InputError: there is no such experiment, or a table is given without `-m`.
     """
     swept_over = bool({"-m", "--multirun"} & set(arguments))
     _check_experiments(arguments, swept_over)
@@ -89,7 +89,7 @@ def _key(argument: str) -> str:
 
 
 def _is_sweep(argument: str) -> bool:
-    """Whether a value is a list of choices, `a,b` or `range(…)`, and not one list `[a,b]`."""
+    """Whether a value is several choices, `a,b` or `range(…)`, and not one list, `[a,b]`."""
     value = argument.partition("=")[2]
     return bool(re.match(r"(range|choice|glob|interval)\(", value)) or "," in re.sub(
         r"""\[[^\]]*\]|'[^']*'|"[^"]*"|\{[^}]*\}""", "", value
@@ -97,13 +97,15 @@ def _is_sweep(argument: str) -> bool:
 
 
 def _under(argument: str, prefixes: tuple[str, ...]) -> bool:
-    """Whether an argument sets a single value inside one of the groups."""
+    """Whether an argument sets one key inside one of the groups."""
     key = _key(argument)
     return key not in GROUPS and "." in key and not key.startswith("hydra.") and key.startswith(prefixes)
 
 
 def _check_experiments(arguments: list[str], swept_over: bool) -> None:
-    """Hydra would name no near ones; configurations that lie elsewhere are left to it."""
+    """Checks the names of experiments, since Hydra would not suggest similar ones; with folders of configurations
+    elsewhere it is left to Hydra.
+    """
     elsewhere = ("--config-dir", "-cd", "--config-path", "-cp", "hydra.searchpath", "+hydra.searchpath")
     if any(a.startswith(elsewhere) for a in arguments):
         return

@@ -46,7 +46,7 @@ def _translations(config: TranslateConfig, translator: Translator) -> Iterator[T
         batches = standard_input()
     else:
         assert config.input is not None
-        # A file that cannot be read to its end is refused before anything is printed; a pipe can be read once.
+        # A file that cannot be read to its end is refused before anything is printed; a pipe can be read only once.
         if Path(config.input).is_file():
             count_lines(config.input)
         batches = KnownBatches.of(iterate_lines(config.input))
@@ -79,7 +79,7 @@ def _write(config: TranslateConfig, results: Iterator[Translation]) -> None:
 
 
 def _is_asked(config: TranslateConfig) -> bool:
-    """Whether somebody may wait for the translation of one line before writing the next."""
+    """Whether somebody may be waiting for the translation of a line before writing the next."""
     from xlate.text.arriving import is_at_hand
 
     return config.input in STANDARD and sys.stdin is not None and not is_at_hand(sys.stdin.buffer)
@@ -124,7 +124,7 @@ def _check_together(config: TranslateConfig) -> None:
 
 
 def _with_lattices(results: Iterator[Translation], lattices: LatticeFiles | None) -> Iterator[Translation]:
-    """The same translations; the lattice of each is written when it comes by."""
+    """The same translations; writes the lattice of each as it passes."""
     for result in results:
         if lattices is not None:
             lattices.write(result.number, result.source)

@@ -224,8 +224,8 @@ class ImportConfig:
     """xlate import."""
 
     moses: str = MISSING
-    out: str = MISSING
     filter: str | None = None
+    out: str = MISSING
     decoder: DecoderConfig = field(default_factory=DecoderConfig)
     debug: bool = False
 

@@ -1,1 +1,1 @@
-"""The built-in corpus: made, not stored."""
+"""The built-in corpus, which is generated when it is needed."""

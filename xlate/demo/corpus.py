@@ -1,7 +1,7 @@
 """The built-in corpus: sentence pairs of two languages that xlate knows by a grammar of its own, any number of them.
 
-The source language is invented, the target language a plain English. A phrase-based translator finds here in small
-what makes languages hard for it:
+The source language is invented, the target language is plain English. The corpus has, on a small scale, what makes
+languages hard for a phrase-based translator:
 
 - order: the verb follows its object, the adjective its noun, the preposition its place, and an owner precedes what it
   owns, all of which two neighbouring phrases put right by changing places; few sentences need more than that;
@@ -34,7 +34,7 @@ from xlate.text.lines import write_lines
 
 Split: TypeAlias = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
-# Tenths of all sentences, told apart by a checksum of the source side.
+# The tenths of all sentences that each split gets, by a checksum of the source side.
 TENTHS: dict[Split, range] = {"train": range(8), "dev": range(8, 9), "test": range(9, 10)}
 SHORTEST, LONGEST = 4, 14
 REFERENCES = 2

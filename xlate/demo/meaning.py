@@ -1,7 +1,6 @@
-"""What the sentences of the built-in language pair say, apart from the words of either language.
+"""The meanings of the sentences of the built-in language pair, without the words of either language.
 
-The frequencies below make the pair hard in the ways that matter to a phrase-based translator, and no harder: most
-sentences need one or two exchanges of neighbouring phrases, few need more than that.
+The frequencies are chosen so that most sentences need one or two exchanges of neighbouring phrases, and few need more.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ Participant: TypeAlias = Name | Pronoun | NounPhrase | Couple
 
 @dataclass(frozen=True)
 class Setting:
-    """Where, where to or with whom; `relation` is the source postposition."""
+    """A place, a direction or a companion; `relation` is the source postposition."""
 
     relation: str
     ground: NounPhrase | Name
@@ -82,7 +81,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Clause:
-    """Who does what; a copula has a predicate in place of an object."""
+    """A clause: who does what. A copula has a predicate in place of an object."""
 
     subject: Participant
     verb: Word
@@ -96,7 +95,7 @@ class Clause:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One clause or two, when it happens, and where when that is said first."""
+    """A sentence: one or two clauses, a time, and a place when that is said first."""
 
     clauses: tuple[Clause, ...]
     mark: str = "."
@@ -105,13 +104,13 @@ class Sentence:
 
 
 class Speaker:
-    """Thinks of sentences."""
+    """Makes up the meanings of sentences."""
 
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
 
     def sentence(self) -> Sentence:
-        """A sentence of any length."""
+        """The meaning of a sentence of any length."""
         draw = self._draw
         if draw.chance(0.09):
             first = self._transitive("past") if draw.chance(0.6) else self._short_clause()

@@ -1,8 +1,8 @@
 """Phrase tables in the text format of Moses.
 
-One phrase pair a line: `source ||| target ||| p(f|e) lex(f|e) p(e|f) lex(e|f) ||| links ||| N(e) N(f) N(f,e) ||| |||`
-with plain probabilities, links `i-j` counted from 0 with the source first, in the order of the target, and lines
-sorted by their bytes. The bar `|` inside a word is written `&#124;`; see `write_phrase_table`.
+Each line is a phrase pair, `source ||| target ||| p(f|e) lex(f|e) p(e|f) lex(e|f) ||| links ||| N(e) N(f) N(f,e) |||
+|||`, with probabilities (no logarithms) and links `i-j`, counted from 0 with the source first, in the order of the
+target. Lines are sorted by their bytes. The bar `|` inside a word is written `&#124;`; see `write_phrase_table`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LINK = "%d-%d".__mod__
 
 
 class MosesTable(NamedTuple):
-    """A phrase table that was read, with the words of its two sides."""
+    """A phrase table as it was read, with the vocabularies of its two sides."""
 
     table: PhraseTable
     source_vocabulary: Vocabulary
@@ -45,16 +45,15 @@ def write_phrase_table(
     escape: bool | None = None,
     exact: bool = False,
 ) -> None:
-    """Writes a phrase table as Moses does, sorted by bytes, gzip when the name ends in .gz.
+    """Writes a phrase table as Moses does, sorted by bytes; compressed with gzip when the name ends in .gz.
 
     Args:
-        exact: whether numbers are written with all their digits, so that they read back the same, and not with
-            Moses's six.
-        escape: whether to write `|` inside words as `&#124;` (and a literal `&#124;` as `&amp;#124;`). None: when
-            any word holds a bar, so that text already escaped by Moses's tokenizer is written as it is.
+        exact: whether numbers are written with all their digits, so that they are read back the same; Moses writes six.
+        escape: whether to write `|` inside words as `&#124;` (and a literal `&#124;` as `&amp;#124;`). With None they
+            are escaped when any word holds a bar, so that text that Moses's tokenizer has escaped is written as it is.
 
     Raises:
-        InputError: a word is empty, holds a blank or a line end, or holds `|||` though `escape` is False (which is
+        InputError: a word is empty, holds a blank or a line end, or holds `|||` while `escape` is False (which is meant
             for factored words such as `house|NN`).
     """
     sources = spell_phrases(path, table.source_phrases, source_vocabulary, escape)
@@ -71,21 +70,22 @@ def read_phrase_table(
     unescape: bool = True,
     only: Container[str] | None = None,
 ) -> MosesTable:
-    """Reads a Moses phrase table, plain or gzip, in any line order; written again it is identical when Moses wrote it.
+    """Reads a Moses phrase table, plain or gzip, with lines in any order; a table of Moses is written again byte by
+    byte.
 
-    Links and counts may be missing: then there are no links, and counts are 1 for each pair; of counts on which the
-    lines of a phrase disagree the largest stays. Scores must be four numbers, 0 or above; a fifth, the constant 2.718
-    of old tables, is dropped, and so are fields behind the counts.
+    Links and counts may be missing; then a pair has no links and the count 1. Where lines give different counts for a
+    phrase, the largest is taken. Scores must be four numbers of 0 or more; a fifth one is dropped if it is the constant
+    2.718 of old tables. Fields behind the counts are dropped.
 
     Args:
-        source_vocabulary: number the source words by it; None makes one of the words in the file.
+        source_vocabulary: the numbers of source words; None makes a vocabulary of the words in the file.
         target_vocabulary: the same for the target.
-        unescape: whether `&#124;` is read as `|`; say False for text escaped by Moses's tokenizer.
+        unescape: whether `&#124;` is read as `|`; False for text that Moses's tokenizer has escaped.
         only: the source phrases to read, as they are written in the file; None reads all. See `phrases_in`.
 
     Raises:
-        InputError: with the line, for an ill-formed line, a number that is none, a link outside its phrases, a
-            phrase pair that came before, or a word that a given vocabulary lacks.
+        InputError: a line is ill-formed, has something else where a number must be, a link outside its phrases, a
+            phrase pair that came before, or a word that a given vocabulary lacks; the line is named.
     """
     columns = Columns(Path(path))
     for number, line in enumerate(track(iterate_lines(path), "reading phrase table"), start=1):
@@ -108,14 +108,14 @@ def phrases_in(sentences: Iterable[Sequence[str]], longest: int) -> set[str]:
 
 
 def moses_order(table: PhraseTable, sources: list[str], targets: list[str]) -> NDArray[np.int64]:
-    """The pairs in the order of Moses's tables, that of `LC_ALL=C sort`, shape (B,)."""
+    """The pairs in the order of Moses's tables, which is that of `LC_ALL=C sort`, shape (B,)."""
     source_rank, target_rank = _byte_ranks(sources), _byte_ranks(targets)
     order_B: NDArray[np.int64] = np.lexsort((target_rank[table.target_B], source_rank[table.source_B]))
     return order_B
 
 
 def spell_phrases(path: str | Path, phrases: EncodedText, vocabulary: Vocabulary, escape: bool | None) -> list[str]:
-    """Every phrase as text; `escape` None writes bars as `&#124;` only where a word has some.
+    """The text of every phrase; with None for `escape`, bars are escaped only when some word holds one.
 
     Raises:
         InputError: a word that a Moses table cannot hold.
@@ -139,7 +139,7 @@ def spell_phrases(path: str | Path, phrases: EncodedText, vocabulary: Vocabulary
 
 
 def _byte_ranks(phrases: list[str]) -> NDArray[np.int64]:
-    """Places of the phrases in the order of `LC_ALL=C sort`, where the bar behind a phrase counts as well."""
+    """The places of the phrases in the order of `LC_ALL=C sort`, in which the bar behind a phrase counts too."""
     keys = [(phrase + BAR).encode() for phrase in phrases]
     ranks = np.empty(len(keys), dtype=np.int64)
     ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
@@ -163,7 +163,7 @@ def _format(
 
 
 def numbers_text(numbers: Iterable[float], exact: bool) -> str:
-    """Numbers with blanks between: six digits each as Moses writes them, or when `exact` as many as it takes.
+    """Numbers with blanks between them: with six digits each as Moses writes them, or with all when `exact`.
 
     Example:
         >>> numbers_text([1.0, 1 / 3], exact=False), numbers_text([1.0, 1 / 3], exact=True)

@@ -1,4 +1,4 @@
-"""What is wrong or odd with an n-best list, before anything is learnt from it."""
+"""Finds what is wrong or odd in an n-best list before anything is learned from it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from xlate.text.tokens import split_tokens
 
 @dataclass
 class NbestReport:
-    """What was found.
+    """What the check of an n-best list found.
 
     Attributes:
-        lines: of the file; arrays: the lists without the lines that cannot be used, None when they do not fit together.
-        errors: for which the list cannot be used, in the order of the file.
-        oddities: how often each was met; examples: the first of each in words, with its line.
+        lines: the number of lines. arrays: the lists without the lines that cannot be used, None when they do not fit
+            together.
+        errors: why the list cannot be used, in the order of the file.
+        oddities: how often each was found. examples: the first of each in words, with its line.
     """
 
     lines: int = 0
@@ -38,13 +39,13 @@ class NbestReport:
     examples: dict[str, str] = field(default_factory=dict)
 
     def note(self, oddity: str, line: int | None, seen: object, times: int = 1) -> None:
-        """Counts an oddity; the first is kept as its example."""
+        """Counts an oddity and keeps the first one as the example."""
         if times:
             self.oddities[oddity] += times
             self.examples.setdefault(oddity, f"{seen}" if line is None else f"line {line}: {seen}")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values: counts of lines, lists, hypotheses and features, errors and oddities."""
+        """Plain values: the numbers of lines, lists, hypotheses and features, and the errors and oddities."""
         plain: dict[str, Any] = {"lines": self.lines, "errors": len(self.errors), "oddities": dict(self.oddities)}
         if self.arrays is not None:
             sizes_I = np.diff(self.arrays.candidate_offsets_I1)
@@ -54,7 +55,7 @@ class NbestReport:
         return plain
 
     def summary(self, most: int = 10) -> str:
-        """The errors, at most so many, and a line an oddity."""
+        """The first errors, and one line for each oddity."""
         lines = [str(error) for error in self.errors[:most]]
         if len(self.errors) > most:
             lines.append(f"… and {len(self.errors) - most} more errors")
@@ -69,20 +70,21 @@ def check_nbest(
     first_sentence: int | None = None,
     weights: Mapping[str, float] | None = None,
 ) -> NbestReport:
-    """Reads a list to its end and collects what is wrong with it.
+    """Reads a list to its end and collects all that is wrong with it.
 
-    Errors are lines that cannot be read (`|||` inside the text, values that are no numbers), sentences torn apart,
-    features that change their number of values, and references that do not fit. Odd, but usable, are empty
-    hypotheses, duplicates, gaps in the numbers, features that are not on every line, totals that are missing or not
-    w · f, segmentations that do not tile their words, links outside them, and no sentence numbers at all.
+    Errors are lines that cannot be read (`|||` inside the text, text in the place of numbers), hypotheses of one
+    sentence in several places, features with a changing number of values, and references that do not fit. Oddities,
+    with which a list can still be used, are empty hypotheses, duplicates, gaps in the sentence numbers, features that
+    are not on every line, totals that are missing or not weights times features, segmentations that do not cover all
+    words once, links to words that are not there, and lists without sentence numbers.
 
     Args:
-        references: the number of lines of each reference stream, none when there are none.
+        references: the number of lines of each reference stream.
         first_sentence: see `candidates.nbest_store.reference_rows`.
-        weights: by column name, see `check_totals`.
+        weights: the weight of each column, by name; see `check_totals`.
 
     Raises:
-        InputError: the file cannot be read as text at all.
+        InputError: the file cannot be read as text.
     """
     checker = _Checker(path)
     report = checker.report
@@ -91,7 +93,7 @@ def check_nbest(
         if references:
             reference_rows(report.arrays.sentence_I, references, first_sentence)
     except InputError as error:
-        # A list none of whose lines can be read is not called empty on top.
+        # A list is not called empty too when none of its lines can be read.
         if checker.usable or not report.errors:
             report.errors.append(error)
     if report.arrays is not None and report.arrays.names:
@@ -101,7 +103,7 @@ def check_nbest(
 
 
 class _Checker:
-    """Goes through the lines and notes what each shows; `usable` are the numbers of the lines that can be used."""
+    """Goes through the lines and notes what is odd; `usable` are the numbers of the lines that can be used."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = path
@@ -110,7 +112,7 @@ class _Checker:
         self._layout: Layout | None = None
 
     def lists(self) -> Iterator[list[Hypothesis]]:
-        """Yields the hypotheses of one sentence after the other, those that cannot be used left out."""
+        """Yields the usable hypotheses of each sentence in turn."""
         done: set[int] = set()
         group: list[Hypothesis] = []
         texts: dict[str, int] = {}
@@ -182,7 +184,7 @@ class _Checker:
 
 
 def _check_columns(report: NbestReport, lines: list[int]) -> None:
-    """Notes lines that lack a float feature: one on most lines is taken for such."""
+    """Notes lines that lack a dense feature; a feature on most lines counts as one."""
     assert report.arrays is not None
     arrays, hypotheses = report.arrays, len(report.arrays.total_C)
     count_M = np.bincount(arrays.columns_V, minlength=len(arrays.names))

@@ -1,4 +1,4 @@
-"""The feature field of an n-best line, in every toolkit's spelling."""
+"""Reads the feature field of an n-best line as each toolkit writes it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_floats
 
 Layout = tuple[tuple[str, int], ...]
 UNLABELLED = "F"
-# Lists are learnt from, and kept in stores, in 32 bits.
+# Values are kept and learned from in 32 bits.
 LARGEST = LARGEST_FLOAT32
 _COUNT = itemgetter(1)
 _SOFT = re.compile(r"[0-9eE.,+ -]+")
 
 
 class FeatureParser:
-    """Takes feature fields apart, lines spelled like the one before by that one's pattern.
+    """Reads feature fields; the pattern of a line is tried first on the next one, which makes it fast.
 
-    Read are `Name= v v` (Moses, Marian), `name: v v` (old Moses, Phrasal), `name=v` (Joshua, cdec) and bare numbers,
-    which become values of the feature `F`.
+    It reads `Name= v v` (Moses, Marian), `name: v v` (old Moses, Phrasal), `name=v` (Joshua, cdec), and numbers without
+    names, which become values of the feature `F`.
 
     Example:
         >>> FeatureParser().parse("d: 0 -7.6 w: -9")
@@ -41,10 +41,10 @@ class FeatureParser:
         self._singles = _Singles()
 
     def parse(self, field: str) -> tuple[Layout, list[float]]:
-        """The names with how many values each has, and all values one behind the other.
+        """The names with the number of values of each, and all values in a row.
 
         Raises:
-            ValueError: a value that is no finite number of 32 bits, a name without values, a name that stands twice.
+            ValueError: a value is not a finite number of 32 bits, or a name has no values or stands twice.
         """
         tokens = field.split(" ")
         if "" in tokens:
@@ -88,7 +88,9 @@ class FeatureParser:
 
 
 class _Singles(dict[str, tuple[str, int]]):
-    """`name=` to (name, 1), made once: a sparse list has millions of them, and new tuples wake the collector."""
+    """From `name=` to (name, 1). Each pair is made once: a sparse list has millions, and new ones would start the
+    garbage collector.
+    """
 
     def __missing__(self, token: str) -> tuple[str, int]:
         pair = self[token] = (token[:-1], 1)
@@ -96,7 +98,7 @@ class _Singles(dict[str, tuple[str, int]]):
 
 
 def _glued(tokens: list[str]) -> tuple[Layout, list[str]]:
-    """Names and numbers of tokens `name=v`, mixed with spaced ones or not, or of bare numbers."""
+    """Reads tokens `name=v`, perhaps mixed with `name= v`, or numbers without names."""
     layout: list[tuple[str, int]] = []
     numbers: list[str] = []
     opened = False
@@ -120,7 +122,7 @@ def _glued(tokens: list[str]) -> tuple[Layout, list[str]]:
 
 
 def _fault(layout: Layout, numbers: list[str]) -> ValueError:
-    """What is wrong with a feature field that cannot be read."""
+    """Says what is wrong with a feature field that cannot be read."""
     for number in numbers:
         try:
             parse_float(number, LARGEST)
@@ -138,11 +140,11 @@ def parse_total(field: str) -> float | None:
     """The total score of a hypothesis, None for an empty field.
 
     Raises:
-        ValueError: it is no finite number of 32 bits.
+        ValueError: the field is not a finite number of 32 bits.
     """
     return parse_float(field, LARGEST) if field else None
 
 
 def is_soft_alignment(field: str) -> bool:
-    """Whether a field holds nothing but digits and their signs: Marian's alignments stand before the features."""
+    """Whether a field holds only numbers and their separators, as Marian's soft alignments before the features do."""
     return _SOFT.fullmatch(field) is not None

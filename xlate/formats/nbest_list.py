@@ -1,7 +1,7 @@
 """N-best lists of any system, line by line: Moses old and new, Joshua, cdec, Phrasal, Marian.
 
-`id ||| text ||| features ||| total`, the total and everything behind it (segmentation, word links) as they may be
-missing; Marian's soft alignments may stand before the features, `|0-1|` marks between the words.
+A line is `id ||| text ||| features ||| total`. The total and the fields behind it (segmentation, word links) may be
+missing. Marian's soft alignments may stand before the features, and marks such as `|0-1|` between the words.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ class Hypothesis(NamedTuple):
     """One line of an n-best list.
 
     Attributes:
-        line: where it stands in its file, from 1.
-        sentence: its number as written, `UNNUMBERED` in the style that has none.
-        text: tokens between blanks, without segmentation marks.
-        layout: feature names with how many values each has; values: all of them one behind the other.
+        line: its line number, from 1.
+        sentence: the sentence number as written; `UNNUMBERED` in the style that has none.
+        text: the tokens with blanks between them, without segmentation marks.
+        layout: feature names with the number of values of each. values: all values in a row.
         total: the score as written, None when there is none.
-        fields: the fields as written, without the blanks around them; features: which of them holds the features.
+        fields: the fields as written, without the blanks around them. features: the number of the field with the
+            features.
     """
 
     line: int
@@ -51,7 +52,7 @@ class Hypothesis(NamedTuple):
         return marked_spans("".join(self.fields[1:2])) or next((found for found in extra if found is not None), None)
 
     def links(self) -> list[tuple[int, int]] | None:
-        """The word links, source first, None when the line has none."""
+        """The word links, each with the source first; None when the line has none."""
         extra = (field_links(field) for field in self.fields[self.features + 2 :])
         return next((found for found in extra if found is not None), None)
 
@@ -66,8 +67,8 @@ def iterate_hypotheses(path: str | Path) -> Iterator[Hypothesis]:
     """Reads an n-best list, plain or gzip, one line at a time.
 
     Raises:
-        InputError: with the line, when it is ill-formed: fields missing, an id or value that is no number, `|||`
-            inside the text, a feature that stands twice; and what `iterate_lines` raises.
+        InputError: a line is ill-formed and is named: a field is missing, something else stands in the place of a
+            number, `|||` stands inside the text, or a feature stands twice; also whatever `iterate_lines` raises.
     """
     parser = FeatureParser()
     for number, line in enumerate(iterate_lines(path), start=1):
@@ -81,7 +82,7 @@ def parse_hypothesis(line: str, number: int, parser: FeatureParser) -> Hypothesi
     """One line.
 
     Raises:
-        ValueError: saying what is wrong with it.
+        ValueError: the line is ill-formed; the message says how.
     """
     fields = tuple([field.strip(" ") for field in line.split(BAR)])
     if len(fields) < 3:
@@ -103,10 +104,11 @@ def refused(path: str | Path, line: int, seen: str, error: ValueError) -> InputE
 
 
 def by_sentence(hypotheses: Iterable[Hypothesis], path: str | Path) -> Iterator[list[Hypothesis]]:
-    """Yields the hypotheses of one sentence after the other, in the order of the file.
+    """Yields the hypotheses of each sentence in turn, in the order of the file.
 
     Raises:
-        InputError: with the line, when a sentence comes back after another one, or has no number.
+        InputError: a hypothesis has no sentence number, or its sentence comes back after another one; the line is
+            named.
     """
     done: set[int] = set()
     group: list[Hypothesis] = []
@@ -122,7 +124,7 @@ def by_sentence(hypotheses: Iterable[Hypothesis], path: str | Path) -> Iterator[
 
 
 def check_order(path: str | Path, hypothesis: Hypothesis, done: set[int], before: Hypothesis | None) -> None:
-    """Raises InputError when a hypothesis has no sentence number or its sentence was left before (it is in `done`)."""
+    """Raises InputError when a hypothesis has no sentence number, or its sentence is among those that are `done`."""
     if hypothesis.sentence == UNNUMBERED:
         raise InputError(
             "no sentence number",
@@ -144,12 +146,12 @@ def check_order(path: str | Path, hypothesis: Hypothesis, done: set[int], before
 
 
 def write_nbest(path: str | Path, hypotheses: Iterable[Hypothesis]) -> None:
-    """Writes hypotheses with their fields as they are, gzip when the name ends in .gz, whole or not at all."""
+    """Writes hypotheses with their fields as they are; compressed with gzip when the name ends in .gz."""
     write_lines(path, (format_hypothesis(hypothesis) for hypothesis in track(hypotheses, "writing n-best list")))
 
 
 def format_hypothesis(hypothesis: Hypothesis) -> str:
-    """The line of a hypothesis, fields between ` ||| `.
+    """The line of a hypothesis: its fields with ` ||| ` between them.
 
     Example: `0 ||| this is it ||| d: 0 lm: -4.5 ||| -14.6`
     """
@@ -165,7 +167,7 @@ def _sentence(field: str) -> int:
 
 
 def _features(fields: tuple[str, ...], parser: FeatureParser) -> tuple[Layout | None, list[float]]:
-    """The features in the third field; None when those of Marian's soft alignment lines stand in the fourth."""
+    """The features in the third field; None when Marian's soft alignments stand there, before the features."""
     try:
         return parser.parse(fields[2])
     except ValueError as error:
@@ -175,7 +177,7 @@ def _features(fields: tuple[str, ...], parser: FeatureParser) -> tuple[Layout | 
 
 
 def _bars_or(error: ValueError, behind: Sequence[str]) -> ValueError:
-    """The better reason why a field cannot be read: when features stand in a later one, bars in the text moved them."""
+    """Why a field cannot be read: where features stand in a later field, bars in the text have moved them."""
     return ValueError(f"{BAR} inside the text") if any(map(_labelled, behind)) else error
 
 
@@ -188,7 +190,7 @@ def _labelled(field: str) -> bool:
 
 
 def _quoted(line: str, number: int, fields: tuple[str, ...]) -> Hypothesis:
-    """Joshua's `"score text"`, which has no sentence numbers."""
+    """Reads Joshua's `"score text"`, which has no sentence numbers."""
     quoted = _QUOTED.fullmatch(line) if len(fields) == 1 else None
     if quoted is None:
         raise ValueError("too few fields")

@@ -1,4 +1,4 @@
-"""The phrases and word links an n-best line may carry: marks between its words, or fields behind its score."""
+"""Reads the phrases and word links of an n-best line, from marks between its words or fields behind its score."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 
 
 class Span(NamedTuple):
-    """A source phrase and the target phrase it became, both as [start, end)."""
+    """The half-open spans of a source phrase and of its translation."""
 
     source: tuple[int, int]
     target: tuple[int, int]
 
 
 def without_marks(text: str) -> str:
-    """The words without Moses's and Joshua's `|0-1|` behind each phrase.
+    """The words without the marks `|0-1|` that Moses and Joshua write behind each phrase.
 
     Example:
         >>> without_marks("taming |0-1| politicians |2-3|")
@@ -39,7 +39,7 @@ def marked_spans(text: str) -> list[Span]:
 
 
 def field_spans(field: str) -> list[Span] | None:
-    """The phrases of a field `0-1=0-1 4=2`, inclusive spans of source and target; None when it is no such field."""
+    """The phrases of a field `0-1=0-1 4=2`, whose spans hold their last word; None for any other field."""
     found = [_PIECE.fullmatch(token) for token in field.split()]
     if not found or not all(found):
         return None
@@ -49,7 +49,7 @@ def field_spans(field: str) -> list[Span] | None:
 
 
 def field_links(field: str) -> list[tuple[int, int]] | None:
-    """The links of a field `0-0 1-2`, source first; None when it is no such field."""
+    """The links of a field `0-0 1-2`, source first; None for any other field."""
     found = [_LINK.fullmatch(token) for token in field.split()]
     if not found or not all(found):
         return None

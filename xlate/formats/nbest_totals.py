@@ -1,4 +1,4 @@
-"""Whether the totals of an n-best list are w · f, up to what was lost in printing."""
+"""Checks whether the totals of an n-best list are weights times features, up to what was lost in printing."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MOST_COLUMNS = 100
 
 
 class TotalsCheck(NamedTuple):
-    """Where totals are off.
+    """Which totals are wrong.
 
     Attributes:
-        off: the hypotheses whose total is not w · f, in their order; difference_C: total less w · f less what all
-            hypotheses of its sentence differ by; constant: the largest such common difference.
-        fitted: whether w was fitted to the totals.
+        off: the hypotheses whose total is wrong, in their order. difference_C: the total minus w · f, minus the
+            difference that is common to the sentence. constant: the largest such common difference.
+        fitted: whether the weights were fitted to the totals.
     """
 
     off: Ints
@@ -32,15 +32,16 @@ class TotalsCheck(NamedTuple):
 
 
 def check_totals(arrays: NbestArrays, weights: Mapping[str, float] | None = None) -> TotalsCheck | None:
-    """Compares totals with w · f within each sentence, for differences there are what an order depends on.
+    """Compares totals with w · f within each sentence, whose ranking depends on differences only.
 
-    A part of the score that is the same for all hypotheses of a sentence, such as Moses's penalty for unknown words,
-    is not printed with the features; it is taken out as the median difference. Without weights they are fitted: by
-    least squares over the half of the hypotheses that fit best, until these no longer change (least trimmed squares,
-    Rousseeuw 1984, from lists of little spread), so that a few wrong totals do not move them.
+    Some parts of a score are the same for all hypotheses of a sentence and are not printed with the features, such as
+    Moses's penalty for unknown words; the median difference of a sentence is taken for them. When no weights are given,
+    they are fitted by least squares to the half of the hypotheses that fits best, until that half no longer changes
+    (least trimmed squares, Rousseeuw 1984), so that a few wrong totals do not move them.
 
     Returns:
-        None when there is nothing to compare: a total missing, or no weights and more features than can be fitted.
+        None when nothing can be compared: a total is missing, or there are no weights and too many features to fit
+        them.
     """
     if not np.isfinite(arrays.total_C).all() or not arrays.names:
         return None
@@ -58,10 +59,10 @@ def check_totals(arrays: NbestArrays, weights: Mapping[str, float] | None = None
 
 
 def printed_error(values: Floats) -> Floats:
-    """Half a unit in the last digit each value of a column was printed with.
+    """Half a unit in the last printed digit of each value of a column.
 
-    A column is taken to have a fixed number of decimals or of significant digits, whichever loses more; a column of
-    whole numbers loses nothing.
+    A column has either a fixed number of decimals or of significant digits; the one that loses more is assumed. A
+    column of whole numbers loses nothing.
 
     Example: -103.644 among numbers of six digits: 0.0005
     """
@@ -79,7 +80,7 @@ def _has_digits(values: Floats, exponent: Floats) -> bool:
 
 
 def _tolerance(arrays: NbestArrays, weights: Mapping[str, float], fitted: bool) -> Floats:
-    """What printing may have changed, twice over, for the sums were rounded before; more for fitted weights."""
+    """Twice what printing may have changed, since the sums were rounded too; more where weights were fitted."""
     error_V = np.zeros(len(arrays.values_V))
     for column, name in enumerate(arrays.names):
         places = np.flatnonzero(arrays.columns_V == column) if len(arrays.names) <= MOST_COLUMNS else None
@@ -92,7 +93,7 @@ def _tolerance(arrays: NbestArrays, weights: Mapping[str, float], fitted: bool) 
 
 
 def _dense(arrays: NbestArrays) -> Floats | None:
-    """The values as a matrix, (C, M); None when there are too many columns, or too few hypotheses to fit them."""
+    """The values as a matrix, (C, M); None when there are too many columns, or too few hypotheses to fit weights to."""
     candidates, columns = len(arrays.total_C), len(arrays.names)
     if columns > MOST_COLUMNS or candidates - len(arrays.sentence_I) < 4 * columns:
         return None
@@ -125,7 +126,7 @@ def _fitted(arrays: NbestArrays, features_CM: Floats) -> Floats:
 
 
 def _medians(values_C: Floats, offsets_I1: Ints) -> Floats:
-    """The middle value of each list, the lower of two."""
+    """The median of each list; of two middle values the lower."""
     lists = row_numbers(offsets_I1)
     order = np.lexsort((values_C, lists))
     return np.asarray(values_C[order[(offsets_I1[:-1] + offsets_I1[1:] - 1) // 2]])

@@ -1,7 +1,7 @@
 """Lexicalised reordering tables in the text format of Moses.
 
-One phrase pair a line, `source ||| target ||| mono_b swap_b disc_b mono_f swap_f disc_f`: the probabilities of being
-placed monotone, swapped or discontinuous with respect to the phrase before it (b) and of the phrase after it (f).
+Each line is `source ||| target ||| mono_b swap_b disc_b mono_f swap_f disc_f`: the probabilities that a phrase pair is
+monotone, swapped or discontinuous with respect to the phrase before it (b) and to the phrase after it (f).
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ def read_reordering_table(
 ) -> NDArray[np.float64]:
     """The six scores of each of B phrase pairs, shape (B, 6), NaN where the file has none.
 
-    They are probabilities unless other features were folded into them; Moses takes the logarithm of what is there.
-    Lines of pairs that the phrase table lacks are passed over, so a filtered table can be read beside a whole one.
+    Scores are probabilities, unless other features were folded into them; Moses takes their logarithms. Lines of pairs
+    that the phrase table lacks are skipped, so a whole reordering table goes with a filtered phrase table.
 
     Args:
-        table: the phrase pairs, in any order in the file.
-        source_vocabulary: the words behind its source phrases' numbers.
+        table: the phrase pairs; in the file they may stand in any order.
+        source_vocabulary: the words of its source phrases.
         target_vocabulary: the same for the target.
-        unescape: whether `&#124;` is read as `|`, as it was when the phrase table was read.
+        unescape: whether `&#124;` is read as `|`; the same as for the phrase table.
 
     Raises:
-        InputError: with the line, for an ill-formed line, six numbers that are negative or not finite, or a phrase
-            pair that came before.
+        InputError: a line is ill-formed, has numbers that are negative or not finite, or a phrase pair that came
+            before; the line is named.
     """
     path = Path(path)
     source_rows = _rows(table.source_phrases, source_vocabulary)
@@ -97,7 +97,7 @@ def _place(
 
 
 def _rows(phrases: EncodedText, vocabulary: Vocabulary) -> dict[str, int]:
-    """The rows of phrases by their words with blanks between."""
+    """The row of each phrase, by its words with blanks between them."""
     words = [vocabulary.word(number) for number in phrases.ids_T.tolist()]
     return {" ".join(words[a:b]): row for row, (a, b) in enumerate(pairwise(phrases.offsets_S1.tolist()))}
 
@@ -136,12 +136,13 @@ def write_reordering_table(
     escape: bool | None = None,
     exact: bool = False,
 ) -> None:
-    """Writes a table, gzip when the name ends so, in the order of `write_phrase_table`; pairs without stay out.
+    """Writes a table in the order of `write_phrase_table`, without pairs that have no scores; gzip when the name ends
+    in .gz.
 
     Args:
         path: the file.
         table: the phrase pairs.
-        probability_B6: see `read_reordering_table`.
+        probability_B6: the scores, as `read_reordering_table` returns them.
         source_vocabulary, target_vocabulary: the words.
         escape, exact: as in `write_phrase_table`.
 

@@ -29,8 +29,6 @@ from xlate.text.locks import refused_while_written
 from xlate.text.opening import open_unpacked
 from xlate.text.tokens import split_tokens
 
-# The most words of a phrase, where neither the system nor the configuration says it.
-LONGEST = 7
 LM_FILE = "lm.arpa.gz"
 # Moses's numbers of search algorithms.
 ALGORITHMS = {0: "stack", 1: "cube"}
@@ -87,7 +85,8 @@ def _loaded(config: ImportConfig) -> tuple[PhraseModel, NDArray[np.float64], Mos
     """The whole model of a system, or only the phrases that occur in the text `filter`."""
     if config.filter is None:
         return load_moses_model(config.moses)
-    longest = search_of(read_moses_ini(config.moses), config.decoder).max_phrase or LONGEST
+    longest = search_of(read_moses_ini(config.moses), config.decoder).max_phrase
+    assert longest is not None
     return load_moses_model(config.moses, phrases_in(map(split_tokens, iterate_lines(config.filter)), longest))
 
 
@@ -110,7 +109,7 @@ def search_of(ini: MosesIni, given: DecoderConfig) -> DecoderConfig:
         stack=ini.whole("stack", given.stack or 200),
         threshold=ini.number("beam-threshold", given.threshold),
         early_threshold=ini.number("early-discarding-threshold", given.early_threshold or 0.0),
-        max_phrase=ini.whole("max-phrase-length", given.max_phrase or LONGEST),
+        max_phrase=ini.whole("max-phrase-length", given.max_phrase or 7),
         pop_limit=ini.whole("cube-pruning-pop-limit", given.pop_limit or 1000),
         distortion_limit=ini.whole(
             "distortion-limit", -1 if given.distortion_limit is None else given.distortion_limit

@@ -1,4 +1,4 @@
-"""The tables of a paper with our figures beside the paper's, written into a page between marks."""
+"""Writes the tables of a paper, with our figures beside those of the paper, into a page."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from xlate.text.lines import atomic_write, read_lines
 
 Rows = dict[int, Run]
 NONE = "–"
-# Columns that are there even when nothing is in them.
+# These columns are written even when they are empty.
 ALWAYS = ("row", "what", "paper BLEU", "dev BLEU", "test BLEU")
 CHEATING = " **(cheating: trained on the test set)**"
 
 
 def write_pages(folder: Path) -> list[Path]:
-    """Puts the finished rows of all tables among the runs of a folder into their pages; returns the pages.
+    """Writes the finished rows of all tables, found among the runs of a folder, into their pages; returns the pages.
 
-    A page has a part for each table and work directory between two comment lines; a part that is not there yet goes to
-    the end of the page, under the paper's own heading. What stands outside the marks is left as it is.
+    A page has a part for each table and work directory, between two comment lines. A new part goes to the end of the
+    page, under the heading that the paper has. Whatever stands outside the comment lines is kept.
     """
     tables: dict[tuple[str, str, str], Rows] = defaultdict(dict)
     for run in collect_runs([folder]):
@@ -37,9 +37,9 @@ def write_pages(folder: Path) -> list[Path]:
 
 
 def table_text(work: WorkDirectory, rows: Rows) -> str:
-    """One table in Markdown: a line a row, with the paired test against the row it is compared with.
+    """A table in Markdown: one line for each row, with the paired test against the row that it is compared with.
 
-    Columns that no row has anything for are left out.
+    Columns that are empty in every row are left out.
     """
     table = [_cells(work, rows, number, run) for number, run in sorted(rows.items())]
     shown = [name for name in table[0] if name in ALWAYS or any(cells[name] not in ("", NONE) for cells in table)]
@@ -86,7 +86,7 @@ def _against(work: WorkDirectory, rows: Rows, run: Run) -> str:
 
 
 def _put(page: Path, table: str, work: str, text: str) -> None:
-    """Replaces the part of a page, or adds it."""
+    """Replaces a part of a page, or adds it."""
     begin, end = f"<!-- {table}, {work} -->", f"<!-- end of {table}, {work} -->"
     part = f"{begin}\n### {table}, {work}\n\n{text}\n{end}"
     old = page.read_text(encoding="utf-8") if page.exists() else f"# {page.stem}\n"

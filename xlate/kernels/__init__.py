@@ -1,4 +1,4 @@
-"""Fused versions of the hot loops, as functions of plain arrays; only this room imports numba or triton."""
+"""Compiled versions of the hot loops, as functions of plain arrays; only this folder imports numba."""
 
 from xlate.kernels.memory.caching import settle_cache
 

@@ -10,10 +10,10 @@ from xlate.scoring.resident import Resident
 
 
 def slopes(loss: Loss, candidates: Resident, scores_C: Tensor, *, truth: bool) -> tuple[Tensor, Tensor]:
-    """The loss of some candidates under their scores, and minus its derivative by every score, (C,).
+    """The loss of some candidates, and minus its derivative by each of their scores, (C,).
 
-    With `truth` gains above 0 mark true candidates, and each of them is set against all of its instance that are not,
-    as the compiled pass does.
+    With `truth`, gains above 0 mark true candidates; as in the compiled pass, each of them is compared with all untrue
+    ones of its instance.
     """
     leaf_C = scores_C.detach().requires_grad_()
     if truth and loss.needs is not Needs.TRUTH:

@@ -5,8 +5,8 @@ With scores s, p(e|f) = exp(γ s(e)) / Σ exp(γ s(e')) over the list of f, and 
     xBLEU = Σ_e p(e|f) g(e),    d xBLEU / d s(e) = γ p(e|f) (g(e) - xBLEU)        (Eq. 8)
 
 The loss is -xBLEU. A step of descent on it is φ + μ δ u; the sign in line 14 of the paper's Figure 2 goes the wrong
-way. `ExpectedCorpusBleu` is BLEU of the expected statistics of the whole text instead, as in Rosti et al.: what tuning
-is after is BLEU of the text, and means of sentence BLEU favour other lengths than that (Nakov, Guzman & Vogel 2012).
+way. `ExpectedCorpusBleu` is BLEU of the expected statistics of the whole text instead, as in Rosti et al. Tuning wants
+BLEU of the text, and the mean of sentence BLEU favours other lengths (Nakov, Guzman & Vogel 2012).
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def expected_gain_slope(
 
 
 class ExpectedBleu(Loss):
-    """The loss as an autograd module with the gradient in closed form; an empty list adds nothing.
+    """The loss as an autograd module, with its gradient in closed form; an empty list adds nothing.
 
-    It is smooth in the scores and can be differentiated any number of times; gains are constants.
+    The loss is a smooth function of the scores and can be differentiated any number of times; gains are constants.
     """
 
     name = "expected_bleu"
@@ -77,7 +77,7 @@ class ExpectedBleu(Loss):
 def expected_gains(
     scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor, gamma: float
 ) -> tuple[Tensor, Tensor]:
-    """xBLEU of every list, (I,), and p(e|f), (C,), differentiable step by step."""
+    """xBLEU of every list, (I,), and p(e|f), (C,), computed by differentiable operations."""
     segment_C = segment_ids(candidate_offsets_I1)
     total_I = segment_logsumexp(gamma * scores_C, candidate_offsets_I1)
     probability_C = torch.exp(gamma * scores_C - total_I[segment_C])
@@ -87,7 +87,8 @@ def expected_gains(
 class ExpectedCorpusBleu(Loss):
     """Minus BLEU (0 to 1) of expected statistics, times the number of lists; 0 when an order is never matched.
 
-    Times the number of lists, so that penalties weigh against it as against losses that are summed over lists.
+    It is multiplied by the number of lists, so that penalties have the same weight as with losses that are summed over
+    lists.
     """
 
     name = "expected_corpus_bleu"
@@ -129,7 +130,7 @@ class _ClosedForm(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         scores_C, gain_C, candidate_offsets_I1, slope_C = ctx.saved_tensors
         if torch.is_grad_enabled():
-            # The gradient is to be differentiated itself: it must not be a constant.
+            # The gradient may be differentiated itself, so it must not be a constant.
             expected_I, probability_C = expected_gains(scores_C, gain_C, candidate_offsets_I1, ctx.gamma)
             slope_C = _slope(expected_I, probability_C, gain_C, candidate_offsets_I1, ctx.gamma)
         return -grad * slope_C, None, None, None

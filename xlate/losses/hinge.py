@@ -1,11 +1,11 @@
-"""Margins: the best candidate must lead every other one by as much score as it gains more.
+"""Margin losses: the best candidate must lead every other one by a score in proportion to the difference of their
+gains.
 
     hinge       Σ max_e ( γ s(e) + margin · (g(e*) - g(e)) ) - γ s(e*)      e* = argmax_e g(e), the first of equals
     perceptron  the same without a margin                                   (Rosenblatt 1958; Crammer & Singer 2001)
 
-Where true candidates have the gain 1 and all others 0 it is the hinge of a classifier. An instance without alternatives
-adds nothing. At a tie there is a step, and the derivative is that of the step's side: weights that are all 0 would else
-never move.
+Where true candidates have the gain 1 and all others 0, this is the hinge of a classifier. An instance with a single
+candidate adds nothing. At a tie the derivative is not 0, since weights that are all 0 would otherwise never move.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def hinge_slope(
     numbers: NDArray[np.float64],
     _state: NDArray[np.uint64],
 ) -> float:
-    """The other candidate of the highest score plus cost, the first of equals, against the one of the highest gain."""
+    """Moves score from the other candidate with the highest score plus cost, the first of equals, to the one with the
+    highest gain.
+    """
     gamma, margin = numbers[0], numbers[1]
     slope_X[:size] = 0.0
     best = best_gain(gain_X, size)

@@ -1,11 +1,13 @@
-"""The global model's loss: -ln of the share of the wanted paths among all paths of a lattice.
+"""The loss of the global model: -ln of the probability of the wanted paths among all paths of a lattice.
 
 With score s(π) = Σ s_a over the arcs a of a path π, all paths Π and the wanted ones Π+ (Tillmann & Zhang 2007, Eq. 4,
-its sequences those of a translation graph; derivations of one translation summed as by Blunsom, Cohn & Osborne 2008):
+whose sequences are the paths of a translation graph here; derivations of one translation are summed as by Blunsom, Cohn
+& Osborne 2008):
 
     L = ln Σ_{π in Π} exp s(π) - ln Σ_{π in Π+} exp s(π)
 
-Its gradient by s_a is the posterior of arc a among all paths less that among the wanted ones, by forward-backward.
+Its derivative by s_a is the posterior of arc a among all paths minus that among the wanted ones; forward-backward
+computes it.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ class LatticeSoftmax(Loss):
 
         Args:
             scores_A: finite scores of the A arcs.
-            graph: the lattice, with a path at least.
+            graph: the lattice, which has at least one path.
             target: the wanted paths.
         """
         arc_B = torch.as_tensor(target.arc_B, device=scores_A.device).to(torch.int64)
@@ -42,15 +44,15 @@ class LatticeSoftmax(Loss):
 def lattice_log_sum(scores_A: Tensor, graph: ArcGraph) -> Tensor:
     """ln Σ exp score over all paths; scalar, minus infinity when there is none.
 
-    Its gradient is the kernel's; where that is differentiated in turn (`create_graph=True`), it is that of
-    `plain_log_sum`, which is far slower.
+    A kernel computes the gradient. Where the gradient is differentiated in turn (`create_graph=True`), `plain_log_sum`
+    computes it, which is far slower.
     """
     total: Tensor = _LogSum.apply(scores_A, graph)  # type: ignore[no-untyped-call]
     return total
 
 
 class _LogSum(torch.autograd.Function):
-    """Forward-backward in the kernel, in float64 on the CPU wherever the scores are."""
+    """Forward-backward by the kernel, in float64 on the CPU, wherever the scores are."""
 
     @staticmethod
     def forward(ctx: Any, scores_A: Tensor, graph: ArcGraph) -> Tensor:

@@ -33,7 +33,7 @@ def local_softmax_slope(
     numbers: NDArray[np.float64],
     _state: NDArray[np.uint64],
 ) -> float:
-    """Of one positive, the first whose gain is above 0, against all others."""
+    """The slope for one positive, the first candidate with a gain above 0, against all others."""
     sink = numbers[0]
     top, true = sink, -1
     for x in range(size):
@@ -53,7 +53,9 @@ def local_softmax_slope(
 
 
 class LocalSoftmax(Loss):
-    """The loss as an autograd module; without positives an instance adds nothing, without negatives it has the sink."""
+    """The loss as an autograd module. An instance without positives adds nothing; one without negatives still has the
+    sink.
+    """
 
     name = "local_softmax"
     needs = Needs.TRUTH
@@ -86,9 +88,9 @@ def online_update(
     eta: float,
     sink: float = SINK,
 ) -> None:
-    """Table II to the letter: changes `weights_D` in place, positive by positive, on dense feature vectors.
+    """Table II as it is written: changes `weights_D` in place, positive by positive, with dense feature vectors.
 
-    The reference that the kernel is tested against; it overflows where the kernel does not.
+    This is the reference that the kernel is tested against; it overflows where the kernel does not.
     """
     for positive in positives:
         t = np.exp(weights_D @ positive)

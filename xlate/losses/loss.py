@@ -1,4 +1,4 @@
-"""What a loss is: a module, its compiled slope beside it, a name, and what it needs to be told of candidates."""
+"""What a loss is: a module, its compiled slope, its name, and what it needs to know of candidates."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from xlate.kernels.learning.slopes import Slope
 
 
 class Needs(Enum):
-    """What a loss must be told of each candidate.
+    """What a loss needs to know of each candidate.
 
-    TRUTH: whether it is right; gains above 0 say so. GAINS: how good it is, as one number. STATISTICS: the statistics
-    that the score of a whole text is made from. LATTICE: arcs and paths in place of candidates.
+    TRUTH: whether it is right; then its gain is above 0. GAINS: how good it is, as one number. STATISTICS: the
+        statistics from which the score of a whole text is computed. LATTICE: arcs and paths in place of candidates.
     """
 
     TRUTH = "truth"
@@ -31,15 +31,15 @@ class Needs(Enum):
 
 
 class Loss(nn.Module):
-    """A loss over instances or lists of candidates; a file of this folder that defines a named one adds it to all
-    others.
+    """A loss over instances or lists of candidates. A class with a name is found by it as soon as its module is
+    imported.
 
     Attributes:
-        name: by which configurations call it; empty for what cannot be called by a name.
-        needs: what it must be told of candidates.
+        name: how configurations call it; empty for a class that is not to be found.
+        needs: what it needs to know of candidates.
         slope: the compiled form, None when there is only the module.
 
-    The arguments of the constructor are its settings, numbers with default values.
+    The arguments of the constructor are the settings of the loss: numbers with default values.
     """
 
     name: ClassVar[str] = ""
@@ -51,8 +51,8 @@ class Loss(nn.Module):
 
         Args:
             scores_C: finite scores of C candidates.
-            gain_C: what the loss needs of each of them; statistics have columns, (C, K).
-            candidate_offsets_I1: first candidate of each of I instances, and C.
+            gain_C: what the loss needs to know of each of them; statistics have shape (C, K).
+            candidate_offsets_I1: the first candidate of each of I instances, and C.
         """
         raise NotImplementedError
 
@@ -62,12 +62,12 @@ class Loss(nn.Module):
 
     @property
     def numbers_array(self) -> NDArray[np.float64]:
-        """`numbers` as an array; never empty, which compiled code would not like."""
+        """`numbers` as an array with one number more, since compiled code does not take empty ones."""
         return np.array([*self.numbers(), 0.0], dtype=np.float64)
 
 
 def losses() -> dict[str, type[Loss]]:
-    """All losses of this folder by name."""
+    """All losses by name: those of this folder, and those of other modules that were imported."""
     package = __name__.rpartition(".")[0]
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         importlib.import_module(f"{package}.{module.name}")
@@ -82,10 +82,10 @@ def losses() -> dict[str, type[Loss]]:
 
 
 def loss_of(name: str, **settings: Any) -> Loss:
-    """The loss of a name, with those of the given settings that it has.
+    """The loss with this name, made with those of the given settings that it has.
 
     Raises:
-        InputError: no loss of this name, or a setting outside its range.
+        InputError: there is no loss of this name, or a setting is outside its range.
     """
     known = losses()
     if name not in known:

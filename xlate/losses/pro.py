@@ -2,8 +2,8 @@
 
     L = Σ_(a, b) ln( 1 + exp( γ (s(b) - s(a)) ) ),    a the better of the two
 
-Of 20 times as many pairs of a list as are wanted, drawn by lot, those that differ enough in gain are kept, and of these
-the ones that differ most.
+From each list 20 times as many pairs are drawn at random as are wanted. Of the pairs whose gains differ enough, those
+that differ most are used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def pairs_slope(
     numbers: NDArray[np.float64],
     state: NDArray[np.uint64],
 ) -> float:
-    """Of pairs drawn with `state`."""
+    """The slope over pairs that are drawn with `state`."""
     gamma, pairs, least_difference = numbers[0], int(numbers[1]), numbers[2]
     tries = DRAWN_FOR_ONE * pairs
     drawn = np.empty((tries, 2), dtype=np.int64)
@@ -56,7 +56,7 @@ def pairs_slope(
 
 
 class PairwiseLogistic(Loss):
-    """The loss of P given pairs as an autograd module: candidates `better_P` against `worse_P`."""
+    """The loss of P given pairs as an autograd module; candidate `better_P[p]` is better than `worse_P[p]`."""
 
     def __init__(self, better_P: Tensor, worse_P: Tensor, gamma: float = 1.0) -> None:
         super().__init__()
@@ -65,15 +65,16 @@ class PairwiseLogistic(Loss):
         self.gamma = gamma
 
     def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:  # noqa: ARG002
-        """The summed loss; scalar; gains and lists have had their say when the pairs were chosen."""
+        """The summed loss; scalar. Gains and lists are not used any more once the pairs are chosen."""
         return nn.functional.softplus(self.gamma * (scores_C[self.worse_P] - scores_C[self.better_P])).sum()
 
 
 class Pro(Loss):
-    """The loss with its drawing of pairs, which begins anew with `seed` in every call.
+    """The loss that draws its own pairs, with the same `seed` in every call.
 
     Raises:
-        InputError: no pairs, or a least difference of 0 or below, at which no hypothesis is the better one.
+        InputError: no pairs are asked for, or the least difference is not above 0, so that no hypothesis would be
+            better.
     """
 
     name = "pro"
@@ -98,7 +99,7 @@ class Pro(Loss):
     def pairs_of(
         self, gain_C: NDArray[np.floating], offsets_I1: NDArray[np.integer]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The better and the worse hypothesis of each pair, list after list, drawn as the slope draws them."""
+        """The better and the worse hypothesis of each pair, list after list; the same pairs that the slope draws."""
         gains = np.asarray(gain_C, dtype=np.float32)
         found: list[tuple[int, int]] = []
         numbers = _SplitMix(self.seed)
@@ -118,13 +119,13 @@ class Pro(Loss):
 
 
 class _SplitMix:
-    """The numbers that compiled losses draw, in Python."""
+    """Draws the same random numbers as compiled losses, in Python."""
 
     def __init__(self, seed: int) -> None:
         self.state = seed
 
     def below(self, size: int) -> int:
-        """A number below `size`."""
+        """The next number, below `size`."""
         mask = (1 << 64) - 1
         self.state = (self.state + 0x9E3779B97F4A7C15) & mask
         z = self.state

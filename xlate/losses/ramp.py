@@ -1,4 +1,4 @@
-"""Ramp losses (Gimpel & Smith 2012, section 4): differences of two maxima over a list, bounded where a hinge is not.
+"""Ramp losses (Gimpel & Smith 2012, section 4): differences of two maxima over a list; unlike a hinge they are bounded.
 
 With cost(e) = -margin · g(e), model best, hope and fear are the maxima of s, s - cost and s + cost:
 
@@ -28,7 +28,7 @@ def ramp_slope(
     numbers: NDArray[np.float64],
     _state: NDArray[np.uint64],
 ) -> float:
-    """Towards the first of the two maxima, away from the other."""
+    """Moves score to the candidate of one maximum, away from that of the other."""
     towards, away = numbers[0], numbers[1]
     good, bad, best, worst = 0, 0, -np.inf, -np.inf
     for x in range(size):
@@ -43,7 +43,7 @@ def ramp_slope(
 
 
 class Ramp(Loss):
-    """The loss as an autograd module; piecewise linear, so second derivatives are 0 wherever there are any.
+    """The loss as an autograd module; it is piecewise linear, so its second derivatives are 0 where they exist.
 
     Raises:
         InputError: a kind other than 1, 2 and 3.
@@ -65,7 +65,7 @@ class Ramp(Loss):
         return towards * self.margin, away * self.margin
 
     def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
-        """The summed loss; scalar, an empty list adding nothing; arguments as in `ExpectedBleu`."""
+        """The summed loss; scalar. An empty list adds nothing. Arguments are those of `ExpectedBleu`."""
         good_C, bad_C = (scores_C + sign * self.margin * gain_C for sign in KINDS[self.kind])
         good_I, bad_I = (picked(s, segment_argmax(s, candidate_offsets_I1)) for s in (good_C, bad_C))
         return (bad_I - good_I).sum()

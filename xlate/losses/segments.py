@@ -1,4 +1,4 @@
-"""Sums and log-sums over the segments of a flat tensor, differentiable and in a fixed order."""
+"""Sums and log-sums over the segments of a flat tensor, differentiable and always in the same order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def segment_sum(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
 
 
 class _SegmentSum(torch.autograd.Function):
-    """PyTorch's `segment_reduce` has no second derivative; this has the same first one, and it is linear."""
+    """A sum with all derivatives; PyTorch's `segment_reduce` has only the first."""
 
     @staticmethod
     def forward(ctx: Any, values_C: Tensor, offsets_I1: Tensor) -> Tensor:
@@ -42,12 +42,12 @@ def segment_max(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
 def segment_logsumexp(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
     """ln Σ exp of each segment, -inf for an empty one or one of -inf only; shape (I,).
 
-    The maximum is subtracted first, so no score overflows; it is constant in the gradient because it cancels.
+    The maximum is subtracted first, so that nothing overflows; it cancels, so the gradient may treat it as a constant.
     """
     top_I = segment_max(values_C, offsets_I1)
     shift_I = torch.where(torch.isfinite(top_I), top_I, torch.zeros_like(top_I))
     sums_I = segment_sum(torch.exp(values_C - shift_I[segment_ids(offsets_I1)]), offsets_I1)
-    # ln 0 has the gradient 1/0, and 0 times that is not a number: such a segment is a constant instead.
+    # The gradient of ln 0 is 1/0, and 0 times that is not a number: such a segment is a constant instead.
     nothing_I = sums_I == 0
     return torch.log(sums_I.masked_fill(nothing_I, 1.0)).masked_fill(nothing_I, float("-inf")) + shift_I
 

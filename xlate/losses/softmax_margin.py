@@ -1,4 +1,4 @@
-"""Likelihoods of the hypothesis with the highest gain: conditional, and with costs added to scores.
+"""Log likelihood of the hypothesis with the highest gain: plain, and with costs added to the scores of the others.
 
     cll             Σ_lists ln Σ_e exp γ s(e) - γ s(e*)                 (Auli, Galley & Gao 2014, section 5.2)
     softmax_margin  Σ_lists ln Σ_e exp( γ s(e) + margin · (g(e*) - g(e)) ) - γ s(e*)      (Gimpel & Smith 2010)
@@ -26,7 +26,7 @@ def likelihood_slope(
     numbers: NDArray[np.float64],
     _state: NDArray[np.uint64],
 ) -> float:
-    """The share of every hypothesis among all, against that of the best."""
+    """Moves score to the best hypothesis, away from every one in proportion to its probability."""
     gamma, margin = numbers[0], numbers[1]
     best = best_gain(gain_X, size)
     for x in range(size):
@@ -62,7 +62,7 @@ class SoftmaxMargin(Loss):
 
 
 class ConditionalLikelihood(SoftmaxMargin):
-    """The same without costs."""
+    """The conditional log likelihood: softmax-margin without costs."""
 
     name = "cll"
 

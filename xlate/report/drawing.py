@@ -1,4 +1,4 @@
-"""What all pictures share: figures without a window, fonts for many scripts, files written whole."""
+"""What all pictures share: figures without a window, fonts for many scripts, and files that are written whole."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from xlate.text.lines import atomic_write
 
-# Tried in this order for every letter; those that are not installed are passed over.
+# Fonts are tried in this order for every letter; those that are not installed are skipped.
 FONTS = (
     "DejaVu Sans",
     "Noto Sans",
@@ -31,7 +31,7 @@ FONTS = (
     "Noto Sans CJK JP",
     "Arial Unicode MS",
 )
-# Okabe and Ito's colours, which people with any colour vision tell apart.
+# The colours of Okabe and Ito, which people with any colour vision can tell apart.
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY = (
     "#0072B2",
     "#E69F00",
@@ -46,7 +46,7 @@ CYCLE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY)
 
 @contextlib.contextmanager
 def quiet_style() -> Iterator[None]:
-    """Settings for drawing and saving: plain axes, and a box instead of a warning where no font has a letter."""
+    """Settings for drawing and saving: plain axes, and a box without a warning for letters that no font has."""
     style: dict[Any, Any] = {
         "font.family": list(_installed_fonts()),
         "font.size": 10,
@@ -56,7 +56,7 @@ def quiet_style() -> Iterator[None]:
         "axes.axisbelow": True,
         "grid.color": "#E4E4E4",
         "text.parse_math": False,
-        # The same drawing gives the same file.
+        # With a fixed salt the same drawing gives the same file.
         "svg.hashsalt": "xlate",
     }
     with matplotlib.rc_context(style), warnings.catch_warnings():
@@ -66,7 +66,7 @@ def quiet_style() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """An empty figure of so many inches, with a canvas of its own and no window."""
+    """An empty figure of some inches, without a window."""
     figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
     return figure
@@ -80,7 +80,7 @@ def pixels(figure: Any, dpi: float = 100) -> NDArray[np.uint8]:
 
 
 def save(figure: Any, stem: Path) -> list[Path]:
-    """Writes a figure as PNG and SVG, whole or not at all, and returns the names."""
+    """Writes a figure as PNG and SVG and returns the names of the files."""
     written = []
     for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
         held = io.BytesIO()

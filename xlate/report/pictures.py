@@ -1,4 +1,4 @@
-"""A translation as a picture: its blocks in the grid of source and target words."""
+"""Draws a translation: its blocks in a grid of source and target words."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ MOST_PIXELS = 3000
 def reordering_picture(source: Sequence[str], target: Sequence[str], blocks: Sequence[Block]) -> NDArray[np.uint8]:
     """Draws a block translation as Figure 1 of Tillmann & Zhang (2007) does.
 
-    Source words run along x, target words from bottom to top along y; a block is a rectangle with its number in the
-    order of generation and its orientation's letter, in the orientation's colour.
+    Source words stand along x, target words along y from bottom to top. A block is a rectangle with its number in the
+    order of generation and the letter of its orientation, in a colour for each orientation.
 
     Args:
         source, target: the words.
-        blocks: (source_start, source_end, target_start, target_end, orientation), half-open, in the order of
-            generation; orientations are `kernels.orientation.LEFT`, `RIGHT`, `NEUTRAL`.
+        blocks: rows (source_start, source_end, target_start, target_end, orientation) with half-open spans, in the
+            order of generation; orientations are `kernels.orientation.LEFT`, `RIGHT`, `NEUTRAL`.
 
     Returns:
         The picture, (height, width, 3).

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter
 from xlate.report.drawing import BLUE, CYCLE, new_figure, quiet_style, save
 from xlate.report.runs import Run, differing_settings
 
-# Tag, file, what the vertical axis shows.
+# The tag, the name of the file, and what the vertical axis shows.
 CURVES = (
     ("valid/P", "curve-P", "block prediction error P (held out)"),
     ("valid/loss", "curve-valid-loss", "loss (held out, nats a positive)"),
@@ -24,10 +24,10 @@ MOST_LABELS = 14
 
 
 def plot_runs(runs: Sequence[Run], folder: str | Path) -> list[Path]:
-    """Draws what the runs have: learning curves by phase, and bars of BLEU with 95 % intervals.
+    """Draws learning curves by phase, and bars of BLEU with 95 % intervals, as far as the runs have them.
 
     Returns:
-        The files written into `folder`, a PNG and an SVG a picture; none for what no run has.
+        The files written into `folder`: a PNG and an SVG for each picture.
     """
     written: list[Path] = []
     labels = run_labels(runs)
@@ -46,7 +46,7 @@ def plot_runs(runs: Sequence[Run], folder: str | Path) -> list[Path]:
 
 
 def run_labels(runs: Sequence[Run]) -> list[str]:
-    """A short text for each run: its name, or in a sweep over few settings their values."""
+    """A short label for each run: its name, or the values of the settings when a sweep is over few of them."""
     keys = differing_settings(runs)
     if not 0 < len(keys) <= 3:
         return [run.name for run in runs]
@@ -55,7 +55,7 @@ def run_labels(runs: Sequence[Run]) -> list[str]:
 
 
 def _curves(runs: Sequence[Run], labels: Sequence[str], tag: str, phases: Sequence[str], label: str) -> Any:
-    """One panel a phase, one line a run, side by side: phases differ in scale."""
+    """One panel for each phase, since phases differ in scale, with one line for each run."""
     figure = new_figure(1.2 + 4.6 * len(phases), 3.8)
     panels = figure.subplots(1, len(phases), squeeze=False)[0]
     for axes, phase in zip(panels, phases, strict=True):

@@ -1,4 +1,4 @@
-"""What was measured on the way, one JSON object a line."""
+"""What was measured during a run: a file with one JSON object on each line."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from xlate.text.lines import atomic_write, naming_file
 
 
 class Records:
-    """A file of JSON lines that grows by whole lines and survives being cut off anywhere.
+    """A file of JSON lines that grows line by line and can still be read after it was cut off anywhere.
 
-    A scalar is `{"tag": "train/loss", "value": 0.5, "step": 100}`; a value that is no finite number is null. Anything
-    else is an event of the writer's own form.
+    A scalar is `{"tag": "train/loss", "value": 0.5, "step": 100}`; a value that is not finite is written as null. Any
+    other object is an event, whose form the writer chooses.
     """
 
     def __init__(self, path: str | Path) -> None:
-        """Nothing is read or made before it is needed."""
+        """The file is not read or made before it is needed."""
         self.path = Path(path)
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Adds one line and hands it to the operating system.
+        """Adds one line and hands it over to the operating system.
 
         Raises:
-            ValueError: a number that JSON cannot hold.
+            ValueError: the record has a number that JSON cannot hold.
         """
         line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
         with naming_file(self.path), self.path.open("ab") as stream:
@@ -38,10 +38,10 @@ class Records:
         self.append({"tag": tag, "value": value if math.isfinite(value) else None, "step": step})
 
     def read(self) -> list[dict[str, Any]]:
-        """All whole lines; a last line without its end, as a kill leaves it, is left out.
+        """All complete lines; a last line without its end, such as a kill leaves, is skipped.
 
         Raises:
-            InputError: another line is damaged.
+            InputError: any other line is damaged.
         """
         if not self.path.exists():
             return []
@@ -49,7 +49,7 @@ class Records:
         return [self._parsed(number, line) for number, line in enumerate(lines, start=1)]
 
     def repair(self) -> None:
-        """Cuts off a last line without its end."""
+        """Removes a last line that has no end."""
         if not self.path.exists():
             return
         held = self.path.read_bytes()
@@ -59,7 +59,7 @@ class Records:
                 stream.truncate(whole)
 
     def keep(self, wanted: Callable[[int, Mapping[str, Any]], bool]) -> None:
-        """Drops the records for which `wanted(number, record)` is false; the file is replaced whole."""
+        """Keeps only the records for which `wanted(number, record)` is true; the file is replaced as a whole."""
         records = self.read()
         kept = [record for number, record in enumerate(records) if wanted(number, record)]
         if len(kept) < len(records):
@@ -68,7 +68,7 @@ class Records:
                     stream.write(json.dumps(record, ensure_ascii=False).encode("utf-8") + b"\n")
 
     def curves(self) -> dict[str, list[tuple[int, float]]]:
-        """By tag, (step, value) in the order of steps; of two values for a step the later counts."""
+        """The pairs (step, value) of each tag in the order of steps; of several values for a step the last counts."""
         held: dict[str, dict[int, float]] = {}
         for record in self.read():
             if "tag" in record:

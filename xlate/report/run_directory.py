@@ -1,4 +1,4 @@
-"""A run's folder: what was asked for, with what versions, what was measured, and whether it is done."""
+"""The folder of a run: its configuration, the versions it ran with, what was measured, and whether it is finished."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from xlate.text.opening import checked_name
 log = logging.getLogger(__name__)
 
 MARK = "run.json"
-# What other tools may have left in a folder before the run begins: hidden files and logs of a sweep.
+# What may be in a folder before a run begins: hidden files, and logs of a sweep.
 HARMLESS_NAMES, HARMLESS_ENDINGS = frozenset({"multirun.yaml"}), (".log",)
 
 
 @dataclass(frozen=True)
 class RunDirectory:
-    """One run on disk, found again by the identity it was made with.
+    """A run on disk, recognised by the identity that it was made with.
 
-    Files: `run.json` (identity), `config.yaml`, `versions.json`, `metrics.jsonl`, `summary.json`, `checkpoint/`, and
-    TensorBoard events; commands put their own (weights, outputs) beside them.
+    Its files are `run.json` (the identity), `config.yaml`, `versions.json`, `metrics.jsonl`, `summary.json`,
+    `checkpoint/`, and TensorBoard events. Commands put weights and outputs beside them.
     """
 
     path: Path
@@ -38,16 +38,16 @@ class RunDirectory:
 
     @classmethod
     def create(cls, path: str | Path, config_text: str, identity: Mapping[str, Any]) -> RunDirectory:
-        """Makes the folder of a new run, or opens it to go on when it holds the same run.
+        """Makes the folder of a new run, or opens it when it holds the same run, which then goes on.
 
         Args:
-            path: the folder, new, empty or holding this run.
-            config_text: the resolved configuration, kept as `config.yaml`.
-            identity: all settings that make it this run and no other, JSON values, nested as you like; `VOLATILE`
-                keys at the top level are left out.
+            path: the folder, which is new, empty, or holds this run.
+            config_text: the resolved configuration, written to `config.yaml`.
+            identity: all settings that make it this run and no other, as JSON values, perhaps nested; `VOLATILE` keys
+                at the top level are left out.
 
         Raises:
-            InputError: the folder holds another run (the keys that differ are named) or files that are no run.
+            InputError: the folder holds another run (the keys that differ are named), or files that are not of a run.
         """
         path = Path(path)
         kept = plain(identity)
@@ -59,7 +59,7 @@ class RunDirectory:
             _check_free(path)
             path.mkdir(parents=True, exist_ok=True)
             run = cls(path, kept)
-            # The mark comes first: a run killed from here on is recognised and completed.
+            # The identity is written first: a run that is killed from here on is recognised and goes on.
             write_json(path / MARK, {"identity": kept, "hash": identity_hash(kept)})
         if not (path / "config.yaml").exists():
             with atomic_write(path / "config.yaml") as stream:
@@ -82,19 +82,19 @@ class RunDirectory:
 
     @property
     def records(self) -> Records:
-        """What was measured on the way, `metrics.jsonl`."""
+        """What was measured so far, `metrics.jsonl`."""
         return Records(self.path / "metrics.jsonl")
 
     @property
     def checkpoint(self) -> Path:
-        """The folder for checkpoints; made when first asked for."""
+        """The folder for checkpoints, made when it is first asked for."""
         folder = self.path / "checkpoint"
         folder.mkdir(exist_ok=True)
         return folder
 
     @property
     def summary(self) -> dict[str, Any] | None:
-        """The final figures, None before there are any.
+        """The final figures; None before there are any.
 
         Raises:
             InputError: `summary.json` is damaged.
@@ -109,7 +109,7 @@ class RunDirectory:
         return summary is not None and summary.get("finished") is True
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
-        """Writes the final figures, whole or not at all; `"finished": true` in them closes the run."""
+        """Writes the final figures; `"finished": true` among them marks the run as finished."""
         write_json(self.path / "summary.json", dict(summary))
 
 

@@ -1,4 +1,4 @@
-"""Runs found on disk, and the figures each has reached."""
+"""Finds runs on disk, and the figures that each has reached."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xlate.errors import InputError
 from xlate.report.identity import flat
 from xlate.report.run_directory import MARK, RunDirectory
 
-# An identity of what lies below is no setting anyone chose.
+# The identity of a work directory is not a setting that anyone chose.
 CHOSEN = re.compile(r"^(?!.*_identity$)")
 
 
@@ -24,8 +24,8 @@ class Run:
     """One run: its settings, final figures (None before there are any) and curves.
 
     Attributes:
-        name: of its folder, below the folder it was collected from.
-        settings: with dotted keys.
+        name: the path of its folder inside the folder it was found in.
+        settings: its settings, with dotted keys.
     """
 
     path: Path
@@ -40,26 +40,28 @@ class Run:
 
     @cached_property
     def curves(self) -> dict[str, list[tuple[int, float]]]:
-        """By tag, (step, value)."""
+        """The pairs (step, value) of each tag."""
         return RunDirectory.open(self.path).records.curves()
 
     def figure(self, name: str) -> float | None:
-        """A number of the summary, None when it is not there."""
+        """A number of the summary; None when it is not there."""
         value = (self.summary or {}).get(name)
         number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         return float(value) if number and value is not None else None
 
     def last(self, tag: str) -> float | None:
-        """The last value reported under a tag or its sub-tags (`valid/P/floats`), None when there is none."""
+        """The last value reported under a tag or under one that continues it (`valid/P/floats`); None when there is
+        none.
+        """
         points = [(step, value) for key, curve in self.curves.items() if _under(key, tag) for step, value in curve]
         return max(points, key=lambda point: point[0])[1] if points else None
 
 
 def collect_runs(paths: Sequence[str | Path]) -> list[Run]:
-    """All runs in folders and below them, each once, in natural order of their names.
+    """All runs in some folders and inside them, each once, sorted by name with numbers in their order.
 
     Raises:
-        InputError: a folder is missing, holds no run at any depth, or a run's files are damaged.
+        InputError: a folder is missing or holds no run at any depth, or the files of a run are damaged.
     """
     found: dict[Path, Run] = {}
     for path in map(Path, paths):
@@ -82,7 +84,7 @@ def collect_runs(paths: Sequence[str | Path]) -> list[Run]:
 
 
 def differing_settings(runs: Sequence[Run]) -> list[str]:
-    """The settings that are not the same in all runs, in the order of the first run that has them."""
+    """The settings that differ between runs, in the order of the first run that has them."""
     keys = list(dict.fromkeys(key for run in runs for key in run.settings if CHOSEN.match(key)))
     missing = object()
     rows = [[run.settings.get(key, missing) for run in runs] for key in keys]
@@ -90,7 +92,7 @@ def differing_settings(runs: Sequence[Run]) -> list[str]:
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """A key that sorts row2 before row10."""
+    """A sort key by which row2 comes before row10."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 

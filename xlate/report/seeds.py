@@ -1,4 +1,4 @@
-"""Runs that differ in their seed alone, together: means and spread, as Clark et al. (2011) ask of tuned systems."""
+"""Means and spread over runs that differ only in their seed, as Clark et al. (2011) demand for tuned systems."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ SEED = "seed"
 
 
 def seeds_table(runs: Sequence[Run], title: str = "") -> Table | None:
-    """One row for runs with equal settings but for the seed: how many, and of every measure mean, deviation and range.
+    """One row for all runs with the same settings but the seed: their number, and mean, deviation and range of each
+    measure.
 
-    The deviation is that of a sample, with n - 1. None when no two finished runs differ in the seed alone.
+    The deviation is that of a sample (n - 1). None when no two finished runs differ only in the seed.
     """
     done = [run for run in runs if run.finished]
     keys = [key for key in differing_settings(done) if key != SEED]

@@ -1,4 +1,4 @@
-"""The table of a sweep: the settings that differ and the figures reached, for people and for programs."""
+"""Tables of runs: the settings that differ and the figures reached, for people and for programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Column", "Run", "Table", "collect_runs", "sweep_table"]
 
 Cell = str | int | float | None
 NOTHING = "–"
-# Key in a summary, title, digits shown, direction of better (+1 higher, -1 lower, 0 neither).
+# The key in a summary, the title, the digits shown, and what is better (+1 higher, -1 lower, 0 neither).
 FIGURES = (
     ("test_bleu", "test BLEU", 2, 1),
     ("dev_bleu", "dev BLEU", 2, 1),
@@ -30,16 +30,16 @@ FIGURES = (
     ("active_features", "features", 0, 0),
     ("seconds", "seconds", 1, 0),
 )
-# Where a run without a summary has its latest figure.
+# The tag of the latest figure of a run that has no summary yet.
 TAGS = {"P": "valid/P", "valid_loss": "valid/loss", "active_features": "train/active_features"}
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: a value a run, and for measured ones half the width of the 95 % interval.
+    """A column of a table: a value for each run, and for measures half the width of the 95 % interval.
 
     Attributes:
-        digits: behind the point, for floats; None for settings, shown as they are.
+        digits: the digits behind the point; None for settings, which are shown as they are.
         better: +1 when larger is better, -1 when smaller is, 0 when neither.
     """
 
@@ -51,7 +51,7 @@ class Column:
 
     @property
     def best(self) -> set[int]:
-        """The rows with the best value; none when all are alike or nothing is better."""
+        """The rows with the best value; none when all values are equal or no value is better than another."""
         held = {row: value for row, value in enumerate(self.values) if isinstance(value, int | float)}
         if not self.better or len(set(held.values())) < 2:
             return set()
@@ -59,7 +59,7 @@ class Column:
         return {row for row, value in held.items() if value == top}
 
     def text(self, row: int) -> str:
-        """A cell as people read it."""
+        """The text of a cell, for people."""
         value = self.values[row]
         if value is None:
             return NOTHING
@@ -72,7 +72,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of equal length, one row a run."""
+    """A table: columns of equal length, with one row for each run."""
 
     columns: Sequence[Column]
     title: str = ""
@@ -81,7 +81,7 @@ class Table:
         return len(self.columns[0].values) if self.columns else 0
 
     def markdown(self) -> str:
-        """As a Markdown table, the best of each measured column in bold."""
+        """The table in Markdown, with the best value of each measure in bold."""
         head = "| " + " | ".join(_cell(column.title) for column in self.columns) + " |"
         rule = "|" + "|".join("---" if column.digits is None else "---:" for column in self.columns) + "|"
         best = [column.best for column in self.columns]
@@ -93,7 +93,7 @@ class Table:
         return "\n".join([*([f"# {self.title}", ""] if self.title else []), head, rule, *rows]) + "\n"
 
     def tsv(self) -> str:
-        """With tabs, all digits, intervals in columns of their own, nothing where nothing is known."""
+        """The table with tabs, all digits, and columns for intervals; unknown values are empty."""
         columns: list[tuple[str, Sequence[Cell]]] = []
         for column in self.columns:
             columns.append((column.title, column.values))
@@ -104,7 +104,7 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def print(self, console: Console | None = None) -> None:
-        """On the console; where standard output is no terminal, wide enough for every column."""
+        """Prints the table; where standard output is not a terminal, as wide as all columns need."""
         console = console or Console()
         if not console.is_terminal:
             console = Console(file=console.file, width=max(80, sum(map(self._width, self.columns)) + 4))
@@ -131,10 +131,10 @@ class Table:
 
 
 def sweep_table(runs: Sequence[Run], title: str = "") -> Table:
-    """One row a run: its name, the settings that are not the same everywhere, and the figures that any run has.
+    """The table of some runs: the name, the settings that differ, and every figure that some run has.
 
-    BLEU comes with half the width of its 95 % bootstrap interval. A run that is not finished shows the latest
-    figures it reported and says so.
+    BLEU comes with half the width of its 95 % bootstrap interval. A run that is not finished shows its latest figures
+    and is marked.
     """
     columns = [Column("run", [run.name for run in runs])]
     columns += [Column(key, [setting_text(run.settings.get(key)) for run in runs]) for key in differing_settings(runs)]
@@ -155,7 +155,7 @@ def _figure(run: Run, key: str) -> float | None:
 
 
 def setting_text(value: object) -> Cell:
-    """A setting as it is shown."""
+    """The text of a setting."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""TensorBoard events and records of one run, in the run's own folder."""
+"""Writes TensorBoard events and records of a run into its folder."""
 
 from __future__ import annotations
 
@@ -25,53 +25,56 @@ EVENTS = "events.out.tfevents."
 
 
 class TensorBoardReporter:
-    """Takes figures as they arise; scalars also go to `metrics.jsonl`.
+    """Writes figures as they are reported; scalars also go to `metrics.jsonl`.
 
-    A run that goes on where a checkpoint left it reports some figures again. The first call says from where: what
-    was recorded from that figure on is dropped, and TensorBoard is told to forget it, so curves do not double.
+    A run that goes on from a checkpoint reports some figures again. The first of them says from where: what was
+    recorded from that figure on is dropped, and TensorBoard is told to forget it, so that no curve has two values for a
+    step.
     """
 
     def __init__(self, run: RunDirectory | str | Path) -> None:
-        """Nothing is written before the first figure."""
+        """Files are not made before the first figure."""
         self.path = run.path if isinstance(run, RunDirectory) else Path(run)
         self.records = Records(self.path / "metrics.jsonl")
         self._writer: SummaryWriter | None = None
         self._last = 0
 
     def scalar(self, tag: str, value: float, step: int) -> None:
-        """One number; also a line of `metrics.jsonl`."""
+        """Reports one number, which is also a line of `metrics.jsonl`."""
         with self._named():
             self._at(step, tag).add_scalar(tag, value, step)
         self.records.append_scalar(tag, float(value), step)
 
     def histogram(self, tag: str, values: NDArray[np.floating[Any]], step: int) -> None:
-        """The distribution of many numbers; those that are not finite are left out, and none at all draws nothing."""
+        """Reports the distribution of many numbers; those that are not finite are left out, and nothing is drawn when
+        none is left.
+        """
         finite = values[np.isfinite(values)]
         if finite.size:
             with self._named():
                 self._at(step).add_histogram(tag, finite, step)
 
     def text(self, tag: str, text: str, step: int) -> None:
-        """Words to read, Markdown allowed."""
+        """Reports a text, perhaps in Markdown."""
         with self._named():
             self._at(step).add_text(tag, text, step)
 
     def image(self, tag: str, image_HW3: NDArray[np.uint8], step: int) -> None:
-        """A picture, (height, width, 3)."""
+        """Reports a picture, (height, width, 3)."""
         with self._named():
             self._at(step).add_image(tag, image_HW3, step, dataformats="HWC")
 
     def event(self, event: Mapping[str, Any]) -> None:
-        """A line of `metrics.jsonl` that is no scalar, in a form of the caller's own (without the key `tag`)."""
+        """Adds a line to `metrics.jsonl` that is not a scalar; it may have any keys but `tag`."""
         if "tag" in event:
             raise ValueError("an event has no tag: report a number with scalar()")
         self.records.append(event)
 
     def hparams(self, params: Mapping[str, Any], metrics: Mapping[str, float]) -> None:
-        """The run's row in the HParams page: its settings and final figures, under `final/`.
+        """Reports the row of the run for the HParams page: its settings, and its final figures under `final/`.
 
-        torch's `add_hparams` would open a second run in a folder below; these are its summaries in this one.
-        Settings that are None and figures that are not finite are left out.
+        It writes the summaries of torch's `add_hparams`, which itself would open a second run in a folder inside this
+        one. Settings that are None and figures that are not finite are left out.
         """
         shown = {key: _shown(value) for key, value in params.items() if value is not None}
         figures = {FINAL + key: float(value) for key, value in metrics.items() if math.isfinite(value)}
@@ -83,21 +86,21 @@ class TensorBoardReporter:
                 writer.add_scalar(key, value, self._last)
 
     def close(self) -> None:
-        """Writes out what is held back; nothing is reported after it.
+        """Writes out all figures; nothing may be reported afterwards.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: they cannot be written.
         """
         if self._writer is not None:
             with self._named():
                 try:
-                    # Closing alone would say nothing of what its thread could not write.
+                    # Closing alone would not tell that the writing thread failed.
                     self._writer.flush()
                 finally:
                     self._writer.close()
 
     def _named(self) -> AbstractContextManager[None]:
-        """Errors of TensorBoard's writer say which file they are about."""
+        """Adds the name of the file to errors of TensorBoard's writer."""
         return naming_file(self.path / f"{EVENTS}*")
 
     def _at(self, step: int, tag: str | None = None) -> SummaryWriter:
@@ -107,7 +110,7 @@ class TensorBoardReporter:
         return self._writer
 
     def _begun(self, step: int, tag: str | None) -> SummaryWriter:
-        """Opens the writer; `step` and `tag` are those of the first figure reported."""
+        """Opens the writer if it is not open; `step` and `tag` are those of the first figure."""
         _silence_writers()
         self.records.repair()
         scalars = [record for record in self.records.read() if "tag" in record]
@@ -121,14 +124,15 @@ class TensorBoardReporter:
             lambda n, record: (again is None or n < again) and ("tag" not in record or record["step"] <= step)
         )
         writer = self._later_writer(step)
-        # TensorBoard forgets whole steps only: what stays of this one is told again.
+        # TensorBoard can forget only whole steps, so what stays of this step is reported again.
         for record in self.records.read():
             if record.get("step") == step and "tag" in record and record["value"] is not None:
                 writer.add_scalar(record["tag"], record["value"], step)
         return writer
 
     def _later_writer(self, purge_step: int) -> SummaryWriter:
-        # TensorBoard reads event files in the order of their names, which begin with the second they were made in.
+        # TensorBoard reads event files in the order of their names, which begin with the second in which they were
+        # made.
         stamps = [int(path.name.split(".")[3]) for path in self.path.glob(EVENTS + "*")]
         while int(time.time()) <= max(stamps, default=0):
             time.sleep(0.05)
@@ -137,7 +141,7 @@ class TensorBoardReporter:
 
 @cache
 def _silence_writers() -> None:
-    """TensorBoard's writing thread raises its error again where something is reported: it need not print it too."""
+    """Keeps TensorBoard's writing thread from printing its error, which is raised again when something is reported."""
     before = threading.excepthook
 
     def hook(failed: threading.ExceptHookArgs) -> None:

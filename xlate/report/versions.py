@@ -1,4 +1,4 @@
-"""What a run ran on."""
+"""Which versions of programs a run used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ PACKAGES = ("torch", "numpy", "numba", "sacrebleu", "sil-thot")
 
 
 def versions() -> dict[str, Any]:
-    """Versions of Python, xlate and what its numbers depend on, the platform, and the git commit when in one."""
+    """The versions of Python, xlate and the libraries that its numbers depend on, the platform, and the git commit if
+    there is one.
+    """
     held: dict[str, Any] = {"xlate": xlate.__version__, "python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -27,7 +29,7 @@ def versions() -> dict[str, Any]:
 
 
 def git_commit(folder: Path) -> dict[str, Any]:
-    """The commit checked out in a folder and whether tracked files differ from it; empty when it is no repository."""
+    """The commit checked out in a folder, and whether tracked files differ from it; empty outside a repository."""
     if not (folder / ".git").exists():
         return {}
     commit = _git(folder, "rev-parse", "HEAD")

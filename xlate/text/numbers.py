@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import hypot, isfinite
-from pathlib import Path
 
 import numpy as np
-
-from xlate.errors import InputError
 
 # The bytes that a number may be written with; `float` accepts more.
 WRITTEN_WITH = b"0123456789+-.eE"
@@ -28,7 +25,7 @@ def parse_float(text: str, largest: float = LARGEST_FLOAT) -> float:
     """Reads a finite decimal number between -`largest` and `largest`.
 
     Raises:
-        ValueError: the text is none.
+        ValueError: the text is not such a number.
 
     Example:
         >>> parse_float("-1.5e3")
@@ -84,38 +81,13 @@ def parse_int(text: str, most: int = LARGEST_INT) -> int:
     """Reads a whole number from 0 to `most`, written in digits alone.
 
     Raises:
-        ValueError: the text is none.
+        ValueError: the text is not such a number.
     """
     if text.isascii() and text.isdigit():
         if len(text) <= MOST_CHARACTERS and (value := int(text)) <= most:
             return value
         raise ValueError(f"a number out of range: {shown(text)} is beyond {most}")
     raise ValueError(f"not a whole number: {shown(text)}")
-
-
-def file_float(path: str | Path, line: int, text: str, largest: float = LARGEST_FLOAT) -> float:
-    """Reads a number of a line of a file with `parse_float`.
-
-    Raises:
-        InputError: the text is no such number.
-    """
-    try:
-        return parse_float(text, largest)
-    except ValueError as error:
-        raise InputError(str(error), file=path, line=line, seen=text, expected="a finite decimal number") from error
-
-
-def file_int(path: str | Path, line: int, text: str, most: int = LARGEST_INT) -> int:
-    """Reads a whole number of a line of a file with `parse_int`.
-
-    Raises:
-        InputError: the text is no such number.
-    """
-    try:
-        return parse_int(text, most)
-    except ValueError as error:
-        expected = f"a whole number from 0 to {most}"
-        raise InputError(str(error), file=path, line=line, seen=text, expected=expected) from error
 
 
 def shown(text: str, most: int = 40) -> str:

@@ -1,1 +1,1 @@
-"""Update rules: what turns slopes into new weights."""
+"""Update rules, which turn slopes into new weights."""

@@ -1,15 +1,18 @@
-"""Plain and AdaGrad steps, penalties, averages and weights kept below 0, each with each.
+"""Update rules: plain or AdaGrad steps, penalties, averages, and weights kept at or below 0, each with each.
 
-With uphill gradient g of a step of size η on a weight w:
+A step of size η changes a weight w with the uphill gradient g:
 
     plain      w + η g
-    adaptive   w + η g / (√G + 1e-8), G the sum of all g² so far              (Duchi, Hazan & Singer 2011)
-    l1, l2     a step takes η·l1 off the size of w, never past 0, or multiplies it with 1 - η·l2; with AdaGrad η is
-    divided
-               as above. `every`: every sparse weight, before each step (made up for when the weight is next looked at);
-               else only the weights that a step moves, l2 within g and l1 behind it.
-    average    the mean of the weights before the first step and after each one is what training gives
-    project    dense weights stay at or below 0; compiled plain steps see to it after every candidate, others a step
+    adaptive   w + η g / (√G + 1e-8), where G is the sum of all g² so far     (Duchi, Hazan & Singer 2011)
+    l1         the size of w falls by η·l1, never past 0
+    l2         w is multiplied by 1 - η·l2
+    average    training gives the mean of the weights before the first step and after each step
+    project    dense weights stay at or below 0: compiled plain steps set them back after every candidate, all
+               others after every step
+
+With AdaGrad the η of penalties is divided as above. With `every`, penalties concern every sparse weight before each
+step; a compiled pass catches up with a weight when it next looks at it. Otherwise they concern only the weights that
+a step moves: l2 is part of the gradient, l1 comes after the step.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ class UpdateRule:
     """How steps are made; see the head of this file.
 
     Raises:
-        InputError: a penalty below 0, or two penalties on every weight.
+        InputError: a penalty is below 0, or there are two penalties on every weight.
     """
 
     adaptive: bool = False
@@ -50,15 +53,15 @@ class UpdateRule:
 
     @property
     def settles(self) -> bool:
-        """Whether steps concern weights that they do not look at."""
+        """Whether a step also changes weights that it does not touch, which then must be caught up with later."""
         return self.average or (self.every and (self.l1 > 0 or self.l2 > 0))
 
     def compiled(self, eta_D: NDArray[np.float64], eta: float) -> Rule:
-        """As compiled loops take it, with step sizes of the dense weights and of the sparse ones."""
+        """The rule in the form that compiled loops take, with step sizes for dense and for sparse weights."""
         return Rule(eta_D, eta, self.adaptive, self.l1, self.l2, self.every, self.settles, self.project)
 
     def memory(self, dense: int, sparse: int) -> Arrays:
-        """What steps must remember beyond the weights, before the first one."""
+        """Empty arrays for what steps must remember beside the weights."""
         held: Arrays = {}
         if self.adaptive:
             held |= {"dense_squares": np.zeros(dense), "sparse_squares": np.zeros(sparse, dtype=np.float32)}
@@ -72,7 +75,7 @@ class UpdateRule:
         return held
 
     def learned(self, dense_D: NDArray[np.float64], sparse_F: NDArray[Any], memory: Arrays) -> Learned:
-        """Weights with what is remembered of them; steps change all arrays in place."""
+        """The weights together with what steps remember; steps change all arrays in place."""
         no_floats, no_ints = np.zeros(0), np.zeros(0, dtype=np.int64)
         return Learned(
             dense_D,
@@ -86,7 +89,9 @@ class UpdateRule:
         )
 
     def result(self, learned: Learned, eta_D: NDArray[np.float64], eta: float) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The dense and sparse weights that training gives: as they are, or averaged; all are settled first."""
+        """The dense and sparse weights that training ends with: the last ones or the averages; penalties that were put
+        off are applied first.
+        """
         if not self.settles:
             return learned.dense_D, learned.sparse_F
         settle_all(learned, self.compiled(eta_D, eta))

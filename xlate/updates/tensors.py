@@ -1,6 +1,6 @@
-"""The steps of an `UpdateRule` on tensors of any device: every weight at every step, as the rule is written.
+"""The steps of an `UpdateRule` on tensors of any device; each step changes every weight, as the rule is written.
 
-Slower than the compiled form on one processor, whose steps touch only what they look at, and the reference of it.
+This is the reference of the compiled form, whose steps touch only some weights and are faster on a processor.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ EPSILON = 1e-8
 
 
 class TensorSteps:
-    """Weights on a device, and what steps remember of them.
+    """Weights on a device, and what steps remember.
 
     Args:
         rule: how steps are made.
         dense_D, sparse_F: the weights, changed in place.
-        memory: from `UpdateRule.memory`, to go on with; `store` writes back into it.
+        memory: what earlier steps remembered, or `UpdateRule.memory`; `store` writes back into it.
     """
 
     def __init__(self, rule: UpdateRule, dense_D: Tensor, sparse_F: Tensor, memory: Arrays) -> None:
@@ -36,7 +36,7 @@ class TensorSteps:
         self.clock = int(memory["clock"][0]) if "clock" in memory else 0
 
     def begin(self, eta: float) -> None:
-        """What comes before a step: sums for the average, and penalties on every sparse weight."""
+        """Does what comes before a step: adds to the sums for averages and applies penalties on every sparse weight."""
         rule = self.rule
         self.clock += 1
         if self.dense_sum_D is not None and self.sparse_sum_F is not None:
@@ -49,7 +49,7 @@ class TensorSteps:
         self.sparse_F.copy_(self.sparse_F.sign() * size_F * (1.0 - rate * rule.l2))
 
     def step(self, eta_D: Tensor, eta: float, uphill_D: Tensor, ids_U: Tensor, uphill_U: Tensor) -> None:
-        """Moves all dense weights, and U different sparse ones by their gradients."""
+        """Moves all dense weights and U distinct sparse weights by their gradients."""
         rule, squares = self.rule, self.sparse_squares_F
         if rule.adaptive and self.dense_squares_D is not None:
             self.dense_squares_D += torch.where(eta_D != 0, uphill_D**2, torch.zeros_like(uphill_D))
@@ -58,7 +58,7 @@ class TensorSteps:
         if rule.project:
             moved_D = torch.where(eta_D != 0, moved_D.clamp(max=0.0), moved_D)
         self.dense_D.copy_(moved_D)
-        # Penalties of a step are on the weights that it moves.
+        # Penalties of a step concern the weights that it moves.
         moved_U = uphill_U != 0
         ids_U, uphill_U = ids_U[moved_U], uphill_U[moved_U]
         if eta == 0.0 or not len(ids_U):
@@ -75,7 +75,7 @@ class TensorSteps:
         self.sparse_F.index_copy_(0, ids_U, weight_U.to(self.sparse_F.dtype))
 
     def store(self, memory: Arrays) -> None:
-        """Writes what is remembered back."""
+        """Writes back what steps remember."""
         for name, kept in (
             ("dense_squares", self.dense_squares_D),
             ("sparse_squares", self.sparse_squares_F),
@@ -85,7 +85,7 @@ class TensorSteps:
             if kept is not None:
                 memory[name][:] = kept.cpu().numpy()
         if "clock" in memory:
-            # Nothing is put off here, so all weights are settled.
+            # Nothing is put off here, so no weight must be caught up with.
             memory["clock"][0] = self.clock
             memory["touched"][:] = self.clock
 
@@ -95,7 +95,7 @@ class TensorSteps:
         return {**found, "clock": np.array([self.clock])}
 
     def restore(self, kept: Mapping[str, NDArray[Any]]) -> None:
-        """Takes back what `arrays` gave."""
+        """Restores what `arrays` returned."""
         for name, tensor in self._tensors().items():
             tensor.copy_(torch.as_tensor(np.array(kept[name])).reshape(tensor.shape))
         self.clock = int(np.array(kept["clock"]).reshape(-1)[0])

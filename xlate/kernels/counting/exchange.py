@@ -1,4 +1,4 @@
-"""The exchange of words between classes that raises the likelihood of a class bigram model; `xlate.text.clustering`."""
+"""Moves words between classes to raise the likelihood of a class bigram model; see `xlate.text.clustering`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TABLE = 1 << 16
 
 
 class Neighbours(NamedTuple):
-    """How often each of V words stands before (or behind) others: rows of (word, count) in compressed form."""
+    """How often each of V words stands before (or behind) others: rows of (word, count), one behind the other."""
 
     offsets_V1: NDArray[np.int64]
     word_N: NDArray[np.int32]
@@ -22,7 +22,7 @@ class Neighbours(NamedTuple):
 
 
 class ClassCounts(NamedTuple):
-    """Bigrams of C classes, and each class as the first and as the second of a bigram."""
+    """The counts of bigrams of C classes, and of each class as the first and as the second of a bigram."""
 
     pairs_CC: NDArray[np.int64]
     first_C: NDArray[np.int64]
@@ -50,10 +50,10 @@ def sweep(
     counts: ClassCounts,
     table: NDArray[np.float64],
 ) -> tuple[int, float]:
-    """Puts each word of `order_X` into the best of the first `movable` classes, in turn.
+    """Moves each word of `order_X` in turn to the best of the first `movable` classes.
 
-    A word stays where it is unless another class is better by more than rounding. Returns how many words moved and by
-    how much the log likelihood rose.
+    A word stays unless another class is better by more than rounding errors. Returns how many words moved and by how
+    much the log likelihood rose.
     """
     behind, before, counts, table = lent(behind), lent(before), lent(counts), lent(table)
     classes = len(counts.first_C)
@@ -83,7 +83,7 @@ def sweep(
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _by_class(neighbours: Neighbours, class_V: NDArray[np.int32], word: int, counts_C: NDArray[np.int64]) -> int:
-    """Adds up the neighbours of a word by class, itself left out; returns how often it is its own neighbour."""
+    """Adds up the neighbours of a word by class, without itself; returns how often it is its own neighbour."""
     itself = 0
     for at in range(neighbours.offsets_V1[word], neighbours.offsets_V1[word + 1]):
         if neighbours.word_N[at] == word:
@@ -97,7 +97,7 @@ def _by_class(neighbours: Neighbours, class_V: NDArray[np.int32], word: int, cou
 def _change(
     counts: ClassCounts, c: int, s_C: NDArray[np.int64], p_C: NDArray[np.int64], itself: int, sign: int
 ) -> None:
-    """Takes the bigrams of a word out of its class, or adds them to a class; margins of other classes stay."""
+    """Removes the bigrams of a word from its class, or adds them to a class; sums over other classes stay."""
     total_s, total_p = itself, itself
     for d in range(len(s_C)):
         counts.pairs_CC[c, d] += sign * s_C[d]
@@ -117,9 +117,9 @@ def _gain(
     itself: int,
     table: NDArray[np.float64],
 ) -> float:
-    """What the sum of N ln N over class bigrams, less that over classes, gains by a word in class c.
+    """How much a word in class c adds to the sum of N ln N over class bigrams minus that over classes.
 
-    What is the same for every class is left out.
+    Parts that are the same for every class are left out.
     """
     pairs_CC, gain, total_s, total_p = counts.pairs_CC, 0.0, itself, itself
     for d in range(len(s_C)):

@@ -1,4 +1,4 @@
-"""Consistent phrase pairs of aligned sentence pairs, counted as they are found."""
+"""Extracts and counts the consistent phrase pairs of aligned sentence pairs."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def extract(
 ) -> tuple[Trie, Trie, Trie, Tally, Tally]:
     """Counts phrase pairs and their internal links; links must be sorted by (target, source) in each sentence pair.
 
-    Returns the tries of source phrases, of target phrases and of shapes, the tally of pairs with keys
-    `pack(source node, target node)` and the tally of shapes with keys `pack(row of the pair, shape node)`. A shape
-    is the sequence of a phrase pair's links; its "words" are `(max_length - 1 - target) * max_length + source`, so
-    that the order of the trie is the order by which Moses breaks ties between shapes (see `best_shapes`).
+    Returns three tries (source phrases, target phrases, shapes), the tally of pairs with keys `pack(source node, target
+    node)`, and the tally of shapes with keys `pack(row of the pair, shape node)`. A shape is the sequence of links
+    inside a phrase pair. The "words" of a shape are `(max_length - 1 - target) * max_length + source`, so that the trie
+    has them in the order by which Moses breaks ties between shapes (see `best_shapes`).
     """
     sources, targets, shapes = new_trie(1024), new_trie(1024), new_trie(1024)
     pairs, shaped = new_tally(1024), new_tally(1024)
@@ -70,7 +70,8 @@ def consistent_spans(
 ) -> NDArray[np.int32]:
     """The consistent phrase pairs of one sentence pair, shape (X, 4): source start, end, target start, end (half-open).
 
-    A pair of spans is consistent when it holds a link and no link leads from inside one span to outside the other.
+    A pair of spans is consistent when there is a link between them and no link leads from inside one to outside the
+    other.
     """
     source_low, source_high = _reach(source_length, link_source_K, link_target_K)
     target_low, target_high = _reach(target_length, link_target_K, link_source_K)
@@ -103,7 +104,9 @@ def consistent_spans(
 def _reach(
     length: int, own_K: NDArray[np.int32], other_K: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """First and last position of the other side each position is linked to; (large, -1) where it has no link."""
+    """The first and the last position of the other side that each position is linked to; (large, -1) where it has no
+    link.
+    """
     low = np.full(length, np.iinfo(np.int32).max, dtype=np.int32)
     high = np.full(length, -1, dtype=np.int32)
     for k in range(len(own_K)):
@@ -130,7 +133,7 @@ def _inside(
 
 @njit(cache=True)
 def _span_node(trie: Trie, ids: NDArray[np.int32], nodes: NDArray[np.int32], start: int, end: int) -> int:
-    """The trie node of the words start..end, remembered in `nodes[start, length]` with all its prefixes."""
+    """The trie node of the words start..end; the nodes of it and its prefixes are kept in `nodes[start, length]`."""
     known = end - start
     while known > 0 and nodes[start, known] < 0:
         known -= 1
@@ -145,7 +148,8 @@ def _span_node(trie: Trie, ids: NDArray[np.int32], nodes: NDArray[np.int32], sta
 def best_shapes(
     shape_keys_K: NDArray[np.uint64], shape_count_K: NDArray[np.int32], rank_N: NDArray[np.int32], pairs: int
 ) -> NDArray[np.int32]:
-    """The most frequent shape node of each phrase pair, shape (pairs,); of equally frequent ones that of highest rank.
+    """The node of the most frequent shape of each phrase pair, (pairs,); of equally frequent ones that with the highest
+    rank.
 
     Keys are `pack(row of the pair, shape node)`; `rank_N` orders the shape nodes.
     """

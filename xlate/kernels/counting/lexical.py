@@ -24,10 +24,11 @@ def lexical_weights(
     table: HashTable,
     probability_K: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Product over the words of the mean probability given their linked words, or given NULL; shape (B,).
+    """The lexical weight of B phrase pairs: the product over words of the mean probability given their linked words, or
+    NULL.
 
-    The table's keys are `pack(given + 1, word + 1)` with NULL as 0. A pair with a word pair that is not in the table
-    gets NaN.
+    The keys of the table are `pack(given + 1, word + 1)`, with 0 for NULL. A phrase pair with a word pair that is not
+    in the table gets NaN. Shape (B,).
     """
     weight_B = np.ones(len(given_B))
     for b in range(len(given_B)):

@@ -1,4 +1,4 @@
-"""Two-dimensional matching of blocks against sentence pairs, and the orientation bigrams among the matches."""
+"""Finds the matches of blocks in sentence pairs, and the orientation bigrams among the matches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from xlate.kernels.orientation import LEFT, RIGHT
 
 
 class PhraseFinder(NamedTuple):
-    """Finds the phrases of a text: `table` maps (node, word) to a trie node, `row_N` a node to its phrase or -1."""
+    """What finds phrases in a text: `table` maps (node, word) to a node of a trie, and `row_N` a node to its phrase, or
+    -1.
+    """
 
     table: HashTable
     row_N: NDArray[np.int32]
@@ -21,7 +23,7 @@ class PhraseFinder(NamedTuple):
 
 @njit(cache=True)
 def _spans(finder: PhraseFinder, words: NDArray[np.int32], spans_X3: NDArray[np.int32]) -> int:
-    """Every span of a sentence that is a phrase, as (start, end, phrase row); returns how many."""
+    """Writes every span of a sentence that is a phrase, as (start, end, row of the phrase); returns how many."""
     found = 0
     for start in range(len(words)):
         node = 0
@@ -50,10 +52,10 @@ def match_sentences(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """All matches of S sentence pairs as rows (block, source start, end, target start, end), and offsets by sentence.
 
-    Blocks of source phrase p are `options_P1[p]` to `options_P1[p + 1]`, `option_target_B` their target phrases;
-    `pairs` finds a block by (source phrase, target phrase). Whichever is shorter is walked: the blocks of a source
-    span, or the target spans of the sentence. Matches are in the order (target start, source start, target end,
-    source end).
+    The blocks of source phrase p are `options_P1[p]` to `options_P1[p + 1]`; `option_target_B` are their target
+    phrases. `pairs` finds a block by (source phrase, target phrase). For each source span the shorter list is gone
+    through: its blocks, or the target spans of the sentence. Matches are in the order (target start, source start,
+    target end, source end).
     """
     offsets_S1 = np.zeros(len(source_offsets_S1), dtype=np.int64)
     matches_M5 = np.empty((1 << 16, 5), dtype=np.int32)
@@ -86,7 +88,9 @@ def _pair_up(
     matches_M5: NDArray[np.int32],
     size: int,
 ) -> tuple[NDArray[np.int32], int]:
-    """Adds the matches of one sentence; `latest_Q`, all -1 before and after, chains equal target phrases."""
+    """Adds the matches of one sentence. `latest_Q` links the spans of equal target phrases; it is all -1 before and
+    after.
+    """
     earlier_X = np.empty(len(target_X3), dtype=np.int32)
     for x in range(len(target_X3)):
         earlier_X[x] = latest_Q[target_X3[x, 2]]
@@ -136,7 +140,7 @@ def _sort(matches_M5: NDArray[np.int32]) -> None:
 def orientation_bigrams(
     matches_M5: NDArray[np.int32], offsets_S1: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int8]]:
-    """Predecessor, successor and orientation of every orientation bigram, ordered by (predecessor, successor)."""
+    """The predecessor, successor and orientation of every orientation bigram, sorted by (predecessor, successor)."""
     capacity = max(16, 4 * len(matches_M5))
     predecessor_E = np.empty(capacity, dtype=np.int32)
     successor_E = np.empty(capacity, dtype=np.int32)
@@ -149,7 +153,7 @@ def orientation_bigrams(
         length = 0
         for m in range(low, high):
             length = max(length, matches_M5[m, 4])
-        # Matches are sorted by target start: `first[t]` is the first that starts at t or behind it.
+        # Matches are sorted by target start; `first[t]` is the first match that starts at t or behind it.
         first = np.full(length + 2, high, dtype=np.int64)
         for m in range(high - 1, low - 1, -1):
             first[matches_M5[m, 3]] = m

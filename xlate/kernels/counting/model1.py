@@ -1,4 +1,4 @@
-"""Expectation maximisation of IBM Model 1 (Brown et al. 1993), and the weights of phrases under it."""
+"""Expectation maximisation of IBM Model 1 (Brown et al. 1993), and the costs of phrase pairs under it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def cooccurrences(
     target_U: NDArray[np.int32],
     target_S1: NDArray[np.int64],
 ) -> NDArray[np.uint64]:
-    """The keys (t, s) of all words that stand in one sentence pair, and of (NULL, s), in the order they are seen."""
+    """The keys (t, s) of all words that stand in one sentence pair, and of (NULL, s), in the order in which they are
+    seen.
+    """
     tally: Tally = new_tally(1 << 16)
     for sentence in range(len(source_S1) - 1):
         words = source_S1[sentence + 1] - source_S1[sentence]
@@ -42,7 +44,7 @@ def expectation_maximisation(
     target_words: int,
     iterations: int,
 ) -> NDArray[np.float64]:
-    """p(s|t) of every pair after so many iterations from the uniform distribution; shape (K,)."""
+    """p(s|t) of every pair after some iterations from the uniform distribution; shape (K,)."""
     probability_K = np.ones(len(keys_K))
     row_X = np.empty(1, dtype=np.int64)
     for _ in range(iterations):

@@ -1,4 +1,6 @@
-"""BLEU statistics of n-best lists: the n-grams of a sentence's references in one table, each hypothesis run over it."""
+"""BLEU statistics of n-best lists. The n-grams of the references of a sentence are put in a table; each hypothesis is
+looked up in it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ def list_statistics(
 ) -> Ints:
     """BLEU statistics of C hypotheses, (C, 2 + 2·order), as sacrebleu lays them out.
 
-    An n-gram is a node of a trie kept in a hash table; a hypothesis' n-gram is correct while it has been met less
+    An n-gram is a node of a trie, kept in a hash table. An n-gram of a hypothesis is correct as long as it was met less
     often there than in the reference that has it most often (Papineni et al. 2002, 2.1).
 
     Args:
@@ -60,7 +62,7 @@ def list_statistics(
 
 @njit(cache=True, nogil=True)
 def _table_bits(offsets_R1: Ints, rows_I1: Ints, order: int) -> int:
-    """The size of a table at most half full of any sentence's n-grams, as a power of two."""
+    """The number of bits of a table that the n-grams of any sentence fill at most by half."""
     largest = 1
     for i in range(len(rows_I1) - 1):
         largest = max(largest, (offsets_R1[rows_I1[i + 1]] - offsets_R1[rows_I1[i]]) * order)
@@ -72,7 +74,7 @@ def _table_bits(offsets_R1: Ints, rows_I1: Ints, order: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _slot(node: int, word: int, bits: int, keys_M: Ints) -> int:
-    """Where the n-gram `node word` stands in the table, or the free slot it would take."""
+    """The slot of the n-gram `node word`, or the free slot that it would take."""
     key = np.int64(node) << np.int64(32) | np.int64(word)
     slot = np.int64((np.uint64(key) * _MULTIPLIER) >> np.uint64(64 - bits))
     while keys_M[slot] != key and keys_M[slot] != -1:
@@ -93,7 +95,9 @@ def _add_reference(
     row: int,
     nodes: int,
 ) -> int:
-    """Adds a reference's n-grams, each with its count in the reference that has most; returns the number of nodes."""
+    """Adds the n-grams of a reference, each with its count in the reference that has it most often; returns the number
+    of nodes.
+    """
     for start in range(len(words_L)):
         node = _ROOT
         for place in range(start, min(start + order, len(words_L))):
@@ -144,7 +148,7 @@ def _match(
 
 @njit(cache=True, nogil=True)
 def _closest(length: int, offsets_R1: Ints, first: int, last: int) -> int:
-    """The reference length nearest to a hypothesis', the shorter of two equally near."""
+    """The reference length nearest to that of a hypothesis, the shorter of two equally near."""
     nearest = offsets_R1[first + 1] - offsets_R1[first]
     for row in range(first + 1, last):
         size = offsets_R1[row + 1] - offsets_R1[row]

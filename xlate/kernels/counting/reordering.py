@@ -1,4 +1,6 @@
-"""How extracted phrase pairs lie to what is before and behind them in their sentence pair: counts of orientations."""
+"""Counts the orientations of extracted phrase pairs with respect to what is before and behind them in their sentence
+pair.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,12 @@ WORD, PHRASE, HIERARCHICAL, AS_MOSES, FIVE_WAY = 0, 1, 2, 3, 4
 
 
 class Corners(NamedTuple):
-    """Where blocks of a sentence pair begin and end, by (source, target) word, each of shape (n + 2, m + 2).
+    """The places of a sentence pair where blocks begin and end, by (source, target) word; each array of shape (n + 2, m
+    + 2).
 
-    Word i stands at i + 1, so that the words before the first and behind the last have places too. `aligned` holds
-    the links, and a link between the two words before the sentence and between the two behind it. `all_before` are ends
-    (bottom right) of blocks that hold every target word before, `all_behind` beginnings of those with every one behind.
+    Word i has the place i + 1, so that there are places before the first word and behind the last. `aligned` marks the
+    links; the places before the sentences are linked to each other, and those behind them. `all_before` marks the ends
+    of blocks that hold all earlier target words, `all_behind` the beginnings of blocks that hold all later ones.
     """
 
     aligned: NDArray[np.bool_]
@@ -54,7 +57,7 @@ def count_orientations(
 
     `FIVE_WAY` counts monotone, swap, discontinuous with the other side on the left (forward: right), on the right
     (left), and monotone with all the rest in one block. `pairs` finds a phrase pair by (source phrase, target phrase);
-    links are in the order (target, source).
+    links are sorted by (target, source).
     """
     k = counts_BK2.shape[1] // 2
     for s in range(len(source_offsets_S1) - 1):
@@ -92,7 +95,7 @@ def _corners(
     spans_X4: NDArray[np.int32],
     kind: int,
 ) -> Corners:
-    """Corners of no block (word-based), of the extracted phrases, or of blocks of any size (hierarchical)."""
+    """The corners of no block (word-based), of the extracted phrases, or of blocks of any size (hierarchical)."""
     shape = (source_length + 2, target_length + 2)
     corners = Corners(
         np.zeros(shape, np.bool_),
@@ -135,7 +138,7 @@ def _finer_backward(
     link_source: NDArray[np.int32],
     link_target: NDArray[np.int32],
 ) -> int:
-    """One of five orientations; a jump comes from where the nearest linked target word before is linked to."""
+    """One of five orientations; a jump starts where the nearest linked target word before is linked to."""
     if orientation == MONOTONE:
         return MONOTONE_GLOBAL if corners.all_before[begin, first] else MONOTONE
     if orientation == SWAP:
@@ -156,7 +159,7 @@ def _finer_forward(
     link_source: NDArray[np.int32],
     link_target: NDArray[np.int32],
 ) -> int:
-    """The same with respect to what is behind; a jump to the right counts as `DISCONTINUOUS`."""
+    """One of five orientations with respect to what is behind; a jump to the right counts as `DISCONTINUOUS`."""
     if orientation == MONOTONE:
         return MONOTONE_GLOBAL if corners.all_behind[end + 1, last + 1] else MONOTONE
     if orientation == SWAP:
@@ -186,7 +189,7 @@ def backward_orientation(corners: Corners, begin: int, end: int, first: int) -> 
 def forward_orientation(corners: Corners, begin: int, end: int, last: int, as_moses: bool) -> int:
     """Of the source span [begin, end) whose target side ends before `last`, with respect to what is behind it.
 
-    With `as_moses` a block behind it counts only when it ends with the very next target word.
+    With `as_moses`, a block behind it counts only when it ends with the next target word.
     """
     right, left = corners.aligned[end + 1, last + 1], corners.aligned[begin, last + 1]
     starts, ends = corners.top_left, corners.top_right

@@ -1,4 +1,4 @@
-"""Union of two alignments, and growing their intersection inside it."""
+"""The union of two alignments, and the growing of their intersection inside it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def merge(
     second_target: NDArray[np.int32],
     second_offsets_S1: NDArray[np.int64],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.uint8]]:
-    """The union of two sorted alignments, sorted: source_U, target_U, offsets_S1, and origin_U (1, 2, 3 = both)."""
+    """The sorted union of two sorted alignments: source_U, target_U, offsets_S1, and origin_U (1 the first, 2 the
+    second, 3 both).
+    """
     most = len(first_source) + len(second_source)
     source_U, target_U = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
     origin_U = np.empty(most, dtype=np.uint8)
@@ -107,7 +109,7 @@ def _take(
 
 @njit(cache=True)
 def _has_neighbour(grid: NDArray[np.bool_], row: int, column: int, diagonal: bool) -> bool:
-    """Whether a kept link lies beside a place; the grid has an empty margin of one."""
+    """Whether a kept link is a neighbour of a place; the grid has an empty margin of one."""
     straight = grid[row - 1, column] or grid[row + 1, column] or grid[row, column - 1] or grid[row, column + 1]
     if straight or not diagonal:
         return bool(straight)

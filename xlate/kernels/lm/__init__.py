@@ -1,1 +1,1 @@
-"""N-gram language model queries."""
+"""Queries of n-gram language models."""

@@ -1,4 +1,4 @@
-"""Queries of a back-off n-gram model as an automaton over contexts."""
+"""Queries of a back-off n-gram model, as an automaton whose states are contexts."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from xlate.kernels.memory.hashing import EMPTY, HashTable, first_slot, pack
 
 SLOT = np.dtype([("key", np.uint64), ("logprob", np.float32), ("next", np.int32)])
 CONTEXT = np.dtype([("backoff", np.float32), ("suffix", np.int32)])
-# A tag is 0 where a slot is empty, else seven bits of the product of this and the key, plus 1.
+# The tag of an empty slot is 0, that of a full one seven bits of its key times this number, plus 1.
 TAG_FACTOR, TAG_SHIFT = np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(57)
 
 
 class NgramArrays(NamedTuple):
     """A hash table of n-grams with H slots, and N contexts (states); context 0 is the empty one.
 
-    An n-gram is found under the key (context, last word), with its log probability and the context behind it. Logs are
-    natural. Values lie beside their keys, so that a query waits for memory once. Most queries are of n-grams that are
-    not there; `tags_H`, a sixteenth of the size of the slots and so nearer to the processor, answers nearly all of
+    The key of an n-gram is (context, last word); its values are the natural log probability and the next context.
+    Values lie beside their keys, so that a query waits for memory only once. Most queries are for n-grams that are not
+    there. `tags_H`, which is a sixteenth of the size of the slots and so nearer to the processor, answers nearly all of
     those.
     """
 
@@ -47,7 +47,7 @@ def ngram_arrays(
     contexts_N["backoff"], contexts_N["suffix"] = backoff_N, suffix_N
     arrays = NgramArrays(slots_H, tags_H, contexts_N)
     for array in arrays:
-        # Compiled code tells arrays that can be written from those that cannot, and would be made twice.
+        # Numba would compile another version for arrays that can be written.
         array.flags.writeable = False
     return arrays
 
@@ -61,9 +61,9 @@ def slot_tags(key_H: NDArray[np.uint64]) -> NDArray[np.uint8]:
 
 @njit(cache=True, nogil=True, forceinline=True)
 def step(arrays: NgramArrays, state: int, word: int) -> tuple[float, int]:
-    """The natural log probability of a word after a state, and the state behind the word.
+    """The natural log probability of a word after a state, and the next state.
 
-    A word the model does not list counts as `<unk>` (number 0).
+    A word that the model does not list counts as `<unk>` (number 0).
     """
     slots_H, tags_H, mask = arrays.slots_H, arrays.tags_H, np.uint64(len(arrays.slots_H) - 1)
     penalty = 0.0
@@ -78,7 +78,7 @@ def step(arrays: NgramArrays, state: int, word: int) -> tuple[float, int]:
             slot = (slot + np.uint64(1)) & mask
             seen = np.uint64(tags_H[slot])
         if state == 0:
-            # Word 0 always has a unigram, so this ends.
+            # Word 0 always has a unigram, so the loop ends.
             word = 0
         else:
             penalty += arrays.contexts_N[state].backoff
@@ -99,7 +99,7 @@ def step_all(
 
 @njit(cache=True, nogil=True)
 def walk(arrays: NgramArrays, state: int, words_T: NDArray[np.int32]) -> tuple[float, int]:
-    """The sum of the log probabilities of words one after another, and the last state."""
+    """The sum of the log probabilities of words in a row, and the last state."""
     total = 0.0
     for t in range(len(words_T)):
         logprob, state = step(arrays, state, words_T[t])
@@ -111,7 +111,9 @@ def walk(arrays: NgramArrays, state: int, words_T: NDArray[np.int32]) -> tuple[f
 def walk_sentences(
     arrays: NgramArrays, begin: int, end_word: int, words_T: NDArray[np.int32], offsets_S1: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The log probability of S sentences, each from `begin` and with `end_word` behind it when that is not negative."""
+    """The log probabilities of S sentences, each after the state `begin`, and with `end_word` at its end unless that is
+    negative.
+    """
     totals_S = np.empty(len(offsets_S1) - 1, dtype=np.float64)
     for s in range(len(offsets_S1) - 1):
         total, state = walk(arrays, begin, words_T[offsets_S1[s] : offsets_S1[s + 1]])

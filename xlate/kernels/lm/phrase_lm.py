@@ -1,7 +1,7 @@
-"""Language model queries of whole phrases, and what a phrase is alone.
+"""Language model queries of whole phrases.
 
-Where the state inside a phrase is the one it has without any history, the history has no say any more and the rest is
-known.
+The rest of a phrase does not depend on the history any more as soon as the state is the same as without history. So the
+states and probabilities of each phrase alone are computed once.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.memory.hashing import EMPTY, first_slot, pack
 from xlate.kernels.memory.prefetch import prefetch
 
-# An entry of a memo: what the model said of a phrase after a history. A search that weighs parts of it apart has a
-# record of its own that begins with such a key. Entries are direct-mapped: a new one replaces an old one.
+# An entry of a memo: the key of a state and a phrase, and what the model said. A search may have a record of its own
+# that begins with such a key. Every key has one place, where a new entry replaces the old one.
 SAID = np.dtype([("key", np.uint64), ("logprob", np.float64), ("after", np.int64)])
 MEMO_SIZE = 1 << 14
 
 
 class PhrasesAlone(NamedTuple):
-    """Words of O phrases and what they are without a history.
+    """The words of O phrases, and what the model says of them without a history.
 
-    Phrase o has words `words_W[offsets_O1[o]:offsets_O1[o + 1]]` in the model's numbers; behind each of them the state
-    is `states_W`, and the log probability of what is left of the phrase `rest_W`.
+    Phrase o has the words `words_W[offsets_O1[o]:offsets_O1[o + 1]]`, numbered as in the model. `states_W` is the state
+    behind each word, `rest_W` the log probability of the words that follow it in the phrase.
     """
 
     offsets_O1: NDArray[np.int64]
@@ -39,7 +39,7 @@ class PhrasesAlone(NamedTuple):
 def walk_alone(
     lm: NgramArrays, empty_state: int, offsets_O1: NDArray[np.int64], words_W: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """`states_W` and `rest_W` of phrases."""
+    """Computes `states_W` and `rest_W` of phrases."""
     states_W, rest_W = np.empty(len(words_W), dtype=np.int32), np.empty(len(words_W), dtype=np.float64)
     for o in range(len(offsets_O1) - 1):
         state = empty_state
@@ -54,7 +54,7 @@ def walk_alone(
 
 @njit(cache=True, nogil=True, forceinline=True)
 def phrase_logprob(ngrams: NgramArrays, phrases: PhrasesAlone, phrase: int, state: int) -> tuple[float, int]:
-    """The natural log probability of a phrase's words after a state, and the state behind them."""
+    """The natural log probability of the words of a phrase after a state, and the next state."""
     total, end = 0.0, phrases.offsets_O1[phrase + 1]
     after = int(state)
     for at in range(phrases.offsets_O1[phrase], end):
@@ -67,23 +67,23 @@ def phrase_logprob(ngrams: NgramArrays, phrases: PhrasesAlone, phrase: int, stat
 
 @njit(cache=True, nogil=True, forceinline=True)
 def fetch_ahead(ngrams: NgramArrays, phrases: PhrasesAlone, phrase: int, state: int) -> None:
-    """Asks for the memory that a query of a phrase after a state begins with."""
+    """Asks the processor to fetch the memory with which a query of a phrase after a state begins."""
     word = phrases.words_W[phrases.offsets_O1[phrase]]
     prefetch(ngrams.tags_H, first_slot(pack(state, word), np.uint64(len(ngrams.tags_H) - 1)))
 
 
 @njit(cache=True, nogil=True)
 def emptied(memo: NDArray[Any]) -> NDArray[Any]:
-    """The same memo, of `MEMO_SIZE` entries, with nothing in it."""
+    """The same memo of `MEMO_SIZE` entries, emptied."""
     memo["key"][:] = EMPTY
     return memo
 
 
 @njit(cache=True, inline="always")
 def remembered(memo: NDArray[Any], state: int, phrase: int) -> tuple[Any, bool]:
-    """The place for what the model says of a phrase after a state, and whether it stands there already.
+    """The place in the memo for a phrase after a state, and whether the model's answer is there already.
 
-    When it does not, the caller must ask the model and write it there.
+    When it is not, the caller must ask the model and write the answer there.
     """
     key = pack(state, phrase)
     said = memo[first_slot(key, np.uint64(MEMO_SIZE - 1))]

@@ -1,4 +1,6 @@
-"""Where compiled loops are kept: beside their source or in the user's home, else in a private temporary folder."""
+"""Chooses where compiled loops are kept: beside their source, in the user's home, or else in a private temporary
+folder.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,6 @@ HERE = Path(__file__).resolve().parent / "__pycache__"
 
 
 def settle_cache() -> None:
-    """Tells numba, before it is imported: where it can write nowhere, it raises an error."""
+    """Tells numba the folder before it is imported, since numba raises an error when it can write nowhere."""
     if not can_be_written(HERE):
         keep_in_scratch("NUMBA_CACHE_DIR", "numba", home("XDG_CACHE_HOME", ".cache") / "numba")

@@ -1,4 +1,4 @@
-"""Numbers for rows, equal ones for equal rows."""
+"""Numbers rows, so that equal rows have equal numbers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ FREE = -1
 
 @njit(cache=True, nogil=True)
 def distinct_rows(bits_OK: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """A number for each of O rows, 0 for one of zeros, the others in the order they are first seen in.
+    """A number for each of O rows: 0 for a row of zeros, the others in the order in which they are first seen.
 
     Returns:
-        The numbers, shape (O,), and the first row of each number from 1.
+        The numbers, (O,), and the first row of each number from 1 on.
     """
     rows = len(bits_OK)
     size = 8

@@ -19,7 +19,7 @@ class HashTable(NamedTuple):
 
 
 def build_table(keys_K: NDArray[np.uint64]) -> HashTable:
-    """Puts K distinct keys (none equal to `EMPTY`) into a table; row k is the key's position in `keys_K`.
+    """Puts K distinct keys (none equal to `EMPTY`) into a table; the row of a key is its position in `keys_K`.
 
     Raises:
         ValueError: a key stands twice, or equals `EMPTY`.
@@ -42,7 +42,7 @@ def pack(high: int, low: int) -> np.uint64:
 
 @njit(cache=True)
 def first_slot(key: np.uint64, mask: np.uint64) -> np.uint64:
-    """The slot where the search for a key begins (the finaliser of a 64-bit mixing hash)."""
+    """The slot where the search for a key begins: a hash that mixes all its 64 bits."""
     mixed = key ^ (key >> np.uint64(31))
     mixed = mixed * np.uint64(0x9E3779B97F4A7C15)
     mixed = mixed ^ (mixed >> np.uint64(29))
@@ -52,7 +52,7 @@ def first_slot(key: np.uint64, mask: np.uint64) -> np.uint64:
 
 @njit(cache=True, inline="always")
 def row_key(bits_RW: NDArray[np.uint64], row: int) -> np.uint64:
-    """One key of a row of W numbers; 0 for a row of zeros, and hardly ever for another."""
+    """A key of a row of W numbers; 0 for a row of zeros, and hardly ever for another row."""
     key = np.uint64(0)
     for w in range(bits_RW.shape[1]):
         key = (key ^ bits_RW[row, w]) * np.uint64(0x9E3779B97F4A7C15)
@@ -63,7 +63,7 @@ def row_key(bits_RW: NDArray[np.uint64], row: int) -> np.uint64:
 @njit(cache=True, inline="always")
 def equal_rows(bits_RW: NDArray[np.uint64], one: int, other: int) -> bool:
     """Whether two rows hold the same numbers."""
-    # A comparison of arrays would make a new array every time.
+    # Comparing whole arrays would make a new array each time.
     equal = True
     for w in range(bits_RW.shape[1]):
         equal = equal and bits_RW[one, w] == bits_RW[other, w]

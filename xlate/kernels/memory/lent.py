@@ -1,7 +1,8 @@
-"""Arrays lent to a kernel: compiled code that reads them does not count its references to them.
+"""Lends arrays to a kernel, so that compiled code does not count references to them.
 
-Numba counts, with an atomic instruction, every time an array is taken out of a tuple; a kernel that keeps a dozen
-arrays in named tuples spends most of its time so. Whoever lends the arrays must hold them until the kernel returns.
+Each time that an array is taken out of a tuple, numba counts a reference with an atomic instruction. A kernel with a
+dozen arrays in named tuples would spend most of its time on that. The caller must hold the arrays until the kernel
+returns.
 """
 
 from __future__ import annotations

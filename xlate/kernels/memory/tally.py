@@ -1,4 +1,4 @@
-"""A growing hash table that counts 64-bit keys and numbers them in the order they are first seen."""
+"""A growing hash table that counts 64-bit keys and numbers them in the order in which they are first seen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xlate.kernels.memory.hashing import EMPTY, first_slot
 
 
 class Tally(NamedTuple):
-    """K distinct keys, K = `size_1[0]`; row k holds the k-th key first seen and how often it came."""
+    """K = `size_1[0]` distinct keys; row k holds the k-th distinct key and how often it came."""
 
     slots_H: NDArray[np.int32]
     keys_K: NDArray[np.uint64]
@@ -36,7 +36,7 @@ def new_tally(capacity: int) -> Tally:
 
 @njit(cache=True)
 def room_for(tally: Tally, keys: int) -> Tally:
-    """The tally itself, or a larger copy when fewer than `keys` new keys fit in."""
+    """The tally, or a larger copy of it when it lacks room for `keys` new keys."""
     size = tally.size_1[0]
     if size + keys <= len(tally.keys_K):
         return tally
@@ -54,7 +54,7 @@ def room_for(tally: Tally, keys: int) -> Tally:
 
 @njit(cache=True)
 def count(tally: Tally, key: np.uint64) -> int:
-    """Counts a key once more and returns its row; `room_for` it must have been asked for."""
+    """Counts a key once more and returns its row; `room_for` must have been called for it."""
     mask = np.uint64(len(tally.slots_H) - 1)
     slot = first_slot(key, mask)
     row = tally.slots_H[slot]

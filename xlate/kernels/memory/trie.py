@@ -1,4 +1,4 @@
-"""A growing trie of word sequences in one hash table: equal sequences, and only they, get the same node number."""
+"""A growing trie of word sequences in one hash table: two sequences have the same node only when they are equal."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def new_trie(capacity: int) -> Trie:
 
 @njit(cache=True)
 def room(trie: Trie, nodes: int) -> Trie:
-    """The trie itself, or a larger copy when fewer than `nodes` more nodes fit in."""
+    """The trie, or a larger copy of it when it lacks room for `nodes` more nodes."""
     needed = trie.size_1[0] + nodes
     if needed <= len(trie.parent_N):
         return trie
@@ -62,7 +62,7 @@ def room(trie: Trie, nodes: int) -> Trie:
 
 @njit(cache=True)
 def child(trie: Trie, parent: int, word: int) -> int:
-    """The node of a sequence one word longer, made when it is new; `room` for it must have been asked for."""
+    """The node of a sequence with one more word, made when it is new; `room` must have been called for it."""
     key = pack(parent, word)
     mask = np.uint64(len(trie.keys_H) - 1)
     slot = first_slot(key, mask)
@@ -116,7 +116,7 @@ def spell(
 
 
 def preorder(parent_N: NDArray[np.int32], word_N: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The rank of each node when sequences are sorted by their words, a prefix before what it begins; shape (N,)."""
+    """The rank of each node when sequences are sorted by their words, prefixes first; shape (N,)."""
     parents = parent_N[1:].astype(np.uint64)
     order = np.argsort((parents << np.uint64(32)) | word_N[1:].astype(np.uint64)).astype(np.int32) + np.int32(1)
     first_N1 = np.searchsorted(parent_N[order], np.arange(len(parent_N) + 1)).astype(np.int64)
