@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests.made_once import made_once
+
 # Machines are noisy and kernels compile in a first example: no deadline. Every run draws the same examples.
 settings.register_profile("xlate", deadline=None, derandomize=True)
 settings.load_profile("xlate")
@@ -62,6 +64,26 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("MPLCONFIGDIR", os.environ.get("MPLCONFIGDIR") or str(Path(home) / "matplotlib"))
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_apart(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, cache_folder: Path
+) -> None:
+    """Of two workers on the whole suite each begins with another model, so that no loop is compiled by both.
+
+    Compiling takes minutes in a fresh clone; what one worker compiled the other finds on disk.
+    """
+    worker, collected = os.environ.get("PYTEST_XDIST_WORKER"), {item.path.name for item in request.session.items}
+    if worker not in ("gw0", "gw1") or not {"test_phrase_system_end_to_end.py", "test_decoder.py"} <= collected:
+        return
+    from tests import test_end_to_end, test_phrase_system_end_to_end
+
+    work = made_once(tmp_path_factory, "small", test_end_to_end.prepare_small)
+    if worker == "gw0":
+        made_once(tmp_path_factory, "phrase", lambda folder: test_phrase_system_end_to_end.train_phrases(work, folder))
+    else:
+        made_once(tmp_path_factory, "one", lambda folder: test_end_to_end.train_quickly(work, folder))
 
 
 @pytest.fixture(scope="session")

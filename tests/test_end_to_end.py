@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.made_once import made_once
 from xlate.cli.main import main
 
 CORPUS = [
@@ -28,18 +29,22 @@ QUICK = ["loss.binary.epochs=2", "model.threshold=1"]
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A prepared work directory."""
-    folder = tmp_path_factory.mktemp("work") / "small"
-    assert main(["prepare", f"work={folder}", *CORPUS]) == 0
-    return folder
+    """A prepared work directory, which other modules may have trained on."""
+    return made_once(tmp_path_factory, "small", prepare_small)
 
 
 @pytest.fixture(scope="module")
 def run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A trained run."""
-    folder = tmp_path_factory.mktemp("runs") / "one"
+    return made_once(tmp_path_factory, "one", lambda folder: train_quickly(work, folder))
+
+
+def prepare_small(folder: Path) -> None:
+    assert main(["prepare", f"work={folder}", *CORPUS]) == 0
+
+
+def train_quickly(work: Path, folder: Path) -> None:
     assert main(["train", f"work={work}", f"run={folder}", *QUICK]) == 0
-    return folder
 
 
 def translate(run: Path, tmp_path: Path, text: str, *overrides: str) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.made_once import made_once
 from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
@@ -46,10 +47,12 @@ def translated(run: Path, folder: Path, *overrides: str) -> list[str]:  # noqa: 
 
 @pytest.fixture(scope="module")
 def phrase_run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
-    folder = tmp_path_factory.mktemp("phrase") / "run"
+    return made_once(tmp_path_factory, "phrase", lambda folder: train_phrases(work, folder))
+
+
+def train_phrases(work: Path, folder: Path) -> None:  # noqa: F811
     figures = trained(work, folder, *PHRASE, "loss=mira", "measure_test=true")
     assert figures["test_bleu"] > 20
-    return folder
 
 
 @pytest.mark.parametrize("loss", ["mert", "pro", "expected_bleu", "softmax_margin", "ramp"])

@@ -28,6 +28,7 @@ from xlate.candidates.block_instances import STORES, BlockInstances, heldout, se
 from xlate.candidates.store import CandidateStore
 from xlate.features.bigram_index import BigramIndex
 from xlate.features.block import FLOATS, block_arrays
+from xlate.kernels.features.block_features import BlockArrays
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.lm.arpa import read_arpa
 from xlate.lm.kneser_ney import estimate
@@ -67,7 +68,7 @@ def setting(table, source, target, lm, *, threshold=0, every=0, top=9, families=
     blocks = BlockSet.count(table, matches, events, ~heldout(sentences_of(matches), every))
     index = BigramIndex.frequent(named(blocks), families, threshold)
     instances = BlockInstances(
-        blocks=block_arrays(blocks, lm, TARGET, index.keys_F, SMOOTHING),
+        blocks=as_stored(block_arrays(blocks, lm, TARGET, index.keys_F, SMOOTHING)),
         features=len(index),
         lm=lm,
         matches=matches,
@@ -78,6 +79,15 @@ def setting(table, source, target, lm, *, threshold=0, every=0, top=9, families=
         **choices,
     )
     return Setting(blocks, index, lm, instances)
+
+
+def as_stored(blocks: BlockArrays) -> BlockArrays:
+    """The same; what comes from the disk elsewhere is read only, so that no loop is compiled for these tests alone."""
+    stored = ("lexical_B", "source_B", "target_B", "target_offsets_Q1")
+    views = {name: getattr(blocks, name).view() for name in stored}
+    for array in views.values():
+        array.flags.writeable = False
+    return blocks._replace(**views)
 
 
 def written(directory, name):

@@ -75,13 +75,13 @@ def test_texts_are_read_with_their_factors(tmp_path: Path) -> None:
     )
     twice = joined_lines([text, text])
     assert twice.rows(range(3)) == twice.rows(range(3, 6)) == text
-    # Without factors in its tokens a text is what its lines are.
-    write_lines(tmp_path / "plain", ["a|b  c"])
+    # Words without factors in them may hold bars, plain or written as elsewhere.
+    write_lines(tmp_path / "plain", ["a|b  c&#124;"])
     write_lines(tmp_path / "tags", ["X Y"])
     plain = read_factored(tmp_path / "plain", FactorNames(), {"pos": tmp_path / "tags"})
-    assert plain == FactoredLines(["a|b  c"], {"pos": [["X", "Y"]]})
-    assert plain.factored(FactorNames(("pos",))) == ["a&#124;b|X c|Y"]
-    assert read_factored(tmp_path / "plain", FactorNames(), {}) == FactoredLines(["a|b  c"], {})
+    assert plain == FactoredLines(["a|b c|"], {"pos": [["X", "Y"]]})
+    assert plain.factored(FactorNames(("pos",))) == ["a&#124;b|X c&#124;|Y"]
+    assert read_factored(tmp_path / "plain", FactorNames(), {}) == FactoredLines(["a|b  c&#124;"], {})
 
 
 @pytest.mark.parametrize(

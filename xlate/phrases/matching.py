@@ -104,6 +104,8 @@ def match_blocks(table: PhraseTable, source: EncodedText, target: EncodedText) -
         np.ascontiguousarray(target.ids_T),
         np.ascontiguousarray(target.offsets_S1),
     )
+    # Read only as stored ones are: to compiled loops the two are one kind of array, and compiled for once.
+    rows_M5.flags.writeable = offsets_S1.flags.writeable = False
     return Matches(rows_M5, offsets_S1)
 
 

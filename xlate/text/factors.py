@@ -112,27 +112,35 @@ def joined_lines(texts: Sequence[FactoredLines]) -> FactoredLines:
 def read_factored(path: str | Path, joined: FactorNames, files: Mapping[str, Path]) -> FactoredLines:
     """Reads a text whose tokens hold the factors of `joined`, and further factors from files of their own.
 
-    Such a file has as many lines as the text, and on each as many values between blanks as the line has tokens.
+    Such a file has as many lines as the text, and on each as many values between blanks as the line has tokens. In all
+    text with factors `&#124;` stands for the separator; text without any stays as it is.
 
     Raises:
         InputError: a token without its factors, a factor without a token, files of different lengths.
     """
     lines = read_lines(path)
+    if not joined.names and not files:
+        return FactoredLines(lines, {})
+    words: list[str] = []
     factors: dict[str, list[list[str]]] = {name: [] for name in joined.names}
-    if joined.names:
-        words: list[str] = []
-        for number, line in enumerate(lines, start=1):
-            try:
-                tokens, values = joined.split_all(between_blanks(line))
-            except InputError as error:
-                raise located(error, path, number) from error
-            words.append(" ".join(tokens))
-            for name in joined.names:
-                factors[name].append(values[name])
-        lines = words
+    for number, line in enumerate(lines, start=1):
+        tokens, values = _split(joined, line, path, number)
+        words.append(" ".join(tokens))
+        for name in joined.names:
+            factors[name].append(values[name])
     for name, file in files.items():
-        factors[name] = _read_values(file, name, lines, path)
-    return FactoredLines(lines, factors)
+        factors[name] = _read_values(file, name, words, path)
+    return FactoredLines(words, factors)
+
+
+def _split(joined: FactorNames, line: str, file: str | Path, number: int) -> tuple[list[str], dict[str, list[str]]]:
+    tokens = between_blanks(line)
+    if not joined.names:
+        return [token.replace(BAR, joined.separator) for token in tokens], {}
+    try:
+        return joined.split_all(tokens)
+    except InputError as error:
+        raise located(error, file, number) from error
 
 
 def located(error: InputError, file: str | Path | None, line: int) -> InputError:

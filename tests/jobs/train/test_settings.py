@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.test_end_to_end import QUICK, run, work  # noqa: F401
+from tests.test_end_to_end import QUICK, prepare_small, train_quickly
 from xlate.cli.main import main
 from xlate.jobs.train.warnings import not_too_long, steps_an_epoch, warn_if_unmoved
 from xlate.scoring.weights import Weights
@@ -120,14 +120,30 @@ WRONG = [
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A work directory that nothing else was trained on, so that whatever is made shows."""
+    folder = tmp_path_factory.mktemp("settings") / "work"
+    prepare_small(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on it."""
+    folder = tmp_path_factory.mktemp("settings") / "run"
+    train_quickly(work, folder)
+    return folder
+
+
 def files(folder: Path) -> set[Path]:
     return set(folder.rglob("*"))
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=" ".join)
 def test_wrong_settings_write_nothing(
-    work: Path,  # noqa: F811
-    run: Path,  # noqa: F811
+    work: Path,
+    run: Path,
     tmp_path: Path,
     wrong: list[str],
     capsys: pytest.CaptureFixture[str],
@@ -144,7 +160,7 @@ def test_wrong_settings_write_nothing(
     assert (files(work), files(tmp_path)) == before
 
 
-def test_the_corrected_command_runs_where_the_wrong_one_was_refused(work: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_the_corrected_command_runs_where_the_wrong_one_was_refused(work: Path, tmp_path: Path) -> None:
     command = ["train", f"work={work}", f"run={tmp_path / 'run'}", *QUICK]
     assert main([*command, "decoder.mode=swp"]) == 2
     assert main([*command, "decoder.mode=swap"]) == 0
@@ -165,7 +181,7 @@ def test_steps_of_an_epoch(instances: int, batch: int, steps: int) -> None:
 
 
 def test_few_steps_and_weights_that_stay_are_named(
-    work: Path,  # noqa: F811
+    work: Path,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
