@@ -33,7 +33,7 @@ from xlate.losses.ramp import Ramp
 from xlate.losses.softmax_margin import SoftmaxMargin
 from xlate.scoring.weights import Weights
 from xlate.text.lines import read_lines
-from xlate.tuners.gradient import GradientSettings, descend, whole_statistics
+from xlate.tuners.gradient import GradientSettings, descend
 from xlate.tuners.mert import MertSettings, mert
 from xlate.tuners.mira import MiraSettings, mira
 from xlate.tuners.pro import ProSettings, pro
@@ -46,9 +46,7 @@ STEPS: dict[str, tuple[Step, str, str]] = {
     "MIRA, 60 epochs": (lambda b, w, s: mira(b, w, MiraSettings(), s), "0.20", "1.84"),
     "MERT, 20 restarts": (lambda b, w, s: mert(b, w, MertSettings(), s), "17.6", ""),
     "PRO": (lambda b, w, s: pro(b, w, ProSettings(), s), "0.86", ""),
-    "expected BLEU": (
-        lambda b, w, _: descend(b, w, ExpectedCorpusBleu(), GradientSettings(), whole_statistics), "", "",
-    ),
+    "expected BLEU": (lambda b, w, _: descend(b, w, ExpectedCorpusBleu(), GradientSettings()), "", ""),
     "softmax-margin": (lambda b, w, _: descend(b, w, SoftmaxMargin(), GradientSettings()), "", ""),
     "ramp": (lambda b, w, _: descend(b, w, Ramp(), GradientSettings()), "", ""),
 }  # fmt: skip

@@ -18,7 +18,7 @@ from tests.candidates.plain_lists import arrays_of, listed
 from tests.candidates.test_batch import example
 from tests.strategies import ragged_batches
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.store import CandidateStore, StoreWriter
+from xlate.candidates.store import CandidateStore, StoreWriter, is_whole, shard_path
 from xlate.errors import InputError
 
 
@@ -198,3 +198,86 @@ def test_any_flipped_bit_of_a_header_is_refused(tmp_path: Path, rng: np.random.G
             _flip(copy, name, int(place))
             with pytest.raises(InputError):
                 CandidateStore.open(copy)
+
+
+def units(instances: int) -> CandidateBatch:
+    """Lists of units: one candidate of one unit of two numbers, with one more number in between."""
+    count = np.arange(instances + 1)
+    return CandidateBatch(
+        count,
+        np.ones((instances, 1), np.float32),
+        np.ones((instances, 1), np.float32),
+        0 * count,
+        np.zeros(0, np.int32),
+        count,
+        count,
+        np.zeros(instances, np.int32),
+        sentence_I=count[1:] * 10,
+        draws_C=np.ones(instances, np.int32),
+        unit_PU=np.arange(2 * instances, dtype=np.int32).reshape(-1, 2),
+        between_offsets_P1=count,
+        between_T=np.arange(instances, dtype=np.int32),
+    ).validate()
+
+
+def shards(folder: Path, *sizes: int) -> list[Path]:
+    paths = [shard_path(folder, number) for number in range(len(sizes))]
+    for path, size in zip(paths, sizes, strict=True):
+        write(path, units(size), sparse_size=0)
+    return paths
+
+
+def test_shards_are_one_store(tmp_path: Path) -> None:
+    shards(tmp_path, 2, 0, 3)
+    store = CandidateStore.open(tmp_path)
+    assert len(store) == 5
+    assert store.arrays.sentence_I.tolist() == [10, 20, 10, 20, 30]
+    assert store.arrays.unit_PU.tolist() == [[0, 1], [2, 3], [0, 1], [2, 3], [4, 5]]
+    assert store.arrays.between_offsets_P1.tolist() == [0, 1, 2, 3, 4, 5]
+    assert store.batch([4, 0]).between_T.tolist() == [2, 0]
+    assert CandidateStore.open(shard_path(tmp_path, 2)).arrays.unit_PU.tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_a_damaged_shard_is_named_and_made_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    first, second = shards(tmp_path, 2, 3)
+    assert is_whole(first)
+    assert not is_whole(shard_path(tmp_path, 7))
+    damaged = second / "unit_PU.npy"
+    data = bytearray(damaged.read_bytes())
+    data[-1] ^= 1
+    damaged.write_bytes(bytes(data))
+    with pytest.raises(InputError, match="damaged") as refused:
+        CandidateStore.open(tmp_path)
+    assert refused.value.file == damaged
+    assert not is_whole(second)
+    assert str(damaged) in caplog.text
+    assert not second.exists()
+    assert is_whole(first)
+
+
+def test_a_folder_of_somebody_else_is_not_removed(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "diary").write_text("dear")
+    with pytest.raises(InputError):
+        is_whole(tmp_path / "mine")
+    assert (tmp_path / "mine" / "diary").exists()
+
+
+def test_shards_of_other_features_are_no_store(tmp_path: Path) -> None:
+    shards(tmp_path, 2)
+    write(shard_path(tmp_path, 1), example())
+    with pytest.raises(InputError, match="dense_names are not those of the first shard"):
+        CandidateStore.open(tmp_path)
+    shutil.rmtree(shard_path(tmp_path, 1))
+    write(shard_path(tmp_path, 1), replace(units(1), draws_C=None), sparse_size=0)
+    with pytest.raises(InputError, match="differ"):
+        CandidateStore.open(tmp_path)
+
+
+def test_units_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="some given, some not"):
+        replace(units(2), between_T=None).validate()
+    with pytest.raises(ValueError, match="unit_PU: length 2"):
+        replace(units(3), unit_PU=np.zeros((2, 2), np.int32)).validate()
+    with pytest.raises(ValueError, match="3 columns, 2 in the batches before"):
+        write(tmp_path / "s", units(1), replace(units(1), unit_PU=np.zeros((1, 3), np.int32)), sparse_size=0)

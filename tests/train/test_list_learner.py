@@ -12,7 +12,7 @@ import torch
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
-from xlate.kernels.learning.lists import ListSteps, list_gradient, list_pass, list_room
+from xlate.kernels.learning.lists import ListSteps, list_pass, list_room
 from xlate.losses.expected_bleu import ExpectedBleu
 from xlate.losses.loss import Needs, losses
 from xlate.train.list_learner import ListLearner, ListSettings
@@ -70,14 +70,14 @@ def stepped(order, lists, state, settings):
 
 
 def kernel_gradient(lists, weights, settings):
-    gradient, room = np.zeros(F), list_room(lists, 1)
-    state, slope = learned(settings, weights), settings.module.slope.pointer
+    """The summed loss, and its gradient: what one long step on all lists moves."""
+    count, long = len(lists.candidate_offsets_I1) - 1, 1e3
+    whole = replace(settings, batch=count, rate=long)
+    state, room = learned(whole, weights), list_room(lists, count)
     room.state[0] = settings.seed
-    total = sum(
-        list_gradient(lists, state, settings.module.numbers_array, room, slope, i, gradient)
-        for i in range(len(lists.candidate_offsets_I1) - 1)
-    )
-    return total, gradient
+    given = lists, state, steps_of(whole), room, settings.module.slope.pointer
+    total = list_pass(np.arange(count), *given)
+    return total, (weights - state.sparse_F) * (count / long)
 
 
 @pytest.mark.parametrize("name", LOSSES)

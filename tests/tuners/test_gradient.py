@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
-from torch import nn
 
 from tests.tuners.test_mira import random_lists, start
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
-from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu
-from xlate.losses.ramp import Ramp
+from xlate.losses.expected_bleu import ExpectedBleu
+from xlate.losses.loss import Needs, best_as_truth, loss_of, losses
 from xlate.losses.softmax_margin import SoftmaxMargin
 from xlate.metrics.bleu import bleu_scores
 from xlate.scoring.weights import Weights
-from xlate.tuners.gradient import Gains, GradientSettings, descend, sentence_gains, whole_statistics
+from xlate.tuners.gradient import GradientSettings, descend
 
-LOSSES: list[tuple[nn.Module, Gains]] = [
-    (ExpectedBleu(), sentence_gains),
-    (ExpectedCorpusBleu(), whole_statistics),
-    (SoftmaxMargin(2.0), sentence_gains),
-    (Ramp(2.0), sentence_gains),
-]
+NAMES = [name for name, kind in losses().items() if kind.needs is not Needs.LATTICE]
 
 
 def telling_lists() -> CandidateBatch:
@@ -37,11 +30,11 @@ def telling_lists() -> CandidateBatch:
     return CandidateBatch(np.arange(41) * 8, dense.reshape(320, 3), gain.astype(np.float32), offsets, nothing)
 
 
-@pytest.mark.parametrize(("loss", "gains"), LOSSES)
-def test_finds_the_feature_that_counts(loss: nn.Module, gains: Gains) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_every_loss_over_candidates_finds_the_feature_that_counts(name: str) -> None:
     lists = telling_lists()
     begin = Weights(np.array([1.0, -0.001, 1.0]), np.zeros(0), ("a", "b", "c"))
-    found = descend(lists, begin, loss, GradientSettings(), gains)
+    found = descend(lists, begin, loss_of(name, margin=2.0), GradientSettings())
     effect = found.weights.dense_D * np.array([1.0, 100.0, 1.0])
     assert effect[1] > 2 * abs(effect[[0, 2]]).max()
     best = float(bleu_scores(lists.gain_CG.reshape(40, 8, 10).max(axis=1).sum(axis=0)[None])[0])
@@ -72,7 +65,13 @@ def test_settings_are_checked() -> None:
         GradientSettings(epochs=0)
 
 
-def test_gains_are_sentence_bleu() -> None:
-    perfect = np.array([[5.0, 5, 5, 4, 3, 2, 5, 4, 3, 2]])
-    assert sentence_gains(perfect).tolist() == pytest.approx([1.0])
-    assert torch.as_tensor(whole_statistics(perfect)).shape == (1, 10)
+def test_a_loss_over_true_candidates_takes_the_best_of_each_list() -> None:
+    truth = best_as_truth(np.array([0.2, 0.5, 0.5, 0.1, 0.0, 0.0]), np.array([0, 0, 3, 4, 4, 6, 6]))
+    assert truth.tolist() == [0, 1, 0, 1, 1, 0]
+    assert best_as_truth(np.zeros(0), np.array([0, 0])).tolist() == []
+
+
+def test_a_loss_over_lattices_is_refused() -> None:
+    name = next(name for name, kind in losses().items() if kind.needs is Needs.LATTICE)
+    with pytest.raises(InputError, match="lattices"):
+        descend(random_lists(4), start(), loss_of(name), GradientSettings())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +13,11 @@ from hypothesis import strategies as st
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
-from xlate.kernels.learning.mira import background_gain, best_statistics
+from xlate.kernels.learning.mira import background_gain
 from xlate.metrics.bleu import bleu_scores
 from xlate.scoring.weights import Weights
-from xlate.tuners.mira import MiraSettings, mira, mira_lists
+from xlate.tuners.mira import MiraSettings, mira
+from xlate.tuners.tuned import best_statistics, checked_lists
 
 FLOATS, SPARSE = 3, 5
 
@@ -44,14 +46,35 @@ def start() -> Weights:
     return Weights(np.array([0.1, -0.2, 0.0]), np.zeros(SPARSE), ("a", "b", "c"))
 
 
+def weights_of(both: np.ndarray) -> Weights:
+    return Weights(both[:FLOATS], both[FLOATS:], start().dense_names)
+
+
+def in_parts(lists: CandidateBatch, seed: int) -> CandidateBatch:
+    """Lists whose hypotheses hold up to four parts, some twice, some of them shared."""
+    random = np.random.default_rng(seed)
+    sizes, parts = np.diff(lists.candidate_offsets_I1), 4
+    held = [random.integers(0, parts, random.integers(0, 5)) for _ in range(lists.candidates)]
+    bags = [random.choice(SPARSE, random.integers(0, 3)) for _ in range(parts * len(sizes))]
+    return replace(
+        lists,
+        part_id_offsets_P1=offsets_of([len(bag) for bag in bags]),
+        part_ids_N=np.array([n for bag in bags for n in bag], np.int32),
+        part_values_N=random.normal(size=sum(map(len, bags))).astype(np.float32) if seed % 2 else None,
+        part_offsets_I1=offsets_of(np.full(len(sizes), parts)),
+        candidate_part_offsets_C1=offsets_of([len(some) for some in held]),
+        candidate_parts_K=np.concatenate([np.zeros(0), *held]).astype(np.int32),
+    ).validate()
+
+
 def features_of(lists: CandidateBatch) -> np.ndarray:
     """Dense and sparse features as one matrix, (C, D + F)."""
     matrix = np.zeros((lists.candidates, FLOATS + SPARSE))
     matrix[:, :FLOATS] = lists.dense_CD
-    assert lists.part_values_N is not None
+    ids_N, offsets_C1, values_N = lists.flat_ids()
     for c in range(lists.candidates):
-        for n in range(lists.part_id_offsets_P1[c], lists.part_id_offsets_P1[c + 1]):
-            matrix[c, FLOATS + lists.part_ids_N[n]] += float(lists.part_values_N[n])
+        for n in range(offsets_C1[c], offsets_C1[c + 1]):
+            matrix[c, FLOATS + ids_N[n]] += 1.0 if values_N is None else float(values_N[n])
     return matrix
 
 
@@ -91,15 +114,15 @@ def naive_mira(lists: CandidateBatch, options: MiraSettings, seed: int) -> list[
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.sampled_from([1.0, 0.3]), st.booleans(), st.sampled_from([0.01, 5.0]))
-def test_kernel_is_the_naive_twin(seed: int, sparse_rate: float, masked: bool, most: float) -> None:
+@given(st.integers(0, 10_000), st.sampled_from([1.0, 0.3]), st.booleans(), st.sampled_from([0.01, 5.0]), st.booleans())
+def test_kernel_is_the_naive_twin(seed: int, sparse_rate: float, masked: bool, most: float, parts: bool) -> None:
     trained = np.array([True, False, True]) if masked else None
-    lists = random_lists(seed)
+    lists = in_parts(random_lists(seed), seed) if parts else random_lists(seed)
     options = MiraSettings(epochs=3, C=most, sparse_rate=sparse_rate, trained_D=trained, length_band=9.0)
     averages = naive_mira(lists, options, seed)
     scores = []
     for average in averages:
-        sums = best_statistics(mira_lists(lists, start()), average[:FLOATS], average[FLOATS:])
+        sums = best_statistics(checked_lists(lists, start()), lists.gain_CG, weights_of(average))
         scores.append(float(bleu_scores(sums[None])[0]))
     found = mira(lists, start(), options, seed)
     epoch = int(found.figures["epoch"])
@@ -139,7 +162,7 @@ def test_mira_finds_the_feature_that_counts() -> None:
 def test_lengths_off_the_band_are_not_returned() -> None:
     lists = random_lists(5, instances=12)
     every = mira(lists, start(), MiraSettings(epochs=8, C=1.0, length_band=9.0), 1)
-    sums = best_statistics(mira_lists(lists, start()), every.weights.dense_D, every.weights.sparse_F)
+    sums = best_statistics(checked_lists(lists, start()), lists.gain_CG, every.weights)
     off = abs(sums[0] / sums[1] - 1)
     strict = mira(lists, start(), MiraSettings(epochs=8, C=1.0, length_band=off - 1e-6), 1)
     assert strict.figures["epoch"] != every.figures["epoch"] or strict.figures["length_fits"] == 0.0

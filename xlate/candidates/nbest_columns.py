@@ -13,8 +13,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.arrays.ragged import offsets_of, row_numbers
+from xlate.arrays.ragged import offsets_of
 from xlate.errors import InputError
+from xlate.kernels.learning.candidates import CandidateArrays
+from xlate.kernels.learning.scores import sparse_scores
 from xlate.text.encoded import EncodedText
 
 Ints = NDArray[np.int64]
@@ -90,12 +92,13 @@ class NbestArrays:
         Raises:
             InputError: a sum that is not finite.
         """
-        weight_M = np.array([weights.get(name, 0.0) for name in self.names])
-        candidate_V = row_numbers(self.value_offsets_C1)
-        with np.errstate(over="ignore", invalid="ignore"):
-            part_V = weight_M[self.columns_V] * self.values_V
-            score_C = np.bincount(candidate_V, part_V, minlength=len(self.total_C))
-        return self.finite(np.asarray(score_C, dtype=np.float64))
+        weight_M = np.array([weights.get(name, 0.0) for name in self.names], dtype=np.float64)
+        nothing = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
+        none_C = np.zeros(0, np.float32)
+        dense_CD = np.zeros((len(self.total_C), 0), np.float32)
+        bags = self.value_offsets_C1, self.columns_V, self.values_V
+        lists = CandidateArrays(self.candidate_offsets_I1, dense_CD, none_C, none_C, *nothing, *bags)
+        return self.finite(sparse_scores(lists, weight_M))
 
     def finite(self, score_C: NDArray[np.float64]) -> NDArray[np.float64]:
         """The same scores of every hypothesis.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from typing import Any, ClassVar
@@ -64,6 +65,36 @@ class Loss(nn.Module):
     def numbers_array(self) -> NDArray[np.float64]:
         """`numbers` as an array with one number more, since compiled code does not take empty ones."""
         return np.array([*self.numbers(), 0.0], dtype=np.float64)
+
+
+def told(
+    loss: Loss,
+    statistics_CK: NDArray[np.floating],
+    candidate_offsets_I1: NDArray[np.int64],
+    gains: Callable[[NDArray[np.floating]], NDArray[np.floating]],
+) -> NDArray[np.floating]:
+    """What a loss needs of the candidates of lists: their statistics, gains made of these, or the best ones as truth.
+
+    Raises:
+        InputError: it looks at a lattice, not at candidates.
+    """
+    if loss.needs is Needs.LATTICE:
+        raise InputError("a loss over lattices", seen=loss.name, expected="one over lists: expected_bleu, cll, hinge …")
+    if loss.needs is Needs.STATISTICS:
+        return statistics_CK
+    gain_C = gains(statistics_CK)
+    return best_as_truth(gain_C, candidate_offsets_I1) if loss.needs is Needs.TRUTH else gain_C
+
+
+def best_as_truth(gain_C: NDArray[np.floating], candidate_offsets_I1: NDArray[np.int64]) -> NDArray[np.floating]:
+    """1 for the candidate of the highest gain of each list, the first of equals, and 0 for the others, (C,)."""
+    truth_C = np.zeros_like(gain_C)
+    starts = candidate_offsets_I1[:-1][np.diff(candidate_offsets_I1) > 0]
+    if len(starts):
+        lists = np.diff([*starts, len(gain_C)])
+        best = np.flatnonzero(gain_C == np.repeat(np.maximum.reduceat(gain_C, starts), lists))
+        truth_C[best[np.unique(np.repeat(starts, lists)[best], return_index=True)[1]]] = 1.0
+    return truth_C
 
 
 def losses() -> dict[str, type[Loss]]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.lists import ListRoom, ListSteps, list_losses, list_pass, list_room
-from xlate.losses.loss import Loss, Needs, loss_of
+from xlate.losses.loss import Loss, Needs, best_as_truth, loss_of
 from xlate.metrics.bleu import bleu_scores
 from xlate.train.list_checkpoint import Arrays, ListCheckpoint, ListState
 from xlate.updates.rule import UpdateRule
@@ -174,7 +174,7 @@ class ListLearner:
         settings: ListSettings,
         dense_D: NDArray[np.float64] | None = None,
     ) -> None:
-        self.lists = lists
+        self.lists = with_truth(lists, settings.module)
         self.statistics_CK = statistics_CK
         self.settings = settings
         self.train, self.heldout = divided(heldout_I)
@@ -231,6 +231,13 @@ class ListLearner:
         self._room.state[0] = self.settings.seed
         given = self.lists, self.weights, self.steps.numbers, self._room, self._slope
         return list_losses(rows_I, *given, best_I), best_I
+
+
+def with_truth(lists: CandidateArrays, loss: Loss) -> CandidateArrays:
+    """The lists as a loss needs them: one over true candidates takes the best of each list for the true one."""
+    if loss.needs is not Needs.TRUTH:
+        return lists
+    return lists._replace(gain_C=best_as_truth(lists.gain_C, lists.candidate_offsets_I1).astype(np.float32))
 
 
 def divided(heldout_I: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

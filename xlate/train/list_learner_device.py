@@ -22,7 +22,7 @@ from xlate.losses.segments import segment_argmax
 from xlate.metrics.bleu import bleu_scores
 from xlate.scoring.resident import Resident
 from xlate.train.list_checkpoint import Arrays, ListCheckpoint
-from xlate.train.list_learner import EpochFigures, ListSettings, divided, until_it_stops
+from xlate.train.list_learner import EpochFigures, ListSettings, divided, until_it_stops, with_truth
 from xlate.updates.tensors import TensorSteps
 
 
@@ -47,6 +47,7 @@ class DeviceListLearner:
         dense_D: NDArray[np.float64] | None = None,
         device: torch.device | None = None,
     ) -> None:
+        lists = with_truth(lists, settings.module)
         self.lists, self.statistics_CK, self.settings = lists, statistics_CK, settings
         train, self.held = divided(heldout_I)
         device = device or torch.device("cpu")

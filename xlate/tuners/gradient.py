@@ -12,20 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.spread import spread_within_lists
 from xlate.errors import InputError
-from xlate.kernels.learning.mira import best_statistics
+from xlate.losses.loss import Loss, told
 from xlate.metrics.objective import BLEU, Objective
-from xlate.metrics.sentence_bleu import sentence_bleu
-from xlate.scoring.flat import FlatScorer
+from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
-from xlate.tuners.mira import mira_lists
-from xlate.tuners.tuned import Tuned
-
-Gains = Callable[[NDArray[np.floating]], NDArray[np.floating]]
+from xlate.tuners.tuned import Tuned, best_statistics, checked_lists
 
 
 @dataclass(frozen=True)
@@ -53,23 +49,11 @@ class GradientSettings:
             raise InputError("settings of the gradient", seen=seen, expected="epochs ≥ 1, l2 ≥ 0")
 
 
-def sentence_gains(statistics_CK: NDArray[np.floating]) -> NDArray[np.floating]:
-    """BLEU+1 of every hypothesis, from 0 to 1, shape (C,)."""
-    gains_C: NDArray[np.float64] = sentence_bleu(statistics_CK) / 100.0
-    return gains_C
-
-
-def whole_statistics(statistics_CK: NDArray[np.floating]) -> NDArray[np.floating]:
-    """The statistics as they are, for losses that look at the whole text."""
-    return statistics_CK
-
-
 def descend(
     lists: CandidateBatch,
     start: Weights,
-    loss: nn.Module,
+    loss: Loss,
     settings: GradientSettings,
-    gains: Gains = sentence_gains,
     objective: Objective = BLEU,
 ) -> Tuned:
     """The weights where the loss of all lists is least, found from `start`; nothing is drawn at random.
@@ -77,32 +61,31 @@ def descend(
     Args:
         lists: n-best lists with BLEU statistics as gains.
         start: where to begin.
-        loss: called with scores, what `gains` makes of the statistics, and the offsets of the lists.
+        loss: any that looks at candidates; it is given statistics, gains or the best candidates as truth.
         settings: see `GradientSettings`.
-        gains: what the loss is given of the hypotheses.
-        objective: what the score that comes back is of.
+        objective: what hypotheses gain, and what the score that comes back is of.
 
     Raises:
-        InputError: no hypothesis, features that are not finite, weights that do not fit.
+        InputError: no hypothesis, features that are not finite, weights that do not fit, a loss over lattices.
     """
-    arrays = mira_lists(lists, start)
-    spread_D = spread_within_lists(arrays.dense_CD, arrays.candidate_offsets_I1)
-    bags = arrays.id_offsets_C1, arrays.ids_N, arrays.values_N
-    scorer = FlatScorer(arrays.dense_CD / spread_D, *bags, start.dense_D * spread_D, start.sparse_F)
+    arrays = checked_lists(lists, start)
+    statistics_CK = lists.gain_CG.astype(np.float64)
+    spread_D = spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
+    scorer = CompiledScorer(arrays, lists.dense_CD / spread_D, start.dense_D * spread_D, start.sparse_F)
     trained_D = np.ones(len(start.dense_D), np.bool_) if settings.trained_D is None else settings.trained_D
-    gain = torch.as_tensor(gains(arrays.statistics_CK))
-    offsets = torch.as_tensor(arrays.candidate_offsets_I1)
+    gains = told(loss, statistics_CK, lists.candidate_offsets_I1, objective.sentences)
+    gain, offsets = torch.as_tensor(gains), torch.as_tensor(lists.candidate_offsets_I1)
     value = _minimise(
         scorer, lambda scores: loss(scores, gain, offsets), torch.as_tensor(trained_D), settings, len(lists)
     )
     dense_D, sparse_F = scorer.dense.detach().numpy() / spread_D, scorer.sparse.detach().numpy()
     weights = replace(start, dense_D=dense_D, sparse_F=sparse_F)
-    score = float(objective.corpus(best_statistics(arrays, weights.dense_D, weights.sparse_F)[None])[0])
+    score = float(objective.corpus(best_statistics(arrays, statistics_CK, weights)[None])[0])
     return Tuned(weights, score, {"loss": value})
 
 
 def _minimise(
-    scorer: FlatScorer,
+    scorer: CompiledScorer,
     loss: Callable[[Tensor], Tensor],
     trained_D: Tensor,
     settings: GradientSettings,

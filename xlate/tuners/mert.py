@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.arrays.ragged import row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.envelope import corpus_bleu, envelopes, slope_orders, swept_statistics
+from xlate.kernels.learning.scores import sparse_scores
 from xlate.scoring.weights import Weights
-from xlate.tuners.mira import mira_lists
-from xlate.tuners.tuned import Tuned
+from xlate.tuners.tuned import Tuned, checked_lists
 
 Floats = NDArray[np.float64]
 Scores = Callable[[Floats], Floats]
@@ -92,21 +91,19 @@ class _Search:
     """The lists as the kernels read them, with each list in the order of every float."""
 
     def __init__(self, lists: CandidateBatch, start: Weights, settings: MertSettings, scores: Scores) -> None:
-        arrays = mira_lists(lists, start)
+        arrays = checked_lists(lists, start)
         self.settings, self.scores = settings, scores
         self.offsets_I1 = arrays.candidate_offsets_I1
         # Counts are whole numbers, and half as wide they are found in the cache.
-        self.statistics_CK = arrays.statistics_CK.astype(np.float32)
-        self.columns_DC = np.ascontiguousarray(arrays.dense_CD.T)
+        self.statistics_CK = np.ascontiguousarray(lists.gain_CG, dtype=np.float32)
+        self.columns_DC = np.ascontiguousarray(arrays.dense_CD.T, dtype=np.float64)
         given = settings.trained_D
         self.trained_D = np.ones(len(start.dense_D), np.bool_) if given is None else given
         self.order_DC = [
             slope_orders(column_C, self.offsets_I1) if trained else None
             for column_C, trained in zip(self.columns_DC, self.trained_D, strict=True)
         ]
-        weighted_N = start.sparse_F[arrays.ids_N] * arrays.values_N
-        candidate_N = row_numbers(arrays.id_offsets_C1)
-        self.sparse_C = np.bincount(candidate_N, weighted_N, minlength=len(arrays.dense_CD)).astype(np.float64)
+        self.sparse_C = sparse_scores(arrays, np.ascontiguousarray(start.sparse_F, dtype=np.float64))
 
     def climb(self, dense_D: Floats, random: np.random.Generator) -> tuple[float, Floats]:
         """Goes uphill from a point until a round gains too little: the smoothed score, and where it is."""

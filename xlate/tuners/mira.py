@@ -17,16 +17,16 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.mira import (
     JudgedWeights,
-    MiraLists,
+    MiraGains,
+    MiraSteps,
     MiraWeights,
-    ascending_bags,
-    best_statistics,
     mira_epoch,
+    mira_room,
 )
 from xlate.metrics.bleu import ORDER
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
-from xlate.tuners.tuned import Tuned
+from xlate.tuners.tuned import Tuned, best_statistics, checked_lists
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,11 @@ def mira(
     Raises:
         InputError: no hypothesis, features that are not finite, weights that do not fit.
     """
-    arrays = mira_lists(lists, start, objective)
+    arrays, gains = checked_lists(lists, start), _gains(lists, objective)
     random = np.random.default_rng(seed)
     trained_D = np.ones(len(start.dense_D), np.bool_) if settings.trained_D is None else settings.trained_D
-    state = _begin(start, arrays.statistics_CK.shape[1])
+    steps = MiraSteps(trained_D, settings.C, settings.decay, settings.sparse_rate)
+    state, room = _begin(start, gains.statistics_CK.shape[1]), mira_room(arrays, len(start.sparse_F))
     best: tuple[bool, float, int, Weights] | None = None
     average = start
     for epoch in range(settings.epochs + 1):
@@ -95,10 +96,9 @@ def mira(
         )
         if epoch < settings.epochs:
             order_I = random.permutation(len(lists))
-            steps = settings.C, settings.decay, settings.sparse_rate
-            sums_K = mira_epoch(arrays, state, order_I, trained_D, *steps, judged)
+            sums_K = mira_epoch(arrays, gains, state, judged, order_I, steps, room)
         else:
-            sums_K = best_statistics(arrays, *judged)
+            sums_K = best_statistics(arrays, gains.statistics_CK, average)
         # An epoch says what the average before it was worth; the first one knows the start only.
         if epoch > 0:
             score = float(objective.corpus(sums_K[None])[0])
@@ -110,32 +110,9 @@ def mira(
     return Tuned(best[3], best[1], {"epoch": float(best[2]), "length_fits": float(best[0])})
 
 
-def mira_lists(lists: CandidateBatch, start: Weights, objective: Objective = BLEU) -> MiraLists:
-    """The arrays of a batch as the kernel reads them: float64, the ids of each hypothesis ascending and each once.
-
-    Raises:
-        InputError: no hypothesis, features that are not finite, weights that do not fit.
-    """
-    ids_N, offsets_C1, values_N = lists.flat_ids()
-    if not lists.candidates:
-        raise InputError("nothing to tune on", seen="no hypothesis")
-    if lists.dense_CD.shape[1] != len(start.dense_D) or ids_N.max(initial=-1) >= len(start.sparse_F):
-        raise InputError(
-            "weights do not fit the lists",
-            seen=f"{len(start.dense_D)} float and {len(start.sparse_F)} sparse weights",
-            expected=f"{lists.dense_CD.shape[1]} and more than {ids_N.max(initial=-1)}",
-        )
-    values_N = np.ones(len(ids_N), np.float32) if values_N is None else values_N
-    if not (np.isfinite(lists.dense_CD).all() and np.isfinite(values_N).all() and start.finite):
-        raise InputError("features or weights are not finite", expected="numbers")
+def _gains(lists: CandidateBatch, objective: Objective) -> MiraGains:
     statistics_CK = np.ascontiguousarray(lists.gain_CG, dtype=np.float64)
-    offsets_C1, ids_N, values = ascending_bags(offsets_C1, ids_N, values_N)
-    return MiraLists(
-        np.ascontiguousarray(lists.candidate_offsets_I1),
-        np.ascontiguousarray(lists.dense_CD, dtype=np.float64),
-        offsets_C1,
-        ids_N,
-        values,
+    return MiraGains(
         statistics_CK,
         np.zeros(len(statistics_CK)) if objective.is_bleu else objective.beside_bleu(statistics_CK),
         objective.weights.get("bleu", 0.0),

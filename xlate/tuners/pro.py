@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
-from xlate.kernels.learning.mira import best_statistics
 from xlate.losses.pro import PairwiseLogistic
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
 from xlate.tuners.gradient import GradientSettings, descend
-from xlate.tuners.mira import mira_lists
-from xlate.tuners.tuned import Tuned
+from xlate.tuners.tuned import Tuned, best_statistics, checked_lists
 
 Ints = NDArray[np.int64]
 
@@ -66,7 +64,7 @@ def pro(lists: CandidateBatch, start: Weights, settings: ProSettings, seed: int,
     if not len(better_P):
         return Tuned(start, 0.0, {"pairs": 0.0})
     loss = PairwiseLogistic(torch.as_tensor(better_P), torch.as_tensor(worse_P))
-    found = descend(lists, start, loss, settings.regression, objective.sentences, objective)
+    found = descend(lists, start, loss, settings.regression, objective)
     given = settings.regression.trained_D
     trained_D = np.ones(len(start.dense_D), np.bool_) if given is None else given
     new, old, share = _scaled(found.weights, trained_D), _scaled(start, trained_D), settings.share
@@ -76,7 +74,7 @@ def pro(lists: CandidateBatch, start: Weights, settings: ProSettings, seed: int,
         dense_D=np.where(trained_D, dense_D, start.dense_D),
         sparse_F=share * new.sparse_F + (1 - share) * old.sparse_F,
     )
-    sums_K = best_statistics(mira_lists(lists, weights), weights.dense_D, weights.sparse_F)
+    sums_K = best_statistics(checked_lists(lists, weights), lists.gain_CG, weights)
     return Tuned(weights, float(objective.corpus(sums_K[None])[0]), {"pairs": float(len(better_P))})
 
 

@@ -1,10 +1,17 @@
-"""What every tuner returns."""
+"""What every tuner is given and returns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.candidates.batch import CandidateBatch
+from xlate.errors import InputError
+from xlate.kernels.learning.candidates import CandidateArrays
+from xlate.kernels.learning.scores import best_candidates
 from xlate.scoring.weights import Weights
 
 
@@ -15,3 +22,34 @@ class Tuned:
     weights: Weights
     score: float
     figures: Mapping[str, float] = field(default_factory=dict)
+
+
+def checked_lists(lists: CandidateBatch, start: Weights) -> CandidateArrays:
+    """Lists as compiled loops take them, with their parts written out; gains are left at 0.
+
+    Raises:
+        InputError: no hypothesis, features that are not finite, weights that do not fit.
+    """
+    if not lists.candidates:
+        raise InputError("nothing to tune on", seen="no hypothesis")
+    most = int(lists.part_ids_N.max(initial=-1))
+    if lists.dense_CD.shape[1] != len(start.dense_D) or most >= len(start.sparse_F):
+        raise InputError(
+            "weights do not fit the lists",
+            seen=f"{len(start.dense_D)} float and {len(start.sparse_F)} sparse weights",
+            expected=f"{lists.dense_CD.shape[1]} and more than {most}",
+        )
+    values_N = np.zeros(0) if lists.part_values_N is None else lists.part_values_N
+    if not (np.isfinite(lists.dense_CD).all() and np.isfinite(values_N).all() and start.finite):
+        raise InputError("features or weights are not finite", expected="numbers")
+    return lists.arrays(np.zeros(lists.candidates), parts=True)
+
+
+def best_statistics(
+    lists: CandidateArrays, statistics_CK: NDArray[np.floating], weights: Weights
+) -> NDArray[np.float64]:
+    """The summed statistics of each list's best hypothesis under some weights, (K,); of equals the first."""
+    dense_D, sparse_F = (np.ascontiguousarray(w, dtype=np.float64) for w in (weights.dense_D, weights.sparse_F))
+    best_I = best_candidates(lists, dense_D, sparse_F)
+    sums_K: NDArray[np.float64] = statistics_CK[best_I[best_I >= 0]].sum(axis=0, dtype=np.float64)
+    return sums_K

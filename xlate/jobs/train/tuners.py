@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.config.loss_schema import TuneConfig
 from xlate.errors import InputError
 from xlate.kernels.learning.envelope import corpus_bleu
 from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu
-from xlate.losses.ramp import Ramp
-from xlate.losses.softmax_margin import SoftmaxMargin
+from xlate.losses.loss import Needs, loss_of, losses
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
 from xlate.train.tuning import Optimise
-from xlate.tuners.gradient import GradientSettings, descend, whole_statistics
+from xlate.tuners.gradient import GradientSettings, descend
 from xlate.tuners.mert import MertSettings, mert
 from xlate.tuners.mira import MiraSettings, mira
 from xlate.tuners.pro import ProSettings, pro
 from xlate.tuners.tuned import Tuned
 
 Tuner = Callable[[CandidateBatch, Weights, int], Tuned]
+TunerOf = Callable[[TuneConfig, NDArray[np.bool_], Objective], Tuner]
 
 
 def optimiser(name: str, settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective = BLEU) -> Optimise:
@@ -34,9 +34,9 @@ def optimiser(name: str, settings: TuneConfig, trained_D: NDArray[np.bool_], obj
     Raises:
         InputError: there is none of this name, or its settings cannot be.
     """
-    if name not in TUNERS:
+    if name not in TUNERS and name not in losses():
         raise InputError("no such tuner", seen=name, expected=", ".join(TUNERS))
-    tuner = TUNERS[name](settings, trained_D, objective)
+    tuner = TUNERS.get(name, _by_gradient(name))(settings, trained_D, objective)
     return lambda lists, weights, seed: scaled(tuner(lists, weights, seed).weights, trained_D)
 
 
@@ -76,10 +76,16 @@ def _pro(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objectiv
     return lambda lists, weights, seed: pro(lists, weights, chosen, seed, objective)
 
 
-def _by_gradient(loss: Callable[[TuneConfig], nn.Module]) -> Callable[..., Tuner]:
+def _by_gradient(name: str) -> TunerOf:
+    """Descent on any loss over candidates; γ is what a unit of gain is worth where the loss has a margin."""
+
     def made(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
-        chosen, module = GradientSettings(settings.epochs, settings.l2, trained_D), loss(settings)
-        return lambda lists, weights, _: descend(lists, weights, module, chosen, objective.sentences, objective)
+        chosen, kind = GradientSettings(settings.epochs, settings.l2, trained_D), losses()[name]
+        with_margin = "margin" in inspect.signature(kind.__init__).parameters
+        module = loss_of(name, **{"margin" if with_margin else "gamma": settings.gamma})
+        if module.needs is Needs.LATTICE:
+            raise InputError("a loss over lattices does not tune", seen=name, expected=", ".join(TUNERS))
+        return lambda lists, weights, _: descend(lists, weights, module, chosen, objective)
 
     return made
 
@@ -88,17 +94,15 @@ def _expected(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Obj
     """Expected BLEU of the whole text; of another objective, the sum over sentences."""
     chosen = GradientSettings(settings.epochs, settings.l2, trained_D)
     if objective.is_bleu:
-        return lambda lists, weights, _: descend(lists, weights, ExpectedCorpusBleu(), chosen, whole_statistics)
-    return lambda lists, weights, _: descend(
-        lists, weights, ExpectedBleu(settings.gamma), chosen, objective.sentences, objective
-    )
+        return lambda lists, weights, _: descend(lists, weights, ExpectedCorpusBleu(settings.gamma), chosen)
+    return lambda lists, weights, _: descend(lists, weights, ExpectedBleu(settings.gamma), chosen, objective)
 
 
-TUNERS: dict[str, Callable[[TuneConfig, NDArray[np.bool_], Objective], Tuner]] = {
+TUNERS: dict[str, TunerOf] = {
     "mira": _mira,
     "mert": _mert,
     "pro": _pro,
     "expected_bleu": _expected,
-    "softmax_margin": _by_gradient(lambda settings: SoftmaxMargin(margin=settings.gamma)),
-    "ramp": _by_gradient(lambda settings: Ramp(settings.gamma)),
+    "softmax_margin": _by_gradient("softmax_margin"),
+    "ramp": _by_gradient("ramp"),
 }

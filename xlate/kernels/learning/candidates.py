@@ -14,6 +14,7 @@ class CandidateArrays(NamedTuple):
 
     `gain_C` is one gain a candidate. Arrays that a batch does not have are empty: the three of parts when every
     candidate is one part, `part_values_N` when all values are 1, `base_C` when there are no fixed scores.
+    Values are in single precision, but for lists that are only scored anew, whose totals are written with all digits.
     """
 
     candidate_offsets_I1: NDArray[np.int64]
@@ -25,7 +26,7 @@ class CandidateArrays(NamedTuple):
     candidate_parts_K: NDArray[np.int32]
     part_id_offsets_P1: NDArray[np.int64]
     part_ids_N: NDArray[np.int32]
-    part_values_N: NDArray[np.float32]
+    part_values_N: NDArray[np.floating]
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -12,7 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from xlate.kernels.learning.candidates import CandidateArrays, part_score
+from xlate.kernels.learning.candidates import CandidateArrays
+from xlate.kernels.learning.scores import largest, score_list
 from xlate.kernels.learning.updates import Learned, Rule, begin_step, move_dense, move_sparse, settle
 from xlate.kernels.memory.lent import lent
 
@@ -46,10 +47,7 @@ class ListRoom(NamedTuple):
 @njit(cache=True, nogil=True)
 def list_room(lists: CandidateArrays, batch: int) -> ListRoom:
     """Enough room for the `batch` largest lists."""
-    parts, size = 0, 0
-    for i in range(len(lists.candidate_offsets_I1) - 1):
-        parts = max(parts, lists.part_offsets_I1[i + 1] - lists.part_offsets_I1[i])
-        size = max(size, lists.candidate_offsets_I1[i + 1] - lists.candidate_offsets_I1[i])
+    parts, size = largest(lists)
     return ListRoom(
         np.empty(parts),
         np.empty(parts * batch),
@@ -81,7 +79,7 @@ def list_pass(
             i = order_I[at]
             if steps.rule.settles:
                 _settle_list(lists, learned, steps.rule, i)
-            _score(lists, learned, room, i)
+            score_list(i, lists, learned.dense_D, learned.sparse_F, room.part_score, room.score_X)
             loss += _slopes(lists, steps.numbers, room, slope, i)
             _spread(lists, room, i, (at - start) * size)
         for d in range(len(learned.dense_D)):
@@ -106,51 +104,13 @@ def list_losses(
     loss = 0.0
     for at in range(len(order_I)):
         i = order_I[at]
-        _score(lists, learned, room, i)
+        score_list(i, lists, learned.dense_D, learned.sparse_F, room.part_score, room.score_X)
         loss += _slopes(lists, numbers, room, slope, i)
         first, best_I[at] = lists.candidate_offsets_I1[i], -1
         for c in range(first, lists.candidate_offsets_I1[i + 1]):
             if best_I[at] < 0 or room.score_X[c - first] > room.score_X[best_I[at] - first]:
                 best_I[at] = c
     return loss
-
-
-@njit(cache=True, nogil=True)
-def list_gradient(
-    lists: CandidateArrays,
-    learned: Learned,
-    numbers: NDArray[np.float64],
-    room: ListRoom,
-    slope: Any,
-    i: int,
-    gradient_F: NDArray[np.float64],
-) -> float:
-    """Adds the gradient of one list's loss by the sparse weights to `gradient_F`; returns the loss."""
-    _score(lists, learned, room, i)
-    loss = _slopes(lists, numbers, room, slope, i)
-    _spread(lists, room, i, 0)
-    first, valued = lists.part_offsets_I1[i], len(lists.part_values_N) > 0
-    for part in range(first, lists.part_offsets_I1[i + 1]):
-        for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
-            value = np.float64(lists.part_values_N[n]) if valued else 1.0
-            gradient_F[lists.part_ids_N[n]] -= room.part_slope[part - first] * value
-    return loss
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _score(lists: CandidateArrays, learned: Learned, room: ListRoom, i: int) -> None:
-    """Scores the parts of a list, then its candidates."""
-    first, last = lists.part_offsets_I1[i], lists.part_offsets_I1[i + 1]
-    for part in range(first, last):
-        room.part_score[part - first] = part_score(part, lists, learned.sparse_F)
-    begin, fixed = lists.candidate_offsets_I1[i], len(lists.base_C) > 0
-    for c in range(begin, lists.candidate_offsets_I1[i + 1]):
-        score = np.float64(lists.base_C[c]) if fixed else 0.0
-        for d in range(len(learned.dense_D)):
-            score += learned.dense_D[d] * lists.dense_CD[c, d]
-        for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
-            score += room.part_score[lists.candidate_parts_K[k]]
-        room.score_X[c - begin] = score
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -189,9 +149,14 @@ def _step(
         slope = room.part_slope[offset + part - first] * share
         if slope == 0.0:
             continue
-        for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
-            value = np.float64(lists.part_values_N[n]) if valued else 1.0
-            move_sparse(learned, rule, lists.part_ids_N[n], slope * value)
+        begin, end = lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]
+        # Two loops, so that there is no choice at every id.
+        if valued:
+            for n in range(begin, end):
+                move_sparse(learned, rule, lists.part_ids_N[n], slope * np.float64(lists.part_values_N[n]))
+        else:
+            for n in range(begin, end):
+                move_sparse(learned, rule, lists.part_ids_N[n], slope)
 
 
 @njit(cache=True, nogil=True)

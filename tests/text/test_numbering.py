@@ -1,0 +1,27 @@
+"""Numbers of the target words of one sentence."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xlate.text.numbering import Numbering
+from xlate.text.vocabulary import UNKNOWN, Vocabulary
+
+words = st.lists(st.sampled_from(["the", "house", "Haus", "das", "Auto", UNKNOWN]), max_size=6)
+
+
+def test_copied_words_stand_behind_the_vocabulary() -> None:
+    numbering = Numbering(Vocabulary(["the", "house"]), ["das", "Haus", "das"])
+    assert numbering.ids(["the", "Haus", "das", "Auto", "Bus", UNKNOWN]).tolist() == [3, 6, 5, 8, 8, 0]
+
+
+@given(words, words, words)
+def test_numbers_are_equal_where_words_are(source: list[str], one: list[str], other: list[str]) -> None:
+    """What a translation may hold, words of the vocabulary or the source, has a number of its own, and reads back."""
+    numbering = Numbering(Vocabulary(["the", "house"]), source)
+    ours = [word for word in one if word in ("the", "house", *source)]
+    assert numbering.words(numbering.ids(ours)) == ours
+    for a, i in zip(ours, numbering.ids(ours).tolist(), strict=True):
+        for b, j in zip(other, numbering.ids(other).tolist(), strict=True):
+            assert (i == j) == (a == b)

@@ -1,0 +1,278 @@
+"""Every loss and tuner, from every source, for every system: a tiny training, or why there is none.
+
+Systems are small random models that translate random words; references are what they say under other weights. Events
+are made-up instances of the form that block models have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.models.distortion.test_decoder import jumping
+from tests.models.phrase.test_sparse import random_case
+from tests.models.small_models import TARGET, model_and_arpa, random_words
+from tests.train.small_training import initial, settings
+from tests.train.test_global_model import task
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.hypotheses import Hypotheses, listed
+from xlate.candidates.nbest_columns import nbest_arrays
+from xlate.candidates.nbest_store import nbest_candidates, write_nbest_store
+from xlate.candidates.spread import spread_within_lists
+from xlate.candidates.store import CandidateStore
+from xlate.config.loss_schema import TuneConfig
+from xlate.errors import InputError
+from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
+from xlate.jobs.train.tuners import TUNERS, optimiser, scaled
+from xlate.losses.loss import Needs, loss_of, losses, told
+from xlate.metrics.objective import BLEU
+from xlate.metrics.sentence_bleu import sentence_bleu
+from xlate.models.block.decoder import BlockDecoder, BlockSearch
+from xlate.models.distortion.decoder import DistortionDecoder
+from xlate.models.distortion.settings import DistortionSearch
+from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
+from xlate.models.phrase.list_arrays import with_ids
+from xlate.scoring.linear import CompiledScorer
+from xlate.scoring.weights import Weights
+from xlate.text.encoded import EncodedText
+from xlate.text.numbering import Numbering
+from xlate.train.device_learner import DeviceLearner
+from xlate.train.global_model import GlobalSettings, GlobalTraining
+from xlate.train.learner import InstanceLearner
+from xlate.train.list_learner import ListLearner, ListSettings
+from xlate.train.list_learner_device import DeviceListLearner
+from xlate.tuners.gradient import GradientSettings, descend
+from xlate.tuners.tuned import best_statistics, checked_lists
+
+SENTENCES, LENGTH, NBEST = 12, 5, 12
+SYSTEMS = ("block", "distortion", "phrase", "rerank")
+SOURCES = ("events", "events on a device", "lists of the training text", "lists on a device", "lists of every round",
+           "lists from files", "lattices")  # fmt: skip
+LEARNED = ("lists of the training text", "lists on a device")
+KINDS = losses()
+# Tuners of their own; others descend on the loss of their name.
+OWN = ("mert", "mira", "pro tuner")
+NAMES = (*KINDS, *OWN)
+
+
+def empty(name: str, source: str, system: str) -> str | None:
+    """Why there is no such training; None when there is one."""
+    needs = KINDS[name].needs if name in KINDS else None
+    if (source == "lists from files") != (system == "rerank"):
+        return "the lists of rerank come from files and are not decoded; all others decode theirs"
+    if (needs is Needs.LATTICE) != (source == "lattices"):
+        return "a loss over lattices sums over arcs and has no scores of candidates; all others need these"
+    if source == "lattices" and system != "block":
+        return "only block bigrams have lattices whose arcs carry their sparse features"
+    if name in OWN and source not in ("lists of every round", "lists from files"):
+        return "a tuner looks at all lists of a dev set at once, to set few weights"
+    if needs is Needs.STATISTICS and source not in ("lists of every round", "lists from files"):
+        return "BLEU of the whole text has no slope an instance; it is tuned on all lists at once"
+    if source.startswith("events") and system == "phrase":
+        return "the phrase model has no events: its steps are not aligned to the training text"
+    return None
+
+
+def cells() -> Iterator[Any]:
+    for name in NAMES:
+        for source in SOURCES:
+            for system in SYSTEMS:
+                if empty(name, source, system) is None:
+                    yield pytest.param(name, source, system, id=f"{name}-{source}-{system}".replace(" ", "_"))
+
+
+@pytest.mark.parametrize(("name", "source", "system"), cells())
+def test_a_training_changes_weights_and_lowers_the_loss(
+    name: str, source: str, system: str, folder: Path, tmp_path: Path
+) -> None:
+    if source.startswith("events"):
+        changed, before, after = on_events(name, folder, device=source.endswith("device"))
+    elif source == "lattices":
+        changed, before, after = on_lattices()
+    else:
+        lists = from_file(tmp_path) if system == "rerank" else LISTS[system]()
+        if source in LEARNED:
+            changed, before, after = in_steps(name, lists, device=source.endswith("device"))
+        else:
+            changed, before, after = at_once(name, lists)
+            if source == "lists from files" and name in KINDS and KINDS[name].slope is not None:
+                assert in_steps(name, lists, device=False)[0]
+    assert changed
+    assert after < before
+
+
+def test_every_row_and_column_has_a_training_and_every_gap_a_reason() -> None:
+    held = {cell.values for cell in cells()}
+    assert {name for name, _, _ in held} == set(NAMES)
+    assert {source for _, source, _ in held} == set(SOURCES)
+    assert {system for _, _, system in held} == set(SYSTEMS)
+    gaps = {(n, o, y) for n in NAMES for o in SOURCES for y in SYSTEMS} - held
+    assert all(len(str(empty(*gap)).split()) > 5 for gap in gaps)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in NAMES if n not in KINDS or KINDS[n].needs in (Needs.STATISTICS, Needs.LATTICE)]
+)
+def test_steps_over_lists_refuse_what_they_do_not_have(name: str) -> None:
+    with pytest.raises(InputError):
+        ListSettings(loss=name)
+
+
+def on_events(name: str, folder: Path, *, device: bool) -> tuple[bool, float, float]:
+    store, weights = CandidateStore.open(folder / "train"), initial()["linked"]
+    # The first float is higher of true ones: a start that every loss can better.
+    weights.dense_D[0] = -1.0
+    phase = settings(loss=name)
+    cpu = torch.device("cpu")
+    learner = DeviceLearner(phase, store, weights, {}, cpu, 8) if device else InstanceLearner(phase, store, weights, {})
+    met = [learner.learn(np.arange(len(store)), 0.5)[0] for _ in range(4)]
+    return bool(weights.dense_D[0] != -1.0 and weights.sparse_F.any()), met[0], min(met[1:])
+
+
+def on_lattices() -> tuple[bool, float, float]:
+    train, _, _, start = task(4)
+    given = GlobalSettings(rounds=1, epochs=4, rule="adagrad", eta=0.1, eta_sparse=0.1)
+    after, figures = GlobalTraining(train.decode, None, given).run(start)
+    return bool((after.dense_D != start.dense_D).any()), figures[1].loss, figures[-1].loss
+
+
+def in_steps(name: str, lists: CandidateBatch, *, device: bool) -> tuple[bool, float, float]:
+    """Steps list by list; the lists stand a second time behind themselves, to be measured."""
+    spread_D = spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
+    twice = CandidateBatch.joined([lists, lists])
+    gain_C = sentence_bleu(twice.gain_CG) / 100.0
+    arrays = twice.arrays(gain_C, parts=True)._replace(dense_CD=(twice.dense_CD / spread_D).astype(np.float32))
+    chosen = ListSettings(loss=name, rate=0.01, dense_rate=0.01, epochs=3, tolerance=0.0, batch=2 if device else 1)
+    heldout_I = np.arange(len(twice)) >= len(lists)
+    given = arrays, twice.gain_CG, heldout_I, sparse_size(lists), chosen, start_of(lists).dense_D * spread_D
+    learner = DeviceListLearner(*given) if device else ListLearner(*given)
+    figures = list(learner.epochs())
+    changed = bool((learner.weights.dense_D != given[-1]).any())
+    return changed, figures[0].heldout_loss, min(one.heldout_loss for one in figures)
+
+
+def at_once(name: str, lists: CandidateBatch) -> tuple[bool, float, float]:
+    """A tuner of all lists; the loss is minus BLEU for one that has no loss."""
+    begin, trained_D = start_of(lists), np.ones(lists.dense_CD.shape[1], np.bool_)
+    tune = TuneConfig(epochs=20, C=0.01, decay=0.999, length_band=9.0, restarts=2, gamma=1.0, l2=1e-4)
+    tuned = optimiser(name.removesuffix(" tuner"), tune, trained_D)(lists, begin, 1)
+    changed = bool((tuned.dense_D != begin.dense_D).any())
+    if name == "pro tuner":
+        return changed, value("pro", lists, scaled(begin, trained_D)), value("pro", lists, tuned)
+    if name in OWN:
+        arrays = checked_lists(lists, begin)
+        sums_BK = np.stack([best_statistics(arrays, lists.gain_CG, weights) for weights in (begin, tuned)])
+        before, after = (-BLEU.corpus(sums_BK)).tolist()
+        return changed, before, after
+    # What is returned is scaled, so the loss is asked of the descent itself.
+    loss = loss_of(name)
+    after = descend(lists, begin, loss, GradientSettings(epochs=20, l2=0.0))
+    return changed, value(name, lists, begin), float(after.figures["loss"])
+
+
+def value(name: str, lists: CandidateBatch, weights: Weights) -> float:
+    gains = torch.as_tensor(
+        told(loss_of(name), lists.gain_CG.astype(np.float64), lists.candidate_offsets_I1, BLEU.sentences)
+    )
+    features_CD = lists.dense_CD.astype(np.float64)
+    scores_C = CompiledScorer(
+        lists.arrays(np.zeros(lists.candidates)), features_CD, weights.dense_D, weights.sparse_F
+    )()
+    return float(loss_of(name)(scores_C, gains, torch.as_tensor(lists.candidate_offsets_I1)).detach())
+
+
+def sparse_size(lists: CandidateBatch) -> int:
+    return int(lists.part_ids_N.max(initial=-1)) + 1
+
+
+def start_of(lists: CandidateBatch) -> Weights:
+    names = tuple(f"f{d}" for d in range(lists.dense_CD.shape[1]))
+    spread_D = spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
+    dense_D = np.random.default_rng(3).normal(0, 0.1, len(names))
+    return Weights(dense_D / spread_D, np.zeros(sparse_size(lists)), names)
+
+
+def with_references(found: Sequence[Hypotheses]) -> CandidateBatch:
+    """Lists whose references are drawn from themselves."""
+    rng, rows = np.random.default_rng(4), []
+    for one in found:
+        c = int(rng.integers(0, len(one.dense_CD)))
+        rows.append(one.words_T[one.word_offsets_C1[c] : one.word_offsets_C1[c + 1]])
+    return listed(found, EncodedText.from_ids(rows), np.arange(len(found) + 1))
+
+
+def sentences() -> list[list[str]]:
+    rng = np.random.default_rng(9)
+    return [random_words(rng, LENGTH) for _ in range(SENTENCES)]
+
+
+def block_hypotheses(translate: Callable[[list[str]], list[Any]]) -> list[Hypotheses]:
+    made = []
+    for words in sentences():
+        found, numbering = translate(words), Numbering(TARGET, words)
+        rows = [[v for name, v in one.features() if name != "partition"] for one in found]
+        made.append(Hypotheses.of_words([numbering.ids(one.words) for one in found], np.array(rows)))
+    return made
+
+
+@cache
+def blocks() -> list[Hypotheses]:
+    model, _ = model_and_arpa(11, others=False)
+    return block_hypotheses(BlockDecoder(model, BlockSearch(beam=30, threshold=0.0, nbest=NBEST)).translate)
+
+
+@cache
+def block_lists() -> CandidateBatch:
+    return with_references(blocks())
+
+
+@cache
+def distortion_lists() -> CandidateBatch:
+    model, _ = jumping(11)
+    decoder = DistortionDecoder(model, DistortionSearch(beam=30, threshold=0.0, nbest=NBEST))
+    return with_references(block_hypotheses(decoder.translate))
+
+
+@cache
+def phrase_lists() -> CandidateBatch:
+    _, model, weights_D, sparse_F = random_case(5, "hier", "local")
+    decoder = PhraseDecoder(model, weights_D, PhraseSearch(beam=30, nbest=NBEST), sparse_F=sparse_F)
+    lists = with_references([with_ids(decoder, words) for words in sentences()])
+    assert not lists.is_plain
+    return lists
+
+
+LISTS = {"block": block_lists, "distortion": distortion_lists, "phrase": phrase_lists}
+
+
+def from_file(folder: Path) -> CandidateBatch:
+    """Lists of another system, written as text, imported, and opened as the store that the import wrote."""
+    lines, references = [], []
+    rng = np.random.default_rng(6)
+    for i, (one, words) in enumerate(zip(blocks(), sentences(), strict=True)):
+        numbering = Numbering(TARGET, words)
+        texts = [
+            " ".join(numbering.words(one.words_T[a:b])) for a, b in zip(one.word_offsets_C1, one.word_offsets_C1[1:])
+        ]
+        references.append(texts[int(rng.integers(0, len(texts)))])
+        for text, row in zip(texts, one.dense_CD.tolist(), strict=True):
+            sparse = " ".join(
+                f"W_{word}= {n + 1}" for n, word in enumerate(sorted(set(text.split()))) if word in "uvwxy"
+            )
+            lines.append(
+                f"{i} ||| {text} ||| A= {row[2]:.4f} B= {row[3]:.4f} C= {row[4]:.4f} {sparse} ||| {sum(row):.4f}"
+            )
+    (folder / "nbest").write_text("\n".join(lines) + "\n")
+    arrays = nbest_arrays(by_sentence(iterate_hypotheses(folder / "nbest"), folder / "nbest"))
+    write_nbest_store(folder / "store", nbest_candidates(arrays, [references]))
+    return CandidateStore.open(folder / "store", memory_map=False).arrays
+
+
+def test_tuners_of_the_configuration_are_in_the_matrix() -> None:
+    assert set(TUNERS) <= {name.removesuffix(" tuner") for name in NAMES}

@@ -1,0 +1,111 @@
+"""Scores of candidates: of a list at a time, and of a whole batch with what slopes of scores mean for sparse weights.
+
+A part is scored once, however many candidates of its list hold it. `scoring/linear.py` is the reference.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.learning.candidates import CandidateArrays, part_score
+from xlate.kernels.memory.lent import lent
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def score_list(
+    i: int,
+    lists: CandidateArrays,
+    dense_D: NDArray[np.float64],
+    sparse_F: NDArray[np.floating],
+    part_room: NDArray[np.float64],
+    score_X: NDArray[np.float64],
+) -> None:
+    """Writes the scores of the candidates of list i, whose parts are written out, to the front of `score_X`.
+
+    `part_room` has room for the parts of the list.
+    """
+    first, last, sparse = lists.part_offsets_I1[i], lists.part_offsets_I1[i + 1], len(lists.part_ids_N) > 0
+    if sparse:
+        for part in range(first, last):
+            part_room[part - first] = part_score(part, lists, sparse_F)
+    begin, fixed = lists.candidate_offsets_I1[i], len(lists.base_C) > 0
+    for c in range(begin, lists.candidate_offsets_I1[i + 1]):
+        score = np.float64(lists.base_C[c]) if fixed else 0.0
+        for d in range(len(dense_D)):
+            score += dense_D[d] * lists.dense_CD[c, d]
+        if sparse:
+            for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
+                score += part_room[lists.candidate_parts_K[k]]
+        score_X[c - begin] = score
+
+
+@njit(cache=True, nogil=True)
+def best_candidates(
+    lists: CandidateArrays, dense_D: NDArray[np.float64], sparse_F: NDArray[np.floating]
+) -> NDArray[np.int64]:
+    """The candidate of the highest score of each list whose parts are written out, the first of equals, -1 of none."""
+    lists, dense_D, sparse_F = lent(lists), lent(dense_D), lent(sparse_F)
+    parts, size = largest(lists)
+    part_room, score_X = np.empty(parts), np.empty(size)
+    best_I = np.full(len(lists.candidate_offsets_I1) - 1, -1, dtype=np.int64)
+    for i in range(len(best_I)):
+        score_list(i, lists, dense_D, sparse_F, part_room, score_X)
+        first = lists.candidate_offsets_I1[i]
+        for c in range(first, lists.candidate_offsets_I1[i + 1]):
+            if best_I[i] < 0 or score_X[c - first] > score_X[best_I[i] - first]:
+                best_I[i] = c
+    return best_I
+
+
+@njit(cache=True, nogil=True)
+def largest(lists: CandidateArrays) -> tuple[int, int]:
+    """The most parts and the most candidates of a list whose parts are written out."""
+    parts, size = 0, 0
+    for i in range(len(lists.candidate_offsets_I1) - 1):
+        parts = max(parts, lists.part_offsets_I1[i + 1] - lists.part_offsets_I1[i])
+        size = max(size, lists.candidate_offsets_I1[i + 1] - lists.candidate_offsets_I1[i])
+    return parts, size
+
+
+@njit(cache=True, nogil=True)
+def sparse_scores(lists: CandidateArrays, sparse_F: NDArray[np.floating]) -> NDArray[np.float64]:
+    """The sum of the sparse weights of each candidate, (C,); its parts need not be written out when it is one."""
+    lists, sparse_F = lent(lists), lent(sparse_F)
+    score_P = np.empty(len(lists.part_id_offsets_P1) - 1)
+    for part in range(len(score_P)):
+        score_P[part] = part_score(part, lists, sparse_F)
+    if len(lists.candidate_part_offsets_C1) == 0:
+        return score_P
+    score_C = np.zeros(len(lists.candidate_part_offsets_C1) - 1)
+    for i in range(len(lists.candidate_offsets_I1) - 1):
+        first = lists.part_offsets_I1[i]
+        for c in range(lists.candidate_offsets_I1[i], lists.candidate_offsets_I1[i + 1]):
+            for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
+                score_C[c] += score_P[first + lists.candidate_parts_K[k]]
+    return score_C
+
+
+@njit(cache=True, nogil=True)
+def sparse_gradient(lists: CandidateArrays, slope_C: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """The gradient of F = `size` sparse weights given that of the scores, (F,)."""
+    lists, slope_C = lent(lists), lent(slope_C)
+    gradient_F = np.zeros(size)
+    slope_P = slope_C
+    if len(lists.candidate_part_offsets_C1) > 0:
+        slope_P = np.zeros(len(lists.part_id_offsets_P1) - 1)
+        for i in range(len(lists.candidate_offsets_I1) - 1):
+            first = lists.part_offsets_I1[i]
+            for c in range(lists.candidate_offsets_I1[i], lists.candidate_offsets_I1[i + 1]):
+                if slope_C[c] != 0.0:
+                    for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
+                        slope_P[first + lists.candidate_parts_K[k]] += slope_C[c]
+    valued = len(lists.part_values_N) > 0
+    for part in range(len(slope_P)):
+        slope = slope_P[part]
+        # Of pairs and of sharp softmaxes few candidates have a slope.
+        if slope != 0.0:
+            for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
+                gradient_F[lists.part_ids_N[n]] += slope * lists.part_values_N[n] if valued else slope
+    return gradient_F
