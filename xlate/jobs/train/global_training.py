@@ -24,10 +24,11 @@ from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import Weights, save_weights
 from xlate.search.lattice_oracle import oracle_example
 from xlate.train.checkpoint import Checkpoint
-from xlate.train.global_model import GlobalSettings, GlobalTraining
+from xlate.train.global_model import NAME, GlobalSettings, GlobalTraining
 from xlate.train.reporter import Reporter
 from xlate.train.state import TrainState
 
+__all__ = ["NAME", "base_of_global", "learn_globally"]
 log = logging.getLogger(__name__)
 
 

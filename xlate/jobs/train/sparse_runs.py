@@ -19,10 +19,10 @@ from xlate.candidates.pooled_shards import pooled
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.features.phrase_sparse import SparseFeatures
-from xlate.jobs import phrase_models
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
+from xlate.jobs.systems import phrase as phrase_models
 from xlate.jobs.train.jackknife import Jackknife
 from xlate.jobs.train.sparse_learning import Learned, learn, learned_before
 from xlate.jobs.train.sparse_models import described, packed_weights

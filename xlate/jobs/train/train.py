@@ -23,11 +23,13 @@ from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_path
 from xlate.jobs.systems.phrase import KIND as PHRASE
 from xlate.jobs.systems.registry import event_kind
+from xlate.jobs.train.global_training import NAME as GLOBAL
 from xlate.jobs.train.global_training import base_of_global, learn_globally
 from xlate.jobs.train.nbest_events import nbest_stores
 from xlate.jobs.train.rerank_runs import KIND as RERANK
 from xlate.jobs.train.rerank_runs import train_rerank
 from xlate.jobs.train.settings import check_training
+from xlate.jobs.train.sparse_models import IDS
 from xlate.jobs.train.sparse_runs import train_sparse
 from xlate.jobs.train.tuned_runs import train_tuned
 from xlate.jobs.train.warnings import warn_if_all_zero, warn_if_unmoved, warn_of_few_steps
@@ -75,7 +77,7 @@ def _train(config: TrainConfig, folder: Path) -> Outcome:
         return Outcome(*train_rerank(config, folder, VOLATILE))
     if config.loss.lists is not None:
         return Outcome(*train_sparse(config, folder, VOLATILE))
-    if config.loss.tune is not None or config.model.kind == PHRASE:
+    if config.loss.tune is not None or (config.model.kind == PHRASE and config.loss.name != GLOBAL):
         return Outcome(*train_tuned(config, folder, VOLATILE))
     work = WorkDirectory(Path(config.work)).check()
     _check_places(config, work)
@@ -86,11 +88,11 @@ def _train(config: TrainConfig, folder: Path) -> Outcome:
         log.info("%s is finished", folder)
         return Outcome(run.summary)
     start = time.perf_counter()
-    stores = _stores(config, work, folder)
+    stores = None if config.loss.name == GLOBAL else _stores(config, work, folder)
     with StopFlag() as stop:
         reporter = TensorBoardReporter(run)
         try:
-            if config.loss.name == "global":
+            if stores is None:
                 held = learn_globally(config, work, run, reporter, stop.__bool__)
             else:
                 held = _learn(config, work, stores, run, reporter, stop)
@@ -127,7 +129,7 @@ def _check_places(config: TrainConfig, work: WorkDirectory) -> None:
         InputError: a base run that is missing, unfinished or another model's, or a split that is not there.
     """
     loss = config.loss
-    if loss.name == "global":
+    if loss.name == GLOBAL:
         base_of_global(config, work)
         splits = [("loss.globally.split", loss.globally.split)]
     elif loss.name == "uniform" or loss.floats.data == "train":
@@ -283,20 +285,26 @@ def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:
 
 
 def _summary(
-    config: TrainConfig, stores: BlockStores, held: Checkpoint, dev: Measured | None, run: RunDirectory, seconds: float
+    config: TrainConfig,
+    stores: BlockStores | None,
+    held: Checkpoint,
+    dev: Measured | None,
+    run: RunDirectory,
+    seconds: float,
 ) -> dict[str, Any]:
     last = {entry["phase"]: entry for entry in held.state.history}
     linked = last.get("global") or last.get("binary") or last.get("floats") or {}
-    weights = load_weights(run.path / "weights.safetensors").sets
+    file = load_weights(run.path / "weights.safetensors")
+    weights = file.sets
+    learned = {} if stores is None else {"features": len(stores.features), "instances": len(stores.stores["linked"])}
     return {
         "finished": True,
         "work": config.work,
         "P": linked.get("P"),
         "valid_loss": linked.get("valid_loss"),
         "P_neutral": last.get("neutral", {}).get("P"),
-        "features": len(stores.features),
-        "active_features": weights["linked"].active,
-        "instances": len(stores.stores["linked"]),
+        **learned,
+        "active_features": sum(w.active for w in weights.values()) + len(file.extra.get(IDS, ())),
         "seen": held.state.seen,
         "weights": {
             name: dict(zip(w.dense_names, np.round(w.dense_D, 6).tolist(), strict=True)) for name, w in weights.items()
