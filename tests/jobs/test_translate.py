@@ -57,7 +57,7 @@ def test_a_long_line_is_translated_in_pieces_that_are_named(
     assert next(row[1].lower() for row in listed if row[0] == "1") == out[1].lower()
 
 
-@pytest.mark.parametrize("model", ["block", "phrase"])
+@pytest.mark.parametrize("model", MODELS)
 def test_a_long_line_has_no_lattice(
     runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture, model: str
 ) -> None:
@@ -69,11 +69,16 @@ def test_a_long_line_has_no_lattice(
     assert "line 1: 14 words, more than decoder.max_words=8: no lattice" in caplog.text
 
 
-def test_a_long_line_is_not_forced(runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    first = translated(runs["phrase"], tmp_path, [SENTENCE])[0]
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_long_line_is_not_forced(
+    runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture, model: str, processes: int
+) -> None:
+    first = translated(runs[model], tmp_path, [SENTENCE])[0]
     (tmp_path / "target").write_text(f"{first} {first}\n{first}\n")
     lines = [" ".join([SENTENCE] * 2), SENTENCE]
-    out = translated(runs["phrase"], tmp_path, lines, "decoder.max_words=8", f"target={tmp_path / 'target'}")
+    given = "decoder.max_words=8", f"target={tmp_path / 'target'}", f"processes={processes}"
+    out = translated(runs[model], tmp_path, lines, *given)
     assert out == ["", first]
     assert "line 1: 14 words, more than decoder.max_words=8: not forced" in caplog.text
     assert "1 of 2 targets cannot be reached" in caplog.text
@@ -92,8 +97,6 @@ def test_a_trace_of_pieces(runs: dict[str, Path], tmp_path: Path, capsys: pytest
 def test_unknown_words_are_counted(
     runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture, model: str, processes: int
 ) -> None:
-    if processes > 1 and model != "phrase":
-        pytest.skip("processes are of the phrase model")
     caplog.set_level("INFO")
     translated(runs[model], tmp_path, [". . .", "", "zzz . .", ". . ."], f"processes={processes}")
     assert "1 of 9 words unknown (11.1 %), copied as they stand" in caplog.text

@@ -158,4 +158,7 @@ class EventKind(Kind):
 def common_search(settings: DecoderConfig, asked: Asked) -> dict[str, Any]:
     """The settings that the searches of all models over blocks have."""
     names = ("beam", "threshold", "options", "option_order", "end_of_sentence", "future_cost", "max_words")
-    return {**{name: getattr(settings, name) for name in names}, "nbest": asked.nbest, "distinct": asked.distinct}
+    given = {name: getattr(settings, name) for name in names}
+    if settings.max_phrase is not None:
+        given["max_phrase"] = settings.max_phrase
+    return {**given, "nbest": asked.nbest, "distinct": asked.distinct}

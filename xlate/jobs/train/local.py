@@ -8,8 +8,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
@@ -18,7 +16,7 @@ from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_path
 from xlate.jobs.systems.registry import event_kind
-from xlate.jobs.train.measuring import measured_splits
+from xlate.jobs.train.measuring import measured_splits, rounded
 from xlate.jobs.train.nbest_events import nbest_stores
 from xlate.jobs.train.warnings import warn_if_all_zero, warn_if_unmoved, warn_of_few_steps
 from xlate.scoring.device import device_of
@@ -54,16 +52,12 @@ class LocalTraining:
     def learn(self, run: Run) -> dict[str, Any] | None:
         """Trains all phases, translates the dev set, and the test set if asked."""
         stores = self._stores(run.path)
-        held = self._held(stores, run)
+        held = _learn(self.config, self.work, stores, run)
         if held is None:
             return None
         figures = summary_of(stores, held, load_weights(run.weights).sets)
         measured = measured_splits(self.config, self.work, run, held.state.seen)
         return {"work": self.config.work, **figures, **measured, "history": held.state.history}
-
-    def _held(self, stores: BlockStores, run: Run) -> Checkpoint | None:
-        """Weights and state at the end of the training, which has written the weights; None when stopped."""
-        return _learn(self.config, self.work, stores, run)
 
     def _check_places(self) -> None:
         floats = self.config.loss.floats
@@ -231,7 +225,7 @@ def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:
 def summary_of(stores: BlockStores, held: Checkpoint, sets: Mapping[str, Weights]) -> dict[str, Any]:
     """What a training on events says of itself, apart from the quality of its translations."""
     last = {entry["phase"]: entry for entry in held.state.history}
-    linked = last.get("global") or last.get("binary") or last.get("floats") or {}
+    linked = last.get("binary") or last.get("floats") or {}
     return {
         "P": linked.get("P"),
         "valid_loss": linked.get("valid_loss"),
@@ -240,7 +234,5 @@ def summary_of(stores: BlockStores, held: Checkpoint, sets: Mapping[str, Weights
         "active_features": sets["linked"].active,
         "instances": len(stores.stores["linked"]),
         "seen": held.state.seen,
-        "weights": {
-            name: dict(zip(w.dense_names, np.round(w.dense_D, 6).tolist(), strict=True)) for name, w in sets.items()
-        },
+        "weights": {name: rounded(weights) for name, weights in sets.items()},
     }

@@ -1,12 +1,15 @@
-"""The splits that a run is measured on when it is trained."""
+"""What every method puts into the summary of a run: measures of its splits, and its dense weights."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from xlate.config.schema import TrainConfig
 from xlate.jobs.evaluate import measure
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.scoring.weights import Weights
 from xlate.train.run import Run
 
 
@@ -17,3 +20,8 @@ def measured_splits(config: TrainConfig, work: WorkDirectory | None, run: Run, s
         measured = measure(config, work, run.path, split, run.reporter, step) if work is not None else None
         figures |= {} if measured is None else measured.figures()
     return figures
+
+
+def rounded(weights: Weights) -> dict[str, float]:
+    """The dense weights by name, as a summary has them."""
+    return dict(zip(weights.dense_names, np.round(weights.dense_D, 6).tolist(), strict=True))

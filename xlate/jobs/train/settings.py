@@ -52,6 +52,8 @@ def check_training(config: TrainConfig, decoder: str | None = None) -> None:
         _check_rerank(config)
     elif config.loss.lists is not None:
         _check_sparse_lists(config, config.loss.lists)
+    elif config.loss.name == "global" and config.model.kind not in EVENT_KINDS:
+        _check_global(config)
     elif config.loss.tune is not None or config.model.kind == PHRASE:
         _check_tuning(config, config.loss.name)
     else:
@@ -227,8 +229,6 @@ def _check_penalties(config: TrainConfig) -> None:
 def _check_global(config: TrainConfig) -> None:
     if config.base is None:
         raise InputError("the global model starts from a run of the local one", seen="no base", expected="base=RUN")
-    if config.model.kind != "orientation":
-        raise InputError("the global model is of orientations", seen=config.model.name, expected="model=block")
     g: Any = config.loss.globally
     _one_of("loss.globally.rule", [g.rule], tuple(RULES))
     for name, least in (("rounds", 0), ("epochs", 0), ("pull", 0), ("oracles", 1), ("margin", 0)):

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.jobs.systems.phrase import KIND as PHRASE
-from xlate.jobs.train.globally import GlobalTraining
+from xlate.jobs.train.global_training import NAME as GLOBAL
+from xlate.jobs.train.global_training import GlobalMethod
 from xlate.jobs.train.lists import ListTraining
 from xlate.jobs.train.local import LocalTraining
 from xlate.jobs.train.rerank import KIND as RERANK
@@ -57,12 +58,12 @@ def method_of(config: TrainConfig) -> ConfiguredMethod:
     """
     if config.model.kind == RERANK:
         return RankTraining(config)
+    if config.loss.name == GLOBAL:
+        return GlobalMethod(config)
     if config.loss.lists is not None:
         return ListTraining(config, trained)
     if config.loss.tune is not None or config.model.kind == PHRASE:
         return TunedTraining(config)
-    if config.loss.name == "global":
-        return GlobalTraining(config)
     return LocalTraining(config)
 
 

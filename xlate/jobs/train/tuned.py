@@ -17,7 +17,7 @@ from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.jobs.systems import phrase as phrase_models
 from xlate.jobs.systems.registry import event_kind
-from xlate.jobs.train.measuring import measured_splits
+from xlate.jobs.train.measuring import measured_splits, rounded
 from xlate.jobs.train.tuned_systems import BlockSystem, PhraseSystem, TunedSystem, with_sums
 from xlate.jobs.train.tuning import TuningText, tune, tuning_text
 from xlate.models.block.model import BlockModel
@@ -202,6 +202,6 @@ def tuning_summary(
         "tune_BLEU": round(best.bleu, 4),
         "tune_sentences": len(text),
         "pool": rounds[-1].pool,
-        "weights": {"dense": dict(zip(weights.dense_names, np.round(weights.dense_D, 6).tolist(), strict=True))},
+        "weights": {"dense": rounded(weights)},
         "history": [figures.to_json() for figures in rounds],
     }

@@ -99,7 +99,7 @@ def search_blocks(
                 cell = begin * sentence.longest + end - begin - 1
                 first, last = sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]
                 if first < last:
-                    _score_moves(model, sentence, numbers, work, search, node, orientation, first, last)
+                    _score_moves(model, sentence, numbers, work, search, node, orientation, (first, last))
                     behind = cover_after(cover, begin, end, orientation)
                     _add_moves(search, sentence, work, limits, node, behind, first, last)
     for node in survivors(search, limits, n):
@@ -144,10 +144,10 @@ def _score_moves(
     search: Hypotheses,
     node: int,
     orientation: int,
-    first: int,
-    last: int,
+    options: tuple[int, int],
 ) -> None:
-    """Writes the moves of one hypothesis over the options of one span; see `BlockMoves.cell_scores`."""
+    """Writes the moves of one hypothesis over the options of one span, first and last; see `BlockMoves.cell_scores`."""
+    first, last = options
     model, sentence, numbers = lent(model), lent(sentence), lent(numbers)
     work, search = lent(work), lent(search)
     scores_O1, static_O3 = work.scores_O1, sentence.static_O3

@@ -85,7 +85,7 @@ def search_cubes(
         while taken >= 0:
             search, stacks = with_room(search, STEPS), room(stacks, 4 * STEPS)
             cubes = cubes_with_room(cubes, 0, 0, 2 * STEPS)
-            taken = _take_best(lm, sentence, numbers, search, coverages, stacks, cubes, level + 1, taken)
+            taken = _take_best(lm, sentence, numbers, search, coverages, stacks, cubes, (level + 1, taken))
     return finished(finish(lm, search, numbers, n))
 
 
@@ -143,7 +143,7 @@ def _fill_heap(
     cubes.sizes[2], cubes.sizes[3] = 0, 0
     cube = cubes.heads_L[level]
     while cube >= 0:
-        _push_row(lm, sentence, numbers, search, coverages, stacks, cubes, cube, cubes.cubes[cube].begin, level)
+        _push_row(lm, sentence, numbers, search, coverages, stacks, cubes, (cube, cubes.cubes[cube].begin, level))
         cube = cubes.cubes[cube].next
 
 
@@ -156,11 +156,13 @@ def _push_row(
     coverages: Coverages,
     stacks: Trie,
     cubes: Cubes,
-    cube: int,
-    row: int,
-    level: int,
+    place: tuple[int, int, int],
 ) -> None:
-    """Puts the first cell of a row into the heap, a corner under its estimate without a history; there must be room."""
+    """Puts the first cell of a row into the heap, a corner under its estimate without a history; there must be room.
+
+    The place is cube, row, and the level they lead to.
+    """
+    cube, row, level = place
     edge, node = coverages.edges[cubes.cubes[cube].edge], cubes.rows_R[row]
     placed = orient(search, numbers, coverages, stacks, node, edge.begin, edge.end)
     target = target_of(numbers, coverages, sentence.words, edge, 0, 0)
@@ -229,15 +231,17 @@ def _take_best(
     coverages: Coverages,
     stacks: Trie,
     cubes: Cubes,
-    level: int,
-    taken: int,
+    reached: tuple[int, int],
 ) -> int:
     """Takes the best moves to a level in at most `STEPS` steps; returns how many were taken, -1 when that was all.
+
+    `reached` is the level, and how many were taken before.
 
     It ends early when the best cell is below what the beam asks for, since all that waits is worse.
     """
     lm, sentence, numbers, search = lent(lm), lent(sentence), lent(numbers), lent(search)
     coverages, stacks, cubes = lent(coverages), lent(stacks), lent(cubes)
+    level, taken = reached
     for _ in range(STEPS):
         if taken == numbers.pop_limit or cubes.sizes[3] == 0:
             return NONE
@@ -260,7 +264,7 @@ def _take_best(
         else:
             drop_top(cubes)
         if option == sentence.cell_offsets_C1[cell] and row + 1 < cubes.cubes[cube].end:
-            _push_row(lm, sentence, numbers, search, coverages, stacks, cubes, cube, row + 1, level)
+            _push_row(lm, sentence, numbers, search, coverages, stacks, cubes, (cube, row + 1, level))
     return taken
 
 
@@ -293,4 +297,4 @@ def _make_move(
     node, edge, option = cubes.rows_R[cell.row], coverages.edges[cubes.cubes[cell.cube].edge], cell.option
     target = target_of(numbers, coverages, sentence.words, edge, cell.stack, cell.first)
     score = cell.score + local_score(sentence, numbers, last_of(search.nodes[node]), option, cell.backward) + cell.fixed
-    add_option(sentence, numbers, search, stacks, target, node, option, cell.lm_state, score)
+    add_option(sentence, numbers, search, stacks, target, node, option, (cell.lm_state, score))

@@ -89,4 +89,4 @@ def _extend(
             logprob, after = ask(lm, sentence, search.memo, lm_state, option)
             score = sentence.static_O[option] + local + (fixed + numbers.lm_weight * logprob)
             if before_score + score + target.future >= bars_L[target.level]:
-                add_option(sentence, numbers, search, stacks, target, node, option, after, score)
+                add_option(sentence, numbers, search, stacks, target, node, option, (after, score))

@@ -175,7 +175,7 @@ def orient(
         backward = adjacent(start_of(before), end_of(before), begin, end)
         return Placed(backward, backward, ROOT, 0, NONE, 0, 0)
     five, stack = numbers.reordering == FIVE_WAY, high(before.third)
-    return place(coverages, stacks, cover_of(before), start_of(before), end_of(before), stack, begin, end, five)
+    return place(coverages, stacks, cover_of(before), (start_of(before), end_of(before)), stack, (begin, end), five)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -229,10 +229,10 @@ def add_option(
     target: Target,
     parent: int,
     option: int,
-    lm_state: int,
-    score: float,
+    said: tuple[int, float],
 ) -> None:
-    """Adds the move that places an option; there must be room in `search` and `stacks`."""
+    """Adds the move that places an option: the history behind it, and its score; there must be room in the arrays."""
+    lm_state, score = said
     forward, last, stack = 0, 0, target.stack
     if not target.complete:
         forward = sentence.forward_O[option]

@@ -78,14 +78,13 @@ def place(
     coverages: Coverages,
     stacks: Trie,
     cover: int,
-    start_before: int,
-    end_before: int,
+    before: tuple[int, int],
     stack: int,
-    begin: int,
-    end: int,
+    span: tuple[int, int],
     five: bool,
 ) -> Placed:
-    """Places a span by the hierarchical model; there must be room for one more node in `stacks`."""
+    """Places a span behind another by the hierarchical model; there must be room for one more node in `stacks`."""
+    (start_before, end_before), (begin, end) = before, span
     forward = adjacent(start_before, end_before, begin, end)
     if forward == DISCONTINUOUS:
         if begin > end_before and not is_covered(coverages, cover, end_before):
@@ -99,8 +98,8 @@ def place(
     while True:
         start_top, end_top = NONE, 0
         if stack != ROOT:
-            span = stacks.word_N[stacks.parent_N[stack]]
-            start_top, end_top = span >> SPAN_BITS, span & LOW
+            top = stacks.word_N[stacks.parent_N[stack]]
+            start_top, end_top = top >> SPAN_BITS, top & LOW
         seen = adjacent(start_top, end_top, low, high)
         if orientation == NONE:
             orientation, group_begin, group_end = seen, start_top, end_top
