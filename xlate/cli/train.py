@@ -30,7 +30,7 @@ def run(config: TrainConfig) -> None:
 
     running = HydraConfig.get() if HydraConfig.initialized() else None
     # Before anything is prepared, too.
-    check_training(config, None if running is None else running.runtime.choices.get("decoder"))
+    check_training(config)
     sweep = "runs" if running is None else running.sweep.dir
     if config.base is not None:
         config.base = config.base.replace("{sweep}", str(sweep))

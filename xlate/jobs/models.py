@@ -160,13 +160,19 @@ def block_search(
     }
     if kind == "distortion":
         limits: dict[str, Any] = {
-            "max_skips": settings.max_skips, "window": settings.window, "coverage_beam": settings.coverage_beam
-        }  # fmt: skip
+            "max_skips": settings.max_skips,
+            "window": settings.window,
+            "coverage_beam": settings.coverage_beam,
+            "unknown_direct": settings.unknown_direct,
+            "unknown_model1": settings.unknown_model1,
+        }
         return DistortionSearch(**common, **limits)
     own: dict[str, Any] = {
         "mode": settings.mode,
         "min_left_count": settings.min_left_count,
         "partition": settings.partition,
+        "unknown_unigram": settings.unknown_unigram,
+        "unknown_lexical": settings.unknown_lexical,
     }
     return BlockSearch(**common, **own)
 

@@ -136,25 +136,22 @@ def _imported(config: TrainConfig) -> Path | None:
 
 
 def phrase_search(settings: DecoderConfig, *, nbest: int = 1, distinct: bool = True) -> PhraseSearch:
-    """The search settings of a configuration; what it leaves open is as in Moses."""
+    """The search settings of a configuration."""
     limit = settings.distortion_limit
-    given: dict[str, Any] = {
-        "algorithm": settings.algorithm,
-        "beam": settings.stack,
-        "pop_limit": settings.pop_limit,
-        "max_phrase": settings.max_phrase,
-        "early_threshold": settings.early_threshold,
-        "distortion_future": settings.distortion_future,
-    }
     return PhraseSearch(
+        algorithm=settings.algorithm,
+        beam=settings.stack,
+        pop_limit=settings.pop_limit,
+        max_phrase=settings.max_phrase,
+        early_threshold=settings.early_threshold,
+        distortion_future=settings.distortion_future,
         threshold=settings.threshold,
         options=settings.options,
         future_cost=settings.future_cost,
         max_words=settings.max_words,
-        distortion_limit=6 if limit is None else (None if limit < 0 else limit),
+        distortion_limit=None if limit < 0 else limit,
         nbest=nbest,
         distinct=distinct,
-        **{key: value for key, value in given.items() if value is not None},
     )
 
 

@@ -10,7 +10,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_store import NbestCandidates, nbest_candidates, reference_rows
 from xlate.candidates.spread import spread_within_lists
+from xlate.config.identity import identity_of_training
 from xlate.config.model_schema import RerankConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config, to_yaml
@@ -86,9 +87,7 @@ class ListText:
             yield [Counter(templates.features(words, source, length)) for words in hypotheses]
 
 
-def train_rerank(
-    config: TrainConfig, folder: Path, volatile: tuple[str, ...]
-) -> tuple[dict[str, Any] | None, int | None]:
+def train_rerank(config: TrainConfig, folder: Path) -> tuple[dict[str, Any] | None, int | None]:
     """Trains a run in `folder`: its summary, or None and the signal that stopped it.
 
     Raises:
@@ -97,7 +96,7 @@ def train_rerank(
     nbest, lists = config.nbest, config.loss.lists
     assert nbest is not None
     assert lists is not None
-    identity = {key: value for key, value in asdict(config).items() if key not in volatile}
+    identity = identity_of_training(config)
     assert config.model.rerank is not None
     files = [nbest, *config.references, *filter(None, (config.source, config.model.rerank.classes))]
     run = RunDirectory.create(folder, to_yaml(config), {**identity, "files": [file_hash(name) for name in files]})

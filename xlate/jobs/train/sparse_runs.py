@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from xlate.candidates.pooled_shards import pooled
+from xlate.config.identity import identity_of_training
+from xlate.config.loss_schema import TunedLossConfig
+from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.features.phrase_sparse import SparseFeatures
@@ -30,7 +33,7 @@ from xlate.jobs.train.tuned_runs import measured_summary, numbers_of, phrase_bas
 from xlate.jobs.train.tuned_systems import PhraseSystem, with_sums
 from xlate.jobs.train.tuning import tune, tuning_text
 from xlate.models.phrase.model import PhraseModel
-from xlate.report.identity import flat, without_later
+from xlate.report.identity import flat
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import Weights, save_weights
@@ -41,9 +44,7 @@ from xlate.train.signals import StopFlag
 log = logging.getLogger(__name__)
 
 
-def train_sparse(
-    config: TrainConfig, folder: Path, volatile: tuple[str, ...]
-) -> tuple[dict[str, Any] | None, int | None]:
+def train_sparse(config: TrainConfig, folder: Path) -> tuple[dict[str, Any] | None, int | None]:
     """Trains a run in `folder`: its summary, or None and the signal that stopped it.
 
     Raises:
@@ -55,25 +56,25 @@ def train_sparse(
         phrase_base(Path(config.base))
     work = WorkDirectory(Path(config.work)).check()
     text = tuning_text(_tune_config(config), work, config.decoder.max_words)
-    identity = {key: value for key, value in asdict(config).items() if key not in volatile}
+    identity = identity_of_training(config)
     identity["work_identity"] = identity_of({"work": work.identity, "text": asdict(text)})
-    run = RunDirectory.create(folder, to_yaml(config), {**identity, "base": config.base})
+    run = RunDirectory.create(folder, to_yaml(config), identity)
     if run.finished:
         return run.summary, None
     start = time.perf_counter()
     base = Path(config.base) if config.base is not None else None
     if base is None:
-        found = _tuned_floats(config, work, volatile)
+        found = _tuned_floats(config, work)
         if isinstance(found, int):
             return None, found
         base = found
     theta = weights_of(base).sets[phrase_models.SET]
     with StopFlag() as stop:
-        if settings.part is not None:
+        if settings.machine is not None:
             lists = _lists(config, work, theta)
             if not lists.decode(stop.__bool__):
                 return None, stop.signal
-            return {"part": settings.part, "parts": settings.parts, "lists": str(lists.folder)}, None
+            return {"machine": settings.machine, "machines": settings.machines, "lists": str(lists.folder)}, None
         reporter = TensorBoardReporter(run)
         try:
             model = phrase_models.open_phrase_model(Path("."), config)
@@ -150,23 +151,21 @@ def _tune_config(config: TrainConfig) -> Any:
 
 
 def _as_tuning(config: TrainConfig) -> TrainConfig:
-    assert config.loss.lists is not None
-    return replace(config, loss=replace(config.loss, name=config.loss.lists.tuner))
+    """The tuning of float weights alone."""
+    tune = _tune_config(config)
+    return replace(config, loss=TunedLossConfig(tune.name, tune))
 
 
-def _tuned_floats(config: TrainConfig, work: WorkDirectory, volatile: tuple[str, ...]) -> Path | int:
+def _tuned_floats(config: TrainConfig, work: WorkDirectory) -> Path | int:
     """The run of the float weights, made when it is not there; the signal when stopped."""
-    tune = replace(_tune_config(config), start="uniform")
-    loss = replace(_as_tuning(config).loss, lists=None, tune=tune)
-    plain = replace(
-        config, loss=loss, model=replace(config.model, sparse=None), row=None, measure_test=False, run=None, base=None
-    )
-    settings = without_later({k: v for k, v in asdict(plain).items() if k not in volatile})
-    key = identity_of({**settings, "on": work.identity})
+    assert isinstance(config.model, PhraseModelConfig)
+    model = replace(config.model, sparse=None)
+    plain = replace(_as_tuning(config), model=model, row=None, measure_test=False, run=None, base=None)
+    key = identity_of({**identity_of_training(plain), "on": work.identity})
     folder = work.path / "theta" / key[:16]
     log.info("float weights: %s", folder)
     with awaited(folder):
-        summary, signal = train_tuned(plain, folder, volatile)
+        summary, signal = train_tuned(plain, folder)
     if summary is None:
         return signal or 1
     return folder

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from xlate.candidates.store import CandidateStore
+from xlate.config.identity import identity_of_training
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.errors import InputError
@@ -47,7 +48,6 @@ from xlate.updates.rule import UpdateRule
 
 log = logging.getLogger(__name__)
 FEATURES = "families 2"
-VOLATILE = ("run", "base", "checkpoint_seconds", "debug")
 
 
 @dataclass(frozen=True)
@@ -72,15 +72,14 @@ def train(config: TrainConfig, folder: Path) -> Outcome:
 
 def _train(config: TrainConfig, folder: Path) -> Outcome:
     if config.model.kind == RERANK:
-        return Outcome(*train_rerank(config, folder, VOLATILE))
+        return Outcome(*train_rerank(config, folder))
     if config.loss.lists is not None:
-        return Outcome(*train_sparse(config, folder, VOLATILE))
+        return Outcome(*train_sparse(config, folder))
     if config.loss.tune is not None or config.model.kind == PHRASE:
-        return Outcome(*train_tuned(config, folder, VOLATILE))
+        return Outcome(*train_tuned(config, folder))
     work = WorkDirectory(Path(config.work)).check()
     _check_places(config, work)
-    settings = asdict(config)
-    identity = {key: value for key, value in settings.items() if key not in VOLATILE}
+    identity = identity_of_training(config)
     run = RunDirectory.create(folder, to_yaml(config), {**identity, "work_identity": work.identity})
     if run.summary is not None and run.summary.get("finished"):
         log.info("%s is finished", folder)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from xlate.config.identity import identity_of_training
+from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config, to_yaml
 from xlate.errors import InputError
@@ -32,9 +34,7 @@ from xlate.train.signals import StopFlag
 from xlate.train.tuning import RoundFigures
 
 
-def train_tuned(
-    config: TrainConfig, folder: Path, volatile: tuple[str, ...]
-) -> tuple[dict[str, Any] | None, int | None]:
+def train_tuned(config: TrainConfig, folder: Path) -> tuple[dict[str, Any] | None, int | None]:
     """Tunes a run in `folder`: its summary, or None and the signal that stopped it.
 
     Raises:
@@ -45,10 +45,10 @@ def train_tuned(
     assert config.loss.tune is not None
     work = WorkDirectory(Path(config.work)).check() if config.work else None
     text = tuning_text(config.loss.tune, work, config.decoder.max_words)
-    identity = {key: value for key, value in asdict(config).items() if key not in volatile}
+    identity = identity_of_training(config)
     # What is tuned on makes the run as much as the work directory does.
     identity["work_identity"] = identity_of({"work": work.identity if work else None, "text": asdict(text)})
-    run = RunDirectory.create(folder, to_yaml(config), {**identity, "base": config.base})
+    run = RunDirectory.create(folder, to_yaml(config), identity)
     if run.finished:
         return run.summary, None
     start = time.perf_counter()
@@ -114,6 +114,7 @@ def _without_work_of_base(config: TrainConfig) -> TrainConfig:
     if config.base is None or config.model.kind != phrase_models.KIND:
         return config
     base = read_config(Path(config.base) / "config.yaml", TrainConfig)
+    assert isinstance(config.model, PhraseModelConfig)
     model = replace(config.model, reordering=base.model.reordering)
     return replace(config, work=base.work, model=model)
 

@@ -57,6 +57,7 @@ def _mira(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objecti
         epochs=settings.epochs,
         C=settings.C,
         decay=settings.decay,
+        sparse_rate=settings.sparse_rate,
         length_band=settings.length_band,
         trained_D=trained_D,
     )
@@ -64,21 +65,29 @@ def _mira(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objecti
 
 
 def _mert(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
-    chosen = MertSettings(restarts=settings.restarts, length_band=settings.length_band, trained_D=trained_D)
+    chosen = MertSettings(
+        restarts=settings.restarts,
+        directions=settings.directions,
+        rounds=settings.coordinate_rounds,
+        tolerance=settings.least_gain,
+        window=settings.window,
+        length_band=settings.length_band,
+        trained_D=trained_D,
+    )
     # The compiled BLEU leaves out smoothing, which other objectives have.
     scores = corpus_bleu if objective.is_bleu else objective.corpus
     return lambda lists, weights, seed: mert(lists, weights, chosen, seed, scores)
 
 
 def _pro(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
-    regression = GradientSettings(settings.epochs, settings.l2, trained_D)
+    regression = GradientSettings(settings.epochs, settings.penalty, trained_D)
     chosen = ProSettings(settings.samples, settings.kept, settings.least, settings.share, regression)
     return lambda lists, weights, seed: pro(lists, weights, chosen, seed, objective)
 
 
 def _by_gradient(loss: Callable[[TuneConfig], nn.Module]) -> Callable[..., Tuner]:
     def made(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
-        chosen, module = GradientSettings(settings.epochs, settings.l2, trained_D), loss(settings)
+        chosen, module = GradientSettings(settings.epochs, settings.penalty, trained_D), loss(settings)
         return lambda lists, weights, _: descend(lists, weights, module, chosen, objective.sentences, objective)
 
     return made
@@ -86,9 +95,11 @@ def _by_gradient(loss: Callable[[TuneConfig], nn.Module]) -> Callable[..., Tuner
 
 def _expected(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
     """Expected BLEU of the whole text; of another objective, the sum over sentences."""
-    chosen = GradientSettings(settings.epochs, settings.l2, trained_D)
+    chosen = GradientSettings(settings.epochs, settings.penalty, trained_D)
     if objective.is_bleu:
-        return lambda lists, weights, _: descend(lists, weights, ExpectedCorpusBleu(), chosen, whole_statistics)
+        return lambda lists, weights, _: descend(
+            lists, weights, ExpectedCorpusBleu(settings.gamma), chosen, whole_statistics
+        )
     return lambda lists, weights, _: descend(
         lists, weights, ExpectedBleu(settings.gamma), chosen, objective.sentences, objective
     )
@@ -99,6 +110,6 @@ TUNERS: dict[str, Callable[[TuneConfig, NDArray[np.bool_], Objective], Tuner]] =
     "mert": _mert,
     "pro": _pro,
     "expected_bleu": _expected,
-    "softmax_margin": _by_gradient(lambda settings: SoftmaxMargin(margin=settings.gamma)),
-    "ramp": _by_gradient(lambda settings: Ramp(settings.gamma)),
+    "softmax_margin": _by_gradient(lambda settings: SoftmaxMargin(margin=settings.margin)),
+    "ramp": _by_gradient(lambda settings: Ramp(settings.margin, settings.kind)),
 }

@@ -1,0 +1,122 @@
+"""Which keys a configuration's choices use: others are refused, and the nearest used one is named."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from omegaconf import DictConfig
+
+from xlate.config.choices import RENAMED, keys_elsewhere, schema_within, schemas_of
+from xlate.errors import InputError
+
+# A margin was called gamma where it is one.
+MARGINS = ("softmax_margin", "ramp")
+
+
+def used_keys(plain: Mapping[str, Any], command: type[Any], *, stored: bool = False) -> dict[str, Any]:
+    """The keys of a command's configuration that its choices use.
+
+    Keys of other choices go where they have their default, which a file may have set for all of them; of what was
+    `stored` before, whatever they hold.
+
+    Raises:
+        InputError: a key of another choice was set.
+    """
+    kept = former(plain) if stored else dict(plain)
+    chosen = schemas_of(kept, command)
+    for group in ("model", "decoder", "loss", "data", "align"):
+        if group in chosen and isinstance(kept.get(group), Mapping):
+            kept[group] = _used(kept[group], chosen, group, "", stored)
+    return kept
+
+
+def _used(
+    plain: Mapping[str, Any], chosen: Mapping[str, type[Any]], group: str, below: str, stored: bool
+) -> dict[str, Any]:
+    """`below`: the place within the group, such as `tune.`."""
+    here = f"{group}.{below}".rstrip(".")
+    kind = chosen[here]
+    if here == "decoder" and not stored:
+        _check_decoder(plain, kind)
+    own, elsewhere = {field.name: field for field in fields(kind)}, keys_elsewhere(group)
+    if here == "loss.tune":
+        elsewhere |= {f"tune.{name}": defaults for name, defaults in keys_elsewhere(here).items()}
+    kept: dict[str, Any] = {}
+    for name, value in plain.items():
+        inner = schema_within(kind, own[name]) if name in own else None
+        if inner is not None and isinstance(value, Mapping):
+            nested = {f"{here}.{name}": inner, **chosen}
+            kept[name] = _used(value, nested, group, f"{below}{name}.", stored)
+        elif name in own:
+            kept[name] = value
+        elif f"{below}{name}" not in elsewhere or not (stored or value in elsewhere[f"{below}{name}"]):
+            raise unknown_key(f"{here}.{name}", [f"{here}.{known}" for known in own])
+    return kept
+
+
+def _check_decoder(plain: Mapping[str, Any], kind: type[Any]) -> None:
+    """A decoder of another model lacks keys of the model's own, or has keys where there are none."""
+    own = {field.name for field in fields(kind)}
+    if own <= plain.keys() and (own or not plain):
+        return
+    raise InputError(
+        "the decoder belongs to another model",
+        seen="decoder." + ", decoder.".join(sorted(plain.keys() - own) or ["…"]),
+        expected=", ".join(sorted(own)) if own else "no decoder: lists are given",
+        remedy="leave decoder=… out: every model brings its own",
+    )
+
+
+def former(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration of a training as it was written before, with today's names."""
+    loss = plain.get("loss")
+    if not isinstance(loss, Mapping):
+        return dict(plain)
+    made = dict(loss)
+    lists, tune = made.get("lists"), made.get("tune")
+    if isinstance(lists, Mapping):
+        lists = dict(lists)
+        tuner = lists.pop("tuner", "mira")
+        made["lists"] = _renamed(lists, "loss.lists.")
+    else:
+        tuner = made.get("name")
+    if isinstance(tune, Mapping):
+        tune = {"name": tuner, **tune}
+        if tune["name"] in MARGINS and "margin" not in tune and "gamma" in tune:
+            tune["margin"] = tune["gamma"]
+        made["tune"] = _renamed(tune, "loss.tune.")
+    return {**plain, "loss": made}
+
+
+def _renamed(plain: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    return {RENAMED.get(prefix + name, prefix + name).removeprefix(prefix): value for name, value in plain.items()}
+
+
+def unknown_key(key: str, known: list[str]) -> InputError:
+    """The error for a key that is not there, naming the one it is called now, or else the nearest one that is."""
+    group = next((g for g in ("model", "decoder", "loss") if key.startswith(f"{g}.")), "")
+    elsewhere = keys_elsewhere(group).keys() | {f"tune.{name}" for name in keys_elsewhere("loss.tune")}
+    other = bool(group) and key.removeprefix(f"{group}.") in elsewhere
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.4) or [
+        k for k in known if k.rsplit(".", 1)[-1] == key.rsplit(".", 1)[-1]
+    ]
+    near = [RENAMED[key]] if key in RENAMED else near
+    remedy = f"did you mean {near[0]}?" if near else "see the command's --help for the keys there are"
+    if other:
+        message, expected = f"a key that is not used with this {group}", f"a key of what is chosen as {group}"
+        return InputError(message, seen=key, expected=expected, remedy=remedy)
+    return InputError("unknown configuration key", seen=key, expected="a key of this command", remedy=remedy)
+
+
+def known_keys(config: Any, prefix: str = "") -> list[str]:
+    """All keys of a configuration, nested ones with dots."""
+    keys: list[str] = []
+    for name in config:
+        keys.append(prefix + str(name))
+        node = config._get_node(name)
+        if isinstance(node, DictConfig) and not node._is_none() and not node._is_missing():
+            keys.extend(known_keys(node, f"{prefix}{name}."))
+    return keys
