@@ -162,7 +162,7 @@ def schema_within(kind: type[Any], field: Field[Any]) -> type[Any] | None:
     """The schema that a field of a schema holds, None when it holds a value."""
     default = default_of(field)
     if is_dataclass(default):
-        return type(default)  # type: ignore[return-value]
+        return type(default)
     hint = get_type_hints(kind)[field.name]
-    kinds = [kind for kind in get_args(hint) or (hint,) if is_dataclass(kind)]
+    kinds = [kind for kind in get_args(hint) or (hint,) if isinstance(kind, type) and is_dataclass(kind)]
     return kinds[0] if kinds else None

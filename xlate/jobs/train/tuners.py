@@ -96,13 +96,10 @@ def _by_gradient(loss: Callable[[TuneConfig], nn.Module]) -> Callable[..., Tuner
 def _expected(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
     """Expected BLEU of the whole text; of another objective, the sum over sentences."""
     chosen = GradientSettings(settings.epochs, settings.penalty, trained_D)
+    whole, each = ExpectedCorpusBleu(settings.gamma), ExpectedBleu(settings.gamma)
     if objective.is_bleu:
-        return lambda lists, weights, _: descend(
-            lists, weights, ExpectedCorpusBleu(settings.gamma), chosen, whole_statistics
-        )
-    return lambda lists, weights, _: descend(
-        lists, weights, ExpectedBleu(settings.gamma), chosen, objective.sentences, objective
-    )
+        return lambda lists, weights, _: descend(lists, weights, whole, chosen, whole_statistics)
+    return lambda lists, weights, _: descend(lists, weights, each, chosen, objective.sentences, objective)
 
 
 TUNERS: dict[str, Callable[[TuneConfig, NDArray[np.bool_], Objective], Tuner]] = {
