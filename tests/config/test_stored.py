@@ -19,12 +19,14 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 
 @pytest.fixture
 def config() -> TrainConfig:
-    return load(TrainConfig, "train", ["model=phrase", "decoder=phrase", "work=w"])
+    return load(TrainConfig, "train", ["model=phrase", "work=w"])
 
 
 def test_what_was_written_comes_back(config: TrainConfig, tmp_path: Path) -> None:
     for work in ("w", "2024-01-01", "0x10", "no", "1e-7", "späß: #1", "a*b&c", "*x", "$HOME {x}", "null", ""):
-        config = replace(config, work=work, base=work, loss=replace(config.loss, eta=1e-7))
+        config = replace(config, work=work, base=work)
+        assert config.loss.tune is not None
+        config.loss.tune.tolerance = 1e-7
         (tmp_path / "config.yaml").write_text(to_yaml(config), encoding="utf-8")
         assert read_config(tmp_path / "config.yaml", TrainConfig) == config
 
@@ -52,7 +54,7 @@ def test_what_was_written_comes_back(config: TrainConfig, tmp_path: Path) -> Non
         ("seed: [1]\n", "seed"),
         ("model: 3\n", "ModelConfig"),
         ("modle: {}\n", "did you mean model"),
-        ("loss: {eta: {a: 1}}\n", r"loss\.eta"),
+        ("loss: {name: hinge, eta: {a: 1}}\n", r"loss\.eta"),
         ("1: 2\n", "config.yaml"),
         ("? [a, b]\n: 2\n", "config.yaml"),
         ("work: !!python/object/apply:os.system ['touch x']\n", "damaged"),
