@@ -289,7 +289,7 @@ def test_a_phrase_model_is_not_trained_by_a_local_loss(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["train", f"work={work}", f"run={tmp_path / 'x'}", "model=phrase", "decoder=phrase"]) == 2
+    assert main(["train", f"work={work}", f"run={tmp_path / 'x'}", "model=phrase", "loss=hinge"]) == 2
     assert "tuning" in capsys.readouterr().err
 
 
