@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
@@ -82,3 +83,28 @@ def test_no_utf8_and_no_file(tmp_path: Path) -> None:
         read_config(tmp_path / "nothing.yaml", TrainConfig)
     with pytest.raises(InputError, match="not a run directory"):
         read_config(tmp_path, TrainConfig)
+
+
+def test_keys_of_before_are_dropped_or_called_as_they_are_now(tmp_path: Path) -> None:
+    """Where every choice had the keys of all: what is used keeps its value."""
+    path = tmp_path / "config.yaml"
+    text = to_yaml(load(TrainConfig, "train", ["model=phrase", "loss=xbleu", "sparse=local", "work=w"]))
+    held = yaml.safe_load(text)
+    held["loss"]["tune"] |= {"C": 0.5, "gamma": 2.0, "l2": 0.25, "restarts": 3}
+    del held["loss"]["tune"]["name"]
+    lists = held["loss"]["lists"]
+    lists |= {"tuner": "ramp", "part": 1, "parts": 4}
+    del lists["machine"], lists["machines"]
+    held["loss"] |= {"eta": 0.1, "floats": {"data": "dev"}, "globally": {"rounds": 3}}
+    held["decoder"] |= {"mode": "swap_or", "beam": 100, "stack": 77}
+    path.write_text(yaml.safe_dump(held))
+    read = read_config(path, TrainConfig)
+    assert (read.loss.name, read.decoder.stack) == ("xbleu", 77)
+    assert read.loss.tune is not None
+    assert (read.loss.tune.name, read.loss.tune.margin, read.loss.tune.penalty) == ("ramp", 2.0, 0.25)
+    assert read.loss.lists is not None
+    assert (read.loss.lists.machine, read.loss.lists.machines) == (1, 4)
+    held["decoder"]["odd"] = 1
+    path.write_text(yaml.safe_dump(held))
+    with pytest.raises(InputError, match=r"decoder\.odd"):
+        read_config(path, TrainConfig)

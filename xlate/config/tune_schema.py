@@ -10,6 +10,7 @@ from xlate.config.fields import key
 class _TuneKeys:
     """What code may ask a tuner for; each has those of its own fields."""
 
+    gain: str = "add-1"
     epochs: int
     penalty: float
     gamma: float
@@ -42,7 +43,6 @@ class TuneConfig(_TuneKeys):
     nbest: int = key("hypotheses of a list", 100)
     select: str = key("best: weights with the highest score when decoded (held-out sentences if any); last", "best")
     metric: str = key("tuned for bleu, chrf, ter, or a mixture like bleu:1,chrf:1", "bleu")
-    gain: str = key("smoothing of BLEU of one sentence: add-1, gao, floor, exp or none", "add-1")
     heldout_every: int = key("every so many sentences one is not tuned on; 0 for none", 0)
     length_band: float = key("weights are preferred whose output is this near to the reference length, as a share", 0.1)
     processes: int = key("processes that decode (phrase model)", 1)
@@ -83,6 +83,7 @@ class MertConfig(TuneConfig):
 class PenaltyConfig(EpochsConfig):
     """Tuners that descend on a loss of the lists."""
 
+    gain: str = key("smoothing of BLEU of one sentence: add-1, gao, floor, exp or none", "add-1")
     penalty: float = key("on the squared weights of standardised features", 1.0e-4)
 
 

@@ -106,8 +106,8 @@ def unknown_key(key: str, known: list[str]) -> InputError:
     near = [RENAMED[key]] if key in RENAMED else near
     remedy = f"did you mean {near[0]}?" if near else "see the command's --help for the keys there are"
     if other:
-        message, expected = f"a key that is not used with this {group}", f"a key of what is chosen as {group}"
-        return InputError(message, seen=key, expected=expected, remedy=remedy)
+        expected = f"a key that the chosen {group} has; docs/configuration.md lists them"
+        return InputError(f"the chosen {group} does not use this key", seen=key, expected=expected, remedy=remedy)
     return InputError("unknown configuration key", seen=key, expected="a key of this command", remedy=remedy)
 
 

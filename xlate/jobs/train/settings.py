@@ -36,6 +36,9 @@ def check_training(config: TrainConfig) -> None:
     _check_sparse(config)
     if config.model.kind == RERANK:
         _check_rerank(config)
+    elif config.nbest is not None:
+        seen = f"nbest={config.nbest} model={config.model.name}"
+        raise InputError("lists that are given are ranked", seen=seen, expected="model=rerank, or no nbest=")
     elif config.loss.lists is not None:
         _check_sparse_lists(config, config.loss.lists)
     elif config.loss.tune is not None or config.model.kind == PHRASE:
@@ -91,6 +94,9 @@ def _check_tuning(config: TrainConfig, *, started: bool = False) -> None:
         )
     tuning_settings(tune, config.seed)
     optimiser(tune.name, tune, np.ones(1, dtype=np.bool_), Objective.of(tune.metric, tune.gain))
+    if tune.processes > 1 and config.model.kind != PHRASE:
+        seen = f"loss.tune.processes={tune.processes} model={config.model.name}"
+        raise InputError("processes decode for the phrase model", seen=seen, expected="loss.tune.processes=1")
     if config.base is None and not started and (tune.start == "base" or config.model.kind != PHRASE):
         raise InputError("no run to start from", seen="base is not set", expected="base=RUN")
 
