@@ -154,6 +154,14 @@ def test_a_file_of_the_user_is_held_to_the_same_keys(tmp_path: Path, capsys: pyt
     assert "restarts: 77" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("model", "decoder"), [("block", "phrase"), ("distortion", "mon"), ("phrase", "swap_or"), ("rerank", "swap_or")]
+)
+def test_a_decoder_of_another_model_is_refused(model: str, decoder: str) -> None:
+    with pytest.raises(InputError, match="decoder belongs to another model"):
+        load(schema.TrainConfig, "train", [f"model={model}", f"decoder={decoder}"])
+
+
 def test_help_shows_the_keys_of_what_is_chosen(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["train", "model=phrase", "loss=mert", "--help"]) == 0
     seen = capsys.readouterr().out

@@ -9,7 +9,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from xlate.config.choices import RENAMED, keys_elsewhere, schema_within, schemas_of
+from xlate.config.choices import RENAMED, SCHEMAS, keys_elsewhere, schema_within, schemas_of
 from xlate.errors import InputError
 
 # A margin was called gamma where it is one.
@@ -58,14 +58,15 @@ def _used(
 
 
 def _check_decoder(plain: Mapping[str, Any], kind: type[Any]) -> None:
-    """A decoder of another model lacks keys of the model's own, or has keys where there are none."""
-    own = {field.name for field in fields(kind)}
-    if own <= plain.keys() and (own or not plain):
+    """Refuses the decoder of another model, as its name would be; single keys are looked at one by one."""
+    keys_of = {other: {field.name for field in fields(other)} for other in SCHEMAS["decoder"]}
+    if all(plain.keys() != keys for other, keys in keys_of.items() if other is not kind):
         return
+    own = sorted(keys_of[kind])
     raise InputError(
         "the decoder belongs to another model",
-        seen="decoder." + ", decoder.".join(sorted(plain.keys() - own) or ["…"]),
-        expected=", ".join(sorted(own)) if own else "no decoder: lists are given",
+        seen=", ".join(f"decoder.{name}" for name in sorted(plain.keys() - keys_of[kind])) or "no decoder",
+        expected=", ".join(own) if own else "no decoder: lists are given",
         remedy="leave decoder=… out: every model brings its own",
     )
 
