@@ -204,7 +204,7 @@ class ListLossConfig(LossConfig):
     """
 
     name: str = key("the loss", "xbleu")
-    tune: TuneConfig = key("the tuner of float weights, chosen by loss/tune=…", MiraConfig())
+    tune: TuneConfig = key("the tuner of float weights, chosen by loss/tune=…")
     lists: ListsConfig = key("how sparse weights are learned", FoldedListsConfig())
 
 
