@@ -24,6 +24,23 @@ from xlate.errors import InputError
 OmegaConf.register_new_resolver("folder_name", folder_name, replace=True)
 
 
+# Options of Hydra that are followed by a value.
+VALUED = (
+    "--cfg",
+    "-c",
+    "--package",
+    "-p",
+    "--config-path",
+    "-cp",
+    "--config-name",
+    "-cn",
+    "--config-dir",
+    "-cd",
+    "--info",
+    "-i",
+)
+
+
 def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None], arguments: list[str]) -> int:
     """Composes conf/COMMAND.yaml with the arguments, checks it and calls `body` with it, once a job.
 
@@ -46,7 +63,7 @@ def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None],
 
     before = sys.argv
     full_error = os.environ.get("HYDRA_FULL_ERROR")
-    sys.argv = [f"xlate {command}", *arguments, f"hydra.job.name={command}"]
+    sys.argv = [f"xlate {command}", *_options_first(arguments), f"hydra.job.name={command}"]
     # Hydra would otherwise print its own traceback and exit with status 1.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     try:
@@ -64,3 +81,12 @@ def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None],
     if failures:
         raise failures[0]
     return 0
+
+
+def _options_first(arguments: list[str]) -> list[str]:
+    """Hydra takes no overrides behind an option, as in `model=phrase --help`."""
+    options, overrides = [], []
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        is_option = argument.startswith("-") or (before in VALUED and "=" not in argument)
+        (options if is_option else overrides).append(argument)
+    return [*options, *overrides]

@@ -101,15 +101,22 @@ def unknown_key(key: str, known: list[str]) -> InputError:
     group = next((g for g in ("model", "decoder", "loss") if key.startswith(f"{g}.")), "")
     elsewhere = keys_elsewhere(group).keys() | {f"tune.{name}" for name in keys_elsewhere("loss.tune")}
     other = bool(group) and key.removeprefix(f"{group}.") in elsewhere
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.4) or [
-        k for k in known if k.rsplit(".", 1)[-1] == key.rsplit(".", 1)[-1]
-    ]
-    near = [RENAMED[key]] if key in RENAMED else near
+    near = [RENAMED[key]] if key in RENAMED else _nearest(key, known)
     remedy = f"did you mean {near[0]}?" if near else "see the command's --help for the keys there are"
     if other:
         expected = f"a key that the chosen {group} has; docs/configuration.md lists them"
         return InputError(f"the chosen {group} does not use this key", seen=key, expected=expected, remedy=remedy)
     return InputError("unknown configuration key", seen=key, expected="a key of this command", remedy=remedy)
+
+
+def _nearest(key: str, known: list[str]) -> list[str]:
+    """The key most like another, of its own group if any is; those that hold others are none."""
+    single = [one for one in known if not any(other.startswith(f"{one}.") for other in known)]
+    group = [one for one in single if "." in key and one.partition(".")[0] == key.partition(".")[0]]
+    near = difflib.get_close_matches(key, group, n=1, cutoff=0.4) or difflib.get_close_matches(
+        key, single, n=1, cutoff=0.4
+    )
+    return near or [one for one in single if one.rpartition(".")[2] == key.rpartition(".")[2]]
 
 
 def known_keys(config: Any, prefix: str = "") -> list[str]:

@@ -40,7 +40,9 @@ def given_to(monkeypatch: pytest.MonkeyPatch, config: TuneConfig) -> str:
 def other(value: Any, limit: Any) -> Any:
     """Another value within a limit."""
     if isinstance(limit, Range):
-        return next(x for x in (value + 1, value / 2, value - 1) if limit.holds(x) and type(x) is type(value))
+        return next(
+            x for x in (value + 1, value / 2, value + 2, value - 1) if limit.holds(x) and type(x) is type(value)
+        )
     return next(word for word in limit if word != value)
 
 
