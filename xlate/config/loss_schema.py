@@ -155,7 +155,7 @@ class LocalLossConfig(LossConfig):
     block: int | None = key("shuffle runs of so many neighbours, for stores larger than memory; null: all", None)
     average: bool = key("keep the average of the weights over all steps of a phase", False)
     l1: float = key("before each step binary weights lose eta times this of their size", 0.0)
-    l2: float = key("before each step binary weights lose that share of themselves", 0.0)
+    l2: float = key("before each step binary weights lose eta times this share of themselves", 0.0)
     batch: int = key("instances a step, on the device; 0: one step an instance, compiled, on the CPU", 0)
     floats: FloatPhaseConfig = key("float weights", FloatPhaseConfig())
     binary: BinaryConfig = key("binary weights", BinaryPhaseConfig())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
+from xlate.config import loss_schema
 from xlate.config.choices import CHOICES, SCHEMAS, default_of, schema_within
 from xlate.config.limits import limits_of
 from xlate.config.location import conf_folder
@@ -31,6 +33,13 @@ COMMANDS = {
     "align": "xlate prepare",
     "lm": "xlate prepare",
     "phrases": "xlate prepare",
+}
+# Schemas that several choices have, or one choice in some place.
+WITHOUT_NAME: dict[type[Any], str] = {
+    loss_schema.LocalLossConfig: "perceptron, hinge",
+    loss_schema.TunedLossConfig: "tuners",
+    loss_schema.ListLossConfig: "xbleu",
+    loss_schema.RankingLossConfig: "xbleu of model=rerank",
 }
 # Where the keys of a group stand, when not under its own name.
 NAMES = ("model.kind", "model.name", "loss.name", "loss.tune.name")
@@ -75,8 +84,8 @@ def _choices(group: str) -> dict[str, str]:
 
 def _first(text: str) -> str:
     words = " ".join(text.split())
-    end = words.find(". ")
-    return words if end < 0 else words[: end + 1]
+    end = re.search(r"(?<!al)(?<!Eq)\. ", words)
+    return words if end is None else words[: end.start() + 1]
 
 
 def _kind(node: Any) -> type[Any]:
@@ -103,11 +112,13 @@ def _table(place: str, kinds: Iterable[type[Any]]) -> Iterator[str]:
 
 def _called(kind: type[Any]) -> str:
     """What a schema is called by: the choice that it is of."""
+    if kind in WITHOUT_NAME:
+        return WITHOUT_NAME[kind]
     for choices in CHOICES.values():
         for name, node in choices.items():
             if node is kind:
                 return name
-    return {"TunedLossConfig": "tuners", "RankingLossConfig": "lists of model=rerank"}.get(kind.__name__, kind.__name__)
+    return kind.__name__
 
 
 def _rows(kind: type[Any], prefix: str) -> Iterator[Row]:
