@@ -11,8 +11,6 @@ from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import Field, asdict, fields, is_dataclass
 from typing import Any, get_args, get_type_hints
 
-from hydra.core.config_store import ConfigStore
-
 from xlate.config import decoder_schema, loss_schema, model_schema, schema
 from xlate.config.decoder_schema import DECODERS
 from xlate.config.loss_schema import LOSSES
@@ -72,6 +70,8 @@ RENAMED = {
 
 def register() -> None:
     """Tells Hydra of all choices."""
+    from hydra.core.config_store import ConfigStore
+
     store = ConfigStore.instance()
     for group, choices in CHOICES.items():
         for name, node in choices.items():
