@@ -43,20 +43,28 @@ def test_the_phrase_distortion_model_trains_and_translates(work: Path, tmp_path:
 
 
 def test_floats_train_on_the_oracles_of_nbest_lists(work: Path, run: Path, tmp_path: Path) -> None:  # noqa: F811
-    options = ["loss.floats.data=nbest", "loss.floats.nbest=50", f"base={run}", *QUICK]
-    figures = trained(work, tmp_path / "run", *options)
+    options = ["loss.floats.data=nbest", "loss.floats.nbest=50", *QUICK]
+    figures = trained(work, tmp_path / "run", *options, f"base={run}")
     assert figures["weights"]["linked"] != summary(run)["weights"]["linked"]
     assert (tmp_path / "run" / "events" / "linked" / "header.json").exists()
+    other = trained(work, tmp_path / "other", *QUICK, "seed=7")
+    assert other["weights"] != summary(run)["weights"]
+    # With another base it is another run; its result is not that of the first.
+    for base, status in ((run, 0), (tmp_path / "other", 2)):
+        assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *options, f"base={base}"]) == status
     assert main(["train", f"work={work}", f"run={tmp_path / 'none'}", "loss.floats.data=nbest"]) == 2
 
 
 def test_the_global_model_goes_on_from_a_run(work: Path, run: Path, tmp_path: Path) -> None:  # noqa: F811
-    options = ["loss=global", f"base={run}", "model.threshold=1", "loss.globally.rounds=1"]
-    figures = trained(work, tmp_path / "run", *options)
+    options = ["loss=global", "model.threshold=1", "loss.globally.rounds=1"]
+    figures = trained(work, tmp_path / "run", *options, f"base={run}")
     losses = [entry["valid_loss"] for entry in figures["history"]]
     assert min(losses[1:]) < losses[0], "held-out sentences become more probable"
     before, after = (load_weights(folder / "weights.safetensors").sets for folder in (run, tmp_path / "run"))
     assert before["linked"].dense_D.tolist() != after["linked"].dense_D.tolist()
+    trained(work, tmp_path / "other", *QUICK, "seed=7")
+    for base, status in ((run, 0), (tmp_path / "other", 2)):
+        assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *options, f"base={base}"]) == status
     assert main(["train", f"work={work}", f"run={tmp_path / 'none'}", "loss=global"]) == 2
     assert main(["train", f"work={work}", f"run={tmp_path / 'x'}", "loss=global", f"base={run}", "model=floats"]) == 2
 

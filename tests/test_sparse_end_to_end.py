@@ -232,7 +232,7 @@ def test_killed_while_decoding_no_shard_is_decoded_twice(own_work: Path, sparse_
 def test_parts_of_the_folds_are_decoded_apart(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
     theta = next(own_work.glob("theta/*"))
     for part in (0, 1):
-        overrides = [f"base={theta}", "sparse=local", "loss.lists.parts=2", f"loss.lists.part={part}"]
+        overrides = [f"base={theta}", "sparse=local", "loss.lists.machines=2", f"loss.lists.machine={part}"]
         settings = [*SPARSE, *overrides, "loss.lists.nbest=4", f"run={tmp_path / str(part)}"]
         assert main(["train", f"work={own_work}", *settings]) == 0
     made = {path.parent.name for path in shards(own_work) if path.stat().st_mtime > sparse_run.stat().st_mtime}
@@ -271,7 +271,7 @@ def test_local_features_are_exported_inside_the_tables(
         (["sparse=local", "model.reordering=none"], "hierarchical"),
         (["sparse=local", "loss.lists.folds=1"], "loss.lists.folds=1"),
         (["sparse=local", "loss.lists.heldout_every=0"], "loss.lists.heldout_every=0"),
-        (["sparse=local", "loss.lists.part=2", "loss.lists.parts=2"], "no such part"),
+        (["sparse=local", "loss.lists.machine=2", "loss.lists.machines=2"], "no such machine"),
     ],
 )
 def test_settings_that_cannot_be(

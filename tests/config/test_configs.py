@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+import re
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import xlate
+from xlate.cli import main as cli
 from xlate.config import schema
+from xlate.config.choices import CHOICES, SCHEMAS
+from xlate.config.events_schema import EventsConfig
 from xlate.config.load import load
 from xlate.config.location import conf_folder
+from xlate.config.nbest_schema import NbestConfig
+from xlate.config.page import page
 from xlate.errors import InputError
 
-COMMANDS = {
+# What a command must be given.
+COMMANDS: dict[str, tuple[type, list[str]]] = {
     "prepare": (schema.PrepareConfig, []),
     "train": (schema.TrainConfig, []),
     "translate": (schema.TranslateConfig, ["run=r"]),
+    "import": (schema.ImportConfig, ["moses=m", "out=o"]),
+    "export": (schema.ExportConfig, ["run=r", "out=o"]),
+    "inspect": (schema.InspectConfig, ["run=r"]),
+    "nbest": (NbestConfig, ["action=check", "nbest=f"]),
+    "events": (EventsConfig, ["action=export", "events=f", "out=o"]),
     "score": (schema.ScoreConfig, ["hyp=h", "ref=r"]),
     "report": (schema.ReportConfig, []),
     "demo": (schema.DemoConfig, []),
@@ -26,35 +40,135 @@ COMMANDS = {
     "phrases": (schema.PhrasesCommandConfig, ["source=a", "target=b", "links=c", "out=d"]),
     "aer": (schema.AerCommandConfig, ["links=a", "gold=b"]),
 }
+# What a choice needs beside itself.
 NEEDED = {
-    "data/files": ["data.name=n", "data.pair=a-b", "data.train_source=[a]", "data.train_target=[b]"],
-    "align/given": ["align.links=l"],
+    "data=files": ["data.name=n", "data.pair=a-b", "data.train_source=[a]", "data.train_target=[b]"],
+    "align=given": ["align.links=l"],
+    "loss/tune": ["loss=xbleu"],
+    "sparse": ["model=phrase"],
 }
+PREPARED = ("data", "align", "lm", "phrases")
+PACKAGE = Path(xlate.__file__).parent
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_composes(command: str) -> None:
-    kind, overrides = COMMANDS[command]
-    config = load(kind, command, overrides)
-    assert {f.name for f in fields(kind)} == set(vars(config))
+def test_every_command_is_tested_and_its_file_names_every_key() -> None:
+    """A key that no file in conf/ names cannot be given on the command line."""
+    assert set(COMMANDS) == set(cli.COMMANDS) == {path.stem for path in conf_folder().glob("*.yaml")}
+    for command, (kind, given_keys) in COMMANDS.items():
+        load(kind, command, given_keys)
+        text = (conf_folder() / f"{command}.yaml").read_text(encoding="utf-8")
+        named = {line.partition(":")[0] for line in text.splitlines() if line[:1].isalpha()} - {"defaults", "hydra"}
+        groups = {name for name, hint in get_type_hints(kind).items() if is_dataclass(hint)}
+        assert named == {f.name for f in fields(kind)} - groups - {"decoder"}, command
 
 
-def group_members() -> list[tuple[str, str]]:
-    found = []
+def choices() -> list[tuple[str, str]]:
+    found = [(group, name) for group, held in CHOICES.items() for name in held if not group.endswith("/keys")]
     for path in sorted(conf_folder().rglob("*.yaml")):
-        group = path.parent.relative_to(conf_folder()).as_posix()
-        if group not in (".", "hydra"):
-            found.append((group, path.stem))
+        group, *below = path.relative_to(conf_folder()).with_suffix("").parts
+        if below and group != "hydra":
+            found.append((group, "/".join(below)))
     return found
 
 
-@pytest.mark.parametrize(("group", "member"), group_members())
-def test_every_group_member_composes(group: str, member: str) -> None:
-    command = "prepare" if group in ("data", "align", "lm", "phrases") else "train"
-    top = group.split("/")[0]
-    choice = f"{top}={'/'.join([*group.split('/')[1:], member])}"
-    kind = COMMANDS[command][0]
-    load(kind, command, [choice, *NEEDED.get(f"{group}/{member}", [])])
+@pytest.mark.parametrize(("group", "name"), choices(), ids=lambda part: part)
+def test_every_choice_composes_under_its_schema(group: str, name: str) -> None:
+    command = "prepare" if group in PREPARED else "train"
+    beside = ["model=distortion"] if (group, name) == ("decoder", "distortion") else []
+    beside += ["model=phrase"] if (group, name) == ("decoder", "phrase") else []
+    beside += ["model=rerank"] if (group, name) == ("decoder", "none") else []
+    given_keys = [*beside, *NEEDED.get(group, []), *NEEDED.get(f"{group}={name}", [])]
+    made = load(COMMANDS[command][0], command, [*given_keys, f"{group}={name}"])
+    if group in ("model", "loss", "decoder", *PREPARED):
+        assert type(getattr(made, group)) in SCHEMAS.get(group, (type(getattr(made, group)),))
+
+
+@pytest.mark.parametrize("kind", sorted({kind for kinds in SCHEMAS.values() for kind in kinds}, key=str))
+def test_every_key_is_read_somewhere(kind: type) -> None:
+    code = "\n".join(p.read_text(encoding="utf-8") for p in PACKAGE.rglob("*.py") if p.parent.name != "config")
+    for name in (f.name for f in fields(kind)):
+        assert re.search(rf"\.{name}\b|\"{name}\"", code), f"no code reads {kind.__name__}.{name}"
+
+
+def test_the_page_of_all_keys_is_up_to_date() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
+    assert docs.read_text(encoding="utf-8") == page(), "python -m xlate.config.page > docs/configuration.md"
+    for kinds in SCHEMAS.values():
+        assert all(f.metadata.get("words") for kind in kinds for f in fields(kind))
+
+
+@pytest.mark.parametrize(
+    ("given_keys", "decoder", "loss"),
+    [
+        (["model=phrase"], "PhraseDecoderConfig", "mira"),
+        (["model=phrase", "decoder=phrase", "loss=pro"], "PhraseDecoderConfig", "pro"),
+        (["loss=pro", "model=phrase"], "PhraseDecoderConfig", "pro"),
+        (["model=distortion"], "DistortionDecoderConfig", "local_softmax"),
+        (["model=distortion", "loss=hinge"], "DistortionDecoderConfig", "hinge"),
+        (["model=rerank"], "DecoderConfig", "xbleu"),
+        (["model=rerank", "loss=xbleu"], "DecoderConfig", "xbleu"),
+        (["model=floats", "decoder=mon"], "BlockDecoderConfig", "local_softmax"),
+        (["experiment=tillmann2007/table7-row1"], "DistortionDecoderConfig", "local_softmax"),
+        (["experiment=auli2014/table1-row1"], "PhraseDecoderConfig", "mira"),
+    ],
+)
+def test_a_model_brings_its_decoder_and_loss(given_keys: list[str], decoder: str, loss: str) -> None:
+    made = load(schema.TrainConfig, "train", given_keys)
+    assert (type(made.decoder).__name__, made.loss.name) == (decoder, loss)
+
+
+@pytest.mark.parametrize(
+    ("given_keys", "key", "near"),
+    [
+        (["decoder.max_phrase=3"], "decoder.max_phrase", "decoder."),
+        (["model=phrase", "decoder.beam=3"], "decoder.beam", "decoder."),
+        (["model=phrase", "loss=mert", "loss.tune.C=1"], "loss.tune.C", "loss.tune"),
+        (["model=phrase", "loss=mert", "loss.tune.epochs=1"], "loss.tune.epochs", "loss.tune"),
+        (["model=phrase", "loss=mira", "loss.tune.gamma=1"], "loss.tune.gamma", "loss.tune"),
+        (["model=phrase", "loss=pro", "loss.tune.l2=1"], "loss.tune.l2", "loss.tune.penalty?"),
+        (["model=phrase", "loss=xbleu", "loss.lists.part=1"], "loss.lists.part", "loss.lists.machine?"),
+        (["model=phrase", "loss=xbleu", "loss.lists.tuner=pro"], "loss.lists.tuner", "loss/tune?"),
+        (["loss=hinge", "loss.sink=1"], "loss.sink", "loss."),
+        (["model=phrase", "model.threshold=1"], "model.threshold", "model."),
+        (["model=rerank", "loss.lists.folds=3"], "loss.lists.folds", "loss.lists."),
+        (["model=rerank", "loss.tune.nbest=3"], "loss.tune", "loss."),
+        (["loss=uniform", "loss.eta=1"], "loss.eta", "loss."),
+    ],
+)
+def test_a_key_that_a_choice_does_not_use_is_refused(given_keys: list[str], key: str, near: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load(schema.TrainConfig, "train", given_keys)
+    assert caught.value.seen == key
+    assert f"did you mean {near}" in str(caught.value.remedy)
+
+
+def test_a_file_of_the_user_is_held_to_the_same_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "loss").mkdir()
+    mine, command = tmp_path / "loss" / "mine.yaml", ["train", "--config-dir", str(tmp_path), "loss=mine"]
+    for text in ("defaults: [mert, _self_]\ntune:\n  C: 1\n", "name: mert\ntune:\n  name: mert\n  rounds: 1\n  C: 1\n"):
+        mine.write_text(text)
+        assert cli.main([*command, "work=nowhere"]) == 2
+        seen = capsys.readouterr().err
+        assert "loss.tune.C" in seen
+        assert "did you mean" in seen
+    mine.write_text("defaults: [mert, _self_]\ntune:\n  restarts: 77\n")
+    assert cli.main([*command, "--cfg", "job"]) == 0
+    assert "restarts: 77" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("model", "decoder"), [("block", "phrase"), ("distortion", "mon"), ("phrase", "swap_or"), ("rerank", "swap_or")]
+)
+def test_a_decoder_of_another_model_is_refused(model: str, decoder: str) -> None:
+    with pytest.raises(InputError, match="decoder belongs to another model"):
+        load(schema.TrainConfig, "train", [f"model={model}", f"decoder={decoder}"])
+
+
+def test_help_shows_the_keys_of_what_is_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["train", "model=phrase", "loss=mert", "--help"]) == 0
+    seen = capsys.readouterr().out
+    assert all(key in seen for key in ("pop_limit:", "restarts:", "coordinate_rounds:"))
+    assert not any(key in seen for key in ("min_left_count:", "decay:"))
 
 
 def test_an_unknown_key_names_the_nearest() -> None:

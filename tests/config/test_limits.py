@@ -9,14 +9,14 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from xlate.config import loss_schema, model_schema, nbest_schema, schema
-from xlate.config.limits import LIMITS, ORDER, PHRASE_LENGTH, Range, check_limits
+from xlate.config import decoder_schema, loss_schema, model_schema, nbest_schema, schema, tune_schema
+from xlate.config.limits import LIMITS, ORDER, PHRASE_LENGTH, Range, check_limits, limits_of
 from xlate.config.load import load
 from xlate.errors import InputError
 
 SCHEMAS = [
     kind
-    for module in (schema, model_schema, loss_schema, nbest_schema)
+    for module in (schema, model_schema, loss_schema, nbest_schema, decoder_schema, tune_schema)
     for kind in vars(module).values()
     if isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module.__name__
 ]
@@ -29,26 +29,29 @@ def is_number(hint: Any) -> bool:
 
 @pytest.mark.parametrize("kind", SCHEMAS, ids=lambda kind: kind.__name__)
 def test_every_number_has_a_range_and_every_range_a_setting(kind: type[Any]) -> None:
-    hints, limits = get_type_hints(kind), LIMITS.get(kind, {})
+    known, limits = {field.name for field in fields(kind)}, limits_of(kind)
+    hints = {name: hint for name, hint in get_type_hints(kind).items() if name in known}
     assert {name for name, hint in hints.items() if is_number(hint)} <= limits.keys()
-    assert limits.keys() <= {field.name for field in fields(kind)}
+    assert limits.keys() <= known
     assert all(isinstance(limit, Range) == is_number(hints[name]) for name, limit in limits.items())
 
 
 def test_the_limits_are_those_of_the_library() -> None:
     from xlate.jobs.lattice_files import KINDS
+    from xlate.jobs.systems.phrase import REORDERINGS
     from xlate.kernels.search.distortion_decoder import WIDEST_WINDOW
     from xlate.lm.arpa import HIGHEST_ORDER
     from xlate.models.block import settings as block_settings
     from xlate.models.phrase import settings as phrase_settings
     from xlate.phrases.extract import LONGEST
 
-    decoder = LIMITS[schema.DecoderConfig]
-    assert decoder["mode"] == block_settings.MODES
-    assert decoder["partition"] == block_settings.PARTITIONS
-    assert decoder["option_order"] == block_settings.OPTION_ORDERS
-    assert decoder["algorithm"] == phrase_settings.ALGORITHMS
-    assert decoder["window"] == Range(1, WIDEST_WINDOW)
+    block, distortion = LIMITS[decoder_schema.BlockDecoderConfig], LIMITS[decoder_schema.DistortionDecoderConfig]
+    assert block["mode"] == block_settings.MODES
+    assert block["partition"] == block_settings.PARTITIONS
+    assert block["option_order"] == distortion["option_order"] == block_settings.OPTION_ORDERS
+    assert LIMITS[decoder_schema.PhraseDecoderConfig]["algorithm"] == phrase_settings.ALGORITHMS
+    assert distortion["window"] == Range(1, WIDEST_WINDOW)
+    assert LIMITS[model_schema.PhraseModelConfig]["reordering"] == REORDERINGS
     assert LIMITS[schema.TranslateConfig]["lattice_format"] == KINDS
     assert (ORDER.high, PHRASE_LENGTH.high) == (HIGHEST_ORDER, LONGEST)
 
@@ -77,7 +80,7 @@ LISTED = ["loss=xbleu"]
         ("train", [], "loss.binary.epochs=-1", "0 or more"),
         ("train", [], "loss.floats.subset=1.5", "above 0, at most 1"),
         ("train", [], "loss.eta=inf", "above 0"),
-        ("train", [], "loss.globally.heldout_every=1", "2 or more"),
+        ("train", ["loss=global"], "loss.globally.heldout_every=1", "2 or more"),
         ("train", [], "model.alternatives=0", "1 or more"),
         ("train", [], "checkpoint_seconds=-1", "0 or more"),
         ("train", TUNED, "loss.tune.heldout_every=1", "0 or more, not 1"),
@@ -109,13 +112,13 @@ def test_what_is_out_of_range_is_refused(command: str, given: list[str], overrid
 
 def test_the_ends_that_belong_to_a_range() -> None:
     wide = ["decoder.threshold=0", "decoder.distortion_limit=-1", "decoder.window=48", "decoder.max_skips=0"]
-    assert load(schema.TranslateConfig, "translate", [*TRANSLATE, *wide]).decoder.distortion_limit == -1
-    endless = ["checkpoint_seconds=inf", "loss.globally.margin=inf", "loss.tune.length_band=inf"]
+    assert load(schema.TranslateConfig, "translate", [*TRANSLATE, *wide]).decoder["distortion_limit"] == -1
+    endless = ["checkpoint_seconds=inf", "loss.tune.length_band=inf"]
     assert load(schema.TrainConfig, "train", [*TUNED, *endless]).checkpoint_seconds == float("inf")
 
 
 def test_a_file_is_named(tmp_path: Path) -> None:
-    decoder = load(schema.TrainConfig, "train").decoder
+    decoder = load(schema.TrainConfig, "train", ["model=phrase"]).decoder
     decoder.pop_limit = 0
     with pytest.raises(InputError, match="pop_limit is out of range") as caught:
         check_limits(decoder, "decoder.", tmp_path / "moses.ini")

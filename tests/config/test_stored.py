@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
@@ -19,12 +20,14 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 
 @pytest.fixture
 def config() -> TrainConfig:
-    return load(TrainConfig, "train", ["model=phrase", "decoder=phrase", "work=w"])
+    return load(TrainConfig, "train", ["model=phrase", "work=w"])
 
 
 def test_what_was_written_comes_back(config: TrainConfig, tmp_path: Path) -> None:
     for work in ("w", "2024-01-01", "0x10", "no", "1e-7", "späß: #1", "a*b&c", "*x", "$HOME {x}", "null", ""):
-        config = replace(config, work=work, base=work, loss=replace(config.loss, eta=1e-7))
+        config = replace(config, work=work, base=work)
+        assert config.loss.tune is not None
+        config.loss.tune.tolerance = 1e-7
         (tmp_path / "config.yaml").write_text(to_yaml(config), encoding="utf-8")
         assert read_config(tmp_path / "config.yaml", TrainConfig) == config
 
@@ -52,7 +55,7 @@ def test_what_was_written_comes_back(config: TrainConfig, tmp_path: Path) -> Non
         ("seed: [1]\n", "seed"),
         ("model: 3\n", "ModelConfig"),
         ("modle: {}\n", "did you mean model"),
-        ("loss: {eta: {a: 1}}\n", r"loss\.eta"),
+        ("loss: {name: hinge, eta: {a: 1}}\n", r"loss\.eta"),
         ("1: 2\n", "config.yaml"),
         ("? [a, b]\n: 2\n", "config.yaml"),
         ("work: !!python/object/apply:os.system ['touch x']\n", "damaged"),
@@ -80,3 +83,28 @@ def test_no_utf8_and_no_file(tmp_path: Path) -> None:
         read_config(tmp_path / "nothing.yaml", TrainConfig)
     with pytest.raises(InputError, match="not a run directory"):
         read_config(tmp_path, TrainConfig)
+
+
+def test_keys_of_before_are_dropped_or_called_as_they_are_now(tmp_path: Path) -> None:
+    """Where every choice had the keys of all: what is used keeps its value."""
+    path = tmp_path / "config.yaml"
+    text = to_yaml(load(TrainConfig, "train", ["model=phrase", "loss=xbleu", "sparse=local", "work=w"]))
+    held = yaml.safe_load(text)
+    held["loss"]["tune"] |= {"C": 0.5, "gamma": 2.0, "l2": 0.25, "restarts": 3}
+    del held["loss"]["tune"]["name"]
+    lists = held["loss"]["lists"]
+    lists |= {"tuner": "ramp", "part": 1, "parts": 4}
+    del lists["machine"], lists["machines"]
+    held["loss"] |= {"eta": 0.1, "floats": {"data": "dev"}, "globally": {"rounds": 3}}
+    held["decoder"] |= {"mode": "swap_or", "beam": 100, "stack": 77}
+    path.write_text(yaml.safe_dump(held))
+    read = read_config(path, TrainConfig)
+    assert (read.loss.name, read.decoder.stack) == ("xbleu", 77)
+    assert read.loss.tune is not None
+    assert (read.loss.tune.name, read.loss.tune.margin, read.loss.tune.penalty) == ("ramp", 2.0, 0.25)
+    assert read.loss.lists is not None
+    assert (read.loss.lists.machine, read.loss.lists.machines) == (1, 4)
+    held["decoder"]["odd"] = 1
+    path.write_text(yaml.safe_dump(held))
+    with pytest.raises(InputError, match=r"decoder\.odd"):
+        read_config(path, TrainConfig)

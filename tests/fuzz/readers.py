@@ -20,8 +20,9 @@ from xlate.candidates.datapoints import read_datapoints
 from xlate.candidates.nbest_columns import nbest_arrays
 from xlate.candidates.nbest_store import nbest_candidates, read_sparse_names, write_nbest_store
 from xlate.candidates.store import CandidateStore, StoreWriter, shard_path
+from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.load import load
-from xlate.config.schema import DecoderConfig, LmConfig, TrainConfig
+from xlate.config.schema import LmConfig, TrainConfig
 from xlate.config.stored import read_config, to_yaml
 from xlate.features.named import NamedFeatures
 from xlate.formats.moses_ini import read_moses_ini
@@ -274,7 +275,7 @@ READERS = [
         CandidateStore.open(folder / "store"))),
     Reader("read_config", lambda folder: (folder / "file").write_text(to_yaml(LmConfig(3))), of(read_config, LmConfig)),
     Reader("read_config (decoder)", lambda folder: (folder / "file").write_text(to_yaml(DECODER)),
-           of(read_config, DecoderConfig), 0.5),
+           of(read_config, PhraseDecoderConfig), 0.5),
     Reader("RunDirectory.open", write_run, open_run),
     Reader("Records.read", lambda folder: Records(folder / "file").append_scalar("loss", 0.5, 3),
            lambda folder: Records(folder / "file").curves()),

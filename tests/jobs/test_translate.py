@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.test_end_to_end import QUICK, run, work  # noqa: F401
 from xlate.cli.main import main
@@ -109,13 +109,28 @@ def test_unknown_words_are_counted(
     assert "unknown" not in caplog.text
 
 
-def test_a_run_made_before_there_was_a_limit_is_found_again(work: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_run_whose_configuration_held_the_keys_of_all_choices_translates(work: Path, tmp_path: Path) -> None:  # noqa: F811
     command = ["train", f"work={work}", f"run={tmp_path / 'run'}", "model=floats", "loss=uniform"]
     assert main(command) == 0
-    assert "max_words" not in json.loads((tmp_path / "run" / "run.json").read_text())["identity"]["decoder"]
-    # As such a run has it.
+    before = translated(tmp_path / "run", tmp_path, [SENTENCE])
     stored = tmp_path / "run" / "config.yaml"
-    stored.write_text("".join(line for line in stored.read_text().splitlines(True) if "max_words" not in line))
-    assert main(command) == 0
-    assert translated(tmp_path / "run", tmp_path, [SENTENCE])[0]
-    assert main([*command, "decoder.max_words=300"]) == 2
+    held = yaml.safe_load(stored.read_text())
+    # As such a run has it: no limit yet, and keys of other models, decoders and losses.
+    del held["decoder"]["max_words"]
+    held["decoder"] |= {"max_skips": 9, "algorithm": None, "pop_limit": None, "max_phrase": 3}
+    held["model"] |= {"jump_reach": 3, "reordering": None, "sparse": None, "rerank": None}
+    held["loss"] |= {"eta": 0.5, "globally": {"rounds": 3}, "tune": None, "lists": None, "floats": {"data": "dev"}}
+    stored.write_text(yaml.safe_dump(held))
+    assert translated(tmp_path / "run", tmp_path, [SENTENCE]) == before
+    stored.write_text(yaml.safe_dump({**held, "modle": {}}))
+    assert main(["translate", f"run={tmp_path / 'run'}"]) == 2
+
+
+def test_search_settings_are_those_of_the_runs_decoder(
+    runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for model, key in (("block", "max_phrase"), ("distortion", "mode"), ("phrase", "beam")):
+        assert main(["translate", f"run={runs[model]}", f"decoder.{key}={'mon' if key == 'mode' else 3}"]) == 2
+        seen = capsys.readouterr().err
+        assert f"seen:     decoder.{key}" in seen
+        assert "did you mean decoder." in seen

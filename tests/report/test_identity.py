@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from xlate.report.identity import ABSENT, differing_keys, flat, identity_hash, without_later
-from xlate.text.cutting import MAX_WORDS
+from xlate.report.identity import ABSENT, differing_keys, flat, identity_hash
 
 
 def test_order_and_volatile_keys_do_not_matter() -> None:
@@ -20,10 +19,3 @@ def test_nested_settings_become_dotted() -> None:
 def test_differences_on_either_side() -> None:
     found = differing_keys({"a": 1, "b": {"c": 2}, "d": 0}, {"b": {"c": 3}, "d": 0, "e": 4})
     assert found == [("a", 1, ABSENT), ("b.c", 2, 3), ("e", ABSENT, 4)]
-
-
-def test_settings_that_came_later_matter_only_where_they_change_something() -> None:
-    before = identity_hash({"decoder": {"beam": 100}})
-    assert identity_hash({"decoder": {"beam": 100, "max_words": MAX_WORDS}}) == before
-    assert identity_hash({"decoder": {"beam": 100, "max_words": 7}}) != before
-    assert without_later({"decoder": None, "x": 1}) == {"decoder": None, "x": 1}

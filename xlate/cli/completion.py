@@ -53,5 +53,8 @@ def _hydra_words(command: str, rest: str) -> list[str]:
     from hydra._internal.core_plugins.bash_completion import BashCompletion
     from hydra._internal.utils import create_config_search_path
 
+    from xlate.config.choices import register
+
+    register()
     loader = ConfigLoaderImpl(config_search_path=create_config_search_path(str(conf_folder())))
     return list(BashCompletion(loader)._query(config_name=command, line=rest))

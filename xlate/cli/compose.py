@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -15,12 +14,31 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from xlate.config.choices import register
 from xlate.config.folder_names import folder_name
+from xlate.config.load import words_of_hydra
 from xlate.config.location import conf_folder
-from xlate.config.typed import known_keys, typed, unknown_key
+from xlate.config.typed import typed
 from xlate.errors import InputError
 
 OmegaConf.register_new_resolver("folder_name", folder_name, replace=True)
+
+
+# Options of Hydra that are followed by a value.
+VALUED = (
+    "--cfg",
+    "-c",
+    "--package",
+    "-p",
+    "--config-path",
+    "-cp",
+    "--config-name",
+    "-cn",
+    "--config-dir",
+    "-cd",
+    "--info",
+    "-i",
+)
 
 
 def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None], arguments: list[str]) -> int:
@@ -30,6 +48,7 @@ def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None],
         InputError: an override is wrong, or the configuration does not fit its schema.
     """
 
+    register()
     failures: list[BaseException] = []
 
     def job(config: DictConfig) -> None:
@@ -44,13 +63,13 @@ def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None],
 
     before = sys.argv
     full_error = os.environ.get("HYDRA_FULL_ERROR")
-    sys.argv = [f"xlate {command}", *arguments, f"hydra.job.name={command}"]
+    sys.argv = [f"xlate {command}", *_options_first(arguments), f"hydra.job.name={command}"]
     # Hydra would otherwise print its own traceback and exit with status 1.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     try:
         hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(job)()
     except HydraException as error:
-        raise _in_our_words(error, command) from error
+        raise words_of_hydra(error, command, arguments) from error
     except OmegaConfBaseException as error:
         raise InputError("the configuration does not fit", seen=str(error).splitlines()[0]) from error
     finally:
@@ -64,25 +83,11 @@ def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None],
     return 0
 
 
-def _in_our_words(error: HydraException, command: str) -> InputError:
-    text = str(error)
-    key = re.search(r"[Cc]ould not override '([^']+)'", text) or re.search(
-        r"Could not (?:append|delete)[^']*'([^']+)'", text
-    )
-    if key:
-        return unknown_key(key.group(1), _keys_of(command))
-    choice = re.search(r"Could not find '([^']+)'", text)
-    if choice:
-        available = re.search(r"Available options in '[^']+':\n((?:\t.*\n?)+)", text)
-        expected = ", ".join(available.group(1).split()) if available else "a file in conf/"
-        return InputError("no such configuration", seen=choice.group(1), expected=expected)
-    quotes = "values that hold = , or blanks need quotes inside quotes, KEY=\"'VALUE'\""
-    remedy = f"{quotes}; xlate {command} --help lists the keys"
-    return InputError("the command line does not fit", seen=text.splitlines()[0], expected="key=value", remedy=remedy)
-
-
-def _keys_of(command: str) -> list[str]:
-    from hydra import compose, initialize_config_dir
-
-    with initialize_config_dir(version_base="1.3", config_dir=str(conf_folder())):
-        return known_keys(compose(config_name=command))
+def _options_first(arguments: list[str]) -> list[str]:
+    """Hydra takes no overrides behind an option, as in `model=phrase --help`."""
+    options: list[str] = []
+    overrides: list[str] = []
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        is_option = argument.startswith("-") or (before in VALUED and "=" not in argument)
+        (options if is_option else overrides).append(argument)
+    return [*options, *overrides]

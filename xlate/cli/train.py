@@ -13,8 +13,15 @@ from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, Interrupted
 
 CONFIG = TrainConfig
-# Where the values of a configuration group are; an experiment may set any.
-GROUPS = {"model": "model.", "loss": "loss.", "decoder": "decoder.", "sparse": "model.sparse.", "experiment": ""}
+# Where the values of a configuration group are; a model brings a decoder and a loss, an experiment may set any.
+GROUPS = {
+    "model": ("model.", "decoder.", "loss."),
+    "loss": ("loss.",),
+    "loss/tune": ("loss.tune.",),
+    "decoder": ("decoder.",),
+    "sparse": ("model.sparse.",),
+    "experiment": ("",),
+}
 
 
 def run(config: TrainConfig) -> None:
@@ -30,7 +37,7 @@ def run(config: TrainConfig) -> None:
 
     running = HydraConfig.get() if HydraConfig.initialized() else None
     # Before anything is prepared, too.
-    check_training(config, None if running is None else running.runtime.choices.get("decoder"))
+    check_training(config)
     sweep = "runs" if running is None else running.sweep.dir
     if config.base is not None:
         config.base = config.base.replace("{sweep}", str(sweep))
@@ -76,7 +83,7 @@ def expand(arguments: list[str]) -> list[str]:
     given = [a for a in arguments if "=" in a and not a.startswith("-")]
     swept = {_key(a) for a in given if _is_sweep(a)}
     fixed = [_key(a) for a in given if _key(a) not in swept]
-    open_keys = tuple(prefix for group, prefix in GROUPS.items() if group in swept)
+    open_keys = tuple(prefix for group, prefixes in GROUPS.items() if group in swept for prefix in prefixes)
     arguments = [f"++{a}" if a in given and a[0] not in "+~" and _under(a, open_keys) else a for a in arguments]
     unsaid = [key for key in fixed if key not in ("run", "work", "experiment") and not key.startswith("hydra")]
     if not (swept and unsaid):

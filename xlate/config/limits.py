@@ -12,7 +12,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xlate.config import loss_schema, model_schema, nbest_schema, schema
+from xlate.config import decoder_schema, loss_schema, model_schema, nbest_schema, schema, tune_schema
 from xlate.errors import InputError
 
 LARGEST_INT = 2**31 - 1
@@ -63,108 +63,124 @@ SEED = Range(0, 2**63 - 1)
 ORDER = Range(1, 7)
 PHRASE_LENGTH = Range(1, 255)
 
-_DECODER: dict[str, Limit] = {
-    "mode": ("mon", "swap", "swap_or"),
-    "beam": _whole(1),
-    "threshold": BELOW_ONE,
-    "options": _whole(1),
-    "min_left_count": _whole(0),
-    "partition": ("off", "local"),
-    "option_order": ("count", "score"),
-    "max_skips": _whole(0),
-    "window": Range(1, 48),
-    "coverage_beam": _whole(1),
-    "max_words": _whole(1),
-    "algorithm": ("stack", "cube"),
-    "stack": _whole(1),
-    "pop_limit": _whole(1),
-    "max_phrase": _whole(1),
-    # -1 stands for no limit.
-    "distortion_limit": _whole(-1),
-    "early_threshold": BELOW_ONE,
-}
+_SOME = _whole(1)
 
+# Of a schema and those that are made from it.
 LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
-    schema.DemoCorpusConfig: {"seed": SEED, "train": _whole(1), "dev": _whole(1), "test": _whole(1)},
-    schema.DataConfig: {"max_words": _whole(1), "max_sentences": _whole(1), "dev_pairs": _whole(1)},
+    schema.DemoCorpusConfig: {"seed": SEED, "train": _SOME, "dev": _SOME, "test": _SOME},
+    schema.DataConfig: {"max_words": _SOME, "max_sentences": _SOME, "dev_pairs": _SOME},
     schema.LmConfig: {"order": ORDER},
     schema.PhrasesConfig: {
         "max_length": PHRASE_LENGTH,
-        "min_count": _whole(1),
+        "min_count": _SOME,
         "heldout_every": _whole(0, 1),
         "lexical_floor": SHARE,
-        "test_filter_min_words": _whole(1),
+        "test_filter_min_words": _SOME,
     },
-    schema.DecoderConfig: _DECODER,
-    schema.DecoderOverrides: _DECODER,
+    decoder_schema.SearchConfig: {"threshold": BELOW_ONE, "options": _SOME, "max_words": _SOME},
+    decoder_schema.BlockDecoderConfig: {
+        "mode": ("mon", "swap", "swap_or"),
+        "beam": _SOME,
+        "min_left_count": _whole(0),
+        "partition": ("off", "local"),
+        "option_order": ("count", "score"),
+        "unknown_unigram": ANY,
+        "unknown_lexical": ANY,
+    },
+    decoder_schema.DistortionDecoderConfig: {
+        "beam": _SOME,
+        "coverage_beam": _SOME,
+        "max_skips": _whole(0),
+        "window": Range(1, 48),
+        "option_order": ("count", "score"),
+        "unknown_direct": ANY,
+        "unknown_model1": ANY,
+    },
+    decoder_schema.PhraseDecoderConfig: {
+        "algorithm": ("stack", "cube"),
+        "stack": _SOME,
+        "pop_limit": _SOME,
+        "max_phrase": _SOME,
+        # -1 stands for no limit.
+        "distortion_limit": _whole(-1),
+        "early_threshold": BELOW_ONE,
+    },
     schema.PrepareConfig: {"seed": SEED},
     schema.RowConfig: {"number": _whole(0), "against": _whole(0)},
     schema.TrainConfig: {
         "seed": SEED,
         "checkpoint_seconds": ENDLESS,
-        "dev_sentences": _whole(1),
+        "dev_sentences": _SOME,
         "samples": _whole(0),
         "first_id": _whole(0),
     },
-    schema.TranslateConfig: {"nbest": _whole(1), "lattice_format": ("fst", "slf"), "processes": _whole(1)},
-    schema.InspectConfig: {"top": _whole(1)},
+    schema.TranslateConfig: {"nbest": _SOME, "lattice_format": ("fst", "slf"), "processes": _SOME},
+    schema.InspectConfig: {"top": _SOME},
     schema.ScoreConfig: {"bootstrap": _whole(0), "seed": SEED},
     schema.AlignCommandConfig: {"seed": SEED},
     schema.LmCommandConfig: {"order": ORDER},
     schema.PhrasesCommandConfig: {"max_length": PHRASE_LENGTH},
-    schema.DemoConfig: {"seed": SEED, "sentences": _whole(1)},
+    schema.DemoConfig: {"seed": SEED, "sentences": _SOME},
     nbest_schema.NbestConfig: {"first_id": _whole(0)},
     model_schema.SparseConfig: {"class_seed": SEED},
     model_schema.RerankConfig: {
         "ngrams": _whole(0),
         "least_probability": PROBABILITY,
         "class_ngrams": _whole(0),
-        "min_lists": _whole(1),
+        "min_lists": _SOME,
     },
-    model_schema.ModelConfig: {
-        "threshold": _whole(0),
-        "alternatives": _whole(1),
-        "orientation_smoothing": POSITIVE,
-        "jump_reach": _whole(1),
+    model_schema.EventModelConfig: {"threshold": _whole(0), "alternatives": _SOME},
+    model_schema.BlockModelConfig: {"orientation_smoothing": POSITIVE},
+    model_schema.DistortionModelConfig: {
+        "jump_reach": _SOME,
         "jump_smoothing": POSITIVE,
-        "model1_iterations": _whole(1),
+        "model1_iterations": _SOME,
     },
-    loss_schema.FloatPhaseConfig: {"nbest": _whole(1), "subset": SHARE, "epochs": _whole(0)},
-    loss_schema.BinaryPhaseConfig: {"epochs": _whole(0), "eta": POSITIVE},
+    model_schema.PhraseModelConfig: {"reordering": ("none", "wbe", "phrase", "hier", "hier5")},
+    loss_schema.FloatPhaseConfig: {
+        "data": ("train", "dev", "nbest"),
+        "nbest": _SOME,
+        "subset": SHARE,
+        "epochs": _whole(0),
+    },
+    loss_schema.BinaryConfig: {"eta": POSITIVE},
+    loss_schema.BinaryPhaseConfig: {"epochs": _whole(0)},
     loss_schema.GlobalConfig: {
-        "sentences": _whole(1),
+        "sentences": _SOME,
         "heldout_every": _whole(2),
-        "rounds": _whole(1),
-        "epochs": _whole(1),
+        "rounds": _SOME,
+        "epochs": _SOME,
         "pull": NOT_NEGATIVE,
-        "oracles": _whole(1),
+        "oracles": _SOME,
         "margin": ENDLESS,
     },
-    loss_schema.TuneConfig: {
-        "rounds": _whole(1),
-        "nbest": _whole(1),
+    tune_schema.TuneConfig: {
+        "start": ("uniform", "base"),
+        "select": ("best", "last"),
+        "rounds": _SOME,
+        "nbest": _SOME,
         "heldout_every": _whole(0, 1),
         "length_band": ENDLESS,
-        "processes": _whole(1),
-        "restarts": _whole(0),
-        "epochs": _whole(1),
-        "C": POSITIVE,
-        "decay": BELOW_ONE,
-        "gamma": POSITIVE,
-        "l2": NOT_NEGATIVE,
-        "samples": _whole(1),
-        "kept": _whole(1),
-        "least": SHARE,
-        "share": SHARE,
+        "processes": _SOME,
+        "tolerance": NOT_NEGATIVE,
+        "least_new": PROBABILITY,
     },
+    tune_schema.EpochsConfig: {"epochs": _SOME},
+    tune_schema.MiraConfig: {"C": POSITIVE, "decay": BELOW_ONE, "sparse_rate": NOT_NEGATIVE},
+    tune_schema.MertConfig: {
+        "restarts": _whole(0),
+        "directions": _whole(0),
+        "coordinate_rounds": _SOME,
+        "least_gain": NOT_NEGATIVE,
+        "window": _whole(0),
+    },
+    tune_schema.PenaltyConfig: {"penalty": NOT_NEGATIVE},
+    tune_schema.ProConfig: {"samples": _SOME, "kept": _SOME, "least": SHARE, "share": SHARE},
+    tune_schema.ExpectedBleuConfig: {"gamma": POSITIVE},
+    tune_schema.SoftmaxMarginConfig: {"margin": NOT_NEGATIVE},
+    tune_schema.RampConfig: {"margin": NOT_NEGATIVE, "kind": Range(1, 3)},
+    tune_schema.GradientConfig: {"margin": NOT_NEGATIVE, "gamma": POSITIVE},
     loss_schema.ListsConfig: {
-        "folds": _whole(2),
-        "nbest": _whole(2),
-        "shard": _whole(1),
-        "processes": _whole(1),
-        "part": _whole(0),
-        "parts": _whole(1),
-        "sentences": _whole(1),
         "heldout_every": _whole(2),
         "gamma": POSITIVE,
         "margin": NOT_NEGATIVE,
@@ -172,23 +188,42 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "dense_rate": POSITIVE,
         "l1": NOT_NEGATIVE,
         "l2": NOT_NEGATIVE,
-        "batch": _whole(1),
-        "epochs": _whole(1),
+        "batch": _SOME,
+        "epochs": _SOME,
         "tolerance": NOT_NEGATIVE,
-        "pairs": _whole(1),
-        "rounds": _whole(1),
+        "pairs": _SOME,
     },
-    loss_schema.LossConfig: {
+    loss_schema.FoldedListsConfig: {
+        "folds": _whole(2),
+        "nbest": _whole(2),
+        "candidates": ("best", "drawn"),
+        "rounds": _SOME,
+        "shard": _SOME,
+        "processes": _SOME,
+        "machine": _whole(0),
+        "machines": _SOME,
+        "sentences": _SOME,
+    },
+    loss_schema.LocalLossConfig: {
         "eta": POSITIVE,
         "decay": NOT_NEGATIVE,
-        "sink": ANY,
         "patience": _whole(0),
-        "block": _whole(1),
+        "block": _SOME,
         "l1": NOT_NEGATIVE,
         "l2": NOT_NEGATIVE,
         "batch": _whole(0),
     },
+    loss_schema.LocalSoftmaxConfig: {"sink": ANY},
+    loss_schema.GlobalLossConfig: {"eta": POSITIVE},
 }
+
+
+def limits_of(kind: type[Any]) -> dict[str, Limit]:
+    """The limits of a schema, those of what it is made from with them."""
+    found: dict[str, Limit] = {}
+    for base in reversed(kind.__mro__):
+        found |= LIMITS.get(base, {})
+    return found
 
 
 def check_limits(config: Any, prefix: str = "", file: str | Path | None = None) -> None:
@@ -202,14 +237,35 @@ def check_limits(config: Any, prefix: str = "", file: str | Path | None = None) 
     Raises:
         InputError: naming the key, its value and what it may be.
     """
-    limits = LIMITS.get(type(config), {})
+    limits = limits_of(type(config))
     for field in fields(config):
         value, limit, key = getattr(config, field.name), limits.get(field.name), prefix + field.name
         if is_dataclass(value):
             check_limits(value, f"{key}.", file)
+        elif isinstance(value, Mapping):
+            _check_of_any(value, f"{key}.")
         elif value is None or limit is None:
             continue
-        elif isinstance(limit, Range) and not limit.holds(value):
+        else:
+            check_limit(key, value, limit, file)
+
+
+def _check_of_any(given: Mapping[str, Any], prefix: str) -> None:
+    """Search settings of whatever decoder has them; whether the run's has them is seen when it is opened."""
+    known = {name: limit for kind in decoder_schema.DECODERS.values() for name, limit in limits_of(kind).items()}
+    for name, value in given.items():
+        if name in known and isinstance(value, int | float if isinstance(known[name], Range) else str):
+            check_limit(prefix + name, value, known[name])
+
+
+def check_limit(key: str, value: Any, limit: Limit, file: str | Path | None = None) -> None:
+    """Refuses a value that is out of its range.
+
+    Raises:
+        InputError: naming the key, its value and what it may be.
+    """
+    if isinstance(limit, Range):
+        if not limit.holds(value):
             raise InputError(f"{key} is out of range", file=file, seen=f"{key}={value}", expected=str(limit))
-        elif isinstance(limit, tuple) and not isinstance(limit, Range) and value not in limit:
-            raise InputError(f"unknown value of {key}", file=file, seen=f"{key}={value}", expected=", ".join(limit))
+    elif value not in limit:
+        raise InputError(f"unknown value of {key}", file=file, seen=f"{key}={value}", expected=", ".join(limit))

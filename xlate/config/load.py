@@ -1,17 +1,25 @@
-"""Composing a command's configuration from Python."""
+"""Composing a command's configuration from Python, and Hydra's errors in our words."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TypeVar
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 
+from xlate.config.choices import register
 from xlate.config.location import conf_folder
-from xlate.config.typed import typed
+from xlate.config.typed import in_our_words, typed
+from xlate.config.used_keys import known_keys, unknown_key
+from xlate.errors import InputError
 
 T = TypeVar("T")
+QUOTES = "values that hold = , or blanks need quotes inside quotes, KEY=\"'VALUE'\""
 
 
 def load(schema: type[T], command: str, overrides: Sequence[str] = ()) -> T:
@@ -25,11 +33,51 @@ def load(schema: type[T], command: str, overrides: Sequence[str] = ()) -> T:
         >>> load(TrainConfig, "train", ["loss.eta=0.01"]).loss.eta
         0.01
     """
+    try:
+        return typed(_composed(command, overrides), schema)
+    except HydraException as error:
+        raise words_of_hydra(error, command, overrides) from error
+
+
+def _composed(command: str, overrides: Sequence[str]) -> DictConfig:
+    register()
     state = GlobalHydra.instance()
     # Inside a command Hydra is running already; it gets its place back afterwards.
     running, state.hydra = state.hydra, None
     try:
         with initialize_config_dir(version_base="1.3", config_dir=str(conf_folder())):
-            return typed(compose(config_name=command, overrides=list(overrides)), schema)
+            return compose(config_name=command, overrides=list(overrides))
     finally:
         state.hydra = running
+
+
+def words_of_hydra(error: HydraException, command: str, overrides: Sequence[str]) -> InputError:
+    """What is said of an error of Hydra, met when a command was composed with overrides."""
+    text = str(error)
+    key = re.search(r"[Cc]ould not override '([^']+)'", text) or re.search(
+        r"Could not (?:append|delete)[^']*'([^']+)'", text
+    )
+    if key is None and "ConfigKeyError" in text:
+        key = re.search(r"full_key: (\S+)", text)
+    if key:
+        return unknown_key(key.group(1), _keys_of(command, overrides))
+    choice = re.search(r"Could not find '([^']+)'", text)
+    if choice:
+        available = re.search(r"Available options in '[^']+':\n((?:\t.*\n?)+)", text)
+        expected = ", ".join(available.group(1).split()) if available else "a file in conf/"
+        return InputError("no such configuration", seen=choice.group(1), expected=expected)
+    if isinstance(error.__cause__, OmegaConfBaseException):
+        return in_our_words(error.__cause__)
+    remedy = f"{QUOTES}; xlate {command} --help lists the keys"
+    return InputError("the command line does not fit", seen=text.splitlines()[0], expected="key=value", remedy=remedy)
+
+
+def _keys_of(command: str, overrides: Sequence[str]) -> list[str]:
+    """The keys of a command with what is chosen, as far as that can be composed."""
+    choices = [given for given in overrides if re.match(r"[\w/]+=[\w/]+$", given)]
+    for some in (choices, []):
+        try:
+            return known_keys(_composed(command, some))
+        except HydraException:
+            continue
+    return []

@@ -1,124 +1,216 @@
-"""The shape of `loss=…`; the values are in conf/loss."""
+"""The keys of each choice of `loss=…`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from omegaconf import MISSING
+from xlate.config.fields import key
+from xlate.config.tune_schema import MiraConfig
+from xlate.config.tune_schema import TuneConfig as TuneConfig
 
 
 @dataclass
 class FloatPhaseConfig:
-    """Training of the float weights, on `data` = train, dev, or nbest: lists of `split` decoded with the run `base`."""
+    """Training of the float weights."""
 
-    data: str = MISSING
-    split: str = MISSING
-    nbest: int = MISSING
-    subset: float = MISSING
-    epochs: int = MISSING
+    data: str = key("learned from events of train or dev, or nbest: lists of split decoded with the run base", "dev")
+    split: str = key("data=nbest: the split whose lists are decoded", "dev")
+    nbest: int = key("data=nbest: hypotheses of a list", 1000)
+    subset: float = key("share of the instances that an epoch sees", 1.0)
+    epochs: int = key("passes", 5)
+
+
+class _BinaryKeys:
+    """What code may ask the binary phase of local losses for."""
+
+    epochs: int
+    joint: bool
 
 
 @dataclass
-class BinaryPhaseConfig:
+class BinaryConfig(_BinaryKeys):
+    """Binary weights."""
+
+    eta: float = key("the step of binary weights", 0.1)
+
+
+@dataclass
+class BinaryPhaseConfig(BinaryConfig):
     """Training of the binary weights."""
 
-    epochs: int = MISSING
-    eta: float = MISSING
-    joint: bool = False
+    eta: float = key("the step of binary weights", 3.0e-2)
+    epochs: int = key("passes", 20)
+    joint: bool = key("float weights are learned on with them", False)
 
 
 @dataclass
 class GlobalConfig:
     """Training of the global model."""
 
-    split: str = MISSING
-    sentences: int | None = None
-    heldout_every: int = MISSING
-    rounds: int = MISSING
-    epochs: int = MISSING
-    rule: str = MISSING
-    pull: float = MISSING
-    oracles: int = MISSING
-    margin: float = MISSING
+    split: str = key("the split whose lattices are learned from", "dev")
+    sentences: int | None = key("the first so many sentences; null for all", None)
+    heldout_every: int = key("every so many sentences one is held out", 5)
+    rounds: int = key("rounds of decoding", 3)
+    epochs: int = key("passes in a round", 2)
+    rule: str = key("the update rule", "adagrad")
+    pull: float = key("L2 towards the weights of the start", 0.0)
+    oracles: int = key("wanted are the derivations of so many translations of the highest sentence BLEU", 1)
+    margin: float = key("arcs off all paths within this of the best are dropped", 15.0)
+
+
+class _FoldKeys:
+    """What code may ask lists of the training text for; lists that are given have none of it."""
+
+    folds: int
+    nbest: int
+    shard: int
+    processes: int
+    machine: int | None
+    machines: int
+    sentences: int | None
+    candidates: str
+    rounds: int
+    joint: bool
 
 
 @dataclass
-class TuneConfig:
-    """Tuning of float weights on n-best lists that are decoded anew each round."""
+class ListsConfig(_FoldKeys):
+    """How weights are learned from lists."""
 
-    split: str = MISSING
-    source: str | None = None
-    references: list[str] = field(default_factory=list)
-    start: str = MISSING
-    rounds: int = MISSING
-    nbest: int = MISSING
-    select: str = MISSING
-    metric: str = "bleu"
-    gain: str = "add-1"
-    heldout_every: int = MISSING
-    length_band: float = MISSING
-    processes: int = MISSING
-    restarts: int = MISSING
-    epochs: int = MISSING
-    C: float = MISSING
-    decay: float = MISSING
-    gamma: float = MISSING
-    l2: float = MISSING
-    samples: int = 5000
-    kept: int = 50
-    least: float = 0.05
-    share: float = 1.0
+    objective: str = key("expected_bleu, cll, softmax_margin, hinge, ramp or pro", "expected_bleu")
+    heldout_every: int = key("every so many lists one is held out", 20)
+    gain: str = key("smoothing of sentence BLEU: add-1, gao (brevity not clipped), floor, exp or none", "gao")
+    gamma: float = key("scale of the scores", 20.0)
+    margin: float = key("what a unit of gain is worth in softmax-margin, hinge and ramp", 10.0)
+    rate: float = key("the step of sparse weights", 0.003)
+    dense_rate: float = key("the step of float weights where they are learned too", 0.003)
+    adagrad: bool = key("steps by AdaGrad", True)
+    l1: float = key("penalty on the size of the weights that a step moves", 0.0)
+    l2: float = key("penalty on the square of the weights that a step moves", 0.0)
+    batch: int = key("lists a step", 1)
+    epochs: int = key("the most passes", 30)
+    tolerance: float = key("stops when the held-out loss changes by a smaller share", 0.0003)
+    pairs: int = key("PRO: pairs of a list", 20)
 
 
 @dataclass
-class ListsConfig:
+class FoldedListsConfig(ListsConfig):
     """Sparse weights from n-best lists of the training text, decoded in folds by systems that have not seen it."""
 
-    objective: str = MISSING
-    folds: int = MISSING
-    nbest: int = MISSING
-    shard: int = MISSING
-    processes: int = MISSING
-    part: int | None = None
-    parts: int = MISSING
-    sentences: int | None = None
-    heldout_every: int = MISSING
-    gain: str = MISSING
-    gamma: float = MISSING
-    margin: float = MISSING
-    rate: float = MISSING
-    adagrad: bool = MISSING
-    joint: bool = False
-    dense_rate: float = 0.003
-    l1: float = MISSING
-    l2: float = MISSING
-    batch: int = MISSING
-    epochs: int = MISSING
-    tolerance: float = MISSING
-    pairs: int = MISSING
-    tuner: str = MISSING
-    candidates: str = "best"
-    rounds: int = 1
+    folds: int = key("the training text is decoded in so many folds", 10)
+    nbest: int = key("hypotheses of a list", 100)
+    candidates: str = key("best: the n best of different words; drawn: n by lot from the search graph", "best")
+    rounds: int = key("times the training text is decoded, after the first with what was learned", 1)
+    shard: int = key("sentences of one file of lists", 1000)
+    processes: int = key("processes that decode", 1)
+    machine: int | None = key("decode every machines-th fold from this one on, and stop; null: all folds", None)
+    machines: int = key("how many machines divide the folds among them", 1)
+    sentences: int | None = key("learn from so many lists, drawn by the seed; null for all", None)
+    joint: bool = key("float weights are learned together with the sparse ones", False)
+
+
+class _LossKeys:
+    """What code may ask a loss for; each has those of its own fields. What is set here stands for having none."""
+
+    eta: float
+    decay: float
+    sink: float = 0.0
+    project_sign: bool
+    patience: int
+    block: int | None
+    average: bool
+    l1: float
+    l2: float
+    batch: int = 0
+    check_bound: bool = False
+    floats: FloatPhaseConfig = FloatPhaseConfig(data="train", epochs=0)
+    binary: BinaryConfig
+    globally: GlobalConfig
+    tune: TuneConfig | None = None
+    lists: ListsConfig | None = None
 
 
 @dataclass
-class LossConfig:
-    """The loss and the steps taken on it."""
+class LossConfig(_LossKeys):
+    """What every loss has."""
 
-    name: str = MISSING
-    eta: float = MISSING
-    decay: float = MISSING
-    sink: float = MISSING
-    project_sign: bool = MISSING
-    patience: int = MISSING
-    block: int | None = None
-    average: bool = MISSING
-    l1: float = MISSING
-    l2: float = MISSING
-    batch: int = MISSING
-    check_bound: bool = MISSING
-    floats: FloatPhaseConfig = field(default_factory=FloatPhaseConfig)
-    binary: BinaryPhaseConfig = field(default_factory=BinaryPhaseConfig)
-    globally: GlobalConfig = field(default_factory=GlobalConfig)
-    tune: TuneConfig | None = None
-    lists: ListsConfig | None = None
+    name: str = key("the loss; which keys there are depends on it")
+
+
+@dataclass
+class UniformLossConfig(LossConfig):
+    """No training: every float weight is -1, which adds the costs up as they are."""
+
+    name: str = key("the loss", "uniform")
+
+
+@dataclass
+class LocalLossConfig(LossConfig):
+    """Losses of single decisions: of a block and its successors in the training text."""
+
+    eta: float = key("the step of float weights", 1.0e-3)
+    decay: float = key("how fast the step of float weights shrinks", 0.0)
+    project_sign: bool = key("float weights are kept at or below 0", True)
+    patience: int = key("stop after so many epochs of binary weights without gain; 0 never", 0)
+    block: int | None = key("shuffle runs of so many neighbours, for stores larger than memory; null: all", None)
+    average: bool = key("keep the average of the weights over all steps of a phase", False)
+    l1: float = key("before each step binary weights lose eta times this of their size", 0.0)
+    l2: float = key("before each step binary weights lose eta times this share of themselves", 0.0)
+    batch: int = key("instances a step, on the device; 0: one step an instance, compiled, on the CPU", 0)
+    floats: FloatPhaseConfig = key("float weights", FloatPhaseConfig())
+    binary: BinaryConfig = key("binary weights", BinaryPhaseConfig())
+
+
+@dataclass
+class LocalSoftmaxConfig(LocalLossConfig):
+    """Local softmax (Tillmann & Zhang 2007), with what held up better than the paper's settings."""
+
+    name: str = key("the loss", "local_softmax")
+    sink: float = key("score of the sink state", -100.0)
+    check_bound: bool = key("measure both sides of Theorem A.1 in every epoch (slower)", False)
+
+
+@dataclass
+class GlobalLossConfig(LossConfig):
+    """The global model (Tillmann & Zhang 2007, Eq. 4): normalised over the translation graph; starts from base."""
+
+    name: str = key("the loss", "global")
+    eta: float = key("the step of float weights, by AdaGrad", 1.0e-2)
+    project_sign: bool = key("float weights are kept at or below 0", False)
+    binary: BinaryConfig = key("binary weights", BinaryConfig())
+    globally: GlobalConfig = key("rounds and lattices", GlobalConfig())
+
+
+@dataclass
+class TunedLossConfig(LossConfig):
+    """Float weights, and sparse ones of the phrase model, for BLEU of a whole text."""
+
+    tune: TuneConfig = key("the tuner", MiraConfig())
+
+
+@dataclass
+class RankingLossConfig(LossConfig):
+    """Expected BLEU and other losses of lists that are given (model=rerank)."""
+
+    name: str = key("the loss", "xbleu")
+    lists: ListsConfig = key("how weights are learned", ListsConfig())
+
+
+@dataclass
+class ListLossConfig(LossConfig):
+    """Sparse features of the phrase model (Auli, Galley & Gao 2014).
+
+    Float weights are tuned, sparse ones learned from lists of the training text, and float weights tuned again.
+    """
+
+    name: str = key("the loss", "xbleu")
+    tune: TuneConfig = key("the tuner of float weights, chosen by loss/tune=…")
+    lists: ListsConfig = key("how sparse weights are learned", FoldedListsConfig())
+
+
+# Other names are those of losses of single decisions, or of tuners.
+LOSSES: dict[str, type[LossConfig]] = {
+    "local_softmax": LocalSoftmaxConfig,
+    "uniform": UniformLossConfig,
+    "global": GlobalLossConfig,
+}

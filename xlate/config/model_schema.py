@@ -1,52 +1,125 @@
-"""The shape of `model=…`; the values are in conf/model and conf/sparse."""
+"""The keys of each choice of `model=…` and `sparse=…`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from omegaconf import MISSING
+from xlate.config.fields import key
 
 
 @dataclass
 class SparseConfig:
-    """Sparse features of the phrase model: kinds of word values, templates with and without orientation."""
+    """Sparse features of the phrase model, by templates over word values."""
 
-    words: list[str] = field(default_factory=list)
-    reordering: list[str] = field(default_factory=list)
-    plain: list[str] = field(default_factory=list)
-    class_seed: int = 1
+    words: list[str] = key("values of words: all, topN, classN (computed), or files of classes 'SOURCE,TARGET'", [])
+    reordering: list[str] = key("templates that are crossed with the orientation of a phrase", [])
+    plain: list[str] = key("templates of phrases by themselves", [])
+    class_seed: int = key("seed of computed word classes", 1)
 
 
 @dataclass
 class RerankConfig:
     """Features of hypotheses' words, for lists of any system."""
 
-    ngrams: int = 2
-    length: bool = True
-    pairs: bool = True
-    least_probability: float = 0.05
-    classes: str | None = None
-    class_ngrams: int = 3
-    min_lists: int = 3
+    ngrams: int = key("target n-grams up to this order; 0 for none", 2)
+    length: bool = key("the length less that of the source", True)
+    pairs: bool = key("target words with their likeliest source word (IBM Model 1 of sources and references)", True)
+    least_probability: float = key("pairs at this probability or above", 0.05)
+    classes: str | None = key("a file of word classes", None)
+    class_ngrams: int = key("n-grams of those classes up to this order", 3)
+    min_lists: int = key("a feature must tell the hypotheses of so many lists apart", 3)
+
+
+class _ModelKeys:
+    """What code may ask a model for; each has those of its own fields, and no sparse features if it names none."""
+
+    floats: list[str]
+    binary: list[str]
+    threshold: int
+    alternatives: int
+    listed_only: bool
+    by_span: bool
+    by_target: bool
+    orientation_smoothing: float
+    jump_reach: int
+    jump_smoothing: float
+    model1_iterations: int
+    reordering: str
+    sparse: SparseConfig | None = None
+    rerank: RerankConfig | None = None
 
 
 @dataclass
-class ModelConfig:
-    """Features of the block bigram model and how its alternatives are made."""
+class ModelConfig(_ModelKeys):
+    """What every model has."""
 
-    name: str = MISSING
-    kind: str = MISSING
-    floats: list[str] = MISSING
-    binary: list[str] = MISSING
-    threshold: int = MISSING
-    alternatives: int = MISSING
-    listed_only: bool = MISSING
-    by_span: bool = MISSING
-    by_target: bool = MISSING
-    orientation_smoothing: float = MISSING
-    jump_reach: int = MISSING
-    jump_smoothing: float = MISSING
-    model1_iterations: int = MISSING
-    reordering: str | None = None
-    sparse: SparseConfig | None = None
-    rerank: RerankConfig | None = None
+    name: str = key("what tables call it")
+    kind: str = key("orientation, distortion, phrase or rerank; which keys there are depends on it")
+
+
+@dataclass
+class EventModelConfig(ModelConfig):
+    """What the models of block sequences have, which learn from the training text."""
+
+    binary: list[str] = key("families of binary features: BB, TP, WB", [])
+    threshold: int = key("a binary feature must occur so many times in the training text", 3)
+    alternatives: int = key("the most alternatives of an event", 9)
+    listed_only: bool = key("alternatives have been seen as successors in the training text", True)
+    by_span: bool = key("alternatives have the source span of the true successor", False)
+    by_target: bool = key("alternatives are also blocks with the same target words (source+target)", False)
+
+
+@dataclass
+class BlockModelConfig(EventModelConfig):
+    """Orientation model, floats (a)-(e) and binary features (f) (Tillmann & Zhang 2007, Table III)."""
+
+    name: str = key("what tables call it", "block")
+    kind: str = key("orientation", "orientation")
+    floats: list[str] = key(
+        "float features that are trained", ["unigram", "orientation", "lm_first", "lm_rest", "lexical"]
+    )
+    binary: list[str] = key("families of binary features: BB, TP, WB", ["BB"])
+    orientation_smoothing: float = key("added to counts of orientations", 0.5)
+
+
+@dataclass
+class DistortionModelConfig(EventModelConfig):
+    """Phrase-distortion model, floats (a)-(g) (Tillmann & Zhang 2007, Table V)."""
+
+    name: str = key("what tables call it", "distortion")
+    kind: str = key("distortion", "distortion")
+    floats: list[str] = key(
+        "float features that are trained",
+        ["direct", "model1", "lm_first", "lm_rest", "inbound", "outbound", "length"],
+    )
+    by_target: bool = key("alternatives are also blocks with the same target words (source+target)", True)
+    jump_reach: int = key("the longest jump told apart from longer ones, in words", 7)
+    jump_smoothing: float = key("how strongly jumps of a word are smoothed by those of all words", 5.0)
+    model1_iterations: int = key("iterations of IBM Model 1", 5)
+
+
+@dataclass
+class PhraseModelConfig(ModelConfig):
+    """Phrase-based log-linear model with Moses's features."""
+
+    name: str = key("what tables call it", "phrase")
+    kind: str = key("phrase", "phrase")
+    reordering: str = key("lexicalised reordering: wbe, phrase, hier, hier5 (five orientations) or none", "hier")
+    sparse: SparseConfig | None = key("chosen by sparse=…", None)
+
+
+@dataclass
+class RerankModelConfig(ModelConfig):
+    """Ranks n-best lists of any system anew."""
+
+    name: str = key("what tables call it", "rerank")
+    kind: str = key("rerank", "rerank")
+    rerank: RerankConfig = key("features of hypotheses", RerankConfig())
+
+
+MODELS: dict[str, type[ModelConfig]] = {
+    "orientation": BlockModelConfig,
+    "distortion": DistortionModelConfig,
+    "phrase": PhraseModelConfig,
+    "rerank": RerankModelConfig,
+}

@@ -1,149 +1,122 @@
-"""The shape of every configuration: names and types; the values are in conf/.
+"""The shape of every command's configuration.
 
-A field without a default must be given by a file in conf/ or on the command line.
+Keys of what is chosen have their defaults here and in the other schemas, those of commands have them in conf/. A key
+without one must be given by a file in conf/ or on the command line.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from omegaconf import MISSING
 
+from xlate.config.decoder_schema import DecoderConfig as DecoderConfig
+from xlate.config.decoder_schema import PhraseDecoderConfig
+from xlate.config.fields import key
 from xlate.config.loss_schema import LossConfig
 from xlate.config.model_schema import ModelConfig
-from xlate.text.cutting import MAX_WORDS
 
 
 @dataclass
 class DemoCorpusConfig:
-    """Size and seed of the built-in corpus; `factored` writes it with word classes and documents too."""
+    """Size and seed of the built-in corpus."""
 
-    seed: int = MISSING
-    train: int = MISSING
-    dev: int = MISSING
-    test: int = MISSING
-    factored: bool = False
+    seed: int = key("of the sentences drawn", 1)
+    train: int = key("training pairs", 4000)
+    dev: int = key("dev sentences", 300)
+    test: int = key("test sentences", 300)
+    factored: bool = key("write it with word classes and documents too", False)
 
 
-@dataclass
-class DataConfig:
-    """Parallel text; `{root}`, `{source}` and `{target}` in file names stand for XLATE_DATA and the two languages.
+class _DataKeys:
+    """A corpus is of files unless it is generated."""
 
-    Attributes:
-        dev_pairs: the last so many training pairs are the dev set, not trained on, when no `dev_source` is named.
-        tokenized: those of train, dev, test and lm_text whose files are Moses-tokenised and escaped.
-        source_factors: names of what the tokens of the source hold behind the word, such as `pos` in `house|NOUN`.
-        target_factors: the same of the target.
-        factor_separator: what stands between a word and its factors.
-        factor_files: files of factors that stand apart, a value for each token, by `SPLIT_SIDE_FACTOR`, such as
-            `train_source_pos`.
-        documents: by `train`, `dev` and `test`, files that name the document of each sentence, a line each.
-        document_pattern: a regular expression for the part of such a line that is the name.
-    """
-
-    name: str = MISSING
-    pair: str = MISSING
-    root: str | None = None
-    train_source: list[str] = field(default_factory=list)
-    train_target: list[str] = field(default_factory=list)
-    dev_source: str | None = None
-    dev_references: list[str] = field(default_factory=list)
-    test_source: str | None = None
-    test_references: list[str] = field(default_factory=list)
-    lm_text: list[str] = field(default_factory=list)
-    tokenize: bool = MISSING
-    case: str = MISSING
-    max_words: int = MISSING
-    max_sentences: int | None = None
-    dev_pairs: int | None = None
-    tokenized: list[str] = field(default_factory=list)
-    source_factors: list[str] = field(default_factory=list)
-    target_factors: list[str] = field(default_factory=list)
-    factor_separator: str = "|"
-    factor_files: dict[str, list[str]] = field(default_factory=dict)
-    documents: dict[str, list[str]] = field(default_factory=dict)
-    document_pattern: str | None = None
     generated: DemoCorpusConfig | None = None
 
 
 @dataclass
-class AlignConfig:
+class DataConfig(_DataKeys):
+    """Parallel text; `{root}`, `{source}` and `{target}` in file names stand for XLATE_DATA and the two languages."""
+
+    name: str = key("what the work directory is called")
+    pair: str = key("languages, SOURCE-TARGET, such as de-en")
+    root: str | None = key("what {root} stands for", None)
+    train_source: list[str] = key("files of the source side")
+    train_target: list[str] = key("files of the target side, line by line beside them")
+    dev_source: str | None = key("source of the dev set", None)
+    dev_references: list[str] = key("its references", [])
+    test_source: str | None = key("source of the test set", None)
+    test_references: list[str] = key("its references", [])
+    lm_text: list[str] = key("more text for the language model", [])
+    tokenize: bool = key("cut lines into tokens; false: tokens are between blanks", True)
+    case: str = key("true (truecased), lower, or keep", "true")
+    max_words: int = key("pairs with a longer side are left out", 100)
+    max_sentences: int | None = key("the first so many training pairs; null for all", None)
+    dev_pairs: int | None = key("the last so many training pairs are the dev set when there is no other", None)
+    tokenized: list[str] = key("those of train, dev, test, lm_text that are Moses-tokenised and escaped", [])
+    source_factors: list[str] = key("names of what source tokens hold behind the word, such as pos in house|NOUN", [])
+    target_factors: list[str] = key("the same of the target", [])
+    factor_separator: str = key("what stands between a word and its factors", "|")
+    factor_files: dict[str, list[str]] = key("files with a factor for each token, such as train_source_pos", {})
+    documents: dict[str, list[str]] = key("files that name the document of each sentence, by train, dev and test", {})
+    document_pattern: str | None = key("the part of such a line that is the name, a regular expression", None)
+
+
+@dataclass
+class DemoDataConfig(DataConfig):
+    """The built-in corpus: a synchronous grammar of our own, any size, by seed."""
+
+    generated: DemoCorpusConfig = key("its size", DemoCorpusConfig())
+
+
+class _AlignKeys:
+    """Given links are taken as they are."""
+
+    symmetrization: str = "given"
+    links: str | None = None
+
+
+@dataclass
+class AlignConfig(_AlignKeys):
     """How words are aligned."""
 
-    method: str = MISSING
-    symmetrization: str = MISSING
-    links: str | None = None
+    method: str = key("the aligner")
+
+
+@dataclass
+class ComputedLinksConfig(AlignConfig):
+    """Links of an aligner."""
+
+    method: str = key("eflomal or fast_align", "eflomal")
+    symmetrization: str = key("how both directions are put together", "grow-diag-final-and")
+
+
+@dataclass
+class GivenLinksConfig(AlignConfig):
+    """Links made elsewhere."""
+
+    method: str = key("given", "given")
+    links: str | None = key("their file in Pharaoh form, one line a training pair")
 
 
 @dataclass
 class LmConfig:
     """The n-gram language model of the target language."""
 
-    order: int = MISSING
+    order: int = key("the longest n-grams, in words", 3)
 
 
 @dataclass
 class PhrasesConfig:
     """Phrase pairs, and the counts of the block bigram model."""
 
-    max_length: int = MISSING
-    min_count: int = MISSING
-    heldout_every: int = MISSING
-    lexical_floor: float = MISSING
-    test_filter: bool = MISSING
-    test_filter_min_words: int = MISSING
-
-
-@dataclass
-class DecoderConfig:
-    """Search of the block decoders and, from `algorithm` on, of the phrase decoder."""
-
-    mode: str = MISSING
-    beam: int = MISSING
-    threshold: float = MISSING
-    options: int = MISSING
-    min_left_count: int = MISSING
-    partition: str = MISSING
-    end_of_sentence: bool = MISSING
-    future_cost: bool = MISSING
-    option_order: str = MISSING
-    max_skips: int = MISSING
-    window: int = MISSING
-    max_words: int = MAX_WORDS
-    coverage_beam: int | None = None
-    algorithm: str | None = None
-    stack: int | None = None
-    pop_limit: int | None = None
-    max_phrase: int | None = None
-    distortion_limit: int | None = None
-    early_threshold: float | None = None
-    distortion_future: bool | None = None
-
-
-@dataclass
-class DecoderOverrides:
-    """Search settings that replace those stored with a run; what is left null stays as it was trained."""
-
-    mode: str | None = None
-    beam: int | None = None
-    threshold: float | None = None
-    options: int | None = None
-    min_left_count: int | None = None
-    partition: str | None = None
-    end_of_sentence: bool | None = None
-    future_cost: bool | None = None
-    option_order: str | None = None
-    max_skips: int | None = None
-    window: int | None = None
-    max_words: int | None = None
-    coverage_beam: int | None = None
-    algorithm: str | None = None
-    stack: int | None = None
-    pop_limit: int | None = None
-    max_phrase: int | None = None
-    distortion_limit: int | None = None
-    early_threshold: float | None = None
-    distortion_future: bool | None = None
+    max_length: int = key("the longest phrase, in words", 7)
+    min_count: int = key("pairs seen fewer times are left out", 1)
+    heldout_every: int = key("every so many sentences one is not counted, for validation; 0 for none", 50)
+    lexical_floor: float = key("the least lexical probability", 1.0e-7)
+    test_filter: bool = key("keep only what has to do with the test source", False)
+    test_filter_min_words: int = key("test_filter: the shortest phrase shared with the test source, in words", 2)
 
 
 @dataclass
@@ -215,7 +188,7 @@ class TranslateConfig:
     trace: bool = MISSING
     detokenize: bool = MISSING
     fast: bool = MISSING
-    decoder: DecoderOverrides = field(default_factory=DecoderOverrides)
+    decoder: dict[str, Any] = field(default_factory=dict)
     debug: bool = False
 
 
@@ -226,7 +199,7 @@ class ImportConfig:
     moses: str = MISSING
     filter: str | None = None
     out: str = MISSING
-    decoder: DecoderConfig = field(default_factory=DecoderConfig)
+    decoder: PhraseDecoderConfig = field(default_factory=PhraseDecoderConfig)
     debug: bool = False
 
 

@@ -46,7 +46,7 @@ def read_config(path: str | Path, schema: type[T]) -> T:
         raise InputError("a damaged configuration", file=path, seen=repr(loaded), expected=expected, remedy=REMEDY)
     _check_plain(loaded, Path(path))
     try:
-        return typed(OmegaConf.create(loaded), schema)
+        return typed(OmegaConf.create(loaded), schema, stored=True)
     except InputError as error:
         raise InputError(
             f"a damaged configuration: {error.message}",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_origin, get_type_hints
 
@@ -15,7 +15,9 @@ from omegaconf.errors import (
     OmegaConfBaseException,
 )
 
+from xlate.config.choices import schemas_of
 from xlate.config.limits import check_limits
+from xlate.config.used_keys import known_keys, unknown_key, used_keys
 from xlate.errors import InputError
 
 T = TypeVar("T")
@@ -23,12 +25,17 @@ T = TypeVar("T")
 OmegaConf.register_new_resolver("basename", lambda path: Path(path).name, replace=True)
 
 
-def typed(config: DictConfig, schema: type[T]) -> T:
-    """Checks a composed configuration against a schema dataclass and returns an instance of it.
+def typed(config: DictConfig, schema: type[T], *, stored: bool = False) -> T:
+    """Checks a configuration against a schema dataclass and the schemas of what is chosen; an instance of it.
+
+    Args:
+        config: composed, or read from a run.
+        schema: of the command.
+        stored: it was written before, perhaps when there were other keys: those that are not used any more are dropped.
 
     Raises:
-        InputError: an unknown key (with the nearest known one), a value of the wrong type, out of its range, or not
-            given.
+        InputError: a key that is unknown or not used (with the nearest one that is), a value of the wrong type, out of
+            its range, or not given.
     """
     shape = OmegaConf.structured(schema)
     try:
@@ -37,55 +44,59 @@ def typed(config: DictConfig, schema: type[T]) -> T:
             # `ref=FILE` means the same as `ref=[FILE]`.
             if isinstance(plain.get(name), str):
                 plain[name] = [plain[name]]
-        merged = OmegaConf.merge(shape, OmegaConf.create(plain))
-        made = cast(T, OmegaConf.to_object(merged))
-    except MissingMandatoryValue as error:
-        key = _key_of(error)
-        raise InputError(
-            "a value must be given",
-            seen=f"{key} is not set",
-            expected=f"{key}=…",
-            remedy=f"add {key}=VALUE to the command",
-        ) from error
-    except InterpolationToMissingValueError as error:
-        missing = str(error).rsplit("value: ", 1)[-1].split()[0]
-        raise InputError(
-            "a value must be given",
-            seen=f"{missing} is not set",
-            expected=f"{missing}=…",
-            remedy=f"add {missing}=VALUE to the command",
-        ) from error
+        plain = used_keys(plain, schema, stored=stored)
+        for group, kind in schemas_of(plain, schema).items():
+            OmegaConf.update(shape, group, OmegaConf.structured(kind), merge=False)
+        made = cast(T, OmegaConf.to_object(OmegaConf.merge(shape, OmegaConf.create(plain))))
     except ConfigKeyError as error:
         raise unknown_key(_key_of(error), known_keys(shape)) from error
     except OmegaConfBaseException as error:
-        raise InputError(
-            "a configuration value does not fit",
-            seen=f"{_key_of(error)}: {_first_line(error)}",
-            expected="a value of the type named",
-            remedy="see the command's --help",
-        ) from error
+        raise in_our_words(error) from error
     check_limits(made)
     return made
 
 
-def unknown_key(key: str, known: list[str]) -> InputError:
-    """The error for a key that is not there, naming the nearest one that is."""
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.4) or [
-        k for k in known if k.rsplit(".", 1)[-1] == key.rsplit(".", 1)[-1]
-    ]
-    remedy = f"did you mean {near[0]}?" if near else "see the command's --help for the keys there are"
-    return InputError("unknown configuration key", seen=key, expected="a key of this command", remedy=remedy)
+def with_settings(held: T, given: Mapping[str, Any], name: str) -> T:
+    """A schema dataclass called `name` with the values given in place of its own; null leaves what is there.
+
+    Raises:
+        InputError: a key that it has not (with the nearest one that it has), or a value that does not fit.
+    """
+    shape = OmegaConf.structured(held)
+    for key, value in given.items():
+        if value is None:
+            continue
+        if key not in shape:
+            raise unknown_key(f"{name}.{key}", [f"{name}.{known}" for known in shape])
+        try:
+            shape[key] = value
+        except OmegaConfBaseException as error:
+            raise in_our_words(error, f"{name}.{key}") from error
+    made = cast(T, OmegaConf.to_object(shape))
+    check_limits(made, f"{name}.")
+    return made
 
 
-def known_keys(config: Any, prefix: str = "") -> list[str]:
-    """All keys of a configuration, nested ones with dots."""
-    keys: list[str] = []
-    for name in config:
-        keys.append(prefix + str(name))
-        node = config._get_node(name)
-        if isinstance(node, DictConfig) and not node._is_none() and not node._is_missing():
-            keys.extend(known_keys(node, f"{prefix}{name}."))
-    return keys
+def in_our_words(error: OmegaConfBaseException, key: str | None = None) -> InputError:
+    """The error for a value that is missing or does not fit."""
+    missing = None
+    if isinstance(error, MissingMandatoryValue):
+        missing = _key_of(error)
+    elif isinstance(error, InterpolationToMissingValueError):
+        missing = str(error).rsplit("value: ", 1)[-1].split()[0]
+    if missing is not None:
+        return InputError(
+            "a value must be given",
+            seen=f"{missing} is not set",
+            expected=f"{missing}=…",
+            remedy=f"add {missing}=VALUE to the command",
+        )
+    return InputError(
+        "a configuration value does not fit",
+        seen=f"{key or _key_of(error)}: {_first_line(error)}",
+        expected="a value of the type named",
+        remedy="see the command's --help",
+    )
 
 
 def _list_fields(schema: type[Any]) -> list[str]:

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.limits import check_limits
 from xlate.config.load import load
-from xlate.config.schema import DecoderConfig, ImportConfig, TrainConfig
+from xlate.config.model_schema import PhraseModelConfig
+from xlate.config.schema import ImportConfig, TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.errors import InputError
 from xlate.formats.moses_ini import MosesIni, read_moses_ini
@@ -47,7 +49,7 @@ def import_moses(config: ImportConfig) -> dict[str, Any]:
 
 def _imported(config: ImportConfig) -> dict[str, Any]:
     model, weights_D, ini = _loaded(config)
-    trained = load(TrainConfig, "train", ["model=phrase", "decoder=phrase", "work=''"])
+    trained = load(TrainConfig, "train", ["model=phrase", "work=''"])
     if "weight-file" in ini.settings:
         raise InputError(
             "sparse weights cannot be imported yet",
@@ -58,7 +60,7 @@ def _imported(config: ImportConfig) -> dict[str, Any]:
     reordering = "none" if model.reordering is None else model.reordering.kind
     trained = replace(
         trained,
-        model=replace(trained.model, reordering=reordering),
+        model=PhraseModelConfig(reordering=reordering),
         decoder=search_of(ini, config.decoder),
     )
     identity = {"imported": str(config.moses), "ini": file_hash(config.moses)}
@@ -94,7 +96,7 @@ def _lm_line(ini: MosesIni) -> Any:
     return ini.find("KENLM", "SRILM", "IRSTLM")
 
 
-def search_of(ini: MosesIni, given: DecoderConfig) -> DecoderConfig:
+def search_of(ini: MosesIni, given: PhraseDecoderConfig) -> PhraseDecoderConfig:
     """The settings of the file over those given.
 
     Raises:
@@ -106,20 +108,18 @@ def search_of(ini: MosesIni, given: DecoderConfig) -> DecoderConfig:
         given,
         options=limit,
         algorithm=_algorithm(ini, given.algorithm),
-        stack=ini.whole("stack", given.stack or 200),
+        stack=ini.whole("stack", given.stack),
         threshold=ini.number("beam-threshold", given.threshold),
-        early_threshold=ini.number("early-discarding-threshold", given.early_threshold or 0.0),
-        max_phrase=ini.whole("max-phrase-length", given.max_phrase or 7),
-        pop_limit=ini.whole("cube-pruning-pop-limit", given.pop_limit or 1000),
-        distortion_limit=ini.whole(
-            "distortion-limit", -1 if given.distortion_limit is None else given.distortion_limit
-        ),
+        early_threshold=ini.number("early-discarding-threshold", given.early_threshold),
+        max_phrase=ini.whole("max-phrase-length", given.max_phrase),
+        pop_limit=ini.whole("cube-pruning-pop-limit", given.pop_limit),
+        distortion_limit=ini.whole("distortion-limit", given.distortion_limit),
     )
     check_limits(search, "decoder.", ini.path)
     return search
 
 
-def _algorithm(ini: MosesIni, given: str | None) -> str | None:
+def _algorithm(ini: MosesIni, given: str) -> str:
     number = ini.whole("search-algorithm", -1)
     if "search-algorithm" in ini.settings and number not in ALGORITHMS:
         raise InputError(

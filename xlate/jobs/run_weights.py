@@ -10,6 +10,7 @@ from typing import Any
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
+from xlate.config.used_keys import used_keys
 from xlate.errors import InputError
 from xlate.report.identity import ABSENT, differing_keys
 from xlate.scoring.weights import WeightsFile, load_weights
@@ -65,8 +66,9 @@ def _check_made_with(run: Path, metadata: Mapping[str, Any], model: ModelConfig)
             expected="the settings of their model",
             remedy="train or import the run again",
         )
-    # What came later than the weights is not among what they hold.
-    differences = [row for row in differing_keys(held, asdict(model)) if row[1] != ABSENT]
+    # What came later than the weights is not among what they hold; what their model does not use is not asked.
+    used = used_keys({"model": held}, TrainConfig, stored=True)["model"]
+    differences = [row for row in differing_keys(used, asdict(model)) if row[1] != ABSENT]
     if differences:
         raise InputError(
             "the configuration names another model than the weights were made with",

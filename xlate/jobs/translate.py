@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from xlate.config.schema import TrainConfig, TranslateConfig
 from xlate.config.stored import read_config
+from xlate.config.typed import with_settings
 from xlate.errors import InputError
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
@@ -115,8 +116,7 @@ class Translator:
         """
         run = Path(config.run)
         trained = read_config(run / "config.yaml", TrainConfig)
-        changed = {f.name: getattr(config.decoder, f.name) for f in fields(config.decoder)}
-        trained.decoder = replace(trained.decoder, **{k: v for k, v in changed.items() if v is not None})
+        trained.decoder = with_settings(trained.decoder, config.decoder, "decoder")
         made = cls.of_run(trained, run, Asked(config.nbest, config.distinct, config.fast))
         return made.with_output(config.detokenize, config.trace)
 

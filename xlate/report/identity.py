@@ -7,30 +7,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from xlate.text.cutting import MAX_WORDS
-
 # Settings that change where a run lies or how it talks, not what comes out.
 VOLATILE = ("run", "checkpoint_seconds", "debug")
-# Settings that came later, with the value that stands for what was done before: left out, so that older runs are found.
-LATER = {"decoder": {"max_words": MAX_WORDS}}
 ABSENT = "nothing"
 
 
 def plain(identity: Mapping[str, Any]) -> dict[str, Any]:
     """The identity as JSON gives it back, without the volatile keys."""
-    kept = without_later({key: value for key, value in identity.items() if key not in VOLATILE})
+    kept = {key: value for key, value in identity.items() if key not in VOLATILE}
     loaded: dict[str, Any] = json.loads(json.dumps(kept, default=str))
     return loaded
-
-
-def without_later(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings without those that came `LATER` where they have the value that changes nothing."""
-    kept = dict(settings)
-    for part, later in LATER.items():
-        if isinstance(kept.get(part), Mapping):
-            held = kept[part].items()
-            kept[part] = {key: value for key, value in held if key not in later or value != later[key]}
-    return kept
 
 
 def identity_hash(identity: Mapping[str, Any]) -> str:

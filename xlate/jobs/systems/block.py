@@ -47,6 +47,8 @@ class Block(EventKind):
             mode=settings.mode,
             min_left_count=settings.min_left_count,
             partition=settings.partition,
+            unknown_unigram=settings.unknown_unigram,
+            unknown_lexical=settings.unknown_lexical,
         )
 
     def decoder(self, model: BlockModel, settings: DecoderConfig, asked: Asked = Asked()) -> BlockDecoder:  # noqa: B008

@@ -50,6 +50,8 @@ class DistortionKind(EventKind):
             max_skips=settings.max_skips,
             window=settings.window,
             coverage_beam=settings.coverage_beam,
+            unknown_direct=settings.unknown_direct,
+            unknown_model1=settings.unknown_model1,
         )
 
     def decoder(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -64,25 +63,22 @@ class Phrase(Kind):
         return PhraseDecoder(model, weights_D, self.search(settings, asked), asked.fast, sparse_F)
 
     def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> PhraseSearch:  # noqa: B008
-        """The settings that concern this decoder; what a configuration leaves open is as in Moses."""
+        """The settings that concern this decoder."""
         limit = settings.distortion_limit
-        given: dict[str, Any] = {
-            "algorithm": settings.algorithm,
-            "beam": settings.stack,
-            "pop_limit": settings.pop_limit,
-            "max_phrase": settings.max_phrase,
-            "early_threshold": settings.early_threshold,
-            "distortion_future": settings.distortion_future,
-        }
         return PhraseSearch(
+            algorithm=settings.algorithm,
+            beam=settings.stack,
+            pop_limit=settings.pop_limit,
+            max_phrase=settings.max_phrase,
+            early_threshold=settings.early_threshold,
+            distortion_future=settings.distortion_future,
             threshold=settings.threshold,
             options=settings.options,
             future_cost=settings.future_cost,
             max_words=settings.max_words,
-            distortion_limit=6 if limit is None else (None if limit < 0 else limit),
+            distortion_limit=None if limit < 0 else limit,
             nbest=asked.nbest,
             distinct=asked.distinct,
-            **{key: value for key, value in given.items() if value is not None},
         )
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:

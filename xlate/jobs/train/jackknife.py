@@ -76,7 +76,7 @@ class Jackknife:
         """
         fold_I = self.models.fold_I
         for fold in range(self.settings.folds):
-            if self.settings.part is not None and fold % self.settings.parts != self.settings.part:
+            if self.settings.machine is not None and fold % self.settings.machines != self.settings.machine:
                 continue
             shards = self._shards(fold, np.flatnonzero(fold_I == fold))
             try:

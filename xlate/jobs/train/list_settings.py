@@ -6,23 +6,13 @@ from xlate.config.loss_schema import ListsConfig
 from xlate.errors import InputError
 from xlate.train.list_learner import ListSettings
 
-CANDIDATES = ("best", "drawn")
-LEAST = {"folds": 2, "nbest": 2, "shard": 1, "processes": 1, "parts": 1, "rounds": 1, "heldout_every": 2}
-
 
 def check_lists(settings: ListsConfig) -> None:
     """Checks what the lists are made with; the steps are checked by `ListSettings`.
 
     Raises:
-        InputError: too few folds, parts or held-out lists, or a part there is none of.
+        InputError: settings that do not go together.
     """
-    for name, least in LEAST.items():
-        if getattr(settings, name) < least:
-            seen = f"loss.lists.{name}={getattr(settings, name)}"
-            raise InputError("a setting of the lists is too small", seen=seen, expected=f"{least} or more")
-    if settings.candidates not in CANDIDATES:
-        seen = f"loss.lists.candidates={settings.candidates}"
-        raise InputError("no such way to choose candidates", seen=seen, expected=" or ".join(CANDIDATES))
     if settings.candidates == "drawn" and (settings.objective != "expected_bleu" or settings.joint):
         raise InputError(
             "candidates drawn by lot stand for expectations",
@@ -30,15 +20,15 @@ def check_lists(settings: ListsConfig) -> None:
             expected="objective expected_bleu, joint false",
             remedy="loss.lists.candidates=best",
         )
-    if settings.rounds > 1 and (settings.candidates == "drawn" or settings.part is not None):
+    if settings.rounds > 1 and (settings.candidates == "drawn" or settings.machine is not None):
         raise InputError(
-            "decoding again goes with lists of the best, and not with parts",
-            seen=f"loss.lists.rounds={settings.rounds}, candidates={settings.candidates}, part={settings.part}",
+            "decoding again goes with lists of the best, on one machine",
+            seen=f"loss.lists.rounds={settings.rounds}, candidates={settings.candidates}, machine={settings.machine}",
             expected="loss.lists.rounds=1",
         )
-    if settings.part is not None and not 0 <= settings.part < settings.parts:
-        seen = f"loss.lists.part={settings.part}"
-        raise InputError("no such part of the lists", seen=seen, expected=f"0 to {settings.parts - 1}")
+    if settings.machine is not None and not settings.machine < settings.machines:
+        seen = f"loss.lists.machine={settings.machine}"
+        raise InputError("no such machine", seen=seen, expected=f"0 to {settings.machines - 1}")
 
 
 def list_settings(settings: ListsConfig, seed: int) -> ListSettings:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from xlate.config.loss_schema import ListsConfig
+from xlate.config.identity import identity_of_training
+from xlate.config.loss_schema import ListsConfig, TunedLossConfig
+from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.jobs.prepare.stages import identity_of
@@ -28,14 +30,12 @@ from xlate.jobs.train.tuned import made_from_text, phrase_base, tuning_summary
 from xlate.jobs.train.tuned_systems import PhraseSystem, with_sums
 from xlate.jobs.train.tuning import tune, tuning_text
 from xlate.models.phrase.model import PhraseModel
-from xlate.report.identity import without_later
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.locks import awaited
 from xlate.train.run import Outcome, Run
 from xlate.train.signals import StopFlag
 
 log = logging.getLogger(__name__)
-VOLATILE = ("run", "base", "checkpoint_seconds", "debug")
 
 
 # Trains a run that this one needs, in its folder.
@@ -61,18 +61,18 @@ class ListTraining:
         self.text = tuning_text(_tune_config(config), self.work, config.decoder.max_words)
 
     def made_from(self) -> Mapping[str, Any]:
-        """The work directory, the text that float weights are tuned on, and the run they come from."""
-        return made_from_text(self.config, self.work, self.text)
+        """The work directory, and the text that float weights are tuned on."""
+        return made_from_text(self.work, self.text)
 
     def learn(self, run: Run) -> dict[str, Any] | None:
-        """All three steps; with `part`, only lists of a part of the training text are made."""
+        """All three steps; with `machine`, only lists of some folds of the training text are made."""
         config, work = self.config, self.work
         assert config.loss.lists is not None
         base = Path(config.base) if config.base is not None else self._tuned_floats(run)
         if base is None:
             return None
         theta = weights_of(base).sets[phrase_models.SET]
-        if config.loss.lists.part is not None:
+        if config.loss.lists.machine is not None:
             return self._part(config.loss.lists, theta, run)
         model = phrase_models.open_phrase_model(Path("."), config)
         learned = _learned(config, work, model, theta, run)
@@ -91,7 +91,12 @@ class ListTraining:
         lists = _lists(self.config, self.work, theta)
         if not lists.decode(run.stop.__bool__):
             return None
-        return {"finished": False, "part": settings.part, "parts": settings.parts, "lists": str(lists.folder)}
+        return {
+            "finished": False,
+            "machine": settings.machine,
+            "machines": settings.machines,
+            "lists": str(lists.folder),
+        }
 
     def _save(self, run: Run, model: PhraseModel, weights: Weights, learned: Learned) -> None:
         assert model.sparse is not None
@@ -104,11 +109,11 @@ class ListTraining:
     def _tuned_floats(self, run: Run) -> Path | None:
         """The run of the float weights, made when it is not there; None when stopped."""
         config = self.config
-        loss = replace(_as_tuning(config).loss, lists=None, tune=replace(_tune_config(config), start="uniform"))
+        assert isinstance(config.model, PhraseModelConfig)
         model = replace(config.model, sparse=None)
-        plain = replace(config, loss=loss, model=model, row=None, measure_test=False, run=None, base=None)
-        settings = without_later({k: v for k, v in asdict(plain).items() if k not in VOLATILE})
-        folder = self.work.path / "theta" / identity_of({**settings, "on": self.work.identity})[:16]
+        plain = replace(_as_tuning(config), model=model, row=None, measure_test=False, run=None, base=None)
+        key = identity_of({**identity_of_training(plain), "on": self.work.identity})
+        folder = self.work.path / "theta" / key[:16]
         log.info("float weights: %s", folder)
         with awaited(folder, run.stop.__bool__):
             return None if self.train_part(plain, folder, run.stop).summary is None else folder
@@ -152,5 +157,6 @@ def _tune_config(config: TrainConfig) -> Any:
 
 
 def _as_tuning(config: TrainConfig) -> TrainConfig:
-    assert config.loss.lists is not None
-    return replace(config, loss=replace(config.loss, name=config.loss.lists.tuner))
+    """The tuning of float weights alone."""
+    tune = _tune_config(config)
+    return replace(config, loss=TunedLossConfig(tune.name, tune))

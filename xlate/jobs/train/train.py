@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from xlate.config.identity import identity_of_training
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.jobs.systems.phrase import KIND as PHRASE
@@ -20,8 +20,6 @@ from xlate.jobs.train.tuned import TunedTraining
 from xlate.text.locks import refused_while_written
 from xlate.train.run import Method, Outcome, conduct
 from xlate.train.signals import StopFlag
-
-VOLATILE = ("run", "base", "checkpoint_seconds", "debug")
 
 
 def train(config: TrainConfig, folder: Path) -> Outcome:
@@ -41,7 +39,7 @@ def trained(config: TrainConfig, folder: Path, stop: StopFlag | None = None) -> 
     method = method_of(config)
     # A run without settings of its own for something has those of its base.
     used = method.config
-    return conduct(method, folder, to_yaml(used), settings_of(used), used.checkpoint_seconds, stop)
+    return conduct(method, folder, to_yaml(used), identity_of_training(used), used.checkpoint_seconds, stop)
 
 
 class ConfiguredMethod(Method, Protocol):
@@ -65,8 +63,3 @@ def method_of(config: TrainConfig) -> ConfiguredMethod:
     if config.loss.tune is not None or config.model.kind == PHRASE:
         return TunedTraining(config)
     return LocalTraining(config)
-
-
-def settings_of(config: TrainConfig) -> dict[str, Any]:
-    """The settings that make a run this run and no other."""
-    return {key: value for key, value in asdict(config).items() if key not in VOLATILE}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
@@ -43,7 +44,7 @@ class TunedTraining:
 
     def made_from(self) -> Mapping[str, Any]:
         """What is tuned on makes the run as much as the work directory does."""
-        return made_from_text(self.config, self.work, self.text)
+        return made_from_text(self.work, self.text)
 
     def learn(self, run: Run) -> dict[str, Any] | None:
         """Tunes, writes the weights, and translates the dev set, and the test set if asked."""
@@ -58,10 +59,9 @@ class TunedTraining:
         return {**summary, **measured_splits(config, work, run, len(rounds))}
 
 
-def made_from_text(config: TrainConfig, work: WorkDirectory | None, text: TuningText) -> dict[str, Any]:
-    """The work directory, if any, and the text that is tuned on, with the run that tuning starts from."""
-    made_from = {"work": work.identity if work else None, "text": asdict(text)}
-    return {"work_identity": identity_of(made_from), "base": config.base}
+def made_from_text(work: WorkDirectory | None, text: TuningText) -> dict[str, Any]:
+    """The work directory, if any, and the text that is tuned on."""
+    return {"work_identity": identity_of({"work": work.identity if work else None, "text": asdict(text)})}
 
 
 def phrase_base(base: Path, *, weighted: bool = True) -> None:
@@ -108,6 +108,7 @@ def _without_work_of_base(config: TrainConfig) -> TrainConfig:
     if config.base is None or config.model.kind != phrase_models.KIND:
         return config
     base = read_config(Path(config.base) / "config.yaml", TrainConfig)
+    assert isinstance(config.model, PhraseModelConfig)
     model = replace(config.model, reordering=base.model.reordering)
     return replace(config, work=base.work, model=model)
 

@@ -25,6 +25,7 @@ from xlate.tuners.pro import ProSettings, pro
 from xlate.tuners.tuned import Tuned
 
 Tuner = Callable[[CandidateBatch, Weights, int], Tuned]
+LOSS_KEYS = ("margin", "gamma", "kind")
 TunerOf = Callable[[TuneConfig, NDArray[np.bool_], Objective], Tuner]
 
 
@@ -34,9 +35,9 @@ def optimiser(name: str, settings: TuneConfig, trained_D: NDArray[np.bool_], obj
     Raises:
         InputError: there is none of this name, or its settings cannot be.
     """
-    if name not in TUNERS and name not in losses():
+    if name not in TUNERS:
         raise InputError("no such tuner", seen=name, expected=", ".join(TUNERS))
-    tuner = TUNERS.get(name, _by_gradient(name))(settings, trained_D, objective)
+    tuner = TUNERS[name](settings, trained_D, objective)
     return lambda lists, weights, seed: scaled(tuner(lists, weights, seed).weights, trained_D)
 
 
@@ -57,6 +58,7 @@ def _mira(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objecti
         epochs=settings.epochs,
         C=settings.C,
         decay=settings.decay,
+        sparse_rate=settings.sparse_rate,
         length_band=settings.length_band,
         trained_D=trained_D,
     )
@@ -64,35 +66,44 @@ def _mira(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objecti
 
 
 def _mert(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
-    chosen = MertSettings(restarts=settings.restarts, length_band=settings.length_band, trained_D=trained_D)
+    chosen = MertSettings(
+        restarts=settings.restarts,
+        directions=settings.directions,
+        rounds=settings.coordinate_rounds,
+        tolerance=settings.least_gain,
+        window=settings.window,
+        length_band=settings.length_band,
+        trained_D=trained_D,
+    )
     # The compiled BLEU leaves out smoothing, which other objectives have.
     scores = corpus_bleu if objective.is_bleu else objective.corpus
     return lambda lists, weights, seed: mert(lists, weights, chosen, seed, scores)
 
 
 def _pro(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
-    regression = GradientSettings(settings.epochs, settings.l2, trained_D)
+    regression = GradientSettings(settings.epochs, settings.penalty, trained_D)
     chosen = ProSettings(settings.samples, settings.kept, settings.least, settings.share, regression)
     return lambda lists, weights, seed: pro(lists, weights, chosen, seed, objective)
 
 
-def _by_gradient(name: str) -> TunerOf:
-    """Descent on any loss over candidates; γ is what a unit of gain is worth where the loss has a margin."""
-
-    def made(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
-        chosen, kind = GradientSettings(settings.epochs, settings.l2, trained_D), losses()[name]
-        with_margin = "margin" in inspect.signature(kind.__init__).parameters
-        module = loss_of(name, **{"margin" if with_margin else "gamma": settings.gamma})
-        if module.needs is Needs.LATTICE:
-            raise InputError("a loss over lattices does not tune", seen=name, expected=", ".join(TUNERS))
-        return lambda lists, weights, _: descend(lists, weights, module, chosen, objective)
-
-    return made
+def _by_gradient(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
+    """Descent on a loss of the registry, which takes those of the settings that it knows."""
+    name = settings.loss if settings.name == "gradient" else settings.name
+    if name not in losses():
+        raise InputError("no such loss", seen=f"loss.tune.loss={name}", expected=", ".join(losses()))
+    known = inspect.signature(losses()[name].__init__).parameters
+    module = loss_of(
+        name, **{key: getattr(settings, key) for key in LOSS_KEYS if key in known and hasattr(settings, key)}
+    )
+    if module.needs is Needs.LATTICE:
+        raise InputError("a loss over lattices does not tune", seen=name, expected=", ".join(TUNERS))
+    chosen = GradientSettings(settings.epochs, settings.penalty, trained_D)
+    return lambda lists, weights, _: descend(lists, weights, module, chosen, objective)
 
 
 def _expected(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
     """Expected BLEU of the whole text; of another objective, the sum over sentences."""
-    chosen = GradientSettings(settings.epochs, settings.l2, trained_D)
+    chosen = GradientSettings(settings.epochs, settings.penalty, trained_D)
     if objective.is_bleu:
         return lambda lists, weights, _: descend(lists, weights, ExpectedCorpusBleu(settings.gamma), chosen)
     return lambda lists, weights, _: descend(lists, weights, ExpectedBleu(settings.gamma), chosen, objective)
@@ -103,6 +114,7 @@ TUNERS: dict[str, TunerOf] = {
     "mert": _mert,
     "pro": _pro,
     "expected_bleu": _expected,
-    "softmax_margin": _by_gradient("softmax_margin"),
-    "ramp": _by_gradient("ramp"),
+    "softmax_margin": _by_gradient,
+    "ramp": _by_gradient,
+    "gradient": _by_gradient,
 }

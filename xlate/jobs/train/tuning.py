@@ -85,6 +85,8 @@ def tuning_settings(tune: TuneConfig, seed: int) -> TuningSettings:
         select=tune.select,
         heldout_every=tune.heldout_every,
         length_band=tune.length_band,
+        tolerance=tune.tolerance,
+        least_new=tune.least_new,
     )
 
 

@@ -1,0 +1,168 @@
+"""The choices of every group, registered with Hydra, and which schema a configuration's groups have.
+
+Choices that are no more than their schema have no file in conf/. Files that add something to one begin with it, or with
+`keys/NAME@_here_` where file and schema would have the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING as NO_DEFAULT
+from dataclasses import Field, asdict, fields, is_dataclass
+from typing import Any, get_args, get_type_hints
+
+from xlate.config import decoder_schema, loss_schema, model_schema, schema
+from xlate.config.decoder_schema import DECODERS
+from xlate.config.loss_schema import LOSSES
+from xlate.config.model_schema import MODELS
+from xlate.config.tune_schema import TUNERS
+from xlate.errors import InputError
+
+Plain = Mapping[str, Any]
+
+# What a choice is called on the command line, and its schema with its defaults.
+CHOICES: dict[str, dict[str, Any]] = {
+    "model": {"block": model_schema.BlockModelConfig},
+    "model/keys": {name: MODELS[name] for name in ("distortion", "phrase", "rerank")},
+    "decoder": {
+        "swap_or": decoder_schema.BlockDecoderConfig,
+        "distortion": decoder_schema.DistortionDecoderConfig,
+        "phrase": decoder_schema.PhraseDecoderConfig,
+        "none": decoder_schema.DecoderConfig,
+    },
+    "loss": {**LOSSES, **{name: loss_schema.TunedLossConfig(name, tuner()) for name, tuner in TUNERS.items()}},
+    "loss/keys": {"local": loss_schema.LocalLossConfig, "lists": loss_schema.ListLossConfig},
+    "loss/tune": TUNERS,
+    "data": {"files": schema.DataConfig},
+    "data/keys": {"demo": schema.DemoDataConfig},
+    "align": {
+        "eflomal": schema.ComputedLinksConfig,
+        "fast_align": schema.ComputedLinksConfig("fast_align"),
+        "given": schema.GivenLinksConfig,
+    },
+    "lm": {"trigram": schema.LmConfig, "fivegram": schema.LmConfig(5)},
+    "phrases": {"default": schema.PhrasesConfig},
+}
+# All schemas that a group may have.
+SCHEMAS: dict[str, tuple[type[Any], ...]] = {
+    "model": tuple(MODELS.values()),
+    "model.sparse": (model_schema.SparseConfig,),
+    "decoder": tuple(DECODERS.values()),
+    "loss": (
+        *LOSSES.values(),
+        loss_schema.LocalLossConfig,
+        loss_schema.TunedLossConfig,
+        loss_schema.ListLossConfig,
+        loss_schema.RankingLossConfig,
+    ),
+    "loss.tune": tuple(TUNERS.values()),
+    "data": (schema.DataConfig, schema.DemoDataConfig),
+    "align": (schema.ComputedLinksConfig, schema.GivenLinksConfig),
+}
+# Keys that have another name now, and why there is none in their place: one key means one thing.
+RENAMED = {
+    "loss.tune.l2": "loss.tune.penalty",
+    "loss.lists.part": "loss.lists.machine",
+    "loss.lists.parts": "loss.lists.machines",
+    "loss.lists.tuner": "loss/tune",
+}
+
+
+def register() -> None:
+    """Tells Hydra of all choices."""
+    from hydra.core.config_store import ConfigStore
+
+    store = ConfigStore.instance()
+    for group, choices in CHOICES.items():
+        for name, node in choices.items():
+            store.store(group=group, name=name, node=node)
+    any_decoder = {field.name: None for kind in DECODERS.values() for field in fields(kind)}
+    store.store(group="decoder/keys", name="any", node=any_decoder)
+
+
+def schemas_of(plain: Plain, command: type[Any]) -> dict[str, type[Any]]:
+    """The schema of each group of a command's configuration, by dotted key, those that hold others first.
+
+    Raises:
+        InputError: a model or tuner there is none of.
+    """
+    groups = {field.name for field in fields(command)} & SCHEMAS.keys()
+    if command is schema.TrainConfig:
+        return _of_training(plain)
+    found: dict[str, type[Any]] = {}
+    if "data" in groups:
+        generated = _part(plain, "data").get("generated") is not None
+        found["data"] = schema.DemoDataConfig if generated else schema.DataConfig
+    if "align" in groups:
+        given = _part(plain, "align").get("method") == "given"
+        found["align"] = schema.GivenLinksConfig if given else schema.ComputedLinksConfig
+    return found
+
+
+def _of_training(plain: Plain) -> dict[str, type[Any]]:
+    model, loss = _part(plain, "model"), _part(plain, "loss")
+    found: dict[str, type[Any]] = {}
+    if "kind" in model:
+        found["model"] = _named(MODELS, model["kind"], "model.kind")
+        found["decoder"] = DECODERS[model["kind"]]
+    if "name" not in loss:
+        return found
+    tune = loss.get("tune")
+    if model.get("kind") == "rerank" and loss.get("lists") is not None:
+        found["loss"] = loss_schema.RankingLossConfig
+    elif loss.get("lists") is not None:
+        found["loss"] = loss_schema.ListLossConfig
+    elif tune is not None:
+        found["loss"] = loss_schema.TunedLossConfig
+    else:
+        found["loss"] = LOSSES.get(str(loss["name"]), loss_schema.LocalLossConfig)
+    if isinstance(tune, Mapping) and found["loss"] is not loss_schema.RankingLossConfig:
+        alone = found["loss"] is loss_schema.TunedLossConfig
+        found["loss.tune"] = _named(TUNERS, loss["name"] if alone else tune.get("name"), "loss.name")
+    return found
+
+
+def _part(plain: Plain, group: str) -> Plain:
+    held = plain.get(group)
+    return held if isinstance(held, Mapping) else {}
+
+
+def _named(choices: Mapping[str, type[Any]], name: Any, key: str) -> type[Any]:
+    if name not in choices:
+        raise InputError(f"unknown value of {key}", seen=f"{key}={name}", expected=", ".join(choices))
+    return choices[name]
+
+
+def keys_elsewhere(group: str) -> dict[str, list[Any]]:
+    """The keys that the schemas of a group have, each with its defaults there; nested ones by their dotted names."""
+    found: dict[str, list[Any]] = {}
+    for kind in SCHEMAS.get(group, ()):
+        for name, default in _defaults(kind):
+            found.setdefault(name, []).append(default)
+    return found
+
+
+def _defaults(kind: type[Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for field in fields(kind):
+        default = default_of(field)
+        yield prefix + field.name, asdict(default) if is_dataclass(default) else default  # type: ignore[arg-type]
+        nested = schema_within(kind, field)
+        if nested is not None:
+            yield from _defaults(nested, f"{prefix}{field.name}.")
+
+
+def default_of(field: Field[Any]) -> Any:
+    """The default of a field; `???` where one must be given."""
+    if field.default_factory is not NO_DEFAULT:
+        return field.default_factory()
+    return field.default
+
+
+def schema_within(kind: type[Any], field: Field[Any]) -> type[Any] | None:
+    """The schema that a field of a schema holds, None when it holds a value."""
+    default = default_of(field)
+    if is_dataclass(default):
+        return type(default)
+    hint = get_type_hints(kind)[field.name]
+    kinds = [kind for kind in get_args(hint) or (hint,) if isinstance(kind, type) and is_dataclass(kind)]
+    return kinds[0] if kinds else None

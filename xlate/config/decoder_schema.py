@@ -1,0 +1,102 @@
+"""The keys of each choice of `decoder=…`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xlate.config.fields import key
+from xlate.text.cutting import MAX_WORDS
+
+
+class _DecoderKeys:
+    """What code may ask a decoder for; each has those of its own fields."""
+
+    mode: str
+    beam: int
+    threshold: float
+    options: int
+    option_order: str
+    min_left_count: int
+    partition: str
+    end_of_sentence: bool
+    future_cost: bool
+    max_words: int
+    unknown_unigram: float
+    unknown_lexical: float
+    unknown_direct: float
+    unknown_model1: float
+    max_skips: int
+    window: int
+    coverage_beam: int
+    algorithm: str
+    stack: int
+    pop_limit: int
+    max_phrase: int
+    distortion_limit: int
+    early_threshold: float
+    distortion_future: bool
+
+
+@dataclass
+class DecoderConfig(_DecoderKeys):
+    """No decoder: lists are ranked as they are given."""
+
+
+@dataclass
+class SearchConfig(DecoderConfig):
+    """What every decoder has."""
+
+    threshold: float = key("hypotheses below this share of the best one's score are dropped; 0 keeps all", 1.0e-5)
+    options: int = key("the most translations of one source span", 20)
+    future_cost: bool = key("pruning looks at the estimated cost of what is left to translate", True)
+    max_words: int = key("sentences of more words are translated in pieces, cut at punctuation if possible", MAX_WORDS)
+
+
+@dataclass
+class BlockDecoderConfig(SearchConfig):
+    """Search of the orientation model."""
+
+    mode: str = key("mon: monotone; swap: neighbouring phrases may swap; swap_or: and orientation costs", "swap_or")
+    beam: int = key("the most hypotheses of one number of covered source words", 100)
+    min_left_count: int = key("blocks seen to the left fewer times than this are never put there", 3)
+    partition: str = key("local: scores of a step are normalised over the options of its span; off: not", "off")
+    end_of_sentence: bool = key("the end of the sentence costs what the language model says", True)
+    option_order: str = key("which options are kept: the most frequent (count) or the cheapest (score)", "count")
+    unknown_unigram: float = key("unigram cost of a word that is copied because nothing translates it", 20.0)
+    unknown_lexical: float = key("lexical cost of such a word", 20.0)
+
+
+@dataclass
+class DistortionDecoderConfig(SearchConfig):
+    """Search of the phrase-distortion model (Tillmann & Zhang 2007, section 5.3)."""
+
+    options: int = key("the most translations of one source span", 10)
+    beam: int = key("the most hypotheses of one number of covered source words", 100)
+    coverage_beam: int = key("the most hypotheses of one set of covered source words", 50)
+    max_skips: int = key("the most source intervals left open at a time", 2)
+    window: int = key("source words, from the first open one on, that may be translated before it", 6)
+    end_of_sentence: bool = key("the end of the sentence costs what the language model says", True)
+    option_order: str = key("which options are kept: the most frequent (count) or the cheapest (score)", "score")
+    unknown_direct: float = key("direct cost of a word that is copied because nothing translates it", 20.0)
+    unknown_model1: float = key("Model 1 cost of such a word", 20.0)
+
+
+@dataclass
+class PhraseDecoderConfig(SearchConfig):
+    """Search of the phrase model, with Moses's settings."""
+
+    algorithm: str = key("stack: every move of a hypothesis is scored; cube: cube pruning", "cube")
+    stack: int = key("the most hypotheses of one number of covered source words", 200)
+    pop_limit: int = key("cube pruning: moves taken for one number of covered source words", 1000)
+    max_phrase: int = key("the longest source phrase, in words", 7)
+    distortion_limit: int = key("the longest jump in words, -1 for any", 6)
+    early_threshold: float = key("stack: moves below this share of the beam are dropped before the LM is asked", 0.0)
+    distortion_future: bool = key("the estimate of what is left holds its distortion", False)
+
+
+DECODERS: dict[str, type[DecoderConfig]] = {
+    "orientation": BlockDecoderConfig,
+    "distortion": DistortionDecoderConfig,
+    "phrase": PhraseDecoderConfig,
+    "rerank": DecoderConfig,
+}

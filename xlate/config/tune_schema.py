@@ -1,0 +1,147 @@
+"""The keys of each tuner: `loss=mira` and the like, and `loss/tune=…` beside `loss=xbleu`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xlate.config.fields import key
+
+
+class _TuneKeys:
+    """What code may ask a tuner for; each has those of its own fields."""
+
+    gain: str = "add-1"
+    epochs: int
+    penalty: float
+    gamma: float
+    margin: float
+    C: float
+    decay: float
+    sparse_rate: float
+    restarts: int
+    directions: int
+    coordinate_rounds: int
+    least_gain: float
+    window: int
+    samples: int
+    kept: int
+    least: float
+    share: float
+    kind: int
+    loss: str
+
+
+@dataclass
+class TuneConfig(_TuneKeys):
+    """What every tuner has: the text is decoded anew each round, and weights are found on all lists so far."""
+
+    name: str = key("the tuner")
+    split: str = key("tuned on this split of the work directory", "dev")
+    source: str | None = key("or on this tokenised file", None)
+    references: list[str] = key("and its tokenised references", [])
+    start: str = key("weights of the first round: uniform, or base (those of the run base)", "uniform")
+    rounds: int = key("the most rounds", 10)
+    nbest: int = key("hypotheses of a list", 100)
+    select: str = key("best: weights with the highest score when decoded (held-out sentences if any); last", "best")
+    metric: str = key("tuned for bleu, chrf, ter, or a mixture like bleu:1,chrf:1", "bleu")
+    heldout_every: int = key("every so many sentences one is not tuned on; 0 for none", 0)
+    length_band: float = key("weights are preferred whose output is this near to the reference length, as a share", 0.1)
+    processes: int = key("processes that decode (phrase model)", 1)
+    tolerance: float = key("stops when no weight moved by more than this share of the largest", 1.0e-5)
+    least_new: float = key("stops when a smaller share of the pool than this is new", 1.0e-4)
+
+
+@dataclass
+class EpochsConfig(TuneConfig):
+    """Tuners that pass over the lists of a round."""
+
+    epochs: int = key("passes over the lists in a round", 60)
+
+
+@dataclass
+class MiraConfig(EpochsConfig):
+    """k-best MIRA (Cherry & Foster 2012)."""
+
+    name: str = key("the tuner", "mira")
+    C: float = key("the longest step", 0.01)
+    decay: float = key("of the background corpus, a list", 0.999)
+    sparse_rate: float = key("how much faster sparse weights move than float weights", 1.0)
+
+
+@dataclass
+class MertConfig(TuneConfig):
+    """MERT (Och 2003): exact line searches for the score of the whole text."""
+
+    name: str = key("the tuner", "mert")
+    restarts: int = key("random starting points beside the given one", 20)
+    directions: int = key("random directions tried when the coordinates gain no more", 2)
+    coordinate_rounds: int = key("the most rounds of coordinates from one point", 20)
+    least_gain: float = key("a round of coordinates that gains less ends the search from a point", 0.02)
+    window: int = key("intervals to either side that a place is averaged with; 0 takes the highest peak", 3)
+
+
+@dataclass
+class PenaltyConfig(EpochsConfig):
+    """Tuners that descend on a loss of the lists."""
+
+    gain: str = key("smoothing of BLEU of one sentence: add-1, gao, floor, exp or none", "add-1")
+    penalty: float = key("on the squared weights of standardised features", 1.0e-4)
+
+
+@dataclass
+class ProConfig(PenaltyConfig):
+    """PRO (Hopkins & May 2011): a classifier of sampled pairs."""
+
+    name: str = key("the tuner", "pro")
+    # BLEU+1 does not punish short sentences enough, and PRO makes them shorter (Nakov, Guzman & Vogel 2012).
+    gain: str = key("smoothing of BLEU of one sentence: add-1, gao, floor, exp or none", "gao")
+    samples: int = key("pairs drawn from a list", 5000)
+    kept: int = key("how many of them stay", 50)
+    least: float = key("the least difference of their sentence scores, from 0 to 1", 0.05)
+    share: float = key("of the new weights in what a round goes on with", 1.0)
+
+
+@dataclass
+class ExpectedBleuConfig(PenaltyConfig):
+    """Expected BLEU (Rosti et al. 2010)."""
+
+    name: str = key("the tuner", "expected_bleu")
+    gamma: float = key("scale of the scores", 1.0)
+
+
+@dataclass
+class SoftmaxMarginConfig(PenaltyConfig):
+    """Softmax-margin (Gimpel & Smith 2010)."""
+
+    name: str = key("the tuner", "softmax_margin")
+    margin: float = key("what a unit of gain is worth", 1.0)
+
+
+@dataclass
+class RampConfig(PenaltyConfig):
+    """Ramp loss (Gimpel & Smith 2012)."""
+
+    name: str = key("the tuner", "ramp")
+    margin: float = key("what a unit of gain is worth", 1.0)
+    kind: int = key("1: fear against model best; 2: model best against hope; 3: fear against hope", 3)
+
+
+@dataclass
+class GradientConfig(PenaltyConfig):
+    """Any loss over lists, by its name."""
+
+    name: str = key("the tuner", "gradient")
+    loss: str = key("cll, hinge, perceptron, local_softmax or another loss over lists", "cll")
+    margin: float = key("what a unit of gain is worth, where the loss has a margin", 1.0)
+    gamma: float = key("scale of the scores, where the loss has one", 1.0)
+
+
+TUNERS: dict[str, type[TuneConfig]] = {
+    "mira": MiraConfig,
+    "mert": MertConfig,
+    "pro": ProConfig,
+    "expected_bleu": ExpectedBleuConfig,
+    "softmax_margin": SoftmaxMarginConfig,
+    "ramp": RampConfig,
+    "gradient": GradientConfig,
+}

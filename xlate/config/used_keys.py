@@ -1,0 +1,130 @@
+"""Which keys a configuration's choices use: others are refused, and the nearest used one is named."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from omegaconf import DictConfig
+
+from xlate.config.choices import RENAMED, SCHEMAS, keys_elsewhere, schema_within, schemas_of
+from xlate.errors import InputError
+
+# A margin was called gamma where it is one.
+MARGINS = ("softmax_margin", "ramp")
+
+
+def used_keys(plain: Mapping[str, Any], command: type[Any], *, stored: bool = False) -> dict[str, Any]:
+    """The keys of a command's configuration that its choices use.
+
+    Keys of other choices go where they have their default, which a file may have set for all of them; of what was
+    `stored` before, whatever they hold.
+
+    Raises:
+        InputError: a key of another choice was set.
+    """
+    kept = former(plain) if stored else dict(plain)
+    chosen = schemas_of(kept, command)
+    for group in ("model", "decoder", "loss", "data", "align"):
+        if group in chosen and isinstance(kept.get(group), Mapping):
+            kept[group] = _used(kept[group], chosen, group, "", stored)
+    return kept
+
+
+def _used(
+    plain: Mapping[str, Any], chosen: Mapping[str, type[Any]], group: str, below: str, stored: bool
+) -> dict[str, Any]:
+    """`below`: the place within the group, such as `tune.`."""
+    here = f"{group}.{below}".rstrip(".")
+    kind = chosen[here]
+    if here == "decoder" and not stored:
+        _check_decoder(plain, kind)
+    own, elsewhere = {field.name: field for field in fields(kind)}, keys_elsewhere(group)
+    if here == "loss.tune":
+        elsewhere |= {f"tune.{name}": defaults for name, defaults in keys_elsewhere(here).items()}
+    kept: dict[str, Any] = {}
+    for name, value in plain.items():
+        inner = schema_within(kind, own[name]) if name in own else None
+        if inner is not None and isinstance(value, Mapping):
+            nested = {f"{here}.{name}": inner, **chosen}
+            kept[name] = _used(value, nested, group, f"{below}{name}.", stored)
+        elif name in own:
+            kept[name] = value
+        elif f"{below}{name}" not in elsewhere or not (stored or value in elsewhere[f"{below}{name}"]):
+            raise unknown_key(f"{here}.{name}", [f"{here}.{known}" for known in own])
+    return kept
+
+
+def _check_decoder(plain: Mapping[str, Any], kind: type[Any]) -> None:
+    """Refuses the decoder of another model, as its name would be; single keys are looked at one by one."""
+    keys_of = {other: {field.name for field in fields(other)} for other in SCHEMAS["decoder"]}
+    if all(plain.keys() != keys for other, keys in keys_of.items() if other is not kind):
+        return
+    own = sorted(keys_of[kind])
+    raise InputError(
+        "the decoder belongs to another model",
+        seen=", ".join(f"decoder.{name}" for name in sorted(plain.keys() - keys_of[kind])) or "no decoder",
+        expected=", ".join(own) if own else "no decoder: lists are given",
+        remedy="leave decoder=… out: every model brings its own",
+    )
+
+
+def former(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration of a training as it was written before, with today's names."""
+    loss = plain.get("loss")
+    if not isinstance(loss, Mapping):
+        return dict(plain)
+    made = dict(loss)
+    lists, tune = made.get("lists"), made.get("tune")
+    if isinstance(lists, Mapping):
+        lists = dict(lists)
+        tuner = lists.pop("tuner", "mira")
+        made["lists"] = _renamed(lists, "loss.lists.")
+    else:
+        tuner = made.get("name")
+    if isinstance(tune, Mapping):
+        tune = {"name": tuner, **tune}
+        if tune["name"] in MARGINS and "margin" not in tune and "gamma" in tune:
+            tune["margin"] = tune["gamma"]
+        made["tune"] = _renamed(tune, "loss.tune.")
+    return {**plain, "loss": made}
+
+
+def _renamed(plain: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    return {RENAMED.get(prefix + name, prefix + name).removeprefix(prefix): value for name, value in plain.items()}
+
+
+def unknown_key(key: str, known: list[str]) -> InputError:
+    """The error for a key that is not there, naming the one it is called now, or else the nearest one that is."""
+    group = next((g for g in ("model", "decoder", "loss") if key.startswith(f"{g}.")), "")
+    elsewhere = keys_elsewhere(group).keys() | {f"tune.{name}" for name in keys_elsewhere("loss.tune")}
+    other = bool(group) and key.removeprefix(f"{group}.") in elsewhere
+    near = [RENAMED[key]] if key in RENAMED else _nearest(key, known)
+    remedy = f"did you mean {near[0]}?" if near else "see the command's --help for the keys there are"
+    if other:
+        expected = f"a key that the chosen {group} has; docs/configuration.md lists them"
+        return InputError(f"the chosen {group} does not use this key", seen=key, expected=expected, remedy=remedy)
+    return InputError("unknown configuration key", seen=key, expected="a key of this command", remedy=remedy)
+
+
+def _nearest(key: str, known: list[str]) -> list[str]:
+    """The key most like another, of its own group if any is; those that hold others are none."""
+    single = [one for one in known if not any(other.startswith(f"{one}.") for other in known)]
+    group = [one for one in single if "." in key and one.partition(".")[0] == key.partition(".")[0]]
+    near = difflib.get_close_matches(key, group, n=1, cutoff=0.4) or difflib.get_close_matches(
+        key, single, n=1, cutoff=0.4
+    )
+    return near or [one for one in single if one.rpartition(".")[2] == key.rpartition(".")[2]]
+
+
+def known_keys(config: Any, prefix: str = "") -> list[str]:
+    """All keys of a configuration, nested ones with dots."""
+    keys: list[str] = []
+    for name in config:
+        keys.append(prefix + str(name))
+        node = config._get_node(name)
+        if isinstance(node, DictConfig) and not node._is_none() and not node._is_missing():
+            keys.extend(known_keys(node, f"{prefix}{name}."))
+    return keys
