@@ -85,7 +85,8 @@ def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None],
 
 def _options_first(arguments: list[str]) -> list[str]:
     """Hydra takes no overrides behind an option, as in `model=phrase --help`."""
-    options, overrides = [], []
+    options: list[str] = []
+    overrides: list[str] = []
     for before, argument in zip(["", *arguments], arguments, strict=False):
         is_option = argument.startswith("-") or (before in VALUED and "=" not in argument)
         (options if is_option else overrides).append(argument)
