@@ -28,8 +28,8 @@ import numpy as np
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
 from xlate.candidates.block_instances import BlockInstances
+from xlate.features.bigram_index import BigramIndex, BlockNames
 from xlate.features.block import block_arrays
-from xlate.features.index import FeatureIndex
 from xlate.formats.moses_table import read_phrase_table
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
@@ -122,7 +122,8 @@ class Pipeline:
         matches = match_blocks(corpus.table, corpus.source, corpus.target)
         counted_M = np.ones(len(matches), dtype=bool)
         self.blocks = BlockSet.count(corpus.table, matches, collect_events(matches), counted_M)
-        self.index = FeatureIndex.frequent(self.blocks, ["BB"], THRESHOLD)
+        words = BlockNames(self.blocks, Vocabulary([]), corpus.target_vocabulary)
+        self.index = BigramIndex.frequent(words, ["BB"], THRESHOLD)
         self.arrays = block_arrays(self.blocks, self.lm, corpus.target_vocabulary, self.index.keys_F, SMOOTHING)
 
     def run(self, sentences: int) -> Run:

@@ -12,7 +12,7 @@ import xlate
 PACKAGE = Path(xlate.__file__).parent
 ROOMS = [
     "kernels", "text", "arrays", "demo", "metrics", "align", "lm", "phrases", "features", "candidates", "formats",
-    "scoring", "losses", "updates", "tuners", "search", "models", "train", "report", "config", "jobs", "cli",
+    "scoring", "losses", "updates", "tuners", "search", "models", "report", "train", "config", "jobs", "cli",
 ]  # fmt: skip
 FOUNDATION = {"errors", "progress", "scratch"}
 WITHOUT_TORCH = {"kernels", "text", "arrays", "demo", "metrics", "align", "lm", "phrases", "features"}

@@ -188,6 +188,12 @@ def test_export_and_import_give_the_same_translations(phrase_run: Path, tmp_path
     arguments = [f"run={tmp_path / 'back'}", f"input={tmp_path / 'again' / 'in.txt'}", f"output={out}"]
     assert main(["translate", *arguments]) == 0
     assert [line.lower() for line in tokens] == out.read_text().lower().splitlines()
+    small = [f"out={tmp_path / 'small'}", f"filter={tmp_path / 'again' / 'in.txt'}"]
+    assert main(["import", f"moses={tmp_path / 'moses' / 'moses.ini'}", *small]) == 0
+    assert main(["translate", f"run={tmp_path / 'small'}", *arguments[1:2], f"output={tmp_path / 'small.txt'}"]) == 0
+    assert (tmp_path / "small.txt").read_text() == out.read_text()
+    pairs = [json.loads((tmp_path / name / "summary.json").read_text())["pairs"] for name in ("back", "small")]
+    assert 0 < pairs[1] < pairs[0] / 2
     assert main(["export", f"run={tmp_path / 'back'}", f"out={tmp_path / 'moses2'}"]) == 0
     for name in ("phrase-table.gz", "reordering-table.hier-msd-bidirectional-fe.gz", "lm.arpa.gz"):
         one, two = (gzip.decompress((tmp_path / folder / name).read_bytes()) for folder in ("moses", "moses2"))

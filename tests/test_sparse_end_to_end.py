@@ -16,14 +16,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links
 from xlate.arrays.ragged import offsets_of, places_of
-from xlate.candidates import part_shards
-from xlate.candidates.part_shards import PartShard, read_shard, write_shard
+from xlate.candidates import units
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.store import CandidateStore
+from xlate.candidates.units import under_templates
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
@@ -33,6 +36,7 @@ from xlate.jobs.prepare.fold_models import FoldModels, rows_in
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase import open_phrase_model
+from xlate.jobs.train.sparse_learning import PHI
 from xlate.jobs.translate import Translator
 from xlate.lm.model import NgramModel
 from xlate.metrics.sentence_bleu import sentence_bleu
@@ -42,9 +46,9 @@ from xlate.models.phrase.parts import sparse_ids
 from xlate.models.phrase.store import load_phrase_model
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
+from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import load_weights
 from xlate.train.list_learner import ListLearner, ListSettings
-from xlate.train.tuning_rounds import load_round
 
 LISTS = ["loss.lists.folds=3", "loss.lists.nbest=15", "loss.lists.shard=120", "loss.lists.epochs=4"]
 SPARSE = ["model=phrase", "decoder=phrase", "loss=xbleu", "loss.lists.processes=2", *FEW, *SEARCH, *LISTS]
@@ -68,12 +72,17 @@ def sparse_run(own_work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 def shards(work: Path) -> list[Path]:  # noqa: F811
-    return sorted(work.glob("lists/*/fold-*/*.npz"))
+    return sorted(work.glob("lists/*/fold-*/shard-*"))
+
+
+def contents(shard: Path) -> dict[str, bytes]:
+    """The arrays of a shard; its header says how long it took."""
+    return {path.name: path.read_bytes() for path in sorted(shard.glob("*.npy"))}
 
 
 def test_what_the_decoder_charged_is_what_the_features_weigh(sparse_run: Path) -> None:
     config = read_config(sparse_run / "config.yaml", TrainConfig)
-    translator = Translator.of_run(config, sparse_run, nbest=10)
+    translator = Translator.of_run(config, sparse_run, Asked(10))
     decoder = translator.system
     assert np.count_nonzero(decoder.sparse_F) > 100
     for line in ("Nirka no holdo va bolko ast.", "Gonban va fuspan ri pikum nu.", "qqq Nirka."):
@@ -129,18 +138,20 @@ def test_what_was_learned_when_stopped_is_not_kept(
 def test_lists_are_best_first_and_can_be_taken_apart(own_work: Path, sparse_run: Path) -> None:
     """Scores from shards and weights fall within lists, as the decoder gave them."""
     del sparse_run
-    lists = PartShard.joined([read_shard(path) for path in shards(own_work)])
+    lists = CandidateStore.of_shards(shards(own_work)).arrays
+    assert lists.sentence_I is not None
     assert lists.sentence_I.tolist() == list(range(len(lists.sentence_I)))
     theta = next(own_work.glob("theta/*"))
     config = read_config(theta / "config.yaml", TrainConfig)
     decoder = Translator.of_run(config, theta).system
-    scores = lists.features_CD @ decoder.weights_D
+    scores = lists.dense_CD @ decoder.weights_D
     for a, b in pairwise(lists.candidate_offsets_I1):
         assert (np.diff(scores[a:b]) <= 1e-3).all()
-    some = lists.take(np.array([5, 3]))
+    some = lists.select([5, 3])
     begin, end = lists.candidate_offsets_I1[5], lists.candidate_offsets_I1[6]
+    assert some.sentence_I is not None
     assert some.sentence_I.tolist() == [5, 3]
-    assert some.features_CD[: end - begin].tolist() == lists.features_CD[begin:end].tolist()
+    assert some.dense_CD[: end - begin].tolist() == lists.dense_CD[begin:end].tolist()
 
 
 def test_a_finished_run_is_not_run_again_and_lists_are_shared(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
@@ -162,28 +173,24 @@ def test_a_damaged_shard_is_named_and_made_again(
     own_work: Path, sparse_run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     del sparse_run
-    kept = {path: path.read_bytes() for path in shards(own_work)}
+    kept = {path: contents(path) for path in shards(own_work)}
     damaged, missing, *others = kept
-    data = bytearray(kept[damaged])
-    data[len(data) // 2] ^= 1
-    damaged.write_bytes(bytes(data))
+    data = bytearray(kept[damaged]["candidate_parts_K.npy"])
+    data[-1] ^= 1
+    (damaged / "candidate_parts_K.npy").write_bytes(bytes(data))
     with pytest.raises(InputError, match="damaged"):
-        read_shard(damaged)
-    missing.with_suffix(".json").unlink()
+        CandidateStore.of_shards(shards(own_work))
+    shutil.rmtree(missing)
     times = {path: path.stat().st_mtime_ns for path in others}
     with caplog.at_level(logging.WARNING):
         trained(own_work, tmp_path / "run", *SPARSE, "sparse=local", "loss.tune.processes=2")
     assert str(damaged) in caplog.text
     assert {path: path.stat().st_mtime_ns for path in others} == times
-    for path in (damaged, missing):
-        again = read_shard(path)
-        write_shard(tmp_path / "whole.npz", again, {})
-        assert (tmp_path / "whole.npz").read_bytes() == path.read_bytes()
-        assert path.read_bytes() == kept[path]
+    assert {path: contents(path) for path in kept} == kept
 
 
 def test_killed_while_decoding_no_shard_is_decoded_twice(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
-    kept = {path: path.read_bytes() for path in shards(own_work)}
+    kept = {path: contents(path) for path in shards(own_work)}
     folder = kept and next(iter(kept)).parents[1]
     assert folder
     shutil.rmtree(folder)
@@ -195,20 +202,18 @@ def test_killed_while_decoding_no_shard_is_decoded_twice(own_work: Path, sparse_
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
         deadline = time.monotonic() + 240
-        while len(list(folder.glob("*/*.json"))) < wanted and process.poll() is None and time.monotonic() < deadline:
+        while len(list(folder.glob("*/shard-*"))) < wanted and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         for path, stamp in times.items():
             assert path.stat().st_mtime_ns == stamp
-        times = {
-            path.with_suffix(".npz"): path.with_suffix(".npz").stat().st_mtime_ns for path in folder.glob("*/*.json")
-        }
+        times = {path: path.stat().st_mtime_ns for path in folder.glob("*/shard-*")}
         assert len(times) >= wanted
     assert main(["train", *arguments]) == 0
     for path, stamp in times.items():
         assert path.stat().st_mtime_ns == stamp
-    assert {path: path.read_bytes() for path in shards(own_work)} == kept
+    assert {path: contents(path) for path in shards(own_work)} == kept
     ours, theirs = (json.loads((one / "summary.json").read_text()) for one in (tmp_path / "run", sparse_run))
     assert ours["weights"] == theirs["weights"]
 
@@ -235,7 +240,7 @@ def test_local_features_are_exported_inside_the_tables(
     found = []
     for folder in (tmp_path / "run", tmp_path / "back"):
         config = read_config(folder / "config.yaml", TrainConfig)
-        translator = Translator.of_run(config, folder, nbest=5)
+        translator = Translator.of_run(config, folder, Asked(5))
         # Words that stand for themselves have sparse features here and no entry in Moses's tables: these all have one.
         words = WorkDirectory(own_work).training_tokens("source")[0]
         found.append([(d.words, pytest.approx(d.score, abs=1e-3)) for d in translator.system.translate(words)])
@@ -266,17 +271,26 @@ def test_settings_that_cannot_be(
 
 
 def test_the_best_candidates_are_found() -> None:
-    """One list by hand: two candidates share a part, the third has the highest score."""
-    from tests.train.test_list_learner import random_lists
+    """By hand: two lists whose parts weigh 1, -2 and 0.5, 3; fixed scores alone would choose other candidates.
 
-    _, batch, gain_C = random_lists(2, lists=2, empty=False)
-    statistics = np.ones((batch.candidates, 10))
-    learner = ListLearner(batch.arrays(gain_C, parts=True), statistics, np.arange(2) == 1, 40, ListSettings())
-    first = int(batch.candidate_offsets_I1[1])
-    assert learner.best(np.arange(2))[1].tolist() == [
-        int(batch.base_C[:first].argmax()),
-        first + int(batch.base_C[first:].argmax()),
-    ]
+    List 0: 0.25 + part 0 = 1.25; 1.5 + parts 0 and 1 = 0.5; 1 + part 1 = -1. List 1: 2 + part 0 = 2.5; part 1 = 3.
+    """
+    parts = CandidateBatch(
+        candidate_offsets_I1=np.array([0, 3, 5]),
+        dense_CD=np.zeros((5, 0), np.float32),
+        gain_CG=np.zeros((5, 0), np.float32),
+        part_id_offsets_P1=np.array([0, 1, 2, 3, 5]),
+        part_ids_N=np.array([7, 3, 5, 7, 9], np.int32),
+        part_offsets_I1=np.array([0, 2, 4]),
+        candidate_part_offsets_C1=np.array([0, 1, 3, 4, 5, 6]),
+        candidate_parts_K=np.array([0, 0, 1, 1, 0, 1], np.int32),
+        base_C=np.array([0.25, 1.5, 1.0, 2.0, 0.0], np.float32),
+    ).validate()
+    gain_C = np.array([1, 0.5, 0, 0, 1], np.float32)
+    learner = ListLearner(parts.arrays(gain_C, parts=True), np.ones((5, 10)), np.arange(2) == 1, 40, ListSettings())
+    assert learner.best(np.arange(2))[1].tolist() == [1, 3]
+    learner.weights.sparse_F[[7, 3, 5, 9]] = [1.0, -2.0, 0.5, 2.0]
+    assert learner.best(np.arange(2))[1].tolist() == [0, 4]
 
 
 def test_a_fold_is_decoded_by_a_model_that_has_not_seen_it(own_work: Path, sparse_run: Path) -> None:
@@ -310,8 +324,10 @@ def test_lists_of_a_second_decoding_are_pooled(own_work: Path, sparse_run: Path,
     assert again["list_oracle_BLEU"] > once["list_oracle_BLEU"]
     one, two = (load_weights(tmp_path / "run" / "checkpoint" / f"sparse-{n}.safetensors") for n in (1, 2))
     first = load_weights(sparse_run / "checkpoint" / "sparse-1.safetensors")
-    assert np.array_equal(one.extra["sparse.values"], first.extra["sparse.values"])
-    assert not np.array_equal(one.extra["sparse.values"], two.extra["sparse.values"])
+    learned = [file.sets[PHI].sparse_F for file in (one, first, two)]
+    assert learned[0].dtype == np.float32
+    assert np.array_equal(learned[0], learned[1])
+    assert not np.array_equal(learned[0], learned[2])
 
 
 def test_a_second_decoding_charges_what_the_whole_model_would(own_work: Path, sparse_run: Path) -> None:
@@ -339,18 +355,18 @@ def test_expected_bleu_over_the_search_graph_by_drawn_derivations(own_work: Path
     drawn = [*SPARSE, "sparse=all", "loss.tune.processes=2", "loss.lists.candidates=drawn"]
     figures = trained(own_work, tmp_path / "run", *drawn)
     assert figures["list_heldout_loss"] < figures["list_heldout_loss_before"]
-    some = [shard for shard in map(read_shard, shards(own_work)) if shard.drawn]
+    some = [store.arrays for store in map(CandidateStore.open, shards(own_work)) if store.arrays.draws_C.any()]
     assert some
     for shard in some:
         assert set(np.add.reduceat(shard.draws_C, shard.candidate_offsets_I1[:-1]).tolist()) == {15}
     # Before a step, the loss is the mean gain of what was drawn.
     model = open_phrase_model(Path("."), read_config(tmp_path / "run" / "config.yaml", TrainConfig))
     assert model.sparse is not None
-    batch = some[0].batch(model.sparse, np.zeros(some[0].features_CD.shape[1]), 20.0)
+    batch = under_templates(some[0], model.sparse, np.zeros(some[0].dense_CD.shape[1]), 20.0)
     gain_C = sentence_bleu(batch.gain_CG, "gao") / 100
     settings, every = ListSettings(loss="expected_bleu", gamma=20.0), np.arange(len(batch))
     lists = batch.arrays(gain_C, parts=True, dense=False)
-    total, _ = ListLearner(lists, batch.gain_CG, every == 0, model.sparse.size, settings).best(every)
+    total, _ = ListLearner(lists, batch.gain_CG, every == 0, len(model.sparse), settings).best(every)
     assert -total == pytest.approx(np.sum(gain_C * some[0].draws_C) / 15, rel=1e-5)
 
 
@@ -378,7 +394,7 @@ def test_sparse_weights_are_tuned_on_the_dev_set(own_work: Path, tmp_path: Path,
     figures = trained(own_work, folder, *plain)
     assert figures["active_features"] > 100
     config = read_config(folder / "config.yaml", TrainConfig)
-    translator = Translator.of_run(config, folder, nbest=10)
+    translator = Translator.of_run(config, folder, Asked(10))
     decoder = translator.system
     assert np.count_nonzero(decoder.sparse_F) == figures["active_features"]
     slots = decoder.model.slots
@@ -389,17 +405,20 @@ def test_sparse_weights_are_tuned_on_the_dev_set(own_work: Path, tmp_path: Path,
             charged = derivation.features_D[slots[SPARSE_REORDERING].start :].sum()
             assert charged == pytest.approx(decoder.sparse_F[ids].sum())
             assert derivation.features_D @ decoder.weights_D == pytest.approx(derivation.score)
-    # The lists a tuner sees score a hypothesis as the decoder does.
-    rounds = sorted((folder / "checkpoint").glob("round-*.safetensors"))
-    last = load_round(rounds[-1])
-    ids_N, offsets_C1, _ = last.lists.flat_ids()
-    sums_C = np.add.reduceat(np.append(last.sparse_F[ids_N], 0.0), offsets_C1[:-1])
-    sums_C[np.diff(offsets_C1) == 0] = 0.0
-    scores_C = last.lists.dense_CD @ last.dense_D + sums_C
-    starts = last.lists.candidate_offsets_I1
-    for first, end in pairwise(starts.tolist()):
-        assert np.all(np.diff(scores_C[first:end]) < 1e-4)
-    assert np.count_nonzero(last.sparse_F) > 100
+    # The lists a tuner sees score a hypothesis as the decoder does: in the round of the weights that were chosen.
+    scorer = LinearScorer(len(decoder.weights_D), len(decoder.sparse_F))
+    falls = []
+    for path in sorted((folder / "checkpoint").glob("round-*")):
+        lists = CandidateStore.open(path, memory_map=False).arrays
+        assert not lists.is_plain
+        with torch.no_grad():
+            scorer.dense.copy_(torch.as_tensor(decoder.weights_D))
+            scorer.bag.weight[:, 0] = torch.as_tensor(decoder.sparse_F)
+            scores_C = scorer(lists).numpy()
+        ends = pairwise(lists.candidate_offsets_I1.tolist())
+        falls.append(all(np.all(np.diff(scores_C[first:end]) < 1e-4) for first, end in ends))
+    assert falls.count(True) == 1
+    assert len(falls) == 3
     text, out = own_work / "generated" / "dev.src", tmp_path / "out.txt"
     assert main(["translate", f"run={folder}", f"input={text}", f"output={out}"]) == 0
 
@@ -409,11 +428,11 @@ def test_features_of_many_phrases_are_made_piece_by_piece(
 ) -> None:
     model = open_phrase_model(Path("."), read_config(sparse_run / "config.yaml", TrainConfig))
     assert model.sparse is not None
-    shard = read_shard(shards(own_work)[0])
-    floats = np.zeros(shard.features_CD.shape[1])
-    whole = shard.batch(model.sparse, floats, 20.0)
-    monkeypatch.setattr(part_shards, "PHRASES_AT_A_TIME", 7)
-    pieces = shard.batch(model.sparse, floats, 20.0)
+    shard = CandidateStore.open(shards(own_work)[0]).arrays
+    floats = np.zeros(shard.dense_CD.shape[1])
+    whole = under_templates(shard, model.sparse, floats, 20.0)
+    monkeypatch.setattr(units, "UNITS_AT_A_TIME", 7)
+    pieces = under_templates(shard, model.sparse, floats, 20.0)
     assert len(whole.part_ids_N) > 1000
     assert np.array_equal(whole.part_ids_N, pieces.part_ids_N)
     assert np.array_equal(whole.part_id_offsets_P1, pieces.part_id_offsets_P1)

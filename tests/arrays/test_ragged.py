@@ -51,3 +51,10 @@ def test_a_fall_behind_the_first_piece_is_found() -> None:
     offsets[(2 << 20) + 5] = 0
     with pytest.raises(ValueError, match=f"at {(2 << 20) + 4}$"):
         check_offsets("name", offsets, len(offsets) - 1)
+
+
+def test_a_fall_from_one_piece_to_a_last_number_alone_is_found() -> None:
+    offsets = np.arange((1 << 20) + 2)
+    offsets[-1] = 5
+    with pytest.raises(ValueError, match=f"falls from {1 << 20} to 5 at {1 << 20}$"):
+        check_offsets("name", offsets, 5)

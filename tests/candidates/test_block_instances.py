@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.features.test_bigram_index import named
 from tests.phrases.small_corpora import (
     bigrams_by_trial,
     corpora,
@@ -25,8 +26,8 @@ from tests.phrases.small_corpora import (
 )
 from xlate.candidates.block_instances import STORES, BlockInstances, heldout, sentences_of
 from xlate.candidates.store import CandidateStore
+from xlate.features.bigram_index import BigramIndex
 from xlate.features.block import FLOATS, block_arrays
-from xlate.features.index import FeatureIndex
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.lm.arpa import read_arpa
 from xlate.lm.kneser_ney import estimate
@@ -55,7 +56,7 @@ class Setting:
     """What the stores of one corpus are made of."""
 
     blocks: BlockSet
-    index: FeatureIndex
+    index: BigramIndex
     lm: NgramModel
     instances: BlockInstances
 
@@ -64,7 +65,7 @@ def setting(table, source, target, lm, *, threshold=0, every=0, top=9, families=
     matches = match_blocks(table, source, target)
     events = collect_events(matches)
     blocks = BlockSet.count(table, matches, events, ~heldout(sentences_of(matches), every))
-    index = FeatureIndex.frequent(blocks, families, threshold)
+    index = BigramIndex.frequent(named(blocks), families, threshold)
     instances = BlockInstances(
         blocks=block_arrays(blocks, lm, TARGET, index.keys_F, SMOOTHING),
         features=len(index),
@@ -102,7 +103,8 @@ class PlainBuilder:
     """Instances straight from the words of A1, A2 and A3, with Python's own lists and sets."""
 
     def __init__(self, s: Setting, top: int, *, listed_only=False, by_span=False, by_target=False) -> None:
-        self.blocks, self.index, self.lm, self.top = s.blocks, s.index, s.lm, top
+        self.blocks, self.lm, self.top = s.blocks, s.lm, top
+        self.ids_by_key = {key: i for i, key in enumerate(s.index.keys_F.tolist())}
         self.listed_only, self.by_span, self.by_target = listed_only, by_span, by_target
         self.words = s.lm.map_vocabulary(TARGET.words)
 
@@ -143,8 +145,8 @@ class PlainBuilder:
         before, after = (phrase_of(self.blocks.table, x)[1] for x in (predecessor, b))
         rows = [int(self.blocks.table.target_B[x]) for x in (predecessor, b)]
         shown = ((predecessor, b), rows, (before[-1], after[0]))
-        ids = [self.index.id(tag << 62 | left << 31 | right) for tag, (left, right) in enumerate(shown)]
-        return [i for i in ids if i >= 0]
+        found = (self.ids_by_key.get(tag << 62 | left << 31 | right) for tag, (left, right) in enumerate(shown))
+        return [i for i in found if i is not None]
 
     def sentence(self, source, target):
         """The linked and the neutral instances of a sentence pair."""
@@ -272,7 +274,7 @@ def test_an_alternative_has_its_own_bigram(coin, tmp_path):
     table = table_of([([3], [3]), ([4], [4]), ([4], [6])])
     s = setting(table, encoded([[3, 4]] * 2), encoded([[3, 4], [3, 6]]), coin)
     s.instances.write(tmp_path)
-    assert [s.index.id(1), s.index.id(2)] == [0, 1]
+    assert s.index.keys_F.tolist() == [1, 2]
     ids = [[(gain, ids) for gain, _, ids in instance] for instance in written(tmp_path, "linked")]
     assert ids == [[(1.0, [0]), (-1.0, [1])], [(1.0, [1]), (-1.0, [0])]]
 

@@ -36,7 +36,7 @@ DATAPOINT = """\
 def test_round_trip(batch: CandidateBatch) -> None:
     """Equal to the last bit, but for instances without candidates, which the format cannot say."""
     with tempfile.TemporaryDirectory() as folder:
-        write_datapoints(Path(folder) / "d.gz", batch)
+        write_datapoints(Path(folder) / "d.gz", [batch])
         back = read_datapoints(Path(folder) / "d.gz")
     assert back.is_plain
     assert listed(back) == [instance for instance in listed(batch) if instance]
@@ -50,7 +50,7 @@ def test_a_datapoint_as_in_figure_3(tmp_path: Path) -> None:
     assert batch.gain_CG[:, 0].tolist() == [1, -1, -1]
     assert batch.dense_CD[2].tolist() == [1.5, 0.0625, 1.5, 0.5, 3, 3, -2]
     assert (batch.part_id_offsets_P1.tolist(), batch.part_ids_N.tolist()) == ([0, 1, 1, 2], [6, 4])
-    write_datapoints(path, batch)
+    write_datapoints(path, [batch])
     assert read_datapoints(path).dense_CD.tolist() == batch.dense_CD.tolist()
 
 
@@ -130,12 +130,12 @@ def test_a_file_without_datapoints_is_an_empty_batch(tmp_path: Path, text: str) 
 @pytest.mark.parametrize(
     ("message", "change"),
     [
-        ("binary features only", {}),
-        ("no fixed scores", {"part_values_N": None}),
-        ("gains of 1 and -1 only", {"part_values_N": None, "base_C": None, "gain_CG": np.zeros((3, 1), np.float32)}),
+        ("sparse features with values", {}),
+        ("fixed scores", {"part_values_N": None}),
+        ("other gains", {"part_values_N": None, "base_C": None, "gain_CG": np.zeros((3, 1), np.float32)}),
     ],
 )
 def test_what_the_format_cannot_say_is_refused(tmp_path: Path, message: str, change: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=message):
-        write_datapoints(tmp_path / "d.txt", replace(example(), **change))
+    with pytest.raises(InputError, match=message):
+        write_datapoints(tmp_path / "d.txt", [replace(example(), **change)])
     assert list(tmp_path.iterdir()) == []

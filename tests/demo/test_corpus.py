@@ -36,6 +36,7 @@ from xlate.demo.source import SourceWriter
 from xlate.demo.target import TargetWriter
 from xlate.demo.words import Selecting, Word, past_of, plural_of, third_person
 from xlate.errors import InputError
+from xlate.text.factors import FactorNames
 from xlate.text.lines import read_lines
 from xlate.text.tokens import Preprocessor
 
@@ -386,6 +387,39 @@ def test_files_hold_what_pairs_gives(tmp_path: Path) -> None:
         assert lines == corpus.pairs(count, split)  # type: ignore[arg-type]
     assert read_lines(folder / "dev.tgt.0") == read_lines(folder / "dev.tgt")
     assert read_lines(folder / "dev.tgt.1") == [text_of(s.references[1]) for s in corpus.sentences(20, "dev")]
+
+
+def test_factored_files_hold_the_same_words(tmp_path: Path) -> None:
+    corpus = DemoCorpus(5)
+    corpus.write(tmp_path, train=25, dev=4, test=4, factored=True)
+    split, rows = FactorNames(("pos",)).split, corpus.sentences(25)
+    lines = [split(line) for line in read_lines(tmp_path / "train.factored.src")]
+    assert lines == [(sentence.source, {"pos": sentence.classes}) for sentence in rows]
+    second = [split(line) for line in read_lines(tmp_path / "dev.factored.tgt.1")]
+    dev = corpus.sentences(4, "dev")
+    assert second == [(s.references[1], {"pos": s.reference_classes[1]}) for s in dev]
+    names = ["train-0"] * 10 + ["train-1"] * 10 + ["train-2"] * 5
+    assert read_lines(tmp_path / "train.documents") == names
+    assert read_lines(tmp_path / "train.src") == [text_of(s.source) for s in rows]
+
+
+def test_word_classes(training: list[DemoSentence]) -> None:
+    """Every word has one, and words have few: a verb that is a noun elsewhere is told by its place."""
+    seen: dict[str, set[str]] = {}
+    for sentence in training:
+        sides = [(sentence.source, sentence.classes)]
+        sides += zip(sentence.references, sentence.reference_classes, strict=True)
+        for words, classes in sides:
+            for word, word_class in zip(words, classes, strict=True):
+                seen.setdefault(word.lower(), set()).add(word_class)
+    assert {name for classes in seen.values() for name in classes} == {
+        "NOUN", "NAME", "PRON", "VERB", "AUX", "ADJ", "DET", "ADV", "ADP", "CONJ", "PART", "PUNCT"
+    }  # fmt: skip
+    assert seen["the"] == {"DET"}
+    assert seen["va"] == {"PART"}
+    assert seen["with"] == {"ADP"}
+    assert seen["teacher"] == {"NOUN"}
+    assert max(map(len, seen.values())) <= 2
 
 
 def test_what_cannot_be_asked_for(tmp_path: Path) -> None:

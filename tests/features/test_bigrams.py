@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.features.test_index import counted, small
+from tests.features.test_bigram_index import counted, named, small
 from tests.models.small_models import model_and_arpa
 from tests.phrases.small_corpora import bigrams_by_trial, corpora, matches_by_trial, tables, texts
 from xlate.errors import InputError
+from xlate.features.bigram_index import BigramIndex
 from xlate.features.bigrams import FAMILIES, bigram_families, contexts, families_of, sides, split_key
-from xlate.features.index import FeatureIndex
+from xlate.features.index import all_names
 from xlate.kernels.features.bigram_features import bigrams_weight
 
 
@@ -34,7 +35,7 @@ def readable(blocks, key):
 
 
 @settings(max_examples=60, deadline=None)
-@given(tables, corpora, st.integers(0, 2), st.sets(st.sampled_from(FAMILIES)))
+@given(tables, corpora, st.integers(0, 2), st.sets(st.sampled_from(list(FAMILIES))))
 def test_features_are_what_follows_itself_more_often_than_the_threshold(table, corpus, threshold, families):
     blocks = counted(table, *texts(corpus))
     seen = Counter()
@@ -42,26 +43,22 @@ def test_features_are_what_follows_itself_more_often_than_the_threshold(table, c
         rows = matches_by_trial(table, source, target)
         for m, _, n in bigrams_by_trial(rows):
             seen.update((family, shown(blocks, family, rows[m][0], rows[n][0])) for family in families)
-    index = FeatureIndex.frequent(blocks, sorted(families), threshold)
+    index = BigramIndex.frequent(named(blocks), sorted(families), threshold)
     keys = index.keys_F.tolist()
     assert keys == sorted(keys)
     assert {readable(blocks, key) for key in keys} == {what for what, number in seen.items() if number > threshold}
-    assert all(index.id(key) == place for place, key in enumerate(keys))
-    assert [split_key(keys[place])[0] for r in index.ranges.values() for place in range(r.start, r.stop)] == [
-        split_key(key)[0] for key in keys
-    ]
+    assert [family for family, ids in index.ranges for _ in keys[ids]] == [split_key(key)[0] for key in keys]
 
 
 def test_names_tell_the_family_and_the_words():
-    index, words = small()
-    index = FeatureIndex.frequent(words.blocks, ["WB", "TP"], 0)
-    assert list(index.names(words)) == [
+    index = BigramIndex.frequent(small().words, ["WB", "TP"], 0)
+    assert list(all_names(index)) == [
         "TP:in>the", "TP:in>the house", "TP:the>house", "TP:the>|", "WB:in>the", "WB:the>house", "WB:the>|",
     ]  # fmt: skip
 
 
 def test_a_family_nobody_knows():
-    _, words = small()
+    words = small().words
     with pytest.raises(InputError, match="no such family"):
         sides(words.blocks, "XY")
 
@@ -83,9 +80,9 @@ def test_the_context_of_a_block_scores_as_the_block_itself(seed):
 
 
 def test_blocks_of_one_target_phrase_share_a_context_when_only_target_families_are_there():
-    _, words = small()
+    words = small().words
     blocks = words.blocks
-    index = FeatureIndex.frequent(blocks, ["WB"], 0)
+    index = BigramIndex.frequent(words, ["WB"], 0)
     context_B = contexts(bigram_families(blocks, index.keys_F), index.keys_F)
     last_B, _ = sides(blocks, "WB")
     begun = {split_key(key)[1] for key in index.keys_F.tolist()}

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from tests.phrases.small_corpora import encoded, phrase_of, table_of
-from xlate.features.bigrams import feature_keys
+from xlate.features.bigrams import feature_keys, frequent_keys
 from xlate.features.block import FLOATS, block_arrays
-from xlate.features.index import FeatureIndex
 from xlate.kernels.features.block_features import block_costs
 from xlate.kernels.memory.hashing import find_all
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
@@ -62,9 +61,9 @@ def blocks() -> BlockSet:
 def costs(blocks, lm, block, orientation, state):
     """The five costs by name, and the state behind the block."""
     numbers = {phrase_of(blocks.table, b): b for b in range(len(blocks))}
-    index = FeatureIndex.frequent(blocks, ["BB"], 0)
+    keys_F = frequent_keys(blocks, "BB", 0)
     out_5 = np.full(5, np.nan, dtype=np.float32)
-    arrays = block_arrays(blocks, lm, TARGET, index.keys_F, smoothing=0.5)
+    arrays = block_arrays(blocks, lm, TARGET, keys_F, smoothing=0.5)
     after = block_costs(arrays, lm.arrays, -1, 0, numbers[block], 0, orientation, state, out_5)
     return dict(zip(FLOATS, out_5.tolist(), strict=True)), after
 

@@ -1,87 +1,130 @@
-"""The index of block bigrams: ids, thresholds and names."""
+"""What holds of every index of sparse features: frozen, arithmetic, growing, and as read from a weights file."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.phrases.small_corpora import (
-    bigrams_by_trial,
-    corpora,
-    encoded,
-    matches_by_trial,
-    phrase_of,
-    table_of,
-    tables,
-    texts,
-)
-from xlate.features.index import BlockNames, FeatureIndex
-from xlate.phrases.blocks import BlockSet
-from xlate.phrases.events import collect_events
-from xlate.phrases.matching import match_blocks
-from xlate.text.vocabulary import Vocabulary
+from tests.features.test_bigram_index import small
+from tests.models.phrase.small_phrase_models import random_phrase_model, with_sparse
+from xlate.errors import InputError
+from xlate.features.bigram_index import BigramIndex
+from xlate.features.index import FeatureIndex, all_names, ranges_of, signature
+from xlate.features.named import GrowingFeatures, NamedFeatures, family_of
+from xlate.features.phrase_templates import PLAIN
+from xlate.scoring.weights import Weights, load_weights, save_weights
+
+NAMES = ["WT_b~a", "ngram=a b", "WT_a~b", "length=+1", "ngram=a:b", "Glue", "日=本 語", "WT_b~a", "ngram=b"]
 
 
-def counted(table, source, target) -> BlockSet:
-    matches = match_blocks(table, source, target)
-    return BlockSet.count(table, matches, collect_events(matches), np.ones(len(matches), dtype=bool))
+def arithmetic() -> FeatureIndex:
+    rng = np.random.default_rng(3)
+    model = with_sparse(rng, random_phrase_model(rng, "hier"), plain=PLAIN)
+    assert model.sparse is not None
+    return model.sparse
 
 
-@settings(max_examples=60, deadline=None)
-@given(tables, corpora, st.integers(0, 2))
-def test_features_are_the_bigrams_above_the_threshold(table, corpus, threshold):
-    index = FeatureIndex.frequent(counted(table, *texts(corpus)), ["BB"], threshold)
-    seen = Counter()
-    for source, target in corpus:
-        rows = matches_by_trial(table, source, target)
-        seen.update((rows[m][0], rows[n][0]) for m, _, n in bigrams_by_trial(rows))
-    often = sorted(bigram for bigram, number in seen.items() if number > threshold)
-    assert len(index) == len(often)
-    pairs = [(before, b) for before in range(len(table) + 1) for b in range(len(table) + 1)]
-    ids = {pair: i for i, pair in enumerate(often)}
-    assert [index.id((pair[0] << 31) | pair[1]) for pair in pairs] == [ids.get(pair, -1) for pair in pairs]
+def growing() -> GrowingFeatures:
+    index = GrowingFeatures()
+    for name in NAMES:
+        index.add(name)
+    return index
 
 
-def small() -> tuple[FeatureIndex, BlockNames]:
-    """im|in before das|the and das haus|the house, das|the before haus|house and a bar, |."""
-    source, target = Vocabulary(["im", "das", "haus", "|"]), Vocabulary(["in", "the", "house", "|"])
-    table = table_of([([3], [3]), ([4], [4]), ([5], [5]), ([4, 5], [4, 5]), ([6], [6])])
-    text = encoded([[3, 4, 5], [4, 6]])
-    blocks = counted(table, text, text)
-    return FeatureIndex.frequent(blocks, ["BB"], 0), BlockNames(blocks, source, target)
+FORMS: dict[str, Callable[[], FeatureIndex]] = {
+    "frozen, block bigrams": lambda: BigramIndex.frequent(small().words, ["WB", "BB", "TP"], 0),
+    "frozen, names": lambda: NamedFeatures.of(NAMES),
+    "frozen, nothing": lambda: NamedFeatures.of([]),
+    "arithmetic": arithmetic,
+    "growing": growing,
+    "growing, frozen": lambda: growing().frozen([0, 1, 5])[0],
+}
 
 
-def test_names_are_words_in_the_order_of_the_ids():
-    index, words = small()
-    assert list(index.names(words)) == [
-        "BB:im|in>das|the",
-        "BB:im|in>das haus|the house",
-        "BB:das|the>haus|house",
-        "BB:das|the>|||",
-    ]
-    numbers = {phrase_of(words.blocks.table, b): b for b in range(len(words.blocks))}
-    assert index.id((numbers[(3,), (3,)] << 31) | numbers[(4, 5), (4, 5)]) == 1
+@pytest.fixture(params=FORMS)
+def index(request: pytest.FixtureRequest) -> FeatureIndex:
+    return FORMS[request.param]()
 
 
-def test_names_of_large_block_numbers_are_cut_at_the_right_bit():
-    _, words = small()
-    assert words.feature((4 << 31) | 1) == f"BB:{words.block(4)}>{words.block(1)}"
+def test_names_lead_back_to_ids_that_are_dense_from_0(index: FeatureIndex) -> None:
+    names = list(all_names(index))
+    assert len(names) == len(set(names)) == len(index)
+    assert [index.id(name) for name in names] == list(range(len(index)))
+    assert index.id("no such feature") == index.id("") == -1
 
 
-def test_find_gives_the_first_names_that_hold_a_text():
-    index, words = small()
-    assert index.find("haus|", words) == [1, 2]
-    assert index.find(">das", words) == [0, 1]
-    assert index.find("das", words, limit=2) == [0, 1]
-    assert index.find("Das", words) == []
+def test_names_come_in_the_order_asked_for(index: FeatureIndex) -> None:
+    names = list(all_names(index))
+    some = np.arange(len(index))[::-2].astype(np.int32)
+    assert list(index.names(some)) == names[::-1][::2]
 
 
-def test_an_empty_index_knows_nothing():
-    index = FeatureIndex.empty()
-    _, words = small()
-    assert len(index) == 0
-    assert index.id(0) == -1
-    assert list(index.names(words)) == []
+def test_families_share_out_all_ids(index: FeatureIndex) -> None:
+    ids = [feature for _, part in index.ranges for feature in range(part.start, part.stop)]
+    assert ids == list(range(len(index)))
+    for family, part in index.ranges:
+        assert all(name.startswith(family) for name in index.names(np.arange(part.start, part.stop)))
+
+
+def test_families_are_named_once_where_nothing_grows(index: FeatureIndex) -> None:
+    families = [family for family, _ in index.ranges]
+    assert isinstance(index, GrowingFeatures) or len(families) == len(set(families))
+
+
+def test_a_weights_file_knows_the_same_features(index: FeatureIndex, tmp_path: Path) -> None:
+    """Saved with a weight for each, every feature is there with its name, family and weight."""
+    weights = Weights(np.ones(1), np.arange(1.0, len(index) + 1), ("lm",))
+    save_weights(tmp_path / "w", {"model": weights}, features={"model": index})
+    file = load_weights(tmp_path / "w")
+    stored = file.features["model"]
+    names = list(all_names(index))
+    assert signature(stored) == signature(index)
+    assert list(all_names(stored)) == names
+    assert [stored.id(name) for name in names] == list(range(len(index)))
+    assert file.fitting("model", index, tmp_path).sparse_F.tolist() == weights.sparse_F.tolist()
+    families = [family for family, part in index.ranges for _ in range(part.start, part.stop)]
+    assert list(file.learned("model")) == list(zip(families, names, weights.sparse_F.tolist(), strict=True))
+    with pytest.raises(InputError, match="sparse weights of other features"):
+        file.fitting("model", NamedFeatures.of(["other"]), tmp_path)
+
+
+def test_features_without_a_weight_have_no_name_in_a_file(tmp_path: Path) -> None:
+    index = arithmetic()
+    sparse_F = np.zeros(len(index))
+    sparse_F[5] = -0.5
+    save_weights(tmp_path / "w", {"m": Weights(np.ones(1), sparse_F, ("lm",))}, features={"m": index})
+    file = load_weights(tmp_path / "w")
+    (name,) = index.names(np.array([5]))
+    assert [feature[1:] for feature in file.learned("m")] == [(name, -0.5)]
+    assert file.features["m"].id(name) == 5
+    with pytest.raises(KeyError):
+        list(file.features["m"].names(np.array([4])))
+
+
+@given(st.lists(st.text(max_size=4)), st.data())
+def test_a_growing_index_numbers_names_as_they_come(names: list[str], data: st.DataObject) -> None:
+    index = GrowingFeatures()
+    ids = [index.add(name) for name in names]
+    first = list(dict.fromkeys(names))
+    assert ids == [first.index(name) for name in names]
+    used = data.draw(st.sets(st.sampled_from(range(len(first))))) if first else set()
+    frozen, new_id_F = index.frozen(used)
+    assert sorted(all_names(frozen)) == sorted(first[f] for f in used)
+    assert new_id_F.tolist() == [frozen.id(name) for name in first]
+    # What is frozen stays when the other one grows.
+    index.add("".join(first) + "x")
+    assert len(frozen) == len(used)
+    assert frozen.id("".join(first) + "x") == -1
+
+
+@given(st.sets(st.text(alphabet="a=:_b~ ", max_size=5)))
+def test_names_are_sorted_so_that_families_stay_together(names: set[str]) -> None:
+    index = NamedFeatures.of(names)
+    families = [family_of(name) for name in all_names(index)]
+    assert [family for family, _ in index.ranges] == list(dict.fromkeys(families))
+    assert ranges_of(signature(index)) == index.ranges

@@ -11,7 +11,7 @@ import pytest
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
 from xlate.errors import InputError
-from xlate.formats.moses_table import read_phrase_table, write_phrase_table
+from xlate.formats.moses_table import phrases_in, read_phrase_table, write_phrase_table
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.table import PhraseTable, score_phrases
 from xlate.text.encoded import EncodedText
@@ -206,6 +206,19 @@ def test_ill_formed_lines_are_refused_with_their_number(tmp_path, line, message)
         read_phrase_table(write(tmp_path, [*GOOD, line, "z ||| z ||| 1 1 1 1"]))
     assert caught.value.line == 5
     assert "phrase-table" in str(caught.value)
+
+
+def test_only_the_phrases_of_a_text_are_read(tmp_path):
+    """Lines of other phrases are not looked at, but they count: an error names the line in the whole file."""
+    assert phrases_in([["a", "b", "c"], ["b"]], 2) == {"a", "b", "c", "a b", "b c"}
+    lines = ["x ||| broken", "a ||| u ||| 1 1 0.5 1", "y y ||| v ||| 1 1 1 1", "a b ||| w ||| 1 1 1 1"]
+    table, source, _ = read_phrase_table(write(tmp_path, lines), only=phrases_in([["a", "b", "y"]], 2))
+    words = [[source.word(word) for word in table.source_phrases[row].tolist()] for row in range(2)]
+    assert (words, len(table)) == ([["a"], ["a", "b"]], 2)
+    for line, message in (("a ||| u ||| 1 1 1 1", "second time"), ("a ||| t ||| 1 1 1 -1", "out of range")):
+        with pytest.raises(InputError, match=message) as caught:
+            read_phrase_table(write(tmp_path, [*lines, line]), only={"a"})
+        assert caught.value.line == 5
 
 
 def test_empty_table(tmp_path):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tests.candidates.test_batch import example
-from tests.candidates.test_pooled_shards import phrase, shard
+from tests.candidates.test_pool import A, D, units_of
 from tests.models.phrase.moses_system import ARPA, TABLE, write_system
 from tests.models.phrase.small_phrase_models import random_phrase_model
 from tests.models.small_models import block_set, random_arpa
@@ -19,19 +19,18 @@ from xlate.align.links import read_links
 from xlate.candidates.datapoints import read_datapoints
 from xlate.candidates.nbest_columns import nbest_arrays
 from xlate.candidates.nbest_store import nbest_candidates, read_sparse_names, write_nbest_store
-from xlate.candidates.part_shards import read_shard, write_shard
-from xlate.candidates.store import CandidateStore, StoreWriter
+from xlate.candidates.store import CandidateStore, StoreWriter, shard_path
 from xlate.config.load import load
 from xlate.config.schema import DecoderConfig, LmConfig, TrainConfig
 from xlate.config.stored import read_config, to_yaml
-from xlate.formats.lattice_fst import read_fst, read_symbols
-from xlate.formats.lattice_slf import read_slf
+from xlate.features.named import NamedFeatures
 from xlate.formats.moses_ini import read_moses_ini
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.nbest_check import check_nbest
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.jobs.moses_import import search_of
+from xlate.jobs.prepare.annotation_store import load_documents, load_factor, save_documents, save_factor
 from xlate.jobs.prepare.stages import read_stage, run_stage
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
@@ -47,13 +46,14 @@ from xlate.scoring.feature_weights import load_feature_weights
 from xlate.scoring.nbest_rescore import rescored
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.text.classes import read_classes
+from xlate.text.documents import Documents, read_documents
+from xlate.text.factors import FactorNames, read_factored
 from xlate.text.lines import count_lines, iterate_lines, read_lines
 from xlate.text.parallel import read_parallel, read_references
 from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary
 from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from xlate.train.state import TrainState
-from xlate.train.tuning_rounds import Round, load_round, save_round
 
 
 @dataclass(frozen=True)
@@ -96,19 +96,6 @@ LISTS = {
     "Marian": "1 ||| the ||| 0.5,0.5 1,0 ||| F0= -1.66 ||| -0.8\n3 ||| a ||| 0.5,0.5 ||| F0= -1 ||| -0.5\n",
     "unlabelled": "0 ||| the ||| -1 2 3 ||| 4\n0 ||| a ||| -1 2 2 ||| 3.5\n",
 }
-SLF = """\
-VERSION=1.0
-base=10 lmscale=2.0 wdpenalty=-1 start=0 end=3
-N=4 L=4
-I=0 t=0.0 W=!NULL
-I=1 W='a b'
-I=2 W=\\303\\274
-I=3
-J=0 START=0 END=1 acoustic=-2 language=-0.5
-J=1 S=0 E=2 a=-1
-J=2 S=1 E=3
-J=3 S=2 E=3 W="x\\""
-"""
 INI = """\
 [feature]
 PhraseDictionaryMemory name=TranslationModel0 num-features=4 path=table table-limit=20
@@ -167,7 +154,9 @@ def our_weights() -> Weights:
 
 
 def write_our_weights(folder: Path) -> None:
-    save_weights(folder / "weights.safetensors", {"model": our_weights()}, sparse_names={"model": ["a", "b", "c"]})
+    save_weights(
+        folder / "weights.safetensors", {"model": our_weights()}, features={"model": NamedFeatures(("a", "b", "c"))}
+    )
 
 
 def write_store(folder: Path) -> None:
@@ -207,16 +196,10 @@ def write_checkpoint(folder: Path) -> None:
     save_checkpoint(folder / "file", Checkpoint(sets, sets, state, {"mean": np.ones(3)}), "identity")
 
 
-def write_round(folder: Path) -> None:
-    plain = example()
-    (folder / "text").write_text("1 2 0.5 0.5 1 3\n-1 2 0.5 0.5 0\n0\n")
-    plain = read_datapoints(folder / "text")
-    (folder / "text").unlink()
-    save_round(folder / "file", Round(plain, np.ones(2), np.zeros(4)))
-
-
-def a_shard(folder: Path) -> None:
-    write_shard(folder / "0.npz", shard([[(phrase(1, 5), phrase(2)), (phrase(3, 6, 7),)]]), {"made": "here"})
+def write_shards(folder: Path) -> None:
+    for number, lists in enumerate(([[(A, D), (D,)]], [[(A,)], [(D,)]])):
+        with StoreWriter(shard_path(folder / "store", number), ["f0", "f1"], 0) as writer:
+            writer.append(units_of(lists))
 
 
 def small_blocks() -> BlockSet:
@@ -240,6 +223,14 @@ def look_at_system(folder: Path) -> None:
     search_of(ini, DECODER)
 
 
+def factor(folder: Path) -> None:
+    save_factor(folder / "pos", "train", [["DET", "NOUN"], [], ["ADJ"]])
+
+
+def documents(folder: Path) -> None:
+    save_documents(folder, Documents(["Gen", "Ex"], np.array([0, 2, 3])))
+
+
 TEXT = "Das Haus \u2028 ist klein .\n\u00fcber\tallem\n\nende"
 READERS = [
     Reader("read_lines", text(TEXT), of(read_lines)),
@@ -247,6 +238,10 @@ READERS = [
     Reader("count_lines", text(TEXT), of(count_lines), 0.2),
     Reader("read_parallel", text(TEXT), lambda folder: read_parallel(folder / "file", folder / "file"), 0.2),
     Reader("read_references", text(TEXT), lambda folder: read_references([folder / "file"], 4), 0.2),
+    Reader("read_factored", text("Das|DET Haus|NOUN\n\nklein|ADJ"), of(read_factored, FactorNames(("pos",)), {})),
+    Reader("read_documents", text("Gen.1\nGen.2\nEx.1\n"), of(read_documents, 3, "[A-Z][a-z]+")),
+    Reader("load_factor", factor, lambda folder: load_factor(folder / "pos", "train"), 0.5),
+    Reader("load_documents", documents, lambda folder: load_documents(folder), 0.5),
     Reader("Vocabulary.load", text("<unk>\n<s>\n</s>\nthe\nhouse\n"), of(Vocabulary.load)),
     Reader("Truecaser.load", text("NASA\niPod\n\u0130stanbul\n"), of(Truecaser.load)),
     Reader("read_classes", text("the\t1\nhouse\t2\na\t1\n"), of(read_classes)),
@@ -261,10 +256,6 @@ READERS = [
         folder / "orientations", *read_phrase_table(folder / "table")), 2),
     Reader("read_moses_ini", text(INI), lambda folder: search_of(read_moses_ini(folder / "file"), DECODER), 2),
     Reader("load_moses_model", write_system, look_at_system, 2),
-    Reader("read_fst", text("0 1 the 0.5\n1 2 <eps> 0\n0 2 house -1.25\n2\n1 0.5\n"), of(read_fst)),
-    Reader("read_fst (numbers)", text("0\t1\t1\t0.5\n1\t2\t2\n2\n"), of(read_fst, ["", "the", "house"])),
-    Reader("read_symbols", text("<eps>\t0\nthe\t1\nhouse 2\n"), of(read_symbols)),
-    Reader("read_slf", text(SLF), of(read_slf), 2),
     *(Reader(f"iterate_hypotheses ({name})", text(lines), read_lists) for name, lines in LISTS.items()
       if name != "quoted"),
     Reader("iterate_hypotheses (quoted)", text(LISTS["quoted"]), lambda folder: list(iterate_hypotheses(
@@ -273,13 +264,12 @@ READERS = [
     Reader("load_feature_weights", text("LM0= 0.5\nTM0= 1 -2 3\nWT_a~b 0.5\n"), of(load_feature_weights)),
     Reader("load_feature_weights (Moses)", write_weights, lambda folder: load_feature_weights(folder / "moses.ini")),
     Reader("load_feature_weights (ours)", write_our_weights, load_feature_weights),
-    Reader("load_weights", write_our_weights, lambda folder: load_weights(
-        folder / "weights.safetensors").sparse_names("model")),
+    Reader("load_weights", write_our_weights, lambda folder: list(
+        load_weights(folder / "weights.safetensors").learned("model"))),
     Reader("read_datapoints", text("1 2 0.5 0.5 2 3 4\n-1 2 0.5 -1e-3 0\n0\n1 2 1 1 1 7\n0\n"), of(read_datapoints)),
     Reader("load_checkpoint", write_checkpoint, of(load_checkpoint, "identity")),
-    Reader("load_round", write_round, of(load_round)),
-    Reader("read_shard", a_shard, lambda folder: read_shard(folder / "0.npz")),
     Reader("CandidateStore.open", write_store, open_store),
+    Reader("CandidateStore.open (shards of units)", write_shards, open_store),
     Reader("read_sparse_names", write_lists, lambda folder: read_sparse_names(
         CandidateStore.open(folder / "store"))),
     Reader("read_config", lambda folder: (folder / "file").write_text(to_yaml(LmConfig(3))), of(read_config, LmConfig)),
@@ -302,6 +292,7 @@ READERS = [
 
 # Readers that are not damaged by themselves, and why.
 EXCLUDED = {
+    "load_factor_vocabulary": "a part of load_factor",
     "read_json": "reads the files of RunDirectory.open and read_stage",
     "open_arrays": "reads the folders of NgramModel.load, PhraseTable.load and the other arrays",
     "open_unpacked": "opens what iterate_lines reads",

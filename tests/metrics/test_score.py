@@ -98,13 +98,17 @@ def test_tokenised_and_empty_lines_are_pointed_out() -> None:
 
 
 def test_json_holds_every_figure() -> None:
-    plain = json.loads(json.dumps(evaluate(HYPOTHESES, STREAMS, bootstrap=20).to_json()))
+    report = evaluate(HYPOTHESES, STREAMS, bootstrap=20)
+    plain = json.loads(json.dumps(report.to_json()))
     assert plain["sentences"] == 3
     assert plain["references"] == 2
     for measure in ("bleu", "chrf", "ter", "nist", "lexacc"):
-        assert plain[measure] >= 0
-        assert plain[f"{measure}_interval"] >= 0
-        assert "case:" in plain[f"{measure}_signature"]
+        figure = report.figures[measure]
+        assert figure.interval is not None
+        assert plain[measure] == report[measure]
+        assert plain[f"{measure}_interval"] == figure.interval.half_width
+        assert plain[f"{measure}_mean"] == figure.interval.mean
+        assert plain[f"{measure}_signature"] == figure.signature
     assert "bleu_interval" not in evaluate(HYPOTHESES, STREAMS, bootstrap=0).to_json()
 
 

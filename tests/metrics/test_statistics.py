@@ -35,11 +35,6 @@ def test_rows_of_unlike_shape_do_not_add() -> None:
         stats_of(3) + stats_of(4)
 
 
-def test_sentence_scores_are_scores_of_single_rows() -> None:
-    stats = stats_of(5)
-    assert stats.sentence_scores().tolist() == [stats[i : i + 1].score() for i in range(5)]
-
-
 @given(rows=st.lists(st.lists(st.integers(0, 9), min_size=18, max_size=18), min_size=1, max_size=6))
 def test_chrf_equals_sacrebleu(rows: list[list[int]]) -> None:
     for row in rows:

@@ -38,7 +38,7 @@ def phrase(kind: str | None, *, sparse: bool = False) -> PhraseDecoder:
     model = random_phrase_model(rng, kind)
     if sparse:
         model = with_sparse(rng, model, REORDERING, (WORD_PAIR, BIGRAM))
-    size = 0 if model.sparse is None else model.sparse.size
+    size = 0 if model.sparse is None else len(model.sparse)
     search = PhraseSearch(distortion_limit=3, **EXACT)  # type: ignore[arg-type]
     return PhraseDecoder(model, random_weights(rng, model.size), search, sparse_F=rng.normal(0, 0.3, size=size))
 

@@ -9,6 +9,7 @@ import pytest
 
 from xlate.candidates.nbest_columns import nbest_arrays
 from xlate.errors import InputError
+from xlate.features.named import NamedFeatures
 from xlate.formats.nbest_fields import FeatureParser
 from xlate.formats.nbest_list import by_sentence, format_hypothesis, iterate_hypotheses, parse_hypothesis
 from xlate.scoring.feature_weights import load_feature_weights, unweighted
@@ -34,7 +35,7 @@ def test_a_configuration_with_a_sparse_file(tmp_path: Path) -> None:
 
 def test_our_weights(tmp_path: Path) -> None:
     one = Weights(np.array([1.0, 2.0]), np.array([3.0]), ("lm", "tm_0"))
-    save_weights(tmp_path / "weights.safetensors", {"model": one}, sparse_names={"model": ["s"]})
+    save_weights(tmp_path / "weights.safetensors", {"model": one}, features={"model": NamedFeatures(("s",))})
     assert load_feature_weights(tmp_path) == {"lm": 1, "tm_0": 2, "s": 3}
     save_weights(tmp_path / "two.safetensors", {"linked": one, "neutral": one})
     two = load_feature_weights(tmp_path / "two.safetensors")

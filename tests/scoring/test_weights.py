@@ -11,10 +11,12 @@ import pytest
 from safetensors.numpy import save as save_tensors
 
 from xlate.errors import InputError
+from xlate.features.named import NamedFeatures
+from xlate.scoring.stored_features import weights_of_ids
 from xlate.scoring.weights import Weights, load_weights, save_weights
 
-NAMES = ["der ||| the → Ü", "日本語|N", "", "a b", "مرحبا"]
-EXTREME = [1e-310, -0.0, np.pi, -1e300, 5.0]
+NAMES = ("der ||| the → Ü", "日本語|N", "", "a b", "مرحبا", "never seen")
+EXTREME = [1e-310, -0.0, np.pi, -1e300, 5.0, 0.0]
 
 
 def write(path: Path) -> Path:
@@ -23,7 +25,9 @@ def write(path: Path) -> Path:
         "neutral": Weights(np.array([7.0]), np.zeros(0), ("unigram",)),
     }
     extra = {"linked.keys": np.array([1, 2**63, 3], dtype=np.uint64)}
-    save_weights(path, sets, sparse_names={"linked": NAMES}, extra=extra, metadata={"work": "ünï", "n": [1, 2.5]})
+    save_weights(
+        path, sets, features={"linked": NamedFeatures(NAMES)}, extra=extra, metadata={"work": "ünï", "n": [1, 2.5]}
+    )
     return path
 
 
@@ -35,8 +39,9 @@ def test_what_was_saved_comes_back(tmp_path: Path) -> None:
     assert linked.sparse_F.tobytes() == np.array(EXTREME).tobytes()
     assert linked.dense_names == ("unigram", "größe")
     assert file.sets["neutral"].sparse_F.shape == (0,)
-    assert file.sparse_names("linked") == NAMES
-    assert file.sparse_names("neutral") == []
+    weighted = [row for row in zip(NAMES, EXTREME, strict=True) if row[1]]
+    assert [(name, weight) for _, name, weight in file.learned("linked")] == weighted
+    assert list(file.learned("neutral")) == []
     assert file.metadata == {"work": "ünï", "n": [1, 2.5]}
     assert file.extra["linked.keys"].tolist() == [1, 2**63, 3]
     assert file.extra["linked.keys"].dtype == np.uint64
@@ -57,9 +62,55 @@ def test_saving_again_keeps_what_was_loaded(tmp_path: Path) -> None:
     first = write(tmp_path / "a")
     file = load_weights(first)
     save_weights(
-        tmp_path / "b", file.sets, sparse_names={"linked": NAMES}, extra=file.extra, metadata=file.metadata
+        tmp_path / "b", file.sets, features=file.features, extra=file.extra, metadata=file.metadata
     )  # fmt: skip
     assert (tmp_path / "b").read_bytes() == first.read_bytes()
+
+
+def test_only_weights_that_are_not_0_are_written_in_the_type_they_have(tmp_path: Path) -> None:
+    sparse_F = np.zeros(100_000)
+    sparse_F[[7, 99_999]] = 1 / 3, -2.0
+    weights = Weights(np.ones(1), sparse_F, ("x",))
+    save_weights(tmp_path / "w", {"wide": weights, "narrow": weights.single()})
+    sets = load_weights(tmp_path / "w").sets
+    assert (tmp_path / "w").stat().st_size < 2000
+    assert sets["wide"].sparse_F.tobytes() == sparse_F.tobytes()
+    assert sets["narrow"].sparse_F.dtype == np.float32
+    assert np.array_equal(sets["narrow"].sparse_F, sparse_F.astype(np.float32))
+
+
+def test_weights_fit_only_the_features_they_were_learned_with(tmp_path: Path) -> None:
+    index, other = NamedFeatures(("a=1", "a=2", "b=1")), NamedFeatures(("a=1", "b=1", "b=2"))
+    weights = Weights(np.ones(1), np.array([0.0, 2.0, 0.0]), ("x",))
+    save_weights(tmp_path / "w", {"m": weights.single()}, features={"m": index})
+    file = load_weights(tmp_path / "w")
+    fitting = file.fitting("m", index, tmp_path)
+    assert fitting.sparse_F.tolist() == [0.0, 2.0, 0.0]
+    assert fitting.sparse_F.dtype == np.float64
+    assert [*file.features["m"].names(np.array([1]))] == ["a=2"]
+    for wrong in (other, None):
+        with pytest.raises(InputError, match="sparse weights of other features") as caught:
+            file.fitting("m", wrong, tmp_path)
+        assert caught.value.file == str(tmp_path)
+
+
+def test_as_many_features_as_weights(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="1 features, 2 weights"):
+        save_weights(tmp_path / "w", {"m": Weights.zeros(["x"], 2)}, features={"m": NamedFeatures(("a",))})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("ids", "size"), [([0, 0], 3), ([1, 0], 3), ([0, 3], 3), ([-1, 0], 3), ([0], 3)])
+def test_ids_that_cannot_be_are_refused(tmp_path: Path, ids: list[int], size: int) -> None:
+    with pytest.raises(ValueError, match="not among 3"):
+        weights_of_ids(np.array(ids), np.ones(2), size)
+
+
+def test_a_file_of_the_earlier_form_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "w").write_bytes(_foreign({"xlate": '{"format": "xlate weights 1"}'}))
+    with pytest.raises(InputError, match="weights of an earlier version") as caught:
+        load_weights(tmp_path / "w")
+    assert "train or import it again" in str(caught.value.remedy)
 
 
 class Bomb:
@@ -108,7 +159,7 @@ def _foreign(metadata: dict[str, str] | None) -> bytes:
         ("KeyError: 'xlate'", _foreign({"made": "elsewhere"})),
         ("JSONDecodeError", _foreign({"xlate": "no JSON"})),
         ("format 'xlate weights 9'", _foreign({"xlate": '{"format": "xlate weights 9"}'})),
-        ("crc32", _foreign({"xlate": '{"format": "xlate weights 1"}'})),
+        ("crc32", _foreign({"xlate": '{"format": "xlate weights 2"}'})),
         ("Error", b"just some text, and rather more of it than eight bytes\n"),
     ],
 )
@@ -117,7 +168,7 @@ def test_a_foreign_file_is_refused(tmp_path: Path, seen: str, raw: bytes) -> Non
     with pytest.raises(InputError, match=seen) as caught:
         load_weights(tmp_path / "w")
     assert caught.value.file == str(tmp_path / "w")
-    assert caught.value.expected == "xlate weights 1"
+    assert caught.value.expected == "xlate weights 2"
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
@@ -127,7 +178,11 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_name_with_a_line_end_is_refused_and_nothing_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a line end in a feature name"):
-        save_weights(tmp_path / "w", {"a": Weights.zeros(["x"], 2)}, sparse_names={"a": ["fine", "not\nfine"]})
+        save_weights(
+            tmp_path / "w",
+            {"a": Weights(np.zeros(1), np.ones(2), ("x",))},
+            features={"a": NamedFeatures(("fine", "not\nfine"))},
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -141,7 +196,9 @@ def test_metadata_that_json_cannot_say_leaves_the_older_file(tmp_path: Path) -> 
 def test_a_weights_file_names_its_tensors_for_other_tools(tmp_path: Path) -> None:
     raw = write(tmp_path / "w").read_bytes()
     header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
-    assert {"linked.dense", "linked.sparse", "linked.names", "linked.keys", "neutral.dense"} <= set(header)
+    assert {"linked.dense", "linked.ids", "linked.values", "linked.names", "linked.keys", "neutral.dense"} <= set(
+        header
+    )
 
 
 def test_counting_and_copying() -> None:

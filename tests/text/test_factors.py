@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.errors import InputError
-from xlate.text.factors import BAR, join_factors, split_factors
+from xlate.text.factors import BAR, FactoredLines, FactorNames, join_factors, joined_lines, read_factored, split_factors
+from xlate.text.lines import write_lines
 
 FACTORS = st.lists(st.text(min_size=1).filter(lambda factor: BAR not in factor), min_size=1, max_size=4)
 
@@ -37,3 +40,67 @@ def test_wrong_number_of_factors(token: str) -> None:
     with pytest.raises(InputError, match="wrong number of factors") as caught:
         split_factors(token, 2)
     assert caught.value.seen == token
+
+
+WORD = st.text("ab|&#;", min_size=1, max_size=4).filter(lambda word: BAR not in word)
+TWO = FactorNames(("pos", "lemma"))
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(WORD, WORD, WORD), min_size=1, max_size=5))
+def test_a_line_and_its_factors_come_back(tokens: list[tuple[str, str, str]]) -> None:
+    words = [word for word, _, _ in tokens]
+    factors = {"pos": [pos for _, pos, _ in tokens], "lemma": [lemma for _, _, lemma in tokens]}
+    assert TWO.split(TWO.join(words, factors)) == (words, factors)
+
+
+def test_lines_may_be_plain_but_not_half_factored() -> None:
+    assert TWO.split("a&#124;b  c\u00a0d") == (["a|b", "c", "d"], {})
+    assert TWO.split("") == ([], {})
+    with pytest.raises(InputError, match="wrong number of factors"):
+        TWO.split("a|X|y b")
+    # A joiner alone is no word: it goes, and its factors with it.
+    assert TWO.split("a|X|y \u200c|Z|z") == (["a"], {"pos": ["X"], "lemma": ["y"]})
+
+
+def test_texts_are_read_with_their_factors(tmp_path: Path) -> None:
+    write_lines(tmp_path / "text", ["a|X b|Y", "", "c&#124;d|X"])
+    write_lines(tmp_path / "lemma", ["A B", "", "C"])
+    text = read_factored(tmp_path / "text", FactorNames(("pos",)), {"lemma": tmp_path / "lemma"})
+    assert text.lines == ["a b", "", "c|d"]
+    assert text.factors == {"pos": [["X", "Y"], [], ["X"]], "lemma": [["A", "B"], [], ["C"]]}
+    assert text.factored(TWO) == ["a|X|A b|Y|B", "", "c&#124;d|X|C"]
+    assert text.rows([2, 0]) == FactoredLines(
+        ["c|d", "a b"], {"pos": [["X"], ["X", "Y"]], "lemma": [["C"], ["A", "B"]]}
+    )
+    twice = joined_lines([text, text])
+    assert twice.rows(range(3)) == twice.rows(range(3, 6)) == text
+    # Without factors in its tokens a text is what its lines are.
+    write_lines(tmp_path / "plain", ["a|b  c"])
+    write_lines(tmp_path / "tags", ["X Y"])
+    plain = read_factored(tmp_path / "plain", FactorNames(), {"pos": tmp_path / "tags"})
+    assert plain == FactoredLines(["a|b  c"], {"pos": [["X", "Y"]]})
+    assert plain.factored(FactorNames(("pos",))) == ["a&#124;b|X c|Y"]
+    assert read_factored(tmp_path / "plain", FactorNames(), {}) == FactoredLines(["a|b  c"], {})
+
+
+@pytest.mark.parametrize(
+    ("text", "tags", "file", "line", "seen"),
+    [
+        (["a|X", "b"], ["A", "B"], "text", 2, "b"),
+        (["a|X", "b|X|Y"], ["A", "B"], "text", 2, "b|X|Y"),
+        (["a|X b|X", "c|X"], ["A B", "C D"], "tags", 2, "2 values, 1 tokens"),
+        (["a|X", "b|X"], ["A"], "tags", 2, "1 lines, 2 in"),
+        (["a|X"], ["A", "B", "C"], "tags", 2, "3 lines, 1 in"),
+    ],
+)
+def test_factors_that_do_not_fit_are_refused(
+    tmp_path: Path, text: list[str], tags: list[str], file: str, line: int, seen: str
+) -> None:
+    write_lines(tmp_path / "text", text)
+    write_lines(tmp_path / "tags", tags)
+    with pytest.raises(InputError) as caught:
+        read_factored(tmp_path / "text", FactorNames(("pos",)), {"tag": tmp_path / "tags"})
+    assert (caught.value.file, caught.value.line) == (str(tmp_path / file), line)
+    assert str(caught.value.seen).startswith(seen)
+    assert caught.value.expected

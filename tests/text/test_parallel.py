@@ -49,6 +49,7 @@ def test_a_reference_of_another_length(tmp_path: Path, lines: int) -> None:
         read_references([tmp_path / "good", tmp_path / "bad"], 3)
     assert caught.value.file == str(tmp_path / "bad")
     assert caught.value.seen == f"{lines} lines"
+    assert caught.value.line == min(lines, 3) + 1
     assert "3 lines" in str(caught.value.expected)
 
 

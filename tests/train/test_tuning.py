@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
 from xlate.scoring.weights import Weights
-from xlate.train.tuning import Tuning, TuningSettings
-from xlate.train.tuning_rounds import load_round, round_path
+from xlate.train.tuning import Tuning, TuningSettings, fingerprint, round_path
 
 SENTENCES, HYPOTHESES, SIZE, FLOATS = 12, 30, 4, 3
 
@@ -88,7 +88,7 @@ def test_rounds_of_other_weights_are_decoded_again(tmp_path: Path) -> None:
     other = Weights(START.dense_D * np.array([1.0, -1.0, 1.0]), START.sparse_F, START.dense_names)
     Tuning(toy.decode, regression, settings, tmp_path).run(other)
     assert toy.decoded == 3
-    assert np.array_equal(load_round(round_path(tmp_path, 0)).dense_D, other.dense_D)
+    assert CandidateStore.open(round_path(tmp_path, 0)).metadata["weights"] == fingerprint(other)
 
 
 def test_best_is_the_best_and_last_the_last(tmp_path: Path) -> None:
@@ -117,11 +117,28 @@ def test_heldout_sentences_are_not_in_the_pool(tmp_path: Path) -> None:
     assert all(figures.heldout_bleu is not None for figures in found[1])
 
 
-def test_a_damaged_round_is_named(tmp_path: Path) -> None:
-    round_path(tmp_path, 0).write_bytes(b"nonsense")
-    with pytest.raises(InputError, match="damaged round") as error:
+def test_a_damaged_round_is_named_and_decoded_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    settings = TuningSettings(rounds=2, tolerance=0.0)
+    whole = Tuning(Toy().decode, regression, settings, tmp_path).run(START)
+    damaged = round_path(tmp_path, 1) / "dense_CD.npy"
+    data = bytearray(damaged.read_bytes())
+    data[-1] ^= 1
+    damaged.write_bytes(bytes(data))
+    toy = Toy()
+    again = Tuning(toy.decode, regression, settings, tmp_path).run(START)
+    assert str(damaged) in caplog.text
+    assert toy.decoded == 1
+    assert whole is not None
+    assert again is not None
+    assert np.array_equal(whole[0].dense_D, again[0].dense_D)
+
+
+def test_what_is_no_round_is_left_alone(tmp_path: Path) -> None:
+    round_path(tmp_path, 0).mkdir()
+    (round_path(tmp_path, 0) / "diary").write_text("mine")
+    with pytest.raises(InputError):
         Tuning(Toy().decode, regression, TuningSettings(rounds=1), tmp_path).run(START)
-    assert "round-000" in str(error.value)
+    assert (round_path(tmp_path, 0) / "diary").read_text() == "mine"
 
 
 def test_settings_are_checked() -> None:

@@ -1,1 +1,1 @@
-"""Arrays on disk: one form for all of them, with checksums that are looked at once on a machine."""
+"""Arrays: rows of different lengths, and one form on disk with checksums that are compared once on each machine."""

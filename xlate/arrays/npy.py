@@ -1,4 +1,4 @@
-"""One array in a .npy file whose header is rewritten when its shape is known, with the SHA-256 of its values."""
+"""Writes one array to a .npy file row by row; the header is written again when the shape is known."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 
 CHUNK = 1 << 22
 STEP, LEAST = 64, 128
-# What a header must have room for: two dimensions, each of 19 digits.
+# A header must have room for two dimensions of 19 digits each.
 WIDEST = (10**19 - 1, 10**19 - 1)
 
 
 class ArrayStream:
-    """Writes an array row by row into a stream; only the rows at hand are in memory."""
+    """Writes an array row by row into a stream, so that only a few rows are in memory at a time."""
 
     def __init__(self, stream: BinaryIO, dtype: np.dtype[Any], columns: Sequence[int] = ()) -> None:
         """Leaves room for the header.
 
         Args:
-            stream: can be written and sought, and stands at its beginning.
-            dtype: of the array; columns: its shape but for the number of rows.
+            stream: a stream at its beginning, in which positions can be set.
+            dtype: the type of the array. columns: its shape without the number of rows.
         """
         self.rows = 0
         self._stream = stream
@@ -35,7 +35,7 @@ class ArrayStream:
         stream.write(b" " * header_bytes(self._dtype))
 
     def append(self, rows: NDArray[Any]) -> None:
-        """Adds rows behind those already written."""
+        """Writes rows behind those that came before."""
         values = np.ascontiguousarray(rows, dtype=self._dtype)
         self.rows += len(values)
         flat = values.reshape(-1).view(np.uint8)
@@ -45,7 +45,9 @@ class ArrayStream:
             self._stream.write(piece)
 
     def finish(self) -> dict[str, Any]:
-        """Writes the header, flushes to disk, and says what a folder's header says of the array."""
+        """Writes the header and flushes to disk; returns the array's entry for the header of its folder: dtype, shape,
+        bytes and SHA-256.
+        """
         shape = [self.rows, *self._columns]
         size = self._stream.tell()
         self._stream.seek(0)
@@ -61,14 +63,14 @@ class ArrayStream:
 
 
 def npy_header(dtype: np.dtype[Any], shape: Sequence[int]) -> bytes:
-    """The beginning of a .npy file of version 1; of one length for all shapes of up to two dimensions."""
+    """The beginning of a .npy file of version 1; equally long for all shapes of up to two dimensions."""
     size = header_bytes(dtype)
     text = _dictionary(dtype, shape)
     return b"\x93NUMPY\x01\x00" + (size - 10).to_bytes(2, "little") + text.ljust(size - 11) + b"\n"
 
 
 def header_bytes(dtype: np.dtype[Any]) -> int:
-    """The length of the header of arrays of a kind."""
+    """The length of the .npy header of arrays of a type."""
     needed = 11 + len(_dictionary(dtype, WIDEST))
     return max(LEAST, -(-needed // STEP) * STEP)
 

@@ -1,7 +1,7 @@
-"""Rows of different lengths as one flat array and offsets.
+"""Rows of different lengths, kept as one flat array and offsets.
 
-Row r of R rows holds the values `offsets_R1[r]` to `offsets_R1[r + 1]` of a flat array; offsets begin with 0 and never
-fall. Every list of candidates, bag of features, sentence and phrase of the tree is kept this way.
+Row r of R rows holds the values `offsets_R1[r]` to `offsets_R1[r + 1]` of a flat array. Offsets begin with 0 and never
+fall. Every list of candidates, bag of features, sentence and phrase in xlate is kept this way.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 
 def offsets_of(lengths: Sequence[int] | NDArray[np.integer[Any]]) -> Ints:
-    """Offsets from the lengths of R rows: 0 and the running sums, shape (R + 1,).
+    """The offsets of R rows from their lengths: 0 and the running sums, shape (R + 1,).
 
     Example:
         >>> offsets_of([2, 0, 3]).tolist()
@@ -33,12 +33,12 @@ def row_numbers(offsets_R1: NDArray[np.integer[Any]]) -> Ints:
 
 
 def places_of(offsets_R1: NDArray[np.integer[Any]], rows: Sequence[int] | NDArray[np.integer[Any]]) -> Ints:
-    """Where the values of the given rows lie in the flat array, row after row."""
+    """The places of the values of some rows in the flat array, row after row."""
     return gathered(offsets_R1, rows)[0]
 
 
 def gathered(offsets_R1: NDArray[np.integer[Any]], rows: Sequence[int] | NDArray[np.integer[Any]]) -> tuple[Ints, Ints]:
-    """Where the values of the given rows lie, and the offsets of these rows put one behind the other."""
+    """The places of the values of some rows, and the offsets of these rows when they are put one behind the other."""
     rows = np.asarray(rows, dtype=np.int64)
     first = np.asarray(offsets_R1[rows])
     lengths = np.asarray(offsets_R1[rows + 1]) - first
@@ -47,17 +47,17 @@ def gathered(offsets_R1: NDArray[np.integer[Any]], rows: Sequence[int] | NDArray
 
 
 def joined_offsets(many: Sequence[NDArray[np.integer[Any]]]) -> Ints:
-    """The offsets of the rows of several arrays put one behind the other."""
+    """The offsets of the rows of several arrays when they are put one behind the other."""
     return offsets_of(np.concatenate([np.zeros(0, np.int64), *(np.diff(offsets) for offsets in many)]))
 
 
 def check_offsets(name: str, offsets_R1: NDArray[np.integer[Any]], end: int) -> None:
     """Checks that offsets begin with 0, never fall and end with `end`.
 
-    Looked at in pieces, because stored offsets may be larger than memory.
+    They are read in pieces, because stored offsets may be larger than memory.
 
     Raises:
-        ValueError: with the name, the place and what was expected there.
+        ValueError: they do not; the message has the name, the place and what was expected there.
     """
     if not len(offsets_R1) or offsets_R1[0] != 0:
         raise ValueError(f"{name}: does not begin with 0")

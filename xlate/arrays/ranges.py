@@ -1,6 +1,6 @@
-"""Whether stored ids, offsets and rows stay in their ranges, since compiled loops index without bounds.
+"""Checks that stored ids, offsets and rows stay in their ranges, since compiled loops do not check indices.
 
-Everything is looked at in pieces, because stored arrays may be larger than memory.
+Arrays are read in pieces, because they may be larger than memory.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ PIECE = 1 << 20
 
 
 def pieces(length: int) -> Iterator[slice]:
-    """Slices that cover so many rows."""
+    """Slices that together cover `length` rows."""
     for first in range(0, length, PIECE):
         yield slice(first, min(first + PIECE, length))
 
 
 def refuse(stored: StoredArrays, name: str, seen: object, expected: str) -> InputError:
-    """The error for values that cannot be."""
+    """The error for values that are out of their range."""
     return unusable(stored.folder / f"{name}.npy", "values out of their range", seen, expected)
 
 
 def check_lengths(stored: StoredArrays, **expected: tuple[int, ...]) -> None:
-    """Looks whether arrays have the shapes that the others ask for.
+    """Checks that arrays have the shapes that other arrays demand.
 
     Raises:
-        InputError: one has not.
+        InputError: an array has another shape.
     """
     for name, shape in expected.items():
         if name in stored.arrays and stored[name].shape != shape:
@@ -42,10 +42,10 @@ def check_lengths(stored: StoredArrays, **expected: tuple[int, ...]) -> None:
 def check_within(
     stored: StoredArrays, name: str, low: int, high: int, values: NDArray[np.generic] | None = None
 ) -> None:
-    """Looks whether all numbers of an array, or of a part of it, are from `low` up and below `high`.
+    """Checks that all numbers of an array, or of a part of it, are at least `low` and below `high`.
 
     Raises:
-        InputError: one is not.
+        InputError: a number is not.
     """
     array = stored[name] if values is None else values
     for piece in pieces(len(array)):
@@ -57,7 +57,7 @@ def check_within(
 
 
 def check_offsets(stored: StoredArrays, name: str, end: int) -> None:
-    """Looks whether offsets begin with 0, never fall, and lead to `end`.
+    """Checks that offsets begin with 0, never fall, and end with `end`.
 
     Raises:
         InputError: they do not.
@@ -70,10 +70,10 @@ def check_offsets(stored: StoredArrays, name: str, end: int) -> None:
 
 
 def check_rising(stored: StoredArrays, name: str, *, strictly: bool = False) -> None:
-    """Looks whether no number is below the one before it, nor equal to it when `strictly`.
+    """Checks that no number is below the one before it, nor, when `strictly`, equal to it.
 
     Raises:
-        InputError: one is.
+        InputError: a number is.
     """
     array = stored[name]
     for piece in pieces(len(array) - 1):
@@ -86,10 +86,10 @@ def check_rising(stored: StoredArrays, name: str, *, strictly: bool = False) -> 
 
 
 def check_hash_table(stored: StoredArrays, keys: str, rows: str, size: int, empty: int) -> None:
-    """Looks whether a hash table has a power of two of slots, one of them empty, and rows below `size`.
+    """Checks that a hash table has 2^n slots, at least one of them empty, and rows below `size`.
 
     Raises:
-        InputError: it has not: a search would not end, or end outside.
+        InputError: it has not; a search in it would not end, or would lead outside.
     """
     keys_H, rows_H = stored[keys], stored[rows]
     slots = len(keys_H)

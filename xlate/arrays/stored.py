@@ -1,8 +1,8 @@
-"""A folder of arrays: .npy files, and a header that says what they are, how large, and the SHA-256 of each.
+"""Folders of arrays: .npy files, and a header with the type, size and SHA-256 of each.
 
 `header.json` holds `magic`, `version` (of this form), `kind`, `metadata`, `arrays` (by name: dtype, shape, size of the
-file, SHA-256 of the values), `files` (others that belong to them: size, SHA-256) and the SHA-256 of all this. It is
-written last: a folder without one is not whole.
+file, SHA-256 of the values), `files` (other files that belong to the folder: size, SHA-256) and the SHA-256 of all
+this. It is written last: a folder without a header is not complete.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from xlate.text.json_files import check_fields, read_json, write_json
 from xlate.text.lines import atomic_write
 
 MAGIC = "xlate-arrays"
-# 1 were folders without checksums.
+# Version 1 had no checksums.
 VERSION = 2
 HEADER = "header.json"
-# Of each array that a kind of folder has: its dtype and number of dimensions.
+# The dtype and the number of dimensions of each array that a kind of folder has, by name.
 Layout = Mapping[str, tuple[Any, int]]
 
 
 @dataclass(frozen=True)
 class StoredArrays:
-    """What a folder of arrays holds; by default mapped, so that it may be larger than memory."""
+    """The arrays of a folder. By default they are memory-mapped, so that they may be larger than memory."""
 
     folder: Path
     arrays: Mapping[str, NDArray[Any]]
     metadata: Mapping[str, Any]
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """The array of a name."""
+        """The array with this name."""
         return self.arrays[name]
 
     def number(self, name: str) -> int:
-        """A whole number from 0 up of the metadata.
+        """A whole number of 0 or more in the metadata.
 
         Raises:
-            InputError: there is none of this name.
+            InputError: the metadata has no such number.
         """
         value = self.metadata.get(name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
@@ -62,13 +62,13 @@ def save_arrays(
     metadata: Mapping[str, Any] | None = None,
     files: Sequence[str] = (),
 ) -> None:
-    """Writes arrays into a folder; `files` are others, already there, that belong to them and get a checksum too."""
+    """Writes arrays into a folder; `files` name other files in it that belong to them and get checksums too."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / HEADER).unlink(missing_ok=True)
     entries = {}
     for name, array in arrays.items():
-        # Written aside: a reader keeps the file it has mapped.
+        # Written under another name first: a reader keeps the file that it has mapped.
         with atomic_write(folder / f"{name}.npy") as stream:
             written = ArrayStream(stream, array.dtype, array.shape[1:])
             written.append(array)
@@ -83,7 +83,7 @@ def write_header(
     metadata: Mapping[str, Any] | None = None,
     files: Sequence[str] = (),
 ) -> None:
-    """Writes what completes a folder; `entries` are what `ArrayStream.finish` said of its arrays."""
+    """Writes the header, which completes a folder; `entries` are what `ArrayStream.finish` returned for its arrays."""
     described = {
         name: {"bytes": (folder / name).stat().st_size, "sha256": values_sha256(folder / name, 0)} for name in files
     }
@@ -107,17 +107,18 @@ def open_arrays(
     optional: Sequence[str] = (),
     memory_map: bool = True,
 ) -> StoredArrays:
-    """Opens what `save_arrays` wrote; the first time on a machine, checksums are compared and `check` is called.
+    """Opens a folder of arrays. The first time on a machine, checksums are compared and `check` is called.
 
     Args:
         folder: the folder.
-        kind: what must be in it.
-        layout: the arrays of this kind; those of `optional` may be missing.
-        check: looks whether the values are in their ranges, and raises InputError when they are not.
+        kind: the kind of arrays that it must hold.
+        layout: the arrays that this kind has; those named in `optional` may be missing.
+        check: checks that the values are in their ranges, and raises InputError when they are not.
         memory_map: false to read the arrays into memory.
 
     Raises:
-        InputError: no such folder, another kind or version, a file that is missing, of another size or damaged.
+        InputError: there is no such folder, it has another kind or version, or a file is missing, damaged or of another
+            size.
     """
     folder = Path(folder)
     header = read_header(folder, kind)
@@ -137,9 +138,9 @@ def open_arrays(
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether a folder holds arrays of this version, all there and as they were written; their values are not judged.
+    """Whether a folder holds all its arrays as they were written; the ranges of values are not checked.
 
-    What was found whole before is not read again.
+    Files that were found whole before are not read again.
     """
     try:
         kind = read_json(folder / HEADER, "a header", "").get("kind")
@@ -154,7 +155,7 @@ def read_header(folder: Path, kind: str) -> dict[str, Any]:
     """The header of a folder of arrays.
 
     Raises:
-        InputError: there is none, it is damaged, or of another kind or version.
+        InputError: there is none, or it is damaged or of another kind or version.
     """
     path = folder / HEADER
     if not path.exists() and any(folder.glob("*.npy")):
@@ -193,7 +194,7 @@ def _check_entry(path: Path, name: str, entry: Any, is_array: bool) -> None:
 
 
 def seal_of(folder: str | Path, kind: str) -> str:
-    """The SHA-256 of all that a folder of arrays holds, as its header has it.
+    """The SHA-256 of all that a folder of arrays holds, as it stands in the header.
 
     Raises:
         InputError: there is no usable header.
@@ -202,10 +203,10 @@ def seal_of(folder: str | Path, kind: str) -> str:
 
 
 def check_seals(stored: StoredArrays, **kinds: str) -> None:
-    """Looks whether folders of arrays below are those that the metadata names by their seals.
+    """Checks that the folders inside this one are those whose SHA-256 stands in its metadata.
 
     Raises:
-        InputError: one is another.
+        InputError: one of them is another folder.
     """
     for name, kind in kinds.items():
         seen, expected = seal_of(stored.folder / name, kind), stored.metadata.get(name)
@@ -215,12 +216,12 @@ def check_seals(stored: StoredArrays, **kinds: str) -> None:
 
 
 def seal(body: Mapping[str, Any]) -> str:
-    """The SHA-256 of a header without it."""
+    """The SHA-256 of a header that does not yet hold it."""
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
 def remedy_for(folder: Path) -> str:
-    """What to do about a folder that cannot be used."""
+    """What the user can do about a folder that cannot be used."""
     return f"make {folder} again: xlate prepare, xlate import or whatever command wrote it"
 
 
@@ -234,7 +235,7 @@ def _form(kind: str) -> str:
 
 
 def _check_layout(folder: Path, entries: Any, layout: Layout, optional: Sequence[str]) -> None:
-    """Kernels take arrays of the one kind they were compiled for."""
+    """Checks names, types and dimensions of arrays, since kernels are compiled for one type only."""
     for name in layout.keys() - entries.keys() - set(optional):
         raise unusable(folder / HEADER, "an array is missing", f"no {name}", ", ".join(layout))
     for name, entry in entries.items():
@@ -262,10 +263,10 @@ def _open(path: Path, entry: Mapping[str, Any], memory_map: bool) -> NDArray[Any
                 raise unusable(path, "damaged", repr(seen), repr(wanted))
             if 0 in shape or not memory_map:
                 array: NDArray[Any] = np.fromfile(stream, dtype).reshape(shape)
-                # As what is mapped: compiled code tells arrays that can be written from those that cannot.
+                # Read-only like mapped arrays: numba would compile another version for arrays that can be written.
                 array.flags.writeable = not memory_map
                 return array
-        # A plain array over the map: numba takes it for what it is, and has no second version compiled.
+        # A plain array over the mapped file: numba would compile another version for the type np.memmap.
         return np.asarray(np.memmap(path, dtype, "r", len(wanted), shape))
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):

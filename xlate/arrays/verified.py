@@ -1,7 +1,8 @@
-"""What was found whole on this machine, remembered in the user's cache folder so that it is looked through once.
+"""Remembers in the user's cache folder which folders of arrays were found whole, so that each is checked once on a
+machine.
 
-A file is taken for what it was as long as its path, device, inode, size and times are the same. Where nothing can be
-remembered, everything is looked through each time.
+A file counts as unchanged as long as its path, device, inode, size and times are the same. Where nothing can be
+remembered, everything is checked each time.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from pathlib import Path
 
 from xlate.text.lines import atomic_write
 
-# A file changed again within this time may keep its time stamp.
+# A file that is changed again within this time may keep its time stamp.
 RECENT_NS = 100_000_000
-# Checksums alone, or the ranges of values too.
+# How deep a check goes: checksums alone, or the ranges of values too.
 SUMS, RANGES = DEPTHS = ("sums", "ranges")
 
 
 def check_once(folder: Path, files: Sequence[str], seal: str, depth: str, check: Callable[[], None]) -> None:
-    """Calls `check` unless it has passed on these files of the folder, as they are now, under the same seal.
+    """Calls `check` unless it has passed before on these files of the folder, unchanged and with the same seal.
 
-    `depth`, one of `DEPTHS`, is how much it looks at; what passed a deeper check passes. Whatever `check` raises is
-    passed on, and nothing is remembered then.
+    `depth`, one of `DEPTHS`, says how deep the check goes; files that passed a deeper check pass. Whatever `check`
+    raises is raised, and then nothing is remembered.
     """
     stamp = _stamp(folder, files, seal)
     record = _record_of(folder)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.arrays.ragged import check_offsets, gathered, row_numbers
+from xlate.arrays.ragged import check_offsets, gathered, joined_offsets, row_numbers
 from xlate.kernels.learning.candidates import CandidateArrays
 
 Ints = NDArray[np.int64]
+# Arrays with a row for each instance, candidate or part, and the ragged ones of each: offsets, and what they lead to.
+ROWS = {"I": ("sentence_I",), "C": ("dense_CD", "gain_CG", "base_C", "draws_C"), "P": ("unit_PU",)}
+RAGGED = {
+    "candidate_part_offsets_C1": ("C", ("candidate_parts_K",)),
+    "part_id_offsets_P1": ("P", ("part_ids_N", "part_values_N")),
+    "between_offsets_P1": ("P", ("between_T",)),
+}
+BETWEEN = ("part_offsets_I1", "candidate_part_offsets_C1", "candidate_parts_K")
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,10 @@ class CandidateBatch:
     A plain batch has one part a candidate, and the three arrays in between are None. The gain of a block instance is
     one column, 1 for a true successor and -1 for an alternative. `base_C` is a fixed score, `part_values_N` the
     values of the ids when they are not all 1.
+
+    Parts may carry, in place of ids, the *unit* they are: U numbers `unit_PU`, and more `between_T` at
+    `between_offsets_P1`, from which the ids of any templates are made (`candidates/units.py`). `sentence_I` is the
+    number of each instance's sentence, `draws_C` how often a candidate was drawn by lot, 0 in lists of the best.
     """
 
     candidate_offsets_I1: Ints
@@ -45,6 +57,33 @@ class CandidateBatch:
     candidate_parts_K: NDArray[np.int32] | None = None
     part_values_N: NDArray[np.float32] | None = None
     base_C: NDArray[np.float32] | None = None
+    sentence_I: Ints | None = None
+    draws_C: NDArray[np.int32] | None = None
+    unit_PU: NDArray[np.int32] | None = None
+    between_offsets_P1: Ints | None = None
+    between_T: NDArray[np.int32] | None = None
+
+    @classmethod
+    def joined(cls, batches: Sequence[CandidateBatch]) -> CandidateBatch:
+        """Batches one after the other; values of 1 are written out where another batch has values.
+
+        Raises:
+            ValueError: no batch, or an array that some have and some have not.
+        """
+        if not batches:
+            raise ValueError("nothing to join")
+        arrays: dict[str, Any] = {}
+        for name in (field.name for field in fields(cls)):
+            given = [getattr(batch, name) for batch in batches]
+            lacking = [place for place, array in enumerate(given) if array is None]
+            if len(lacking) == len(given):
+                continue
+            for place in lacking:
+                if name != "part_values_N":
+                    raise ValueError(f"{name}: some batches have it, some not")
+                given[place] = np.ones(len(batches[place].part_ids_N), np.float32)
+            arrays[name] = joined_offsets(given) if "offsets" in name else np.concatenate(given)
+        return cls(**arrays)
 
     @property
     def is_plain(self) -> bool:
@@ -67,67 +106,84 @@ class CandidateBatch:
             ValueError: naming the array, the place and what was expected there.
         """
         check_offsets("candidate_offsets_I1", self.candidate_offsets_I1, len(self.dense_CD))
-        _check_length("gain_CG", len(self.gain_CG), self.candidates)
         check_offsets("part_id_offsets_P1", self.part_id_offsets_P1, len(self.part_ids_N))
         parts = len(self.part_id_offsets_P1) - 1
-        between = (self.part_offsets_I1, self.candidate_part_offsets_C1, self.candidate_parts_K)
-        if 0 < sum(array is None for array in between) < len(between):
-            raise ValueError("part_offsets_I1, candidate_part_offsets_C1, candidate_parts_K: some given, some not")
-        if self.part_offsets_I1 is None or self.candidate_part_offsets_C1 is None or self.candidate_parts_K is None:
+        _all_or_none(self, BETWEEN)
+        _all_or_none(self, ("unit_PU", "between_offsets_P1", "between_T"))
+        if self.part_offsets_I1 is None:
             _check_length("part_id_offsets_P1 less one", parts, self.candidates)
         else:
-            check_offsets("part_offsets_I1", self.part_offsets_I1, parts)
-            _check_length("part_offsets_I1", len(self.part_offsets_I1), len(self) + 1)
-            check_offsets("candidate_part_offsets_C1", self.candidate_part_offsets_C1, len(self.candidate_parts_K))
-            _check_length("candidate_part_offsets_C1", len(self.candidate_part_offsets_C1), self.candidates + 1)
-            size_K = np.repeat(np.diff(self.part_offsets_I1), np.diff(self._parts_ends()))
-            outside = np.flatnonzero((self.candidate_parts_K < 0) | (self.candidate_parts_K >= size_K))
-            if len(outside):
-                raise ValueError(
-                    f"candidate_parts_K: part {self.candidate_parts_K[outside[0]]} at {outside[0]} is not there"
-                )
-        for name, array, size in (
-            ("part_values_N", self.part_values_N, len(self.part_ids_N)),
-            ("base_C", self.base_C, self.candidates),
-        ):
-            if array is not None:
-                _check_length(name, len(array), size)
+            self._check_parts(parts)
+        if self.between_T is not None and self.between_offsets_P1 is not None:
+            check_offsets("between_offsets_P1", self.between_offsets_P1, len(self.between_T))
+            _check_length("between_offsets_P1 less one", len(self.between_offsets_P1) - 1, parts)
+        for names, size in (*zip(ROWS.values(), (len(self), self.candidates, parts)), (("part_values_N",), None)):
+            for name in names:
+                array = getattr(self, name)
+                if array is not None:
+                    _check_length(name, len(array), len(self.part_ids_N) if size is None else size)
         if len(self.part_ids_N) and self.part_ids_N.min() < 0:
             raise ValueError(f"part_ids_N: a negative id at {int(self.part_ids_N.argmin())}")
         return self
+
+    def _check_parts(self, parts: int) -> None:
+        assert self.part_offsets_I1 is not None
+        assert self.candidate_part_offsets_C1 is not None
+        assert self.candidate_parts_K is not None
+        check_offsets("part_offsets_I1", self.part_offsets_I1, parts)
+        _check_length("part_offsets_I1", len(self.part_offsets_I1), len(self) + 1)
+        check_offsets("candidate_part_offsets_C1", self.candidate_part_offsets_C1, len(self.candidate_parts_K))
+        _check_length("candidate_part_offsets_C1", len(self.candidate_part_offsets_C1), self.candidates + 1)
+        size_K = np.repeat(np.diff(self.part_offsets_I1), np.diff(self._parts_ends()))
+        outside = np.flatnonzero((self.candidate_parts_K < 0) | (self.candidate_parts_K >= size_K))
+        if len(outside):
+            raise ValueError(
+                f"candidate_parts_K: part {self.candidate_parts_K[outside[0]]} at {outside[0]} is not there"
+            )
 
     def select(self, instances: Sequence[int] | NDArray[np.integer]) -> CandidateBatch:
         """The batch of the given instances, in that order."""
         rows = np.asarray(instances, dtype=np.int64)
         candidates, candidate_offsets = gathered(self.candidate_offsets_I1, rows)
-        parts, part_offsets = candidates, None
-        inner: dict[str, NDArray[np.generic]] = {}
-        if self.part_offsets_I1 is not None and self.candidate_parts_K is not None:
-            assert self.candidate_part_offsets_C1 is not None
-            parts, part_offsets = gathered(self.part_offsets_I1, rows)
-            used, inner["candidate_part_offsets_C1"] = gathered(self.candidate_part_offsets_C1, candidates)
-            inner["candidate_parts_K"] = self.candidate_parts_K[used]
-            inner["part_offsets_I1"] = part_offsets
-        ids, id_offsets = gathered(self.part_id_offsets_P1, parts)
-        return replace(
-            self,
-            candidate_offsets_I1=candidate_offsets,
-            dense_CD=np.asarray(self.dense_CD[candidates]),
-            gain_CG=np.asarray(self.gain_CG[candidates]),
-            part_id_offsets_P1=id_offsets,
-            part_ids_N=np.asarray(self.part_ids_N[ids]),
-            part_values_N=None if self.part_values_N is None else np.asarray(self.part_values_N[ids]),
-            base_C=None if self.base_C is None else np.asarray(self.base_C[candidates]),
-            **inner,  # type: ignore[arg-type]
-        )
+        if self.part_offsets_I1 is None:
+            taken = self.taken({"I": rows, "C": candidates, "P": candidates})
+            return replace(taken, candidate_offsets_I1=candidate_offsets)
+        parts, part_offsets = gathered(self.part_offsets_I1, rows)
+        taken = self.taken({"I": rows, "C": candidates, "P": parts})
+        return replace(taken, candidate_offsets_I1=candidate_offsets, part_offsets_I1=part_offsets)
+
+    def taken(self, rows: Mapping[str, Ints]) -> CandidateBatch:
+        """Copies of some rows: instances `I`, candidates `C`, parts `P`; offsets by instance are left as they are.
+
+        Parts stay numbered within their instance as they were.
+        """
+        made: dict[str, Any] = {}
+        for level, names in ROWS.items():
+            for name in names:
+                array = getattr(self, name)
+                if array is not None:
+                    made[name] = np.asarray(array[rows[level]])
+        for offsets, (level, names) in RAGGED.items():
+            given = getattr(self, offsets)
+            if given is not None:
+                places, made[offsets] = gathered(given, rows[level])
+                for name in names:
+                    array = getattr(self, name)
+                    if array is not None:
+                        made[name] = np.asarray(array[places])
+        return replace(self, **made)
+
+    def part_of_K(self) -> Ints:
+        """The number among all parts of each part that a candidate holds, (K,); of a plain batch 0 to C - 1."""
+        if self.candidate_parts_K is None or self.part_offsets_I1 is None:
+            return np.arange(self.candidates)
+        return np.repeat(self.part_offsets_I1[:-1], np.diff(self._parts_ends())) + self.candidate_parts_K
 
     def flat_ids(self) -> tuple[NDArray[np.int32], Ints, NDArray[np.float32] | None]:
         """The ids of every candidate written out: ids, offsets by candidate (C+1), and values when there are any."""
-        if self.candidate_parts_K is None or self.part_offsets_I1 is None:
+        if self.candidate_part_offsets_C1 is None:
             return self.part_ids_N, self.part_id_offsets_P1, self.part_values_N
-        assert self.candidate_part_offsets_C1 is not None
-        first_K = np.repeat(self.part_offsets_I1[:-1], np.diff(self._parts_ends()))
-        ids, offsets_K1 = gathered(self.part_id_offsets_P1, first_K + self.candidate_parts_K)
+        ids, offsets_K1 = gathered(self.part_id_offsets_P1, self.part_of_K())
         values = None if self.part_values_N is None else self.part_values_N[ids]
         return self.part_ids_N[ids], offsets_K1[self.candidate_part_offsets_C1], values
 
@@ -175,6 +231,11 @@ class CandidateBatch:
 
 def _single(array: NDArray[np.floating[Any]] | None) -> NDArray[np.float32]:
     return np.zeros(0, np.float32) if array is None else np.ascontiguousarray(array, dtype=np.float32)
+
+
+def _all_or_none(batch: CandidateBatch, names: Sequence[str]) -> None:
+    if 0 < sum(getattr(batch, name) is None for name in names) < len(names):
+        raise ValueError(f"{', '.join(names)}: some given, some not")
 
 
 def _check_length(name: str, seen: int, expected: int) -> None:

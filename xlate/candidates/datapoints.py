@@ -1,13 +1,14 @@
-"""The datapoint text of Tillmann & Zhang (2007), Figure 3: one candidate a line, a line `0` ends a datapoint.
+"""The datapoint text of Tillmann & Zhang (2007), Figure 3: each line is a candidate, a line `0` ends a datapoint.
 
     label n_float v_1 … n_bin k_1 …
 
-Label 1 marks a true successor, -1 an alternative.
+The label is 1 for a true successor and -1 for an alternative. The values of the float features follow their number,
+the ids of the sparse features follow theirs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -62,20 +63,23 @@ def read_datapoints(path: str | Path) -> CandidateBatch:
     ).validate()
 
 
-def write_datapoints(path: str | Path, batch: CandidateBatch) -> None:
-    """Writes a batch of ±1 gains and binary features as datapoint text; floats with all their digits.
+def write_datapoints(path: str | Path, batches: Iterable[CandidateBatch]) -> None:
+    """Writes batches, one behind the other, as datapoint text; float features with all their digits.
 
     Raises:
-        ValueError: what the format cannot say: a feature with a value other than 1, a fixed score, another gain.
+        InputError: the form has no place for what a batch holds: a sparse feature with a value other than 1, a fixed
+            score, or a gain other than 1 and -1. Nothing is written then.
     """
+    write_lines(path, (line for batch in batches for line in _lines(path, batch)))
+
+
+def _lines(path: str | Path, batch: CandidateBatch) -> Iterator[str]:
     if batch.part_values_N is not None:
-        raise ValueError("the datapoint format has binary features only")
-    if batch.base_C is not None or batch.gain_CG.shape[1] != 1 or not (np.abs(batch.gain_CG) == 1).all():
-        raise ValueError("the datapoint format has gains of 1 and -1 only, and no fixed scores")
-    write_lines(path, _lines(batch))
-
-
-def _lines(batch: CandidateBatch) -> Iterator[str]:
+        raise _unfit(path, "sparse features with values", "sparse features that are there or not")
+    if batch.base_C is not None:
+        raise _unfit(path, "fixed scores", "candidates without fixed scores")
+    if batch.gain_CG.shape[1] != 1 or not (np.abs(batch.gain_CG) == 1).all():
+        raise _unfit(path, "other gains", "one gain a candidate, 1 or -1")
     ids, offsets, _ = batch.flat_ids()
     for i in range(len(batch)):
         for c in range(int(batch.candidate_offsets_I1[i]), int(batch.candidate_offsets_I1[i + 1])):
@@ -100,6 +104,10 @@ def _parse(fields: list[str], path: str | Path, number: int, line: str) -> tuple
     except ValueError as error:
         raise _refuse(str(error), path, number, line, "finite 32-bit floats, ids from 0 to 2147483647") from error
     return label, values, keys
+
+
+def _unfit(path: str | Path, seen: str, expected: str) -> InputError:
+    return InputError("candidates that datapoint text cannot hold", file=path, seen=seen, expected=expected)
 
 
 def _refuse(message: str, path: str | Path, number: int, seen: str, expected: str) -> InputError:

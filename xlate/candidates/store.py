@@ -1,8 +1,14 @@
-"""The candidate store: batches appended to plain .npy files, read back memory-mapped."""
+"""The candidate store: batches appended to plain .npy files, read back memory-mapped.
+
+Events of the training text, imported n-best lists, lists of the training text and rounds of tuning are all kept this
+way. A store is one shard, or a folder of shards `shard-0000`, `shard-0001` …, each a folder with a header and checksums
+of its own.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,11 +18,14 @@ from numpy.typing import NDArray
 
 from xlate.arrays.npy import ArrayStream
 from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces, refuse
-from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, remedy_for, write_header
-from xlate.candidates.batch import CandidateBatch
-from xlate.text.folders import WholeFolder, without_mark
+from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, remedy_for, unusable, write_header
+from xlate.candidates.batch import BETWEEN, CandidateBatch
+from xlate.errors import InputError
+from xlate.text.folders import WholeFolder, remove_folder, without_mark
 from xlate.text.json_files import Fields, check_fields
 from xlate.text.lines import naming_file
+
+log = logging.getLogger(__name__)
 
 KIND = "candidate store"
 STRANGERS = without_mark(HEADER, f'"{KIND}"', r"header\.json|\w+\.npy|sparse_names\.gz")
@@ -32,9 +41,15 @@ LAYOUT = {
     "candidate_parts_K": ("<i4", 1),
     "part_values_N": ("<f4", 1),
     "base_C": ("<f4", 1),
+    "sentence_I": ("<i8", 1),
+    "draws_C": ("<i4", 1),
+    "unit_PU": ("<i4", 2),
+    "between_offsets_P1": ("<i8", 1),
+    "between_T": ("<i4", 1),
 }
-BETWEEN = ("part_offsets_I1", "candidate_part_offsets_C1", "candidate_parts_K")
-OPTIONAL = (*BETWEEN, "part_values_N", "base_C")
+UNITS = ("unit_PU", "between_offsets_P1", "between_T")
+OPTIONAL = (*BETWEEN, "part_values_N", "base_C", "sentence_I", "draws_C", *UNITS)
+SHARDS = "shard-*"
 FIELDS: Fields = {"dense_names": list, "gain_names": list, "sparse_size": int, "metadata": dict}
 
 
@@ -68,6 +83,7 @@ class StoreWriter:
         self._files: dict[str, BinaryIO] = {}
         self._arrays: dict[str, ArrayStream] = {}
         self._ends: dict[str, int] = {}
+        self._unit_width: int | None = None
 
     def append(self, batch: CandidateBatch) -> None:
         """Adds a batch's instances behind those already written.
@@ -83,6 +99,10 @@ class StoreWriter:
             raise ValueError(
                 f"part_ids_N: id {batch.part_ids_N.max()}, expected below {self._described['sparse_size']}"
             )
+        width = None if batch.unit_PU is None else batch.unit_PU.shape[1]
+        if self._files and width != self._unit_width:
+            raise ValueError(f"unit_PU: {width} columns, {self._unit_width} in the batches before")
+        self._unit_width = width
         present = {name for name in LAYOUT if getattr(batch, name) is not None}
         if self._files and present != set(self._files):
             raise ValueError(f"arrays {sorted(present)}, the batches before had {sorted(self._files)}")
@@ -122,15 +142,11 @@ class StoreWriter:
         else:
             self.discard()
 
-    def _columns(self, name: str) -> list[int]:
-        named = {"dense_CD": "dense_names", "gain_CG": "gain_names"}.get(name)
-        return [len(self._described[named])] if named else []
-
     def _append(self, name: str, array: NDArray[Any]) -> None:
         if name not in self._files:
             stream = (self.aside / f"{name}.npy").open("w+b")
             self._files[name] = stream
-            self._arrays[name] = ArrayStream(stream, np.dtype(LAYOUT[name][0]), self._columns(name))
+            self._arrays[name] = ArrayStream(stream, np.dtype(LAYOUT[name][0]), array.shape[1:])
             self._ends[name] = 0
             if "offsets" in name:
                 self._arrays[name].append(np.zeros(1, dtype=np.int64))
@@ -154,16 +170,49 @@ class CandidateStore:
         self.metadata: dict[str, Any] = described["metadata"]
 
     @classmethod
-    def open(cls, directory: str | Path) -> CandidateStore:
+    def open(cls, directory: str | Path, *, memory_map: bool = True) -> CandidateStore:
         """Opens and checks what `StoreWriter` wrote; values are read the first time on a machine.
+
+        Args:
+            directory: a shard, or a folder of shards, which are then taken in the order of their names.
+            memory_map: false to read the arrays into memory.
 
         Raises:
             InputError: no store, another version, a file missing or damaged, offsets that do not lead through the
                 arrays, parts and ids that are not there.
         """
-        stored = open_arrays(directory, KIND, LAYOUT, _check, optional=OPTIONAL)
-        check_fields(stored.metadata, FIELDS, stored.folder / HEADER, remedy_for(stored.folder))
-        return cls(stored.folder, stored.metadata, CandidateBatch(**stored.arrays))
+        folder = Path(directory)
+        shards = [] if (folder / HEADER).exists() else sorted(folder.glob(SHARDS))
+        return cls.of_shards(shards or [folder], folder, memory_map=memory_map)
+
+    @classmethod
+    def of_shards(
+        cls, shards: Sequence[Path], directory: Path | None = None, *, memory_map: bool = True
+    ) -> CandidateStore:
+        """Opens shards as one store, whose arrays are copied into memory when there are several.
+
+        Raises:
+            InputError: as `open` does, naming the shard; or shards with other features or gains than the first.
+        """
+        opened = [
+            open_arrays(shard, KIND, LAYOUT, _check, optional=OPTIONAL, memory_map=memory_map) for shard in shards
+        ]
+        for stored in opened:
+            check_fields(stored.metadata, FIELDS, stored.folder / HEADER, remedy_for(stored.folder))
+            for name in ("dense_names", "gain_names"):
+                seen, expected = stored.metadata[name], str(opened[0].metadata[name])
+                if str(seen) != expected:
+                    message = f"{name} are not those of the first shard"
+                    raise unusable(stored.folder / HEADER, message, seen, expected)
+        batches, first = [CandidateBatch(**stored.arrays) for stored in opened], opened[0]
+        try:
+            whole = batches[0] if len(batches) == 1 else CandidateBatch.joined(batches)
+        except ValueError as error:
+            raise unusable(
+                first.folder / HEADER, "shards of one store differ", error, "the same arrays in each"
+            ) from error
+        described = {**first.metadata, "sparse_size": max(stored.metadata["sparse_size"] for stored in opened)}
+        return cls(directory or first.folder, described, whole)
 
     def __len__(self) -> int:
         """The number of instances."""
@@ -172,6 +221,30 @@ class CandidateStore:
     def batch(self, instances: Sequence[int] | NDArray[np.integer]) -> CandidateBatch:
         """The given instances in that order, copied out of the mapped files."""
         return self.arrays.select(instances)
+
+
+def shard_path(folder: Path, number: int) -> Path:
+    """The folder of a shard of a store."""
+    return folder / f"shard-{number:04}"
+
+
+def is_whole(shard: Path) -> bool:
+    """Whether a store or a shard of one is there as it was written; a damaged one is named in a warning, and removed.
+
+    Raises:
+        InputError: something else stands there.
+    """
+    if not shard.exists():
+        return False
+    try:
+        CandidateStore.open(shard)
+    except InputError as error:
+        if STRANGERS(shard):
+            raise
+        log.warning("%s cannot be used and is made again: %s", shard, error)
+        remove_folder(shard)
+        return False
+    return True
 
 
 def _no_instances(dense: int, gains: int) -> CandidateBatch:
@@ -192,20 +265,32 @@ def _check(stored: StoredArrays) -> None:
         gain_CG=(candidates, len(described["gain_names"])),
         part_values_N=(ids,),
         base_C=(candidates,),
+        draws_C=(candidates,),
+        sentence_I=(instances,),
     )
+    if "unit_PU" in stored.arrays:
+        check_lengths(stored, unit_PU=(parts, stored["unit_PU"].shape[1]))
+    _check_together(stored, UNITS)
+    if "between_T" in stored.arrays:
+        check_lengths(stored, between_offsets_P1=(parts + 1,))
+        check_offsets(stored, "between_offsets_P1", len(stored["between_T"]))
     check_offsets(stored, "candidate_offsets_I1", candidates)
     check_offsets(stored, "part_id_offsets_P1", ids)
     check_within(stored, "part_ids_N", 0, int(described["sparse_size"]))
-    between = [name for name in BETWEEN if name in stored.arrays]
-    if not between:
+    _check_together(stored, BETWEEN)
+    if BETWEEN[0] not in stored.arrays:
         check_lengths(stored, part_id_offsets_P1=(candidates + 1,))
-    elif len(between) < len(BETWEEN):
-        raise refuse(stored, between[0], ", ".join(between), "with " + ", ".join(BETWEEN))
     else:
         check_lengths(stored, part_offsets_I1=(instances + 1,), candidate_part_offsets_C1=(candidates + 1,))
         check_offsets(stored, "part_offsets_I1", parts)
         check_offsets(stored, "candidate_part_offsets_C1", len(stored["candidate_parts_K"]))
         _check_parts(stored)
+
+
+def _check_together(stored: StoredArrays, names: Sequence[str]) -> None:
+    there = [name for name in names if name in stored.arrays]
+    if 0 < len(there) < len(names):
+        raise refuse(stored, there[0], ", ".join(there), "with " + ", ".join(names))
 
 
 def _check_parts(stored: StoredArrays) -> None:

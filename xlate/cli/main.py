@@ -30,6 +30,7 @@ COMMANDS = {
     "lm": "n-gram language model of a plain file",
     "phrases": "phrase table of two plain files and their links",
     "nbest": "n-best lists of any system: check, import, oracle, rescore",
+    "events": "candidate stores: export as text, import from it",
     "aer": "alignment error rate against gold links",
 }
 

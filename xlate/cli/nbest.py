@@ -97,7 +97,7 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
     arrays = _arrays(config)
     missing: list[str] = []
     if config.run is not None:
-        from xlate.jobs.train.rerank_runs import rerank_scores
+        from xlate.jobs.train.rerank import rerank_scores
 
         score_C = rerank_scores(Path(config.run), config.nbest, config.source, config.first_id)
     else:

@@ -1,13 +1,18 @@
-"""xlate report runs/…: the table and the plots of one or many runs."""
+"""xlate report runs/…: the table and plots of one or many runs; and the pages of a sweep over an experiment."""
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
+from typing import Any
+
+from hydra.experimental.callback import Callback
 
 from xlate.config.schema import ReportConfig
 
 CONFIG = ReportConfig
 POSITIONAL = "runs"
+log = logging.getLogger(__name__)
 
 
 def run(config: ReportConfig) -> None:
@@ -30,3 +35,20 @@ def run(config: ReportConfig) -> None:
     if config.plots:
         for path in plot_runs(runs, folder):
             print(path)
+
+
+class PaperPages(Callback):
+    """Hydra calls this when all jobs of a sweep have run (conf/train.yaml)."""
+
+    def on_multirun_end(self, config: Any, **_: Any) -> None:
+        """Writes the tables of the papers whose rows the sweep trained; a sweep without such rows writes none."""
+        from xlate.errors import InputError
+        from xlate.jobs.paper_page import write_pages
+
+        try:
+            pages = write_pages(Path(config.hydra.sweep.dir))
+        except InputError as error:  # a sweep whose every job failed has no runs
+            log.info("no table written: %s", error)
+            return
+        for page in pages:
+            log.info("%s", page)

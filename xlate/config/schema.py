@@ -16,12 +16,13 @@ from xlate.text.cutting import MAX_WORDS
 
 @dataclass
 class DemoCorpusConfig:
-    """Size and seed of the built-in corpus."""
+    """Size and seed of the built-in corpus; `factored` writes it with word classes and documents too."""
 
     seed: int = MISSING
     train: int = MISSING
     dev: int = MISSING
     test: int = MISSING
+    factored: bool = False
 
 
 @dataclass
@@ -31,6 +32,13 @@ class DataConfig:
     Attributes:
         dev_pairs: the last so many training pairs are the dev set, not trained on, when no `dev_source` is named.
         tokenized: those of train, dev, test and lm_text whose files are Moses-tokenised and escaped.
+        source_factors: names of what the tokens of the source hold behind the word, such as `pos` in `house|NOUN`.
+        target_factors: the same of the target.
+        factor_separator: what stands between a word and its factors.
+        factor_files: files of factors that stand apart, a value for each token, by `SPLIT_SIDE_FACTOR`, such as
+            `train_source_pos`.
+        documents: by `train`, `dev` and `test`, files that name the document of each sentence, a line each.
+        document_pattern: a regular expression for the part of such a line that is the name.
     """
 
     name: str = MISSING
@@ -49,6 +57,12 @@ class DataConfig:
     max_sentences: int | None = None
     dev_pairs: int | None = None
     tokenized: list[str] = field(default_factory=list)
+    source_factors: list[str] = field(default_factory=list)
+    target_factors: list[str] = field(default_factory=list)
+    factor_separator: str = "|"
+    factor_files: dict[str, list[str]] = field(default_factory=dict)
+    documents: dict[str, list[str]] = field(default_factory=dict)
+    document_pattern: str | None = None
     generated: DemoCorpusConfig | None = None
 
 
@@ -211,6 +225,7 @@ class ImportConfig:
 
     moses: str = MISSING
     out: str = MISSING
+    filter: str | None = None
     decoder: DecoderConfig = field(default_factory=DecoderConfig)
     debug: bool = False
 

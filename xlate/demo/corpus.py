@@ -26,8 +26,10 @@ from xlate.demo.draw import Draw
 from xlate.demo.meaning import Speaker
 from xlate.demo.source import SourceWriter
 from xlate.demo.target import TargetWriter
+from xlate.demo.word_classes import word_classes
 from xlate.demo.words import Token
 from xlate.errors import InputError
+from xlate.text.factors import FactorNames
 from xlate.text.lines import write_lines
 
 Split: TypeAlias = Literal["train", "dev", "test"]
@@ -37,6 +39,8 @@ TENTHS: dict[Split, range] = {"train": range(8), "dev": range(8, 9), "test": ran
 SHORTEST, LONGEST = 4, 14
 REFERENCES = 2
 CLOSING = frozenset(".,!?")
+FACTORED = FactorNames(("pos",))
+SENTENCES = 10
 
 
 @dataclass(frozen=True)
@@ -49,12 +53,25 @@ class DemoSentence:
         links: the word links (source, target) of the first reference, counted from 0 and sorted.
         gloss: the first reference's words in the order of the source words they stand for; words without a
             counterpart are left out.
+        classes: the parts of speech of the source tokens.
+        reference_classes: those of the target tokens of either reference.
     """
 
     source: list[str]
     references: tuple[list[str], list[str]]
     links: list[tuple[int, int]]
     gloss: list[str]
+    classes: list[str]
+    reference_classes: tuple[list[str], list[str]]
+
+    def factored(self, reference: int | None = None) -> str:
+        """The source, or a reference, as a line of tokens with their parts of speech: `Talfa|ADV falran|NOUN .|PUNCT`.
+
+        The line holds no bar but those between a word and its class.
+        """
+        if reference is None:
+            return FACTORED.join(self.source, {"pos": self.classes})
+        return FACTORED.join(self.references[reference], {"pos": self.reference_classes[reference]})
 
 
 class DemoCorpus:
@@ -87,10 +104,14 @@ class DemoCorpus:
         stream = self._stream(split)
         return [next(stream) for _ in range(count)]
 
-    def write(self, folder: str | Path, train: int = 4000, dev: int = 300, test: int = 300) -> None:
+    def write(
+        self, folder: str | Path, train: int = 4000, dev: int = 300, test: int = 300, factored: bool = False
+    ) -> None:
         """Writes `train.src`, `train.tgt` and the like, one sentence a line.
 
         The development and the test set have two references, `test.tgt.0` and `test.tgt.1`; `test.tgt` is the first.
+        `factored` writes the same as tokens with their parts of speech, `train.factored.src` and the like, and
+        `train.documents` with the name of each sentence's document, which are `SENTENCES` long.
 
         Raises:
             InputError: a count is negative.
@@ -103,6 +124,8 @@ class DemoCorpus:
             write_lines(f"{base}.tgt", [text_of(sentence.references[0]) for sentence in sentences])
             for number in range(REFERENCES) if split != "train" else ():
                 write_lines(f"{base}.tgt.{number}", [text_of(sentence.references[number]) for sentence in sentences])
+            if factored:
+                _write_factored(base, split, sentences)
 
     def _stream(self, split: Split) -> Iterator[DemoSentence]:
         draw = Draw(f"{self._seed} {split}")
@@ -117,6 +140,14 @@ class DemoCorpus:
             if fits and text not in seen and zlib.crc32(text.encode()) % 10 in TENTHS[split]:
                 seen.add(text)
                 yield _sentence(source, first, second)
+
+
+def _write_factored(base: Path, split: Split, sentences: list[DemoSentence]) -> None:
+    write_lines(f"{base}.factored.src", [sentence.factored() for sentence in sentences])
+    for number in (None,) if split == "train" else range(REFERENCES):
+        end = "" if number is None else f".{number}"
+        write_lines(f"{base}.factored.tgt{end}", [sentence.factored(number or 0) for sentence in sentences])
+    write_lines(f"{base}.documents", [f"{split}-{row // SENTENCES}" for row in range(len(sentences))])
 
 
 def text_of(tokens: list[str]) -> str:
@@ -139,6 +170,8 @@ def _sentence(source: list[Token], first: list[Token], second: list[Token]) -> D
         (_capitalised(first), _capitalised(second)),
         links,
         [first[target].text for _, target in links],
+        word_classes(source),
+        (word_classes(first), word_classes(second)),
     )
 
 

@@ -1,13 +1,17 @@
-"""The binary families BB, TP and WB: what each sees of a block and of its predecessor (A5; TZ07 Eq. 3, 10, 11).
+"""Families of sparse features of a block b and its predecessor b' (A5; TZ07 Eq. 3, 10, 11).
 
 BB   block bigram          b' and b                                    BB:das haus|the house>ist|is
 TP   target phrase bigram  target phrases t' and t                     TP:the house>is
 WB   word boundary         last word of t' and first word of t         WB:house>is
+
+A new family is an entry in `FAMILIES`. One that sees the same number in every predecessor is local to the block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +20,75 @@ from xlate.errors import InputError
 from xlate.kernels.features.bigram_features import SIDE_BITS, BigramFamilies
 from xlate.kernels.memory.hashing import build_table
 from xlate.phrases.blocks import BlockSet
+from xlate.text.vocabulary import Vocabulary
 
-FAMILIES = ("BB", "TP", "WB")
 SIDE_MASK = (1 << SIDE_BITS) - 1
+# A key has this much room for the number of its family.
+MOST_FAMILIES = 1 << 64 - 2 * SIDE_BITS
+Numbers = NDArray[np.int32]
+
+
+class Names(Protocol):
+    """What puts blocks and phrases into words."""
+
+    @property
+    def blocks(self) -> BlockSet:
+        """The blocks that features are about."""
+
+    @property
+    def source(self) -> Vocabulary:
+        """The source words."""
+
+    @property
+    def target(self) -> Vocabulary:
+        """The target words."""
+
+    def block(self, b: int) -> str:
+        """Source and target words of a block."""
+
+    def phrase(self, row: int) -> str:
+        """The words of a target phrase."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """What a family sees of the predecessor and of the block: for each of B blocks a number from 0, below 2^31 - 1.
+
+    Attributes:
+        predecessor: what it sees of each block where that is the predecessor, (B,).
+        block: what it sees of each block where that follows, (B,).
+        name: such a pair of numbers in words, without the name of the family.
+    """
+
+    predecessor: Callable[[BlockSet], Numbers]
+    block: Callable[[BlockSet], Numbers]
+    name: Callable[[Names, int, int], str]
+
+
+def _block_numbers(blocks: BlockSet) -> Numbers:
+    return np.arange(len(blocks), dtype=np.int32)
+
+
+def _target_phrases(blocks: BlockSet) -> Numbers:
+    return np.ascontiguousarray(blocks.table.target_B, dtype=np.int32)
+
+
+def _first_words(blocks: BlockSet) -> Numbers:
+    phrases = blocks.table.target_phrases
+    return np.asarray(phrases.ids_T)[phrases.offsets_S1[np.asarray(blocks.table.target_B)]].astype(np.int32)
+
+
+def _last_words(blocks: BlockSet) -> Numbers:
+    phrases = blocks.table.target_phrases
+    return np.asarray(phrases.ids_T)[phrases.offsets_S1[np.asarray(blocks.table.target_B) + 1] - 1].astype(np.int32)
+
+
+# Keys hold the place of a family in this table, so new ones are added at the end.
+FAMILIES = {
+    "BB": Family(_block_numbers, _block_numbers, lambda w, left, right: f"{w.block(left)}>{w.block(right)}"),
+    "TP": Family(_target_phrases, _target_phrases, lambda w, left, right: f"{w.phrase(left)}>{w.phrase(right)}"),
+    "WB": Family(_last_words, _first_words, lambda w, left, right: f"{w.target.word(left)}>{w.target.word(right)}"),
+}
 
 
 def sides(blocks: BlockSet, family: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -27,17 +97,9 @@ def sides(blocks: BlockSet, family: str) -> tuple[NDArray[np.int32], NDArray[np.
     Raises:
         InputError: no such family.
     """
-    table = blocks.table
-    if family == "BB":
-        block_B = np.arange(len(blocks), dtype=np.int32)
-        return block_B, block_B
-    if family == "TP":
-        target_B = np.ascontiguousarray(table.target_B, dtype=np.int32)
-        return target_B, target_B
-    if family == "WB":
-        offsets_Q1, words_T = table.target_phrases.offsets_S1, np.asarray(table.target_phrases.ids_T)
-        last_B, first_B = offsets_Q1[np.asarray(table.target_B) + 1] - 1, offsets_Q1[np.asarray(table.target_B)]
-        return words_T[last_B].astype(np.int32), words_T[first_B].astype(np.int32)
+    known = FAMILIES.get(family)
+    if known is not None:
+        return known.predecessor(blocks), known.block(blocks)
     raise InputError("no such family of binary features", seen=family, expected=", ".join(FAMILIES))
 
 
@@ -54,25 +116,41 @@ def frequent_keys(blocks: BlockSet, family: str, threshold: int) -> NDArray[np.u
 
 def feature_keys(family: str, left_K: NDArray[np.int32], right_K: NDArray[np.int32]) -> NDArray[np.uint64]:
     """The keys of K bigrams of a family."""
-    tag = np.uint64(FAMILIES.index(family) << 2 * SIDE_BITS)
+    tag = np.uint64(_tag(family) << 2 * SIDE_BITS)
     return tag | (left_K.astype(np.uint64) << np.uint64(SIDE_BITS)) | right_K.astype(np.uint64)
 
 
 def split_key(key: int) -> tuple[str, int, int]:
     """The family of a key, and what it sees of predecessor and block."""
-    return FAMILIES[key >> 2 * SIDE_BITS], key >> SIDE_BITS & SIDE_MASK, key & SIDE_MASK
+    return _family(key >> 2 * SIDE_BITS), key >> SIDE_BITS & SIDE_MASK, key & SIDE_MASK
+
+
+def _tag(family: str) -> int:
+    """The number of a family in keys."""
+    tag = list(FAMILIES).index(family)
+    if tag >= MOST_FAMILIES:
+        raise InputError("too many families of sparse features", seen=family, expected=f"at most {MOST_FAMILIES}")
+    return tag
+
+
+def _family(tag: int) -> str:
+    """The name of the family with this number in keys."""
+    if tag >= len(FAMILIES):
+        remedy = "import the module that adds the family before the run is opened"
+        raise InputError("features of a family that is not known here", seen=f"family {tag}", remedy=remedy)
+    return list(FAMILIES)[tag]
 
 
 def families_of(keys_F: NDArray[np.uint64]) -> tuple[str, ...]:
     """The families that sorted keys speak of."""
     tags = np.unique(np.asarray(keys_F) >> np.uint64(2 * SIDE_BITS))
-    return tuple(FAMILIES[int(tag)] for tag in tags)
+    return tuple(_family(int(tag)) for tag in tags)
 
 
 def family_ranges(keys_F: NDArray[np.uint64]) -> dict[str, slice]:
     """Where the keys of each family stand among sorted keys."""
-    starts = [np.uint64(tag << 2 * SIDE_BITS) for tag in range(len(FAMILIES) + 1)]
-    places = np.searchsorted(np.asarray(keys_F), starts)
+    starts = [np.uint64(tag << 2 * SIDE_BITS) for tag in range(len(FAMILIES))]
+    places = [*np.searchsorted(np.asarray(keys_F), starts), len(keys_F)]
     return {name: slice(int(places[tag]), int(places[tag + 1])) for tag, name in enumerate(FAMILIES)}
 
 
@@ -89,7 +167,7 @@ def bigram_families(blocks: BlockSet, keys_F: NDArray[np.uint64], names: Sequenc
     shape = (len(names), len(blocks))
     left_AB, right_AB = (np.array([pair[side] for pair in pairs], dtype=np.int32).reshape(shape) for side in (0, 1))
     return BigramFamilies(
-        tag_A=np.array([FAMILIES.index(name) for name in names], dtype=np.int64),
+        tag_A=np.array([_tag(name) for name in names], dtype=np.int64),
         left_AB=left_AB,
         right_AB=right_AB,
         bigrams=build_table(np.ascontiguousarray(keys_F)),
@@ -107,7 +185,7 @@ def contexts(families: BigramFamilies, keys_F: NDArray[np.uint64]) -> NDArray[np
     ranges = family_ranges(np.sort(keys_F))
     ordered = np.sort(keys_F)
     for family, tag in enumerate(families.tag_A.tolist()):
-        begun = np.unique(ordered[ranges[FAMILIES[tag]]] >> np.uint64(SIDE_BITS)).astype(np.int64) & SIDE_MASK
+        begun = np.unique(ordered[ranges[_family(tag)]] >> np.uint64(SIDE_BITS)).astype(np.int64) & SIDE_MASK
         left_B = families.left_AB[family]
         seen_AB[family] = np.where(np.isin(left_B, begun), left_B, -1)
     if not shape[0] or not shape[1]:

@@ -1,93 +1,60 @@
-"""The index from sparse features to ids, by family, with a readable name for each."""
+"""What every index of sparse features can be asked: how many there are, their names, ids and families.
+
+Three forms stand behind it. A *frozen* one knows its features from a list that stays as it is: the keys of block
+bigrams (`bigram_index.py`) or names (`named.py`). An *arithmetic* one computes ids from templates
+(`phrase_sparse.py`). A *growing* one gives each new name the next id, and is frozen to the features that are wanted
+(`named.py`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.features.bigrams import FAMILIES, family_ranges, frequent_keys, split_key
-from xlate.phrases.blocks import BlockSet
-from xlate.text.vocabulary import Vocabulary
+Numbers = NDArray[np.integer]
+Ranges = Sequence[tuple[str, slice]]
 
 
-@dataclass(frozen=True)
-class BlockNames:
-    """Puts blocks and features into words: `das haus|the house`, `TP:the house>is small`."""
-
-    blocks: BlockSet
-    source: Vocabulary
-    target: Vocabulary
-
-    def block(self, b: int) -> str:
-        """Source and target words of a block."""
-        table = self.blocks.table
-        source = " ".join(self.source.word(int(w)) for w in table.source_phrases[int(table.source_B[b])])
-        return f"{source}|{self.phrase(int(table.target_B[b]))}"
-
-    def phrase(self, row: int) -> str:
-        """The words of a target phrase."""
-        return " ".join(self.target.word(int(w)) for w in self.blocks.table.target_phrases[row])
-
-    def feature(self, key: int) -> str:
-        """The name of a feature, its family in front."""
-        family, left, right = split_key(key)
-        side = {"BB": self.block, "TP": self.phrase, "WB": self.target.word}[family]
-        return f"{family}:{side(left)}>{side(right)}"
-
-
-@dataclass(frozen=True)
-class FeatureIndex:
-    """F sparse features: the id of one is the place of its key among the sorted keys, so families follow each other.
-
-    The index is made once, while candidates are written, and stays as it is.
-    """
-
-    keys_F: NDArray[np.uint64]
-
-    @classmethod
-    def frequent(cls, blocks: BlockSet, families: Sequence[str], threshold: int) -> FeatureIndex:
-        """All features of some families that were seen more often than `threshold` (A5; TZ07 Eq. 3, 10, 11).
-
-        Raises:
-            InputError: no such family.
-        """
-        keys = [frequent_keys(blocks, family, threshold) for family in families]
-        return cls(np.sort(np.concatenate([np.zeros(0, dtype=np.uint64), *keys])))
-
-    @classmethod
-    def empty(cls) -> FeatureIndex:
-        """No features."""
-        return cls(np.zeros(0, dtype=np.uint64))
+class FeatureIndex(Protocol):
+    """F sparse features, numbered from 0 to F - 1."""
 
     def __len__(self) -> int:
         """The number of features F."""
-        return len(self.keys_F)
 
     @property
-    def ranges(self) -> dict[str, slice]:
-        """The ids of each family that has features."""
-        ranges = family_ranges(self.keys_F)
-        return {family: ranges[family] for family in FAMILIES if ranges[family].start < ranges[family].stop}
+    def ranges(self) -> Ranges:
+        """Families with the ids of their features, in the order of the ids; together they are all ids, each once."""
 
-    def id(self, key: int) -> int:
-        """The id of a feature, -1 when there is none with this key."""
-        place = int(np.searchsorted(self.keys_F, np.uint64(key)))
-        return place if place < len(self.keys_F) and int(self.keys_F[place]) == key else -1
+    def id(self, name: str) -> int:
+        """The id of the first feature of this name, -1 when there is none."""
 
-    def names(self, words: BlockNames) -> Iterator[str]:
-        """The names of all features in the order of their ids."""
-        for key in self.keys_F.tolist():
-            yield words.feature(key)
+    def names(self, ids: Numbers) -> Iterator[str]:
+        """The names of some features, in the order of `ids`."""
 
-    def find(self, text: str, words: BlockNames, limit: int = 100) -> list[int]:
-        """The ids of the first features whose name holds the text."""
-        found: list[int] = []
-        for number, name in enumerate(self.names(words)):
-            if text in name:
-                found.append(number)
-                if len(found) == limit:
-                    break
-        return found
+
+def signature(index: FeatureIndex) -> list[tuple[str, int]]:
+    """Families and how many features each has: what two indexes must share for weights of one to fit the other."""
+    return [(family, ids.stop - ids.start) for family, ids in index.ranges]
+
+
+def ranges_of(sizes: Iterable[tuple[str, int]]) -> Ranges:
+    """The ranges of families of these sizes, one behind the other."""
+    ranges: list[tuple[str, slice]] = []
+    end = 0
+    for family, size in sizes:
+        ranges.append((family, slice(end, end + size)))
+        end += size
+    return ranges
+
+
+def all_names(index: FeatureIndex) -> Iterator[str]:
+    """The names of all features in the order of their ids."""
+    return index.names(np.arange(len(index)))
+
+
+def ids_by_name(index: FeatureIndex) -> dict[str, int]:
+    """The id of every name; where words that hold bars give two features one name, that of the first."""
+    return {name: feature for feature, name in reversed(list(enumerate(all_names(index))))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of, places_of, row_numbers
+from xlate.features.index import Numbers, Ranges, ids_by_name
 from xlate.features.phrase_templates import (
     BIGRAM,
     GROUP,
@@ -25,7 +27,6 @@ from xlate.features.phrase_templates import (
 from xlate.phrases.table import PhraseTable
 from xlate.text.vocabulary import Vocabulary
 
-Numbers = NDArray[np.integer]
 Rows = tuple[Ints, Ints]
 
 
@@ -79,10 +80,14 @@ class SparseFeatures:
     source: Vocabulary
     target: Vocabulary
 
-    @property
-    def size(self) -> int:
+    def __len__(self) -> int:
         """The number of features F."""
         return self.families[-1].end if self.families else 0
+
+    @property
+    def ranges(self) -> Ranges:
+        """The families with the ids of their features."""
+        return [(family.name, slice(family.first, family.end)) for family in self.families]
 
     @property
     def has_groups(self) -> bool:
@@ -202,16 +207,25 @@ class SparseFeatures:
                 scores_RQ[known] += family.weights(sparse_F)[values, 0]
         return scores_RQ
 
-    def name(self, feature: int) -> str:
-        """A feature in words: `reordering:source_first:top80=das,D`, `plain:pair=das haus|the house`."""
-        family = next(f for f in self.families if f.first <= feature < f.end)
-        value, o = divmod(feature - family.first, family.crossed)
-        text = f"{family.name}={self._label(family, value)}"
-        return text if family.crossed == 1 else f"{text},{ORIENTATIONS[self.orientations][o]}"
+    def names(self, ids: Numbers) -> Iterator[str]:
+        """Features in words: `reordering:source_first:top80=das,D`, `plain:pair=das haus|the house`."""
+        ends = [family.end for family in self.families]
+        for feature in ids.tolist():
+            family = self.families[bisect_right(ends, feature)]
+            value, o = divmod(feature - family.first, family.crossed)
+            text = f"{family.name}={self._label(family, value)}"
+            yield text if family.crossed == 1 else f"{text},{ORIENTATIONS[self.orientations][o]}"
 
-    def names(self, features: Numbers) -> Iterator[str]:
-        """The names of some features."""
-        return (self.name(int(feature)) for feature in features)
+    def id(self, name: str) -> int:
+        """The id of the first feature of this name, -1 when there is none.
+
+        The first question puts all features into words, which takes time where there are many.
+        """
+        return self._id_of.get(name, -1)
+
+    @cached_property
+    def _id_of(self) -> dict[str, int]:
+        return ids_by_name(self)
 
     def _label(self, family: Family, value: int) -> str:
         if family.position == LENGTHS:

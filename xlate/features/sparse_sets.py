@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -102,8 +102,3 @@ def _class_files(kind: str) -> list[str] | None:
             "a kind of words there is none of", seen=kind, expected="all, topN, classN, or two files SOURCE,TARGET"
         )
     return files
-
-
-def signature(sparse: SparseFeatures) -> Sequence[tuple[str, int]]:
-    """What tells one set of features from another: the names and sizes of the families."""
-    return [(family.name, family.size * family.crossed) for family in sparse.families]

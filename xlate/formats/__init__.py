@@ -1,1 +1,1 @@
-"""File formats of other systems, in and out."""
+"""File formats of other systems, read and written."""

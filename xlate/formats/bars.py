@@ -1,4 +1,4 @@
-"""Words that hold the bar `|`, which Moses's text formats use between fields and factors."""
+"""Escapes the bar `|` in words, since Moses's text formats use it between fields and factors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ _LITERAL = re.compile(r"&((?:amp;)*)#124;")
 
 
 def escape_bars(word: str) -> str:
-    """Writes `|` as `&#124;` and what would read back as one with one more `amp;`; `unescape_bars` undoes it.
+    """Writes `|` as `&#124;`. A text that would be read back as a bar gets one more `amp;`, so that `unescape_bars`
+    restores every word.
 
     Example:
         >>> escape_bars("|||"), escape_bars("&#124;"), escape_bars("a&b")

@@ -1,4 +1,4 @@
-"""The columns of a Moses phrase table while its lines are read; see `moses_table`."""
+"""Collects the columns of a Moses phrase table while its lines are read; see `moses_table`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OLD_PENALTY = 2.718
 LAST = np.iinfo(np.int16).max
 FORM = "source ||| target ||| p(f|e) lex(f|e) p(e|f) lex(e|f) ||| links ||| N(e) N(f) N(f,e) ||| |||"
 
-# The left side of a rule, as Joshua and cdec write it in front.
+# The left side of a rule, which Joshua and cdec write in front of it.
 _LABEL = re.compile(r"\[[^\[\] ]+\]")
 
 
@@ -39,7 +39,7 @@ def _floats() -> array[float]:
 
 @dataclass
 class Phrases:
-    """The distinct phrases of one side in the order they came; words are numbered as they came, too."""
+    """The distinct phrases of one side, and their words, numbered in the order in which they came."""
 
     rows: dict[str, int] = field(default_factory=dict)
     words: dict[str, int] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Phrases:
     lines: array[int] = field(default_factory=_ints)
 
     def row(self, phrase: str, line: int) -> int:
-        """The row of a phrase, -1 when it is empty or holds an empty word or a field's bars."""
+        """The row of a phrase; -1 when it is empty, or holds an empty word or `|||`."""
         row = self.rows.get(phrase)
         if row is not None:
             return row
@@ -62,16 +62,16 @@ class Phrases:
         return row
 
     def vocabulary(self, unescape: bool) -> Vocabulary:
-        """The words of these phrases, those of most phrases first."""
+        """The words of these phrases; those in most phrases come first."""
         counts = np.bincount(_array(self.ids), minlength=len(self.words)).tolist()
         words = sorted(self.words, key=lambda word: (-counts[self.words[word]], word))
         return Vocabulary(dict.fromkeys(unescape_bars(word) if unescape else word for word in words))
 
     def encode(self, vocabulary: Vocabulary, unescape: bool, path: Path) -> tuple[EncodedText, NDArray[np.int32]]:
-        """The distinct phrases as a table holds them, and the row there of each row here.
+        """The distinct phrases sorted and numbered as a phrase table has them, and the new row of each old row.
 
         Raises:
-            InputError: the vocabulary lacks a word, with the first line that holds it.
+            InputError: the vocabulary lacks a word; the first line with it is named.
         """
         words = [unescape_bars(word) if unescape else word for word in self.words]
         offsets_S1 = offsets_of(_array(self.lengths))
@@ -91,11 +91,12 @@ class Phrases:
 
 @dataclass
 class Columns:
-    """What the lines of one phrase table hold, column by column; row = line number - 1."""
+    """What the lines of one phrase table hold, column by column; row b was read from line `lines[b]`."""
 
     path: Path
     sources: Phrases = field(default_factory=Phrases)
     targets: Phrases = field(default_factory=Phrases)
+    lines: array[int] = field(default_factory=_ints)
     source: array[int] = field(default_factory=_ints)
     target: array[int] = field(default_factory=_ints)
     scores: array[float] = field(default_factory=_floats)
@@ -108,7 +109,7 @@ class Columns:
         """Takes one line apart.
 
         Raises:
-            InputError: it has not the form of a phrase pair.
+            InputError: the line does not have the form of a phrase pair.
         """
         parts = line.rstrip(" ").removesuffix(" |||").removesuffix(" |||").split(BAR)
         if not 3 <= len(parts) <= 7:
@@ -118,6 +119,7 @@ class Columns:
         source, target = self.sources.row(parts[0], number), self.targets.row(parts[1], number)
         if source < 0 or target < 0:
             raise self.error("an empty phrase, or one with two blanks in a row", number, line, FORM)
+        self.lines.append(number)
         self.source.append(source)
         self.target.append(target)
         self.add_scores(parts[2], number)
@@ -127,7 +129,7 @@ class Columns:
         self.add_counts(parts[4] if len(parts) > 4 else "", number)
 
     def add_scores(self, text: str, number: int) -> None:
-        """Takes the four scores; a fifth must be the constant of old tables."""
+        """Takes the four scores; a fifth is dropped if it is the constant 2.718 of old tables."""
         values = parse_row(text, LARGEST_FLOAT32)
         if values is None:
             raise self.no_numbers(text, number)
@@ -138,7 +140,7 @@ class Columns:
         self.scores.extend(values)
 
     def add_counts(self, text: str, number: int) -> None:
-        """Takes N(e), N(f) and N(f,e), or the first two, or none; what is missing becomes NaN."""
+        """Takes the counts N(e), N(f) and N(f,e), or the first two, or none; missing ones become NaN."""
         values = parse_row(text, LARGEST_FLOAT32)
         if values is None:
             raise self.no_numbers(text, number)
@@ -147,11 +149,11 @@ class Columns:
         self.counts.extend(values + [np.nan] * (3 - len(values)))
 
     def no_numbers(self, text: str, number: int) -> InputError:
-        """What is wrong with a field that holds something else than numbers."""
+        """The error for a field that holds something else than numbers."""
         return self.error("not numbers", number, text, "finite numbers with blanks between")
 
     def add_shape(self, text: str, number: int) -> int:
-        """Takes a list of links that has not come before."""
+        """Takes a list of links that did not come before."""
         links = []
         for link in text.split():
             source, _, target = link.partition("-")
@@ -165,7 +167,7 @@ class Columns:
         return len(self.links) - 1
 
     def error(self, message: str, number: int, seen: object, expected: str) -> InputError:
-        """What is wrong with a line."""
+        """The error for a line."""
         remedy = "check that this is a Moses phrase table with all its fields"
         return InputError(message, file=self.path, line=number, seen=seen, expected=expected, remedy=remedy)
 
@@ -207,16 +209,16 @@ class Columns:
         )
 
     def check_numbers(self, scores_B4: NDArray[np.float64], counts_B3: NDArray[np.float64]) -> None:
-        """Refuses scores and counts that are negative, infinite or not a number; NaN counts are missing ones."""
+        """Checks that scores and counts are finite and not negative; NaN stands for a missing count."""
         bad = ~((scores_B4 >= 0) & (scores_B4 < np.inf)).all(axis=1)
         bad |= (np.nan_to_num(counts_B3, posinf=-1.0) < 0).any(axis=1)
         if bad.any():
             b = int(np.argmax(bad))
             seen = " ".join(f"{value:g}" for value in (*scores_B4[b], *counts_B3[b]))
-            raise self.error("a score or count out of range", b + 1, seen, "finite numbers of 0 or above")
+            raise self.error("a score or count out of range", self.lines[b], seen, "finite numbers of 0 or above")
 
     def check_links(self) -> None:
-        """Refuses links outside their phrases."""
+        """Checks that links lie inside their phrases."""
         last_X2 = np.array([np.max(links, axis=0) if links else (-1, -1) for links in self.links]).reshape(-1, 2)
         last_B2 = last_X2[_array(self.shape)]
         source_length = _array(self.sources.lengths)[_array(self.source)]
@@ -225,15 +227,15 @@ class Columns:
         if bad.any():
             b = int(np.argmax(bad))
             words = f"links within {source_length[b]} source and {target_length[b]} target words"
-            raise self.error("a link outside its phrases", b + 1, self.links[self.shape[b]], words)
+            raise self.error("a link outside its phrases", self.lines[b], self.links[self.shape[b]], words)
 
     def check_distinct(
         self, source_B: NDArray[np.int32], target_B: NDArray[np.int32], order: NDArray[np.int64]
     ) -> None:
-        """Refuses a phrase pair that came before; the rows are given in sorted order."""
+        """Checks that no phrase pair comes twice; the rows are given in sorted order."""
         twice = np.flatnonzero((source_B[1:] == source_B[:-1]) & (target_B[1:] == target_B[:-1]))
         if len(twice):
-            line, earlier = int(order[twice[0] + 1]) + 1, int(order[twice[0]]) + 1
+            line, earlier = (self.lines[int(order[place])] for place in (twice[0] + 1, twice[0]))
             seen = f"the pair of line {earlier}"
             raise self.error("a phrase pair for the second time", line, seen, "each phrase pair once")
 
@@ -248,7 +250,7 @@ def _filled(
     source_B: NDArray[np.int32],
     target_B: NDArray[np.int32],
 ) -> NDArray[np.float64]:
-    """Missing counts put in: N(f,e) = N(f) p(e|f), or, where a line has none at all, each pair counts 1."""
+    """Fills in missing counts: N(f,e) = N(f) p(e|f); where a line has no counts at all, its pair counts 1."""
     none_B = np.isnan(counts_B3[:, 0]).astype(np.float64)
     alone_B3 = np.stack([np.bincount(target_B, none_B)[target_B], np.bincount(source_B, none_B)[source_B], none_B], 1)
     filled_B3 = np.where(np.isnan(counts_B3[:, :1]), alone_B3, counts_B3)

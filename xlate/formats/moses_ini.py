@@ -1,8 +1,9 @@
 """The configuration file of a Moses system: feature lines, their weights, and settings.
 
-A file is a list of sections `[name]`, each with the lines below it; `#` begins a comment line. `[feature]` holds one
-feature function a line, `Kind key=value …`; `[weight]` holds `Name= w_1 w_2 …`, where Name is the line's `name=`, or
-the kind and a number counted from 0 for each kind; every other section is kept as it is.
+A file is a list of sections `[name]`, each with the lines below it; `#` begins a comment line. Each line of `[feature]`
+is a feature function, `Kind key=value …`. Each line of `[weight]` is `Name= w_1 w_2 …`, where Name is the `name=` of a
+feature function, or its kind with a number that counts the functions of this kind from 0. Every other section is kept
+as it is.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ FEATURE, WEIGHT = "feature", "weight"
 
 @dataclass(frozen=True)
 class FeatureLine:
-    """One feature function: its kind (`KENLM`), name (`LM0`), the `key=value` words, and the line it stands on."""
+    """A feature function: its kind (`KENLM`), its name (`LM0`), its `key=value` words, and its line number."""
 
     kind: str
     name: str
@@ -30,7 +31,9 @@ class FeatureLine:
 
 @dataclass(frozen=True)
 class MosesIni:
-    """What a moses.ini says; `weights` by feature name, `settings` the lines of every other section."""
+    """The content of a moses.ini: feature functions, weights by the names of features, and the lines of all other
+    sections.
+    """
 
     path: Path
     features: tuple[FeatureLine, ...]
@@ -38,10 +41,10 @@ class MosesIni:
     settings: Mapping[str, tuple[str, ...]]
 
     def find(self, *kinds: str) -> FeatureLine | None:
-        """The one feature line of any of some kinds; None when there is none.
+        """The only feature function of any of some kinds; None when there is none.
 
         Raises:
-            InputError: there are two.
+            InputError: there are several.
         """
         found = [feature for feature in self.features if feature.kind in kinds]
         if len(found) > 1:
@@ -50,10 +53,11 @@ class MosesIni:
         return found[0] if found else None
 
     def file(self, feature: FeatureLine) -> Path:
-        """The file a feature line names, relative to the configuration's folder; `.gz` may be left out as in Moses.
+        """The file that a feature function names, relative to the folder of the configuration; as in Moses, `.gz` may
+        be left out.
 
         Raises:
-            InputError: the line names no file, or what no file can be called.
+            InputError: the line names no file, or has a name that no file can have.
         """
         if "path" not in feature.arguments:
             raise InputError("a feature without path=", file=self.path, line=feature.line, seen=feature.name)
@@ -71,7 +75,7 @@ class MosesIni:
         """The weights of a feature by name.
 
         Raises:
-            InputError: there are none, or not `size`.
+            InputError: there are none, or not as many as `size`.
         """
         seen = self.weights.get(name)
         if seen is None or len(seen) != size:
@@ -109,10 +113,10 @@ class MosesIni:
             raise InputError(f"section [{section}]", file=self.path, seen=text, expected="one whole number") from error
 
     def argument(self, feature: FeatureLine, key: str, default: int) -> int:
-        """The whole number that a feature line has as `key=`.
+        """The whole number that a feature function has as `key=`.
 
         Raises:
-            InputError: it has something else there.
+            InputError: the value is something else.
         """
         text = feature.arguments.get(key)
         if text is None:
@@ -130,8 +134,8 @@ def read_moses_ini(path: str | Path) -> MosesIni:
     """Reads a moses.ini.
 
     Raises:
-        InputError: with the line, for text outside any section, a feature argument that is not `key=value`, a weight
-            line that is not `Name= numbers`, or a name that stands twice.
+        InputError: there is text outside any section, a feature argument that is not `key=value`, a weight line that is
+            not `Name= numbers`, or a name that stands twice; the line is named.
     """
     path = Path(path)
     features: list[FeatureLine] = []
@@ -179,7 +183,7 @@ def _add_weights(path: Path, number: int, line: str, weights: dict[str, tuple[fl
 
 
 def _numbers(text: str) -> tuple[float, ...] | None:
-    """Finite numbers, at least one, else None."""
+    """The finite numbers of a text; None when it has none or holds something else."""
     values = parse_row(text)
     return tuple(values) if values else None
 
@@ -194,9 +198,9 @@ def write_moses_ini(
 
     Args:
         path: the file.
-        features: feature lines, `Kind key=value …`, file names relative to the file's folder.
-        weights: by feature name.
-        settings: the one line of each other section.
+        features: lines `Kind key=value …`, with file names relative to the folder of the file.
+        weights: the weights of each feature, by name.
+        settings: the only line of each other section, by name.
     """
     lines = ["[input-factors]", "0", "", "[mapping]", "0 T 0", ""]
     for name, value in settings.items():

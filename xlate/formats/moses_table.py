@@ -7,7 +7,7 @@ sorted by their bytes. The bar `|` inside a word is written `&#124;`; see `write
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -69,6 +69,7 @@ def read_phrase_table(
     target_vocabulary: Vocabulary | None = None,
     *,
     unescape: bool = True,
+    only: Container[str] | None = None,
 ) -> MosesTable:
     """Reads a Moses phrase table, plain or gzip, in any line order; written again it is identical when Moses wrote it.
 
@@ -80,6 +81,7 @@ def read_phrase_table(
         source_vocabulary: number the source words by it; None makes one of the words in the file.
         target_vocabulary: the same for the target.
         unescape: whether `&#124;` is read as `|`; say False for text escaped by Moses's tokenizer.
+        only: the source phrases to read, as they are written in the file; None reads all. See `phrases_in`.
 
     Raises:
         InputError: with the line, for an ill-formed line, a number that is none, a link outside its phrases, a
@@ -87,11 +89,22 @@ def read_phrase_table(
     """
     columns = Columns(Path(path))
     for number, line in enumerate(track(iterate_lines(path), "reading phrase table"), start=1):
-        columns.add(line, number)
+        if only is None or line.partition(BAR)[0] in only:
+            columns.add(line, number)
     source_vocabulary = source_vocabulary or columns.sources.vocabulary(unescape)
     target_vocabulary = target_vocabulary or columns.targets.vocabulary(unescape)
     table = columns.table(source_vocabulary, target_vocabulary, unescape)
     return MosesTable(table, source_vocabulary, target_vocabulary)
+
+
+def phrases_in(sentences: Iterable[Sequence[str]], longest: int) -> set[str]:
+    """All phrases of up to `longest` words in some sentences, their words joined by blanks."""
+    return {
+        " ".join(words[start:end])
+        for words in sentences
+        for start in range(len(words))
+        for end in range(start + 1, min(len(words), start + longest) + 1)
+    }
 
 
 def moses_order(table: PhraseTable, sources: list[str], targets: list[str]) -> NDArray[np.int64]:

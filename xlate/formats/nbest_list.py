@@ -45,14 +45,6 @@ class Hypothesis(NamedTuple):
     fields: tuple[str, ...]
     features: int
 
-    def named_values(self) -> dict[str, list[float]]:
-        """The values of each feature."""
-        start, named = 0, {}
-        for name, count in self.layout:
-            named[name] = self.values[start : start + count]
-            start += count
-        return named
-
     def spans(self) -> list[Span] | None:
         """The phrase segmentation in target order, None when the line has none."""
         extra = (field_spans(field) for field in self.fields[self.features + 2 :])

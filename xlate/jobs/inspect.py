@@ -13,9 +13,9 @@ from xlate.config.schema import InspectConfig, TrainConfig, TranslateConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.jobs.run_weights import weights_of
-from xlate.jobs.systems.kind import Feature
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.translate import Translator
+from xlate.scoring.stored_features import LearnedFeature
 from xlate.scoring.weights import WeightsFile
 
 
@@ -27,9 +27,8 @@ def inspect(config: InspectConfig, console: Console) -> None:
     """
     run = Path(config.run)
     trained, weights = read_config(run / "config.yaml", TrainConfig), weights_of(run)
-    kind = kind_of(trained.model.kind)
-    console.print(_floats(weights, kind.of_costs))
-    learned = kind.features(run, trained, weights)
+    console.print(_floats(weights, kind_of(trained.model.kind).of_costs))
+    learned = (f for name in weights.sets for f in weights.learned(name))
     features = [f for f in learned if config.find is None or config.find in f.name]
     if config.find is not None and not features:
         raise InputError("no feature has this in its name", seen=config.find, expected="part of a name")
@@ -53,7 +52,7 @@ def _floats(weights: WeightsFile, of_costs: bool) -> Table:
     return table
 
 
-def _strongest(family: str, features: list[Feature], top: int) -> Table:
+def _strongest(family: str, features: list[LearnedFeature], top: int) -> Table:
     """The features of the largest weights, upwards and downwards, with how the weights are spread."""
     values = np.array([f.weight for f in features])
     title = f"{family}: {len(features):,} weights, {(values > 0).sum():,} above 0, largest {np.abs(values).max():.3f}"

@@ -8,24 +8,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xlate.config.limits import check_limits
 from xlate.config.load import load
 from xlate.config.schema import DecoderConfig, ImportConfig, TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.errors import InputError
-from xlate.formats.moses_ini import MosesIni
+from xlate.formats.moses_ini import MosesIni, read_moses_ini
+from xlate.formats.moses_table import phrases_in
 from xlate.jobs.prepare.stages import file_hash
 from xlate.jobs.run_weights import made_with
 from xlate.jobs.systems.phrase import MODEL, SET
-from xlate.models.phrase.model import load_moses_model
+from xlate.models.phrase.model import PhraseModel, load_moses_model
 from xlate.models.phrase.store import save_phrase_model
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import Weights, save_weights
-from xlate.text.lines import atomic_write
+from xlate.text.lines import atomic_write, iterate_lines
 from xlate.text.locks import refused_while_written
 from xlate.text.opening import open_unpacked
+from xlate.text.tokens import split_tokens
 
+# The most words of a phrase, where neither the system nor the configuration says it.
+LONGEST = 7
 LM_FILE = "lm.arpa.gz"
 # Moses's numbers of search algorithms.
 ALGORITHMS = {0: "stack", 1: "cube"}
@@ -43,7 +48,7 @@ def import_moses(config: ImportConfig) -> dict[str, Any]:
 
 
 def _imported(config: ImportConfig) -> dict[str, Any]:
-    model, weights_D, ini = load_moses_model(config.moses)
+    model, weights_D, ini = _loaded(config)
     trained = load(TrainConfig, "train", ["model=phrase", "decoder=phrase", "work=''"])
     if "weight-file" in ini.settings:
         raise InputError(
@@ -59,6 +64,8 @@ def _imported(config: ImportConfig) -> dict[str, Any]:
         decoder=search_of(ini, config.decoder),
     )
     identity = {"imported": str(config.moses), "ini": file_hash(config.moses)}
+    if config.filter is not None:
+        identity["filter"] = file_hash(config.filter)
     run = RunDirectory.create(config.out, to_yaml(trained), identity)
     save_phrase_model(run.path / MODEL, model)
     copy_packed(ini.file(_lm_line(ini)), run.path / LM_FILE)
@@ -74,6 +81,14 @@ def _imported(config: ImportConfig) -> dict[str, Any]:
     }
     run.write_summary({"finished": True, **figures})
     return figures
+
+
+def _loaded(config: ImportConfig) -> tuple[PhraseModel, NDArray[np.float64], MosesIni]:
+    """The whole model of a system, or only the phrases that occur in the text `filter`."""
+    if config.filter is None:
+        return load_moses_model(config.moses)
+    longest = search_of(read_moses_ini(config.moses), config.decoder).max_phrase or LONGEST
+    return load_moses_model(config.moses, phrases_in(map(split_tokens, iterate_lines(config.filter)), longest))
 
 
 def _lm_line(ini: MosesIni) -> Any:
@@ -95,7 +110,7 @@ def search_of(ini: MosesIni, given: DecoderConfig) -> DecoderConfig:
         stack=ini.whole("stack", given.stack or 200),
         threshold=ini.number("beam-threshold", given.threshold),
         early_threshold=ini.number("early-discarding-threshold", given.early_threshold or 0.0),
-        max_phrase=ini.whole("max-phrase-length", given.max_phrase or 7),
+        max_phrase=ini.whole("max-phrase-length", given.max_phrase or LONGEST),
         pop_limit=ini.whole("cube-pruning-pop-limit", given.pop_limit or 1000),
         distortion_limit=ini.whole(
             "distortion-limit", -1 if given.distortion_limit is None else given.distortion_limit

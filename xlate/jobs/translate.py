@@ -19,6 +19,7 @@ from xlate.progress import track
 from xlate.search.processes import each_arriving, each_sentence
 from xlate.text.arriving import Batches, KnownBatches
 from xlate.text.cutting import cut
+from xlate.text.factors import located
 from xlate.text.tokens import split_tokens
 
 log = logging.getLogger(__name__)
@@ -84,8 +85,10 @@ class _ArrivingTokens:
         self.waiting: deque[list[str]] = deque()
 
     def __iter__(self) -> Iterator[list[list[str]]]:
+        number = 0
         for batch in self.batches:
-            tokens = [self.text.source_tokens(line) for line in batch]
+            tokens = [_source_tokens(self.text, line, at) for at, line in enumerate(batch, start=number)]
+            number += len(batch)
             self.waiting.extend(tokens)
             yield tokens
 
@@ -177,8 +180,8 @@ class Translator:
             seen = f"{len(lines)} lines, {len(targets)} targets"
             raise InputError("every line needs a target", seen=seen, expected="as many targets as lines")
         return [
-            Pair(self.text.source_tokens(line), self.text.target_tokens(target))
-            for line, target in zip(lines, targets, strict=True)
+            Pair(_source_tokens(self.text, line, number), self.text.target_tokens(target))
+            for number, (line, target) in enumerate(zip(lines, targets, strict=True))
         ]
 
     def _of_forced(self, pairs: Sequence[Pair], found: Iterable[AnyDerivation | None]) -> Iterator[Translation]:
@@ -218,7 +221,7 @@ class Translator:
 
     def translate_line(self, line: str, number: int = 0) -> Translation:
         """Translates one line."""
-        source = self.text.source_tokens(line)
+        source = _source_tokens(self.text, line, number)
         self._say_if_cut(number, source)
         return self._translation(number, source, self.system.translate(source))
 
@@ -255,6 +258,13 @@ class Translator:
         text = self.text.target_text(list(derivations[0].words), self.detokenize)
         explanation = self.system.explain(source, derivations[0]) if self.trace else ""
         return Translation(number, source, text, derivations, explanation, self.system)
+
+
+def _source_tokens(text: TextSides, line: str, number: int) -> list[str]:
+    try:
+        return text.source_tokens(line)
+    except InputError as error:
+        raise located(error, "the text to translate", number + 1) from error
 
 
 def nbest_lines(translation: Translation) -> Iterator[str]:

@@ -1,1 +1,1 @@
-"""BLEU, NIST, lexical accuracy, their intervals and paired significance tests."""
+"""BLEU, chrF, TER, NIST and lexical accuracy, their intervals, and paired significance tests."""

@@ -19,15 +19,16 @@ Floats = NDArray[np.float64]
 def bleu_scores(stats_BK: NDArray[Any], *, smooth: str = "exp", effective_order: bool = False) -> Floats:
     """BLEU, 0 to 100, of each of B rows of statistics (Papineni et al. 2002).
 
-    A row is what sacrebleu sums, K = 2 + 2·order: length of the hypothesis, of the closest reference, correct n-grams
-    for n = 1…order, n-grams for n = 1…order. Equal to `sacrebleu.BLEU.compute_bleu`, row by row.
+    A row has the K = 2 + 2·order numbers that sacrebleu sums: the lengths of the hypothesis and of the closest
+    reference, the correct n-grams for n = 1…order, and all n-grams for n = 1…order. Each result equals that of
+    `sacrebleu.BLEU.compute_bleu`.
 
     Args:
         stats_BK: statistics, (B, K).
         smooth: `none`; `exp`, where the i-th order without a match counts 1/2^i matches (sacrebleu's default);
             `floor`, 0.1 matches where there is none (sacrebleu's `floor`);
             `add-1`, one more match and one more n-gram for n > 1: BLEU+1 (Lin & Och 2004), sacrebleu's `add-k` 1.
-        effective_order: leave out orders longer than the hypothesis; meant for single sentences.
+        effective_order: whether orders longer than the hypothesis are left out; meant for single sentences.
 
     Raises:
         InputError: an unknown smoothing.

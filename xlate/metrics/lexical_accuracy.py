@@ -1,4 +1,4 @@
-"""Lexical accuracy: the likeness of two bags of words."""
+"""Lexical accuracy: how alike two bags of words are."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def lexical_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence
     """Bag-of-words statistics of S tokenised sentences for LexAcc.
 
     LexAcc measures "the similarity between the unordered bag of words" of reference and hypothesis
-    (Venkatapathy & Bangalore 2009, used in the discriminative phrase decoding paper of 2010, section 6), without saying
-    which. Taken here: the F measure 2·matches / (words + reference words) over all sentences, where a word matches as
-    often as it stands in both bags. Of several references the one with the largest F counts, the first of equals.
+    (Venkatapathy & Bangalore 2009); the paper does not say which similarity. Here it is the F measure 2·matches /
+    (words + reference words) over all sentences, where a word matches as often as it stands in both bags. Of several
+    references the one with the largest F counts, the first of equals.
 
     Returns:
         Rows of K = 3: matched words, words of the hypothesis, words of the reference.
@@ -38,15 +38,3 @@ def lexical_accuracies(stats_BK: NDArray[Any]) -> Floats:
     sums_BK: NDArray[np.float64] = np.asarray(stats_BK, dtype=np.float64)
     words_B = sums_BK[:, 1] + sums_BK[:, 2]
     return np.where(words_B > 0, 200.0 * sums_BK[:, 0] / np.maximum(words_B, 1.0), 100.0)
-
-
-def lexical_precision(stats: Stats) -> float:
-    """The share, 0 to 100, of the hypotheses' words that are matched."""
-    matched, words, _ = stats.values_SK.sum(axis=0)
-    return float(100.0 * matched / max(1.0, words))
-
-
-def lexical_recall(stats: Stats) -> float:
-    """The share, 0 to 100, of the references' words that are matched."""
-    matched, _, words = stats.values_SK.sum(axis=0)
-    return float(100.0 * matched / max(1.0, words))

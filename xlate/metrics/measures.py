@@ -1,4 +1,4 @@
-"""The measures by name: statistics of every sentence, the score of the text and the signature."""
+"""The measures by name: the statistics of every sentence, the score of the text, and the signature."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from xlate.metrics.statistics import Stats
 from xlate.progress import track
 
 MEASURES = ("bleu", "chrf", "ter", "nist", "lexacc")
-LOWER_IS_BETTER = frozenset({"ter"})
 TEXT_ENDINGS = (" .", " !", " ?")
 
 Streams = Sequence[Sequence[str | None]]
@@ -35,7 +34,7 @@ logging.getLogger("sacrebleu").addHandler(logging.NullHandler())
 
 @dataclass(frozen=True)
 class Measured:
-    """The statistics of S sentences, the score of all and the settings it depends on."""
+    """The statistics of S sentences, their score together, and a signature with the settings it depends on."""
 
     stats: Stats
     score: float
@@ -52,7 +51,7 @@ def measure_sentences(
     bootstrap: int = 0,
     seed: int = 12345,
 ) -> Measured:
-    """Measures S hypotheses against streams from `references.checked_references`.
+    """Measures S hypotheses against reference streams that `references.checked_references` returned.
 
     Raises:
         InputError: an unknown measure, or a tokeniser that is unknown or not installed.
@@ -73,7 +72,7 @@ _SCORES = {"bleu": bleu_scores, "chrf": chrf_scores, "ter": ter_scores}
 
 
 def tokenizer(tokenize: str, lowercase: bool) -> Any:
-    """The function from a line to the words BLEU compares.
+    """The function that turns a line into the words that BLEU compares.
 
     Raises:
         InputError: the tokeniser is unknown or not installed.
@@ -108,7 +107,7 @@ def _own(
 
 
 def _rows(metric: Any, hypotheses: Sequence[str], streams: Streams) -> list[list[float]]:
-    # The public corpus_score keeps the statistics to itself; sacrebleu's own significance tests read them here too.
+    # sacrebleu's public corpus_score does not return the statistics; its own significance tests read them here too.
     rows: list[list[float]] = metric._extract_corpus_statistics(hypotheses, streams)
     return rows
 
@@ -121,7 +120,7 @@ def _edits(metric: Any, hypotheses: Sequence[str], streams: Streams) -> list[lis
     return [list(_edits_of_sentence(line, tuple(lines))) for line, lines in pairs]
 
 
-# A sentence takes about 20 ms, and systems compared are scored more than once.
+# A sentence takes about 20 ms, and systems that are compared are scored more than once.
 @functools.lru_cache(maxsize=1 << 15)
 def _edits_of_sentence(hypothesis: str, references: tuple[str, ...]) -> tuple[float, float]:
     metric = TER()
@@ -140,7 +139,7 @@ def _bleu(tokenize: str, lowercase: bool) -> Any:
     if tokenize not in BLEU.TOKENIZERS:
         raise InputError("unknown tokeniser", seen=tokenize, expected="one of " + ", ".join(BLEU.TOKENIZERS))
     try:
-        # `force` because our own notes say what sacrebleu would log about tokenised text.
+        # `force` keeps sacrebleu from logging about tokenised text, which our own notes point out.
         return BLEU(lowercase=lowercase, tokenize=tokenize, force=True)
     except (ImportError, RuntimeError) as error:
         raise InputError(

@@ -15,23 +15,23 @@ from xlate.metrics.statistics import Floats, Stats
 ORDER = 5
 Ngram = tuple[str, ...]
 
-# The length penalty is one half where the output has two thirds of the words of the references (Doddington, Eq. 3).
+# The length penalty is 1/2 where the output has two thirds of the words of the references (Doddington, Eq. 3).
 BETA = math.log(0.5) / math.log(1.5) ** 2
 
 
 def nist_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Stats:
-    """NIST-5 statistics of S tokenised sentences, as the script mteval computes them.
+    """Statistics of S tokenised sentences for NIST with n ≤ 5, as the script mteval computes them.
 
-    Information weights come from all references together; matches are clipped at the largest count in one reference;
-    the length penalty compares with the mean length of a sentence's references. (NLTK takes, for each order, the best
-    single reference instead; with one reference the two agree.)
+    Information weights come from all references together, matches are clipped at the largest count in one reference,
+    and the length penalty compares with the mean length of the references of a sentence. (NLTK takes the best single
+    reference for each order instead; with one reference the two agree.)
 
     Args:
         hypotheses: S sentences.
-        references: for each of S sentences one reference or more.
+        references: for each of S sentences at least one reference.
 
     Returns:
-        Rows of K = 1 + 2·5: mean reference length, matched information (bits) and n-grams, for n = 1…5.
+        Rows of K = 1 + 2·5 numbers: the mean reference length, then matched information (bits) and n-grams for n = 1…5.
     """
     weights = information(references)
     values_SK = np.zeros((len(hypotheses), 1 + 2 * ORDER), dtype=np.float64)

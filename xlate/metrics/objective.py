@@ -1,4 +1,4 @@
-"""What tuning is after: BLEU, chrF, TER or a mixture, as functions of statistics that add up over sentences."""
+"""What tuning maximises: BLEU, chrF, TER or a mixture, as functions of statistics that add up over sentences."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from xlate.metrics.edit_rate import ter_scores
 from xlate.metrics.sentence_bleu import SENTENCE_SMOOTHING, sentence_bleu
 
 Floats = NDArray[np.float64]
-# Columns of each measure, in the order in which they stand beside each other; those of BLEU are always there.
+# The number of columns of each measure, in their order; the columns of BLEU are always there.
 COLUMNS = {"bleu": 2 + 2 * ORDER, "chrf": 18, "ter": 2}
 _PART = re.compile(r"(bleu|chrf|ter)(?::([0-9.]+))?")
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A mixture of measures with weights that sum to 1; of TER, 100 - TER.
+    """A mixture of measures with weights that sum to 1; TER counts as 100 - TER, so that more is better.
 
-    Statistics are BLEU's, then those of the other measures in use, in the order of `COLUMNS`. `smooth` is how BLEU of
-    a sentence is smoothed, see `sentence_bleu`.
+    A row of statistics has the columns of BLEU, then those of the other measures in use, in the order of `COLUMNS`.
+    `smooth` says how BLEU of a sentence is smoothed; see `sentence_bleu`.
 
     Example: `Objective.of("bleu:1,chrf:1")` is the mean of BLEU and chrF.
     """
@@ -40,7 +40,7 @@ class Objective:
         """Reads `bleu`, or measures with weights like `bleu:0.5,ter:0.5`.
 
         Raises:
-            InputError: a measure or smoothing there is none of, a measure that stands twice, weights not above 0.
+            InputError: an unknown measure or smoothing, a measure that stands twice, or a weight that is not above 0.
         """
         if smooth not in SENTENCE_SMOOTHING:
             raise InputError("no such smoothing of sentence BLEU", seen=smooth, expected=", ".join(SENTENCE_SMOOTHING))
@@ -58,12 +58,12 @@ class Objective:
 
     @property
     def is_bleu(self) -> bool:
-        """Whether it is BLEU and nothing else."""
+        """Whether the objective is BLEU alone."""
         return set(self.weights) == {"bleu"}
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The measures beside BLEU whose statistics are needed."""
+        """The measures other than BLEU whose statistics are needed."""
         return tuple(name for name in self.weights if name != "bleu")
 
     def corpus(self, sums_BK: NDArray[Any]) -> Floats:
@@ -75,7 +75,7 @@ class Objective:
         return self._mixed(statistics_CK, lambda rows: sentence_bleu(rows, self.smooth)) / 100.0
 
     def beside_bleu(self, statistics_CK: NDArray[Any]) -> Floats:
-        """The part of it that is not BLEU, of each of C sentences, 0 to 1; (C,)."""
+        """The part of the objective that is not BLEU, of each of C sentences, 0 to 1; (C,)."""
         only = {name: weight for name, weight in self.weights.items() if name != "bleu"}
         return Objective(only)._mixed(statistics_CK, sentence_bleu, self.others) / 100.0
 

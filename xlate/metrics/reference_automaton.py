@@ -1,4 +1,4 @@
-"""Which n-grams of the references end at each word of a hypothesis, as an automaton over its words."""
+"""An automaton that tells, at each word of a hypothesis, which n-grams of the references end there."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ Words = tuple[str, ...]
 
 
 class ReferenceAutomaton:
-    """S states: the sequences of less than `order` words that stand in a reference; state 0 is the empty one.
+    """S states, one for each sequence of fewer than `order` words that stands in a reference; state 0 is the empty
+    sequence.
 
-    A hypothesis is in the state of its longest suffix that is one of them (Aho & Corasick 1975), which is all that
-    later matches depend on. Words outside the references lead to state 0.
+    A hypothesis is in the state of its longest suffix that has one (Aho & Corasick 1975). Later matches depend on
+    nothing else. Words outside the references lead to state 0.
 
     Attributes:
-        next_SW: the state behind a word, by state and word, in the numbering of `word`.
-        depth_SW: the length n ≤ order of the longest n-gram of a reference that the word ends; the shorter ones that it
-            ends are then in the references, too.
+        next_SW: the next state, by state and word; words are numbered by `word`.
+        depth_SW: the length n ≤ order of the longest reference n-gram that ends with this word; all shorter n-grams
+            that end with it are then in the references too.
     """
 
     def __init__(self, references: Sequence[Sequence[str]], order: int = ORDER) -> None:
-        """Collects the n-grams of one sentence's references, any number of them."""
+        """Collects the n-grams of the references of one sentence, any number of them."""
         followers: dict[Words, set[str]] = defaultdict(set)
         for reference in references:
             for end in range(1, len(reference) + 1):
@@ -41,7 +42,7 @@ class ReferenceAutomaton:
         self.depth_SW: NDArray[np.int32] = np.zeros_like(self.next_SW)
         for context, state in states.items():
             if context:
-                # As behind the words but the first, except where a longer n-gram of a reference goes on.
+                # The same as without the first word, except where a longer n-gram of a reference goes on.
                 shorter = states[context[1:]]
                 self.next_SW[state], self.depth_SW[state] = self.next_SW[shorter], self.depth_SW[shorter]
             for word in followers.get(context, ()):
@@ -59,11 +60,11 @@ class ReferenceAutomaton:
         return len(self.next_SW)
 
     def walk_phrases(self, phrases: Sequence[Words]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """What P phrases do to each state.
+        """Where P phrases lead from each state, and which n-grams they match.
 
         Returns:
-            the states behind them, (S, P), and how many n-grams of the references end in them for n = 1 to `order`,
-            each occurrence counted, (S, P, order).
+            The states behind the phrases, (S, P), and how many n-grams of the references end in them for n = 1 to
+            `order`, each occurrence counted, (S, P, order).
         """
         next_SP = np.empty((len(self), len(phrases)), dtype=np.int32)
         matches_SPn = np.zeros((len(self), len(phrases), self.order), dtype=np.int32)

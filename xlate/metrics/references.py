@@ -1,4 +1,4 @@
-"""Hypotheses and references, compared before they are scored."""
+"""Checks hypotheses and references before they are scored."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from xlate.errors import InputError
 def checked_references(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[str | None]]:
     """The reference streams, each as long as the hypotheses, with missing references as None.
 
-    A blank line in a stream stands for a reference that is missing, which sacrebleu writes None: the sentence is
-    scored against its other references. Where all streams are blank, the first holds the empty sentence, so that
-    every word put out there counts as wrong.
+    A blank line in a stream stands for a missing reference, for which sacrebleu has None: the sentence is scored
+    against its other references. Where all streams are blank, the first reference is the empty sentence, so that every
+    word of a hypothesis there counts as wrong.
 
     Raises:
-        InputError: no sentences, no streams, or a stream of another length (both counts are named).
+        InputError: there are no sentences or no streams, or a stream has another length (both counts are named).
     """
     if isinstance(hypotheses, str) or any(isinstance(stream, str) for stream in references):
         raise InputError(
@@ -43,5 +43,5 @@ def checked_references(hypotheses: Sequence[str], references: Sequence[Sequence[
 
 
 def by_sentence(streams: Sequence[Sequence[str | None]]) -> list[list[str]]:
-    """The references of each sentence, missing ones left out."""
+    """The references of each sentence, without missing ones."""
     return [[line for line in lines if line is not None] for lines in zip(*streams, strict=True)]

@@ -1,4 +1,4 @@
-"""How good translations are: BLEU, chrF and TER through sacrebleu, NIST and LexAcc, each with its interval."""
+"""How good translations are: BLEU, chrF and TER as sacrebleu computes them, NIST and LexAcc, each with its interval."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOKENIZED_ENDINGS = 100
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number with what it was measured by.
+    """A score with its signature and interval.
 
     Attributes:
         score: BLEU, chrF, TER and LexAcc from 0 to 100, NIST in bits; TER is better when lower.
@@ -34,9 +34,9 @@ class Evaluation:
     """The figures of one system on one text.
 
     Attributes:
-        figures: by measure, in the order asked for.
-        stats: by measure, the statistics of each sentence.
-        sentences: how many; references: how many streams.
+        figures: the figure of each measure, in the order asked for.
+        stats: for each measure, the statistics of each sentence.
+        sentences: how many there are. references: how many streams there are.
         notes: what looks odd about the input, in words.
     """
 
@@ -52,7 +52,7 @@ class Evaluation:
     def to_json(self) -> dict[str, Any]:
         """Plain values: `sentences`, `references`, and `bleu`, `bleu_interval`, `bleu_mean`, `bleu_signature`, …
 
-        `_interval` is half the width of the 95 % interval; it and `_mean` are left out when there is none.
+        `_interval` is half the width of the 95 % interval. It and `_mean` are left out when no interval was asked for.
         """
         plain: dict[str, Any] = {"sentences": self.sentences, "references": self.references}
         for measure, figure in self.figures.items():
@@ -66,7 +66,7 @@ class Evaluation:
         return plain
 
     def summary(self) -> str:
-        """A line a figure, for people."""
+        """One line for each figure, for people."""
         lines = [_line(measure, figure) for measure, figure in self.figures.items()]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
@@ -87,14 +87,14 @@ def evaluate(
 
     Args:
         hypotheses: S sentences.
-        references: one list of S sentences a reference stream.
-        lowercase: ignore case (TER always does).
+        references: one list of S sentences for each reference stream.
+        lowercase: whether to ignore case (TER always does).
         tokenize: sacrebleu's tokeniser for BLEU, NIST and LexAcc; TER splits at blanks, chrF needs none.
-        bootstrap: samples for the intervals, 0 for none; seed: of the samples.
+        bootstrap: samples for the intervals, 0 for none. seed: the seed of the samples.
         measures: which of bleu, chrf, ter, nist, lexacc.
 
     Raises:
-        InputError: counts that differ (both are named), nothing to score, an unknown measure or tokeniser.
+        InputError: counts differ (both are named), there is nothing to score, or a measure or tokeniser is unknown.
 
     Example:
         >>> evaluate(["the cat sat"], [["the cat sat"]], bootstrap=0, measures=["ter"])["ter"]

@@ -1,6 +1,6 @@
 """BLEU statistics of many sentences at once, over word numbers.
 
-Shapes: R reference streams, S sentences, H hypotheses (any number a sentence), T words, K = 2 + 2·order, G places
+Shapes: R reference streams, S sentences, H hypotheses (any number for a sentence), T words, K = 2 + 2·order, G places
 where an n-gram begins.
 """
 
@@ -24,8 +24,8 @@ SENTENCE_SMOOTHING = (*SMOOTHING, "gao")
 class ReferenceNgrams:
     """The n-grams of the references of S sentences, ready to be matched against any number of hypotheses.
 
-    Words are compared by number, so hypotheses and references must be numbered by one vocabulary that knows every
-    word of the references: words unknown to it, all 0, would match each other.
+    Words are compared by number. So hypotheses and references must be numbered by one vocabulary that has every word of
+    the references: unknown words, which all have the number 0, would match each other.
 
     Example:
         >>> references = ReferenceNgrams([EncodedText.from_ids([np.array([3, 4, 5], np.int32)])])
@@ -34,10 +34,11 @@ class ReferenceNgrams:
     """
 
     def __init__(self, streams: Sequence[EncodedText], order: int = ORDER) -> None:
-        """Counts the references' n-grams, each clipped at its largest count in one reference of the sentence.
+        """Counts the n-grams of the references; an n-gram counts as often as it stands in the reference that has most
+        of it.
 
         Raises:
-            InputError: no stream, or streams of different length.
+            InputError: there is no stream, or the streams have different lengths.
         """
         if not streams or len({len(stream) for stream in streams}) != 1:
             raise InputError(
@@ -60,10 +61,10 @@ class ReferenceNgrams:
 
         Args:
             hypotheses: H numbered hypotheses.
-            sentence_H: which sentence each is a translation of; None: hypothesis h is one of sentence h.
+            sentence_H: the sentence that each one translates; None when hypothesis h translates sentence h.
 
         Raises:
-            InputError: the number of hypotheses, or a sentence number, does not fit the references.
+            InputError: the number of hypotheses or a sentence number does not fit the references.
         """
         sentences_H = self._checked(len(hypotheses), sentence_H)
         lengths_H = np.diff(hypotheses.offsets_S1)
@@ -120,9 +121,9 @@ class ReferenceNgrams:
         return np.bincount(owner[seen], weights=clipped, minlength=len(sentence_H)).astype(np.int64)
 
     def _closest(self, lengths_H: Ints, sentence_H: Ints) -> Ints:
-        """The reference length nearest to each hypothesis', the shorter of two equally near."""
+        """The reference length nearest to that of each hypothesis, the shorter of two equally near."""
         lengths_RH = self.lengths_RS[:, sentence_H]
-        # Twice the distance leaves room below it for which of two is the longer.
+        # The last bit, free in twice the distance, tells the longer of two equally near.
         order_RH = 2 * np.abs(lengths_RH - lengths_H) + (lengths_RH > lengths_H)
         return np.asarray(np.take_along_axis(lengths_RH, order_RH.argmin(axis=0)[None], axis=0)[0])
 
@@ -130,8 +131,8 @@ class ReferenceNgrams:
 def sentence_bleu(stats_HK: NDArray[Any], smooth: str = "add-1") -> NDArray[np.float64]:
     """Sentence BLEU, 0 to 100, of H hypotheses, (H,); by default BLEU+1 (Lin & Och 2004).
 
-    `exp` leaves out the orders for which the hypothesis is too short, as sacrebleu advises for single sentences; `gao`
-    is `prior_bleu`.
+    With `exp`, orders for which the hypothesis is too short are left out, as sacrebleu advises for single sentences;
+    `gao` is `prior_bleu`.
 
     Raises:
         InputError: an unknown smoothing.
@@ -142,11 +143,11 @@ def sentence_bleu(stats_HK: NDArray[Any], smooth: str = "add-1") -> NDArray[np.f
 
 
 def prior_bleu(stats_HK: NDArray[Any], prior: float = 5.0) -> NDArray[np.float64]:
-    """Sentence BLEU with the precisions of long n-grams drawn to what shorter ones make likely, 0 to 100; (H,).
+    """Sentence BLEU with precisions of long n-grams smoothed by those of shorter ones, 0 to 100; (H,).
 
     p_n = (matches + η p') / (n-grams + η) for n > 2, with p' = p_(n-1)² / p_(n-2) and η = `prior`; the brevity penalty
-    exp(1 - r/c) is not clipped, so that longer hypotheses are not all alike (He & Deng 2012; Gao et al. 2014). Without
-    a match of one or two words it is 0; it may exceed 100 where a hypothesis is longer than its reference.
+    exp(1 - r/c) is not clipped, so that it tells longer hypotheses apart too (He & Deng 2012; Gao et al. 2014). A
+    hypothesis without a matching word or bigram has 0; one longer than its reference may have more than 100.
     """
     sums_HK: NDArray[np.float64] = np.asarray(stats_HK, dtype=np.float64)
     order = (sums_HK.shape[1] - 2) // 2
@@ -164,14 +165,14 @@ def prior_bleu(stats_HK: NDArray[Any], prior: float = 5.0) -> NDArray[np.float64
 
 
 def _joined(streams: Sequence[EncodedText]) -> EncodedText:
-    """All streams as one text of R·S rows, row r·S + s being reference r of sentence s."""
+    """All streams as one text of R·S rows; row r·S + s is reference r of sentence s."""
     lengths = np.concatenate([np.diff(stream.offsets_S1) for stream in streams])
     offsets_S1 = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
     return EncodedText(np.concatenate([stream.ids_T for stream in streams]), offsets_S1)
 
 
 def _places(text: EncodedText, n: int) -> tuple[Ints, Ints]:
-    """Where n-grams begin, and the row each is in, both (G,)."""
+    """The places where n-grams begin, and the row of each, both (G,)."""
     row_T = row_numbers(text.offsets_S1)
     start_T = np.arange(len(text.ids_T))
     fits_T = start_T + n <= text.offsets_S1[row_T + 1]

@@ -23,9 +23,9 @@ class PairedTest:
     """Two systems on one measure.
 
     Attributes:
-        score, against: of the two systems; difference: score - against.
+        score, against: the scores of the two systems. difference: score - against.
         interval: the 95 % bootstrap interval of the difference.
-        p_bootstrap, p_randomisation: two-sided, how probable so large a difference is between equal systems.
+        p_bootstrap, p_randomisation: how probable so large a difference, up or down, is between equal systems.
     """
 
     score: float
@@ -36,13 +36,13 @@ class PairedTest:
 
     @property
     def difference(self) -> float:
-        """score - against, in points of the measure (for TER, less is better)."""
+        """The first score minus the second, in points of the measure (for TER, less is better)."""
         return self.score - self.against
 
 
 @dataclass(frozen=True)
 class PairedTests:
-    """The tests by measure, and how many samples and trials they rest on."""
+    """The test of each measure, and the number of samples and trials."""
 
     tests: Mapping[str, PairedTest]
     samples: int
@@ -53,7 +53,7 @@ class PairedTests:
         return self.tests[measure]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, one entry a measure beside `samples`, `trials` and `seed`."""
+        """Plain values: one entry for each measure, and `samples`, `trials` and `seed`."""
         plain: dict[str, Any] = {"samples": self.samples, "trials": self.trials, "seed": self.seed}
         for measure, test in self.tests.items():
             plain[measure] = {
@@ -67,7 +67,7 @@ class PairedTests:
         return plain
 
     def summary(self) -> str:
-        """A line a measure, for people."""
+        """One line for each measure, for people."""
         return "\n".join(
             f"{measure:<7}{test.score:7.2f} against {test.against:.2f}: {test.difference:+.2f} ± "
             f"{test.interval.half_width:.2f}, p = {test.p_bootstrap:.4f} (bootstrap), "
@@ -88,15 +88,15 @@ def paired(
     seed: int = 12345,
     measures: Sequence[str] = MEASURES,
 ) -> PairedTests:
-    """Compares two systems over the same references.
+    """Compares two systems on the same references.
 
     Args:
-        hypotheses, against: S sentences of each system.
-        references: one list of S sentences a stream; see `score.evaluate` for this and the settings.
-        samples: of the bootstrap; trials: of the randomisation.
+        hypotheses, against: the S sentences of each system.
+        references: one list of S sentences for each stream; see `score.evaluate` for this and the settings.
+        samples: samples of the bootstrap. trials: trials of the randomisation.
 
     Raises:
-        InputError: counts that differ, an unknown measure or tokeniser, no samples.
+        InputError: counts differ, a measure or tokeniser is unknown, or no samples are asked for.
     """
     stats: list[dict[str, Stats]] = []
     for lines in (hypotheses, against):
@@ -115,10 +115,10 @@ def paired_statistics(
     trials: int = TRIALS,
     seed: int = 12345,
 ) -> PairedTests:
-    """The tests of `paired` on statistics at hand, such as `Evaluation.stats`, for all measures both have.
+    """The tests of `paired` on statistics such as `Evaluation.stats`, for all measures that both systems have.
 
     Raises:
-        InputError: the two are of different texts, or no samples.
+        InputError: the statistics are of different texts, or no samples are asked for.
     """
     tests: dict[str, PairedTest] = {}
     for measure in [name for name in stats if name in against]:
@@ -146,9 +146,9 @@ def bootstrap_differences(stats: Stats, against: Stats, samples: int, seed: int)
 
 
 def swapped_differences(stats: Stats, against: Stats, trials: int, seed: int) -> Floats:
-    """Differences of score once a coin has chosen, for each sentence, whose output is whose, (trials,).
+    """Differences of score after a coin has decided, for each sentence, whether the two outputs are swapped, (trials,).
 
-    Riezler & Maxwell 2005; the coins are sacrebleu's with the same seed.
+    See Riezler & Maxwell 2005. The coins are those of sacrebleu with the same seed.
     """
     pieces = []
     both_K = stats.values_SK.sum(axis=0) + against.values_SK.sum(axis=0)
@@ -160,11 +160,12 @@ def swapped_differences(stats: Stats, against: Stats, trials: int, seed: int) ->
 
 
 def p_value(differences_B: Floats, real: float) -> float:
-    """The share of chance differences as large as the real one, never 0 because that one is counted with them.
+    """The share of random differences at least as large as the real one, which counts as one of them, so that p is
+    never 0.
 
-    A system against itself has p = 1, where sacrebleu, which counts only larger differences, reports the smallest p.
+    A system against itself has p = 1; sacrebleu, which counts only larger differences, reports its smallest p there.
     """
-    # Ties come out of sums taken in another order.
+    # Equal differences may come from sums in another order, so they are compared with a tolerance.
     return (int((differences_B >= real - TIE).sum()) + 1) / (len(differences_B) + 1)
 
 

@@ -1,4 +1,4 @@
-"""Sentence statistics that add like vectors, and scores as functions of their sums."""
+"""Statistics of sentences that can be added, and scores as functions of their sums."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from xlate.errors import InputError
 
 Floats = NDArray[np.float64]
 
-# Resampling matrices are drawn in pieces of at most so many numbers; up to this size the draws are sacrebleu's own.
+# Resampling matrices are drawn in pieces of at most so many numbers; a matrix of one piece is the same as sacrebleu's.
 PIECE = 1 << 26
 
 
 @dataclass(frozen=True)
 class Stats:
-    """What a measure needs of each of S sentences: S rows of K numbers, and the score of a row of sums.
+    """The statistics of S sentences for one measure: S rows of K numbers, and the function from a row of sums to a
+    score.
 
     Attributes:
         measure: the name of the measure, for example `bleu`.
-        values_SK: statistics, (S, K).
-        scores: turns B rows of sums (B, K) into B scores.
+        values_SK: the statistics, (S, K).
+        scores: the function from B rows of sums, (B, K), to B scores.
 
-    Example: the score of a text is that of its summed rows, whatever the order of summing::
+    Example: the score of a text is that of its summed rows, in whatever order they are summed::
 
         stats.score() == (stats[:100].total() + stats[100:].total()).score()
     """
@@ -54,10 +55,6 @@ class Stats:
         """The score of the whole text."""
         return float(self.scores(self.values_SK.sum(axis=0, keepdims=True))[0])
 
-    def sentence_scores(self) -> Floats:
-        """The score of every sentence by itself, (S,)."""
-        return self.scores(self.values_SK)
-
 
 @dataclass(frozen=True)
 class Interval:
@@ -70,17 +67,17 @@ class Interval:
 def bootstrap_scores(stats: Stats, samples: int, seed: int) -> Floats:
     """Scores of `samples` texts of S sentences drawn with replacement, (samples,) (Koehn 2004).
 
-    The draws are those of sacrebleu with the same seed, so its intervals come out.
+    The draws are those of sacrebleu with the same seed, so the intervals are the same too.
     """
     pieces = [stats.scores(counts_BS @ stats.values_SK) for counts_BS in bootstrap_counts(len(stats), samples, seed)]
     return np.concatenate(pieces)
 
 
 def bootstrap_counts(sentences: int, samples: int, seed: int) -> Iterator[Floats]:
-    """Yields, in pieces, how often each sentence was drawn in each sample, (B, S) with rows that sum to S.
+    """Yields, in pieces, how often each sentence was drawn in each sample: (B, S), each row with the sum S.
 
     Raises:
-        InputError: fewer than one sample.
+        InputError: `samples` is below 1.
     """
     check_samples(samples)
     random = np.random.default_rng(seed)
@@ -92,10 +89,10 @@ def bootstrap_counts(sentences: int, samples: int, seed: int) -> Iterator[Floats
 
 
 def swap_masks(sentences: int, trials: int, seed: int) -> Iterator[Floats]:
-    """Yields, in pieces, 0/1 matrices (B, S): which sentences keep their system in each trial.
+    """Yields, in pieces, matrices (B, S) of 0 and 1: which sentences stay with their system in each trial.
 
     Raises:
-        InputError: fewer than one trial.
+        InputError: `trials` is below 1.
     """
     check_samples(trials)
     random = np.random.default_rng(seed)
@@ -104,7 +101,7 @@ def swap_masks(sentences: int, trials: int, seed: int) -> Iterator[Floats]:
 
 
 def interval(scores_B: Floats) -> Interval:
-    """The 95 % interval of bootstrap scores, its ends the scores at 1/40 from either end, as sacrebleu takes them."""
+    """The 95 % interval of bootstrap scores; it leaves out 1/40 of them at either end, as sacrebleu does."""
     ordered_B = np.sort(scores_B)
     cut = len(ordered_B) // 40
     return Interval(float(ordered_B.mean()), 0.5 * float(ordered_B[len(ordered_B) - cut - 1] - ordered_B[cut]))

@@ -79,8 +79,7 @@ def _from_safetensors(path: Path) -> dict[str, float]:
     for name, values in file.sets.items():
         start = f"{name}_" if several else ""
         weights.update(zip((start + dense for dense in values.dense_names), values.dense_D.tolist(), strict=True))
-        sparse = file.sparse_names(name)
-        weights.update(zip((start + x for x in sparse), values.sparse_F[: len(sparse)].tolist(), strict=True))
+        weights.update((start + feature, weight) for _, feature, weight in file.learned(name))
     return weights
 
 

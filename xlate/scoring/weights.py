@@ -1,10 +1,10 @@
-"""Weights, and their file: safetensors with the feature names inside, nothing that could run."""
+"""Weights, and their file: safetensors with names and families of the sparse features, nothing that could run."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,18 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from xlate.errors import InputError
+from xlate.features.index import FeatureIndex, signature
+from xlate.scoring.stored_features import LearnedFeature, StoredFeatures, packed_names, weights_of_ids
 from xlate.text.lines import atomic_write
 
 KEY = "xlate"
-FORMAT = "xlate weights 1"
+FORMAT = "xlate weights 2"
+EARLIER = "xlate weights 1"
 
 
 @dataclass(frozen=True)
 class Weights:
-    """D float and F sparse weights of one linear model."""
+    """D dense and F sparse weights of one linear model."""
 
     dense_D: NDArray[np.float64]
     sparse_F: NDArray[np.float64]
@@ -37,6 +40,11 @@ class Weights:
     def copy(self) -> Weights:
         """The same values in arrays of their own."""
         return replace(self, dense_D=self.dense_D.copy(), sparse_F=self.sparse_F.copy())
+
+    def single(self) -> Weights:
+        """The same weights, the sparse ones rounded to 32 bits."""
+        rounded: NDArray[Any] = self.sparse_F.astype(np.float32)
+        return replace(self, sparse_F=rounded)
 
     @property
     def active(self) -> int:
@@ -53,34 +61,42 @@ def save_weights(
     path: str | Path,
     sets: Mapping[str, Weights],
     *,
-    sparse_names: Mapping[str, Sequence[str]] | None = None,
+    features: Mapping[str, FeatureIndex] | None = None,
     extra: Mapping[str, NDArray[Any]] | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> None:
     """Writes named weight sets into one safetensors file, whole or not at all.
 
+    Of a set's sparse weights those are written that are not 0, in the type they have.
+
     Args:
         path: the file.
         sets: the weights by name, such as `linked` and `neutral`.
-        sparse_names: for a set, the names of its sparse features, one an id; kept as compressed UTF-8.
+        features: of a set, what its sparse weights are of; their names are written beside the weights.
         extra: other arrays to keep with them, such as feature keys.
         metadata: anything JSON can say.
 
     Raises:
         InputError: a feature name holds a line end.
+        ValueError: another number of features than of sparse weights.
     """
     tensors: dict[str, NDArray[Any]] = dict(extra or {})
+    indexes = features or {}
     for name, weights in sets.items():
         tensors[f"{name}.dense"] = np.ascontiguousarray(weights.dense_D)
-        tensors[f"{name}.sparse"] = np.ascontiguousarray(weights.sparse_F)
-    for name, names in (sparse_names or {}).items():
-        if "\n" in "".join(names):
-            raise InputError("a line end in a feature name", file=path, seen=repr(next(n for n in names if "\n" in n)))
-        packed = zlib.compress("\n".join(names).encode("utf-8"), 6)
-        tensors[f"{name}.names"] = np.frombuffer(packed, dtype=np.uint8)
+        if len(weights.sparse_F):
+            # -0.0 is written too, so that training goes on from the same bits.
+            ids_A = np.flatnonzero((weights.sparse_F != 0) | np.signbit(weights.sparse_F)).astype(np.int32)
+            tensors[f"{name}.ids"], tensors[f"{name}.values"] = ids_A, weights.sparse_F[ids_A]
+            if name in indexes:
+                tensors[f"{name}.names"] = packed_names(indexes[name].names(ids_A), path)
+        if name in indexes and len(indexes[name]) != len(weights.sparse_F):
+            raise ValueError(f"{len(indexes[name])} features, {len(weights.sparse_F)} weights")
     described: dict[str, Any] = {
         "format": FORMAT,
         "dense_names": {name: list(weights.dense_names) for name, weights in sets.items()},
+        "sparse_size": {name: len(weights.sparse_F) for name, weights in sets.items()},
+        "families": {name: [list(row) for row in signature(index)] for name, index in indexes.items()},
         "metadata": dict(metadata or {}),
     }
     described["crc32"] = _crc32(described, tensors)
@@ -91,18 +107,36 @@ def save_weights(
 
 @dataclass(frozen=True)
 class WeightsFile:
-    """What a weights file holds."""
+    """What a weights file holds: weights by set, and the features of those sets that were written with their names."""
 
     sets: dict[str, Weights]
+    features: dict[str, StoredFeatures]
     extra: dict[str, NDArray[Any]]
     metadata: dict[str, Any]
-    names: dict[str, bytes]
 
-    def sparse_names(self, name: str) -> list[str]:
-        """The names of a set's sparse features, one an id; empty when none were kept."""
-        packed = self.names.get(name)
-        text = zlib.decompress(packed).decode("utf-8") if packed else ""
-        return text.split("\n") if text else []
+    def learned(self, name: str) -> Iterator[LearnedFeature]:
+        """The sparse features of a set whose weight is not 0, in the order of their ids; none without names."""
+        if name in self.features:
+            yield from self.features[name].learned(self.sets[name].sparse_F)
+
+    def fitting(self, name: str, index: FeatureIndex | None, path: Path) -> Weights:
+        """The weights of a set, whose sparse features must be those of an index, or none; all in 64 bits.
+
+        Raises:
+            InputError: they are of other features; `path` is what the message names.
+        """
+        weights = self.sets[name]
+        held = signature(self.features[name]) if name in self.features else None
+        expected = None if index is None else signature(index)
+        if held != expected:
+            raise InputError(
+                "sparse weights of other features",
+                file=path,
+                seen=f"weights of {held}",
+                expected=str(expected),
+                remedy="translate with the work directory the run was trained on",
+            )
+        return replace(weights, sparse_F=weights.sparse_F.astype(np.float64))
 
 
 def load_weights(path: str | Path) -> WeightsFile:
@@ -117,16 +151,14 @@ def load_weights(path: str | Path) -> WeightsFile:
         tensors = load_tensors(raw)
         described = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])["__metadata__"]
         described = json.loads(described[KEY])
-        if described["format"] != FORMAT:
-            raise ValueError(f"format {described['format']!r}")
-        # safetensors notices a changed length, not a changed value.
-        if described.pop("crc32") != _crc32(described, tensors):
-            raise ValueError("its checksum differs")
-        sets = {
-            name: Weights(tensors.pop(f"{name}.dense"), tensors.pop(f"{name}.sparse"), tuple(names))
-            for name, names in described["dense_names"].items()
-        }
-        metadata = described["metadata"]
+        earlier = described["format"] == EARLIER
+        if not earlier:
+            if described["format"] != FORMAT:
+                raise ValueError(f"format {described['format']!r}")
+            # safetensors notices a changed length, not a changed value.
+            if described.pop("crc32") != _crc32(described, tensors):
+                raise ValueError("its checksum differs")
+            file = _unpacked(described, tensors)
     except Exception as error:
         raise InputError(
             "not a usable weights file",
@@ -135,7 +167,15 @@ def load_weights(path: str | Path) -> WeightsFile:
             expected=FORMAT,
             remedy="train again, or copy the file again",
         ) from error
-    strange = next((name for name, weights in sets.items() if not weights.finite), None)
+    if earlier:
+        raise InputError(
+            "weights of an earlier version",
+            file=path,
+            seen=EARLIER,
+            expected=FORMAT,
+            remedy="remove the folder of the run, and train or import it again",
+        )
+    strange = next((name for name, weights in file.sets.items() if not weights.finite), None)
     if strange is not None:
         raise InputError(
             "a weight that is no finite number",
@@ -144,8 +184,22 @@ def load_weights(path: str | Path) -> WeightsFile:
             expected="finite numbers",
             remedy="train again, or copy the file again",
         )
-    names = {key.removesuffix(".names"): tensors.pop(key).tobytes() for key in list(tensors) if key.endswith(".names")}
-    return WeightsFile(sets, tensors, metadata, names)
+    return file
+
+
+def _unpacked(described: Mapping[str, Any], tensors: dict[str, NDArray[Any]]) -> WeightsFile:
+    sets: dict[str, Weights] = {}
+    features: dict[str, StoredFeatures] = {}
+    for name, dense_names in described["dense_names"].items():
+        size = described["sparse_size"][name]
+        ids_A = tensors.pop(f"{name}.ids", np.zeros(0, dtype=np.int32))
+        sparse_F = weights_of_ids(ids_A, tensors.pop(f"{name}.values", np.zeros(0)), size)
+        sets[name] = Weights(tensors.pop(f"{name}.dense"), sparse_F, tuple(dense_names))
+        if name in described["families"]:
+            families = [(str(family), int(count)) for family, count in described["families"][name]]
+            packed = tensors.pop(f"{name}.names").tobytes() if size else b""
+            features[name] = StoredFeatures(families, ids_A, packed)
+    return WeightsFile(sets, features, tensors, described["metadata"])
 
 
 def _crc32(described: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> str:

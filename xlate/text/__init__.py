@@ -1,1 +1,3 @@
-"""Parallel corpora, tokens, factors, vocabulary, token normalisation, truecasing and the built-in corpus."""
+"""Text: reading and writing lines, tokens, casing, factors, vocabularies, word classes, and files and folders written
+whole.
+"""

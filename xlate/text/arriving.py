@@ -1,4 +1,6 @@
-"""Lines in batches as they come, so that a text of any length takes little memory and a person is answered at once."""
+"""Lines in batches, as they arrive: a text of any length takes little memory, and whoever types a line is answered at
+once.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from typing import BinaryIO, Generic, Protocol, TypeVar
 from xlate.errors import InputError
 from xlate.text.lines import not_utf8, unreadable
 
-# The first batch is what processes that are forked behind it know already.
+# Processes that are forked after the first batch was read know that batch already.
 FIRST, LATER = 2048, 256
 PIECE = 1 << 16
 INPUT = "standard input"
@@ -21,24 +23,24 @@ T = TypeVar("T", covariant=True)
 
 
 class Batches(Protocol[T]):
-    """Batches of a text, some of them perhaps empty."""
+    """Batches of the lines of a text; some may be empty."""
 
     def __iter__(self) -> Iterator[Sequence[T]]:
         """The batches, once."""
 
     def ready(self) -> bool:
-        """Whether the next batch is there without waiting for whoever writes it."""
+        """Whether the next batch can be had without waiting for whoever writes the text."""
 
 
 class KnownBatches(Generic[T]):
-    """Batches of what never lets anyone wait: a file, or a text in memory."""
+    """Batches of a text that is complete already: a file, or lines in memory."""
 
     def __init__(self, batches: Iterable[Sequence[T]]) -> None:
         self._batches = batches
 
     @classmethod
     def of(cls, lines: Iterable[T]) -> KnownBatches[T]:
-        """A long text, which is read when it is asked for."""
+        """The batches of a long text, read when they are asked for."""
         return cls(_cut(iter(lines), FIRST))
 
     def __iter__(self) -> Iterator[Sequence[T]]:
@@ -51,7 +53,9 @@ class KnownBatches(Generic[T]):
 
 
 class ArrivingLines:
-    """Lines of a pipe or a terminal: a batch is all whole lines that are there; empty while a line has no end yet."""
+    """Lines of a pipe or a terminal. A batch is all complete lines that have arrived; it is empty while the first has
+    no end yet.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -61,7 +65,7 @@ class ArrivingLines:
         """The batches.
 
         Raises:
-            InputError: it cannot be read, or a line is not UTF-8.
+            InputError: the stream cannot be read, or a line is not UTF-8.
         """
         number, begun = 0, [b""]
         while piece := self._piece():
@@ -87,15 +91,15 @@ class ArrivingLines:
             raise unreadable(INPUT, error) from error
 
     def ready(self) -> bool:
-        """Whether bytes are there, or the end."""
+        """Whether bytes have arrived, or the end of the stream."""
         return self._more or bool(select.select([self._stream], [], [], 0)[0])
 
 
 def standard_input() -> Batches[str]:
-    """The lines of standard input, UTF-8 and split at LF alone.
+    """The lines of standard input, read as UTF-8 and split only at LF.
 
     Raises:
-        InputError: it is closed; on the way, a line that is not UTF-8, or what the system refuses.
+        InputError: standard input is closed; later, a line is not UTF-8 or cannot be read.
     """
     if sys.stdin is None:
         remedy = "give a file, input=FILE, or send text to it"
@@ -107,7 +111,7 @@ def standard_input() -> Batches[str]:
 
 
 def is_at_hand(stream: BinaryIO) -> bool:
-    """Whether a stream is a plain file or in memory, and nobody waits for what becomes of its lines."""
+    """Whether a stream is a plain file or in memory, so that nobody waits for an answer to each line."""
     try:
         return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
     except (OSError, ValueError):

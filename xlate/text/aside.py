@@ -1,4 +1,4 @@
-"""Names of what is written aside, and clearing what a process that was killed left under such names."""
+"""Temporary names beside the final ones, and removing what a killed process left under such names."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ import secrets
 import shutil
 from pathlib import Path
 
-# The name that is meant (cut short), the machine, the process, a random part.
+# The final name (cut short), the machine, the process, and a random part.
 _ASIDE = re.compile(r"\.(.+)\.xlate-([0-9a-f]{8})-([1-9][0-9]*)-[0-9a-f]{8}\.partial", re.DOTALL)
-# Cut short, so that the longest names still leave room for the rest.
+# The final name is cut to so many characters, so that even the longest leaves room for the rest.
 KEPT = 40
 _in_use: set[str] = set()
 _cleared: set[str] = set()
 
 
 def name_aside(final: Path) -> Path:
-    """A hidden name beside `final`, where nothing stands; until `done_aside` this process does not clear it."""
+    """A hidden, unused name beside `final`. Until `done_aside` is called, this process does not remove what has that
+    name.
+    """
     named = f".{final.name[:KEPT]}.xlate-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}.partial"
     aside = final.with_name(named)
     _in_use.add(os.path.abspath(aside))
@@ -28,21 +30,21 @@ def name_aside(final: Path) -> Path:
 
 
 def done_aside(aside: Path) -> None:
-    """What was written under a name of `name_aside` was renamed or removed, or may be cleared."""
+    """Says that a name of `name_aside` is no longer in use: what had it was renamed or removed, or may be removed."""
     _in_use.discard(os.path.abspath(aside))
 
 
 def final_name(path: str) -> str:
-    """The path with the names that are meant in place of those aside."""
+    """The path with every temporary name replaced by the start of the final name that it stands for."""
     parts = [_ASIDE.fullmatch(part) for part in path.split("/")]
     return "/".join(found[1] if found else part for found, part in zip(parts, path.split("/"), strict=True))
 
 
 def clear_left(folder: Path) -> None:
-    """Removes files and folders that processes of this machine wrote aside in a folder and were killed over.
+    """Removes from a folder the temporary files and folders of processes of this machine that were killed.
 
-    What belongs to a living process, to another machine or to a container of its own stays, and so does every name
-    that is not exactly of our form.
+    What belongs to a living process, to another machine or to another container stays, and so does everything whose
+    name does not have exactly our form.
     """
     left: list[os.DirEntry[str]] = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -56,7 +58,7 @@ def clear_left(folder: Path) -> None:
 
 
 def clear_left_once(folder: Path) -> None:
-    """`clear_left`, the first time that this process asks for a folder: folders may hold very many files."""
+    """Calls `clear_left` the first time that this process asks it for a folder; a folder may hold very many files."""
     key = os.path.abspath(folder)
     if key not in _cleared:
         _cleared.add(key)
@@ -86,7 +88,7 @@ def _lives(process: int) -> bool:
 
 @functools.cache
 def _machine() -> str:
-    """What numbers of processes are unique in: the machine, or the container on it."""
+    """An identity of the machine, or of the container on it, within which process numbers are unique."""
     known = [os.uname().nodename]
     with contextlib.suppress(OSError):
         known.append(os.readlink("/proc/self/ns/pid"))

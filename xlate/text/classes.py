@@ -1,4 +1,4 @@
-"""Word classes: a number for each word, and their file, `word TAB class`, as mkcls and Brown clustering write it."""
+"""Word classes, and their file: `word TAB class` on each line, as mkcls and Brown clustering write it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from xlate.text.lines import iterate_lines, write_lines
 
 
 def read_classes(path: str | Path) -> dict[str, str]:
-    """The class of each word, as it is written.
+    """Reads the class of each word; classes are the text that stands in the file.
 
-    A line of three or more columns is taken for the output of Brown clustering: bit string, word, count.
+    A line of three or more columns is read as Brown clustering writes it: bit string, word, count.
 
     Raises:
-        InputError: with the line, one that has no tab or a word that came before.
+        InputError: a line has no tab, or its word came before; the line is named.
     """
     classes: dict[str, str] = {}
     for number, line in enumerate(iterate_lines(path), start=1):
@@ -38,7 +38,9 @@ def write_classes(path: str | Path, classes: Mapping[str, str]) -> None:
 
 
 def class_numbers(words: Sequence[str], classes: Mapping[str, str]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    """The number of each word's class, -1 for words without, shape (V,), and the names of the classes in order."""
+    """The number of each word's class, shape (V,), and the names of the classes in order; words without a class have
+    -1.
+    """
     names = sorted(set(classes.values()), key=lambda name: (len(name), name))
     number = {name: n for n, name in enumerate(names)}
     numbers_V = np.array([number[classes[w]] if w in classes else -1 for w in words], dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Word classes by exchange: each word goes where a class bigram model likes it best (Kneser & Ney 1993; Och 1999)."""
+"""Word classes by exchange: words move to the classes that make the text most likely (Kneser & Ney 1993; Och 1999)."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID
 
 @dataclass(frozen=True)
 class Clustering:
-    """Classes of V words, -1 for words that never occur, and the log likelihood before and after every sweep."""
+    """The classes of V words, -1 for those that never occur, and the log likelihood before and after every sweep."""
 
     class_V: NDArray[np.int32]
     log_likelihoods: tuple[float, ...]
 
 
 def exchange_classes(text: EncodedText, words: int, classes: int, seed: int = 1, sweeps: int = 12) -> Clustering:
-    """Clusters the words of a text, those behind a sentence's begin and end in a class of its own that is not counted.
+    """Clusters the words of a text; the beginning and the end of a sentence have a class of their own, which is not
+    counted.
 
-    The sum over class bigrams of N ln N less that over classes is raised word by word, the most frequent first, until
-    no word moves or `sweeps` are over. The same seed gives the same classes on every machine.
+    Words are moved one by one, the most frequent first, to raise the sum of N ln N over class bigrams minus that over
+    classes, until no word moves or all sweeps are done. The same seed gives the same classes on every machine.
 
     Args:
         text: numbered words.
         words: the size of the vocabulary V.
-        classes: how many.
-        seed: of the classes words begin in: those of the most frequent words one each, the others by lot.
+        classes: how many classes.
+        seed: of the first classes: the most frequent words have one each, all other words a random one.
         sweeps: how often every word is looked at.
 
     Raises:
@@ -61,7 +62,7 @@ def exchange_classes(text: EncodedText, words: int, classes: int, seed: int = 1,
 
 
 def _bigrams(text: EncodedText, words: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-    """Different pairs of neighbours and their counts; `<s>` stands at both ends of a sentence."""
+    """The distinct pairs of neighbouring words and their counts; `<s>` stands at both ends of a sentence."""
     lengths = np.diff(text.offsets_S1)
     with_ends = np.full(len(text.ids_T) + len(lengths) + 1, BEGIN_ID, dtype=np.int64)
     with_ends[np.arange(len(text.ids_T)) + np.repeat(np.arange(len(lengths)), lengths) + 1] = text.ids_T
@@ -91,7 +92,7 @@ def _count(
 
 
 def _log_likelihood(counts: ClassCounts) -> float:
-    """Σ N ln N over bigrams less that over both margins, natural logs: what the classes can change."""
+    """What of the log likelihood depends on the classes: Σ N ln N over bigrams minus that over both margins."""
 
     def sum_of(x: NDArray[np.int64]) -> float:
         return float((x * np.log(np.maximum(x, 1))).sum())

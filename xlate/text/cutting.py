@@ -1,10 +1,10 @@
-"""Where sentences are cut that have more words than a search is given at once.
+"""Where a sentence is cut that is too long to be searched at once.
 
-Estimates of what is left to translate are made for every span of a sentence, in time that grows with the cube of its
-words: from a thousand words on that is most of the work, and 5,000 words take minutes. So a sentence of more than
-`max_words` words is cut, from left to right, each piece as long as it may be: behind the last end of a sentence, else
-behind the last mark inside one, else, where there is no mark, at the limit. Marks that are words of their own come
-first, then those at the end of a word.
+The search estimates the cost of every span of a sentence, in time that grows with the cube of its words: from a
+thousand words on that is most of the work, and 5,000 words take minutes. So a sentence of more than `max_words` words
+is cut from left to right into pieces as long as may be. A cut is made behind the last mark that ends a sentence; where
+there is none, behind the last mark inside one, such as a comma; where there is none either, at the limit. Marks that
+are words of their own are preferred to marks at the end of a word.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CLOSING = frozenset({'"', "'", "”", "’", "»", "“", ")", "]", "&quot;", "&
 
 
 def cut(words: Sequence[str], most: int) -> list[tuple[int, int]]:
-    """The half-open spans of the pieces of a sentence, each of at most so many words; one when they are not more."""
+    """The half-open spans of the pieces of a sentence, each of at most `most` words; a short sentence is one piece."""
     spans, start = [], 0
     while len(words) - start > most:
         end = start + _place(words[start : start + most])
@@ -28,7 +28,7 @@ def cut(words: Sequence[str], most: int) -> list[tuple[int, int]]:
 
 
 def _place(words: Sequence[str]) -> int:
-    """Behind which word to cut, counted from 1."""
+    """The number of words before the cut."""
     for whole in (True, False):
         for marks in (ENDS, INNER):
             for at in range(len(words), 0, -1):

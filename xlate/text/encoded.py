@@ -31,7 +31,7 @@ class EncodedText:
 
     @classmethod
     def from_ids(cls, sentences: Iterable[NDArray[np.int32]]) -> EncodedText:
-        """Joins sentences of word numbers."""
+        """The text of some sentences, each an array of word numbers."""
         rows = list(sentences)
         offsets_S1 = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in rows], out=offsets_S1[1:])

@@ -1,10 +1,14 @@
-"""Factored tokens such as `house|NOUN`."""
+"""Factored text: words with further values, such as parts of speech, as in `house|NOUN`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from xlate.errors import InputError
+from xlate.text.lines import read_lines
+from xlate.text.tokens import JOINERS, between_blanks
 
 BAR = "&#124;"
 
@@ -29,3 +33,133 @@ def split_factors(token: str, count: int, separator: str = "|") -> tuple[str, ..
 def join_factors(factors: Sequence[str], separator: str = "|") -> str:
     """One token of factors, the inverse of `split_factors`."""
     return separator.join(factor.replace(separator, BAR) for factor in factors)
+
+
+@dataclass(frozen=True)
+class FactorNames:
+    """What the tokens of factored lines hold behind their word, and what stands between.
+
+    A line may also be plain, without any factor; then too a separator inside a word is written `&#124;`.
+
+    Example:
+        >>> FactorNames(("pos",)).split("houses|NOUN fall|VERB")
+        (['houses', 'fall'], {'pos': ['NOUN', 'VERB']})
+        >>> FactorNames(("pos",)).split("houses fall")
+        (['houses', 'fall'], {})
+    """
+
+    names: tuple[str, ...] = ()
+    separator: str = "|"
+
+    def split(self, line: str) -> tuple[list[str], dict[str, list[str]]]:
+        """The words of a line and the values of each factor, one a word; no factors for a plain line.
+
+        Raises:
+            InputError: some tokens have factors and some have not, or one has too many or too few.
+        """
+        tokens = between_blanks(line)
+        if not any(self.separator in token for token in tokens):
+            return [token.replace(BAR, self.separator) for token in tokens], {}
+        return self.split_all(tokens)
+
+    def split_all(self, tokens: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
+        """As `split`, of tokens that all must have factors."""
+        rows = [split_factors(token, 1 + len(self.names), self.separator) for token in tokens]
+        # A word of joiners alone is no word, with or without factors.
+        rows = [row for row in rows if row[0].strip(JOINERS)]
+        factors = {name: [row[place] for row in rows] for place, name in enumerate(self.names, start=1)}
+        return [row[0] for row in rows], factors
+
+    def join(self, words: Sequence[str], factors: Mapping[str, Sequence[str]]) -> str:
+        """The factored line of words and their factors."""
+        rows = zip(words, *(factors[name] for name in self.names), strict=True)
+        return " ".join(join_factors(row, self.separator) for row in rows)
+
+
+@dataclass(frozen=True)
+class FactoredLines:
+    """Lines of text, and for each factor and line as many values as the line has tokens."""
+
+    lines: list[str]
+    factors: dict[str, list[list[str]]]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def rows(self, rows: Iterable[int]) -> FactoredLines:
+        """Some of the lines, in the order given."""
+        chosen = list(rows)
+        factors = {name: [values[row] for row in chosen] for name, values in self.factors.items()}
+        return FactoredLines([self.lines[row] for row in chosen], factors)
+
+    def factored(self, names: FactorNames) -> list[str]:
+        """The lines as they are written with their factors; as they are when there are none."""
+        if not names.names:
+            return self.lines
+        return [
+            names.join(between_blanks(line), {name: self.factors[name][row] for name in names.names})
+            for row, line in enumerate(self.lines)
+        ]
+
+
+def joined_lines(texts: Sequence[FactoredLines]) -> FactoredLines:
+    """Texts of the same factors, one behind the other."""
+    names = texts[0].factors if texts else {}
+    factors = {name: [values for text in texts for values in text.factors[name]] for name in names}
+    return FactoredLines([line for text in texts for line in text.lines], factors)
+
+
+def read_factored(path: str | Path, joined: FactorNames, files: Mapping[str, Path]) -> FactoredLines:
+    """Reads a text whose tokens hold the factors of `joined`, and further factors from files of their own.
+
+    Such a file has as many lines as the text, and on each as many values between blanks as the line has tokens.
+
+    Raises:
+        InputError: a token without its factors, a factor without a token, files of different lengths.
+    """
+    lines = read_lines(path)
+    factors: dict[str, list[list[str]]] = {name: [] for name in joined.names}
+    if joined.names:
+        words: list[str] = []
+        for number, line in enumerate(lines, start=1):
+            try:
+                tokens, values = joined.split_all(between_blanks(line))
+            except InputError as error:
+                raise located(error, path, number) from error
+            words.append(" ".join(tokens))
+            for name in joined.names:
+                factors[name].append(values[name])
+        lines = words
+    for name, file in files.items():
+        factors[name] = _read_values(file, name, lines, path)
+    return FactoredLines(lines, factors)
+
+
+def located(error: InputError, file: str | Path | None, line: int) -> InputError:
+    """The same error, with the place where it was seen."""
+    return InputError(
+        error.message, file=file, line=line, seen=error.seen, expected=error.expected, remedy=error.remedy
+    )
+
+
+def _read_values(file: Path, name: str, lines: Sequence[str], text: str | Path) -> list[list[str]]:
+    values = [between_blanks(line) for line in read_lines(file)]
+    if len(values) != len(lines):
+        raise InputError(
+            f"a file of the factor {name} of another length than its text",
+            file=file,
+            line=min(len(values), len(lines)) + 1,
+            seen=f"{len(values)} lines, {len(lines)} in {text}",
+            expected="as many lines as the text has",
+        )
+    for number, (row, line) in enumerate(zip(values, lines, strict=True), start=1):
+        tokens = len(between_blanks(line))
+        if len(row) != tokens:
+            raise InputError(
+                f"another number of values of the factor {name} than of tokens",
+                file=file,
+                line=number,
+                seen=f"{len(row)} values, {tokens} tokens in {text}",
+                expected="one value for each token, between blanks",
+            )
+    return values

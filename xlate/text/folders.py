@@ -1,4 +1,4 @@
-"""Folders written whole or not at all; one that is not ours is never replaced or written into."""
+"""Folders that are written whole or not at all. A folder that xlate did not make is never replaced or written into."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from xlate.text.aside import clear_left, done_aside, name_aside
 from xlate.text.lines import atomic_write
 from xlate.text.opening import checked_name
 
-# How much of a mark is looked at.
+# So many bytes of the file that marks a folder are read.
 MARK_BYTES = 1 << 20
 Strangers = Callable[[Path], list[str]]
 
 
 class WholeFolder:
-    """A folder that is filled under a hidden name beside its own, and takes its name when it is whole.
+    """A folder that is filled under a hidden name and takes its final name when it is complete.
 
-    A folder that stands there already is replaced if it is empty or carries our mark of the same kind. As a context
-    manager it gives the path to fill, keeps it when all went well and leaves nothing behind otherwise. A symbolic link
-    to a folder stays, and what it leads to is replaced.
+    A folder that has the name already is replaced if it is empty or carries our mark of the same kind. Used as a
+    context manager it gives the path to fill, keeps the folder when all went well, and otherwise leaves nothing behind.
+    Where a symbolic link has the name, the folder it leads to is replaced.
 
     Args:
         final: the folder's name.
-        kind: what it will hold, with its article: `a candidate store`.
-        strangers: what a folder holds that is not ours, everything when it does not carry the mark of that kind.
-        remedy: what to do then.
+        kind: what the folder will hold, with an article: `a candidate store`.
+        strangers: tells which files in a folder are not ours; all of them where it does not carry the mark of this
+            kind.
+        remedy: what the user can do when there are some.
 
     Raises:
-        InputError: what stands there is no folder, or not ours; or the name is none of a folder's own, as `..` is.
+        InputError: what has the name is not a folder or not ours, or the name is one such as `..`.
     """
 
     def __init__(self, final: str | Path, kind: str, strangers: Strangers, remedy: str) -> None:
@@ -48,17 +49,17 @@ class WholeFolder:
         self.path.mkdir()
 
     def keep(self) -> None:
-        """Gives the folder its name.
+        """Gives the folder its final name.
 
         Raises:
-            InputError: a folder that is not ours has come there meanwhile.
-            OSError: another process has put its folder there in this moment, or the file system refuses.
+            InputError: a folder that is not ours has taken the name meanwhile.
+            OSError: another process put its folder there at the same moment, or the file system refuses.
         """
         check_replaceable(*self._asked)
         _sync(self.path)
         older = name_aside(self.final)
         try:
-            # Renamed before it is removed: killed in between, no folder is there that has lost its mark.
+            # The old folder is renamed before it is removed: a kill in between leaves no folder without its mark.
             with contextlib.suppress(FileNotFoundError):
                 os.rename(self.final, older)
             os.rename(self.path, self.final)
@@ -90,7 +91,7 @@ class WholeFolder:
 
 
 def remove_folder(folder: Path) -> None:
-    """Removes a folder of ours; killed half-way, nothing of it is left under its name."""
+    """Removes a folder of ours, renamed first: a kill half-way leaves nothing under its name."""
     aside = name_aside(folder)
     with contextlib.suppress(OSError):
         os.rename(folder, aside)
@@ -99,10 +100,10 @@ def remove_folder(folder: Path) -> None:
 
 
 def check_replaceable(folder: Path, kind: str, strangers: Strangers, remedy: str) -> None:
-    """Looks at what stands where a folder is to be made.
+    """Checks that a folder may be made here, in the place of what has the name now.
 
     Raises:
-        InputError: no folder, one that is not ours, or one that cannot be replaced.
+        InputError: what has the name is not a folder, is not ours, or cannot be replaced.
     """
     checked_name(folder)
     if folder.name in ("", "..", "-"):
@@ -124,10 +125,10 @@ def check_replaceable(folder: Path, kind: str, strangers: Strangers, remedy: str
 
 
 def claim_folder(folder: Path, kind: str, mark: str, remedy: str) -> None:
-    """Makes a folder that files are written into one by one, with a file `mark` that says it is ours.
+    """Makes a folder for files that are written one by one, with a file `mark` that says that it is ours.
 
     Raises:
-        InputError: no folder is there, or one that has files and not the mark.
+        InputError: what has the name is not a folder, or has files and not the mark.
     """
     checked_name(folder)
     if str(folder) == "-":
@@ -143,16 +144,16 @@ def claim_folder(folder: Path, kind: str, mark: str, remedy: str) -> None:
 
 
 def write_mark(path: Path, described: dict[str, Any]) -> None:
-    """Writes the JSON file that says whose a folder is."""
+    """Writes the JSON file that says what a folder of ours holds."""
     with atomic_write(path) as stream:
         stream.write((json.dumps(described, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "surrogateescape"))
 
 
 def without_mark(mark: str, text: str, known: str = ".*") -> Strangers:
-    """What a folder holds that is not ours.
+    """A function that lists the files of a folder that are not ours.
 
-    That is everything, unless it has a file `mark` that holds a text, even if that file is damaged otherwise; then it
-    is what has other names than those known, a pattern.
+    In a folder whose file `mark` contains `text`, those are the files whose names do not match the pattern `known`; the
+    rest of `mark` may be damaged. In any other folder, all files are.
     """
     pattern = re.compile(known, re.DOTALL)
 
@@ -164,7 +165,7 @@ def without_mark(mark: str, text: str, known: str = ".*") -> Strangers:
 
 
 def holds(path: Path, text: str) -> bool:
-    """Whether a file is there and has a text near its beginning."""
+    """Whether a file exists and contains a text near its beginning."""
     try:
         with path.open("rb") as stream:
             return text.encode("utf-8") in stream.read(MARK_BYTES)
@@ -173,7 +174,7 @@ def holds(path: Path, text: str) -> bool:
 
 
 def foreign_files(folder: Path, kind: str, names: Sequence[str], remedy: str, held: str | None = None) -> InputError:
-    """What is said of a folder that holds something else; `held` is what it may hold, when not any of that kind."""
+    """The error for a folder with files that are not ours; `held` says what it may hold, when `kind` does not."""
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return InputError(
         f"the folder holds something else than {kind}",
@@ -185,10 +186,10 @@ def foreign_files(folder: Path, kind: str, names: Sequence[str], remedy: str, he
 
 
 def check_is_folder(folder: Path, kind: str) -> None:
-    """Refuses a file where a folder is needed.
+    """Checks that a path is a folder.
 
     Raises:
-        InputError: something else than a folder stands there.
+        InputError: it is something else.
     """
     if not folder.is_dir():
         seen = "a link that leads nowhere" if folder.is_symlink() and not folder.exists() else "a file"
@@ -205,7 +206,7 @@ def _nameless(folder: Path, kind: str, remedy: str) -> InputError:
 
 
 def _sync(folder: Path) -> None:
-    """Brings the names in a folder to disk, where the file system can."""
+    """Writes the names in a folder to disk, where the file system can."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""Files that hold one JSON object, read with care and written whole or not at all."""
+"""Files that hold one JSON object, checked when read, and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from xlate.errors import InputError
 from xlate.text.lines import atomic_write
 
-# The fields an object must have, and the types of their values.
+# The fields that an object must have, with the types of their values.
 Fields = Mapping[str, type | tuple[type, ...]]
 _NAMES: dict[object, str] = {dict: "an object", list: "a list", str: "text", int: "a number", float: "a number"}
 
@@ -19,7 +19,7 @@ def read_json(path: str | Path, expected: str, remedy: str, fields: Fields | Non
     """Reads a JSON object; `fields` are those it must have, with the types of their values.
 
     Raises:
-        InputError: the file is missing, damaged, or holds something else; `expected` and `remedy` say what to do then.
+        InputError: the file is missing, damaged, or holds something else; `expected` and `remedy` stand in the message.
     """
     try:
         held = json.loads(Path(path).read_bytes().decode("utf-8"))
@@ -34,10 +34,11 @@ def read_json(path: str | Path, expected: str, remedy: str, fields: Fields | Non
 
 
 def check_fields(held: Mapping[str, Any], fields: Fields, file: str | Path, remedy: str) -> None:
-    """Looks whether an object of a file has the fields it must have, of their types; true and false are no numbers.
+    """Checks that an object has the fields it must have, with values of their types; true and false do not count as
+    numbers.
 
     Raises:
-        InputError: one is missing or of another type.
+        InputError: a field is missing or has another type.
     """
     for name, kinds in fields.items():
         known = kinds if isinstance(kinds, tuple) else (kinds,)

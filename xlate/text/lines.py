@@ -18,7 +18,7 @@ from xlate.errors import InputError
 from xlate.text.aside import clear_left_once, done_aside, name_aside
 from xlate.text.opening import checked_name, open_unpacked
 
-# Links that are followed one by one.
+# The most symbolic links that are followed.
 MOST_LINKS = 40
 _DESCRIPTOR = re.compile(
     r"/dev/std(?P<stream>out|err)|(?:/dev|/proc/(?P<process>self|[0-9]+))/fd/(?P<number>[0-9]{1,9})"
@@ -39,7 +39,7 @@ def read_lines(path: str | Path) -> list[str]:
 def iterate_lines(path: str | Path) -> Iterator[str]:
     """Yields the lines of a file one by one; see `read_lines` for what a line is and what is raised.
 
-    Pipes and other things that can be read only once are files too.
+    Pipes and whatever else can be read only once may be given too.
     """
     path = Path(path)
     number = 0
@@ -83,16 +83,16 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
-    """Opens a binary stream that appears under `path` only once it was written whole.
+    """Opens a binary stream to a file that gets its name `path` only when it is complete.
 
-    Written aside in the same folder, flushed to disk and renamed; after an error nothing is left. Names ending in .gz
-    are compressed with a zero time stamp, so that equal content gives equal bytes. A symbolic link stays, and what it
-    leads to is replaced. `-` is standard output; devices, FIFOs, sockets and open descriptors (`/dev/fd/3`,
-    `/dev/stdout`) are written in place.
+    The file is written under a temporary name in the same folder, flushed to disk and renamed; after an error nothing
+    is left. Names ending in .gz are compressed with a zero time stamp, so that equal content gives equal bytes. Where a
+    symbolic link has the name, the file it leads to is replaced. `-` is standard output; devices, FIFOs, sockets and
+    open descriptors (`/dev/fd/3`, `/dev/stdout`) are written in place.
 
     Raises:
         InputError: no file can have such a name.
-        OSError: the file cannot be written; it says which.
+        OSError: the file cannot be written; the error names it.
     """
     given, path = path, checked_name(path)
     number = _descriptor(given)
@@ -107,7 +107,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def naming_file(path: str | Path) -> Iterator[None]:
-    """What the operating system refuses in here is said of this file, where it does not say of which itself."""
+    """Adds this file's name to errors of the operating system that name none."""
     try:
         yield
     except OSError as error:
@@ -118,7 +118,7 @@ def naming_file(path: str | Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _aside(path: Path) -> Iterator[BinaryIO]:
-    """A stream into a file beside `path`, which takes its name at the end."""
+    """A stream to a temporary file that is renamed to `path` at the end."""
     path = Path(os.path.realpath(path)) if path.is_symlink() else path
     path.parent.mkdir(parents=True, exist_ok=True)
     clear_left_once(path.parent)
@@ -129,7 +129,7 @@ def _aside(path: Path) -> Iterator[BinaryIO]:
                 yield cast(BinaryIO, raw)
             except OSError as error:
                 if error.errno is None:
-                    # What NumPy says when it could not write an array to its end, and not why: one more byte tells.
+                    # NumPy says that it could not write an array to its end, but not why; writing one more byte tells.
                     os.write(raw.fileno(), b"\0")
                 raise
             raw.flush()
@@ -146,7 +146,7 @@ def _aside(path: Path) -> Iterator[BinaryIO]:
 
 
 def _in_place(path: Path) -> contextlib.AbstractContextManager[BinaryIO] | None:
-    """A stream into what is no plain file, None when it is one or is to become one.
+    """A stream into a device, FIFO or socket; None for a plain file and for what does not exist yet.
 
     Raises:
         IsADirectoryError: it is a folder.
@@ -162,7 +162,7 @@ def _in_place(path: Path) -> contextlib.AbstractContextManager[BinaryIO] | None:
 
 @contextlib.contextmanager
 def _duplicate(number: int) -> Iterator[BinaryIO]:
-    """A stream into an open descriptor: position and mode are its own, and it stays open."""
+    """A stream into an open descriptor, at its position and in its mode; the descriptor stays open."""
     if number == 1 and sys.stdout is not None:
         sys.stdout.flush()
     with os.fdopen(os.dup(number), "wb") as stream:
@@ -170,7 +170,7 @@ def _duplicate(number: int) -> Iterator[BinaryIO]:
 
 
 def _descriptor(path: str | Path) -> int | None:
-    """The open descriptor that a name stands for, followed through links."""
+    """The open descriptor that a name stands for, directly or through symbolic links; None for any other name."""
     name = str(path)
     if name == "-":
         return 1
@@ -197,7 +197,7 @@ def not_utf8(file: str | Path, line: int, error: UnicodeDecodeError) -> InputErr
 
 
 def unreadable(file: str | Path, error: OSError) -> InputError:
-    """The error for a text that the system does not give."""
+    """The error for a text that cannot be read."""
     return InputError(
         "cannot be read", file=file, seen=error.strerror, expected="a readable text file", remedy="check the name"
     )

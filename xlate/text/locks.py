@@ -1,9 +1,9 @@
-"""One writer at a time for a folder, over processes and machines.
+"""Locks that let one process at a time write a folder.
 
-The lock is `flock` on a hidden file beside the folder, which says who holds it. It ends with the process that holds it,
-however that ended; a file that a killed process left is taken over, and removed by the next. Readers take no lock.
-Where the folder around cannot be written, or its file system or operating system knows no `flock`, nothing is locked.
-Over NFS it holds between machines (Linux 2.6.12 and newer).
+The lock is `flock` on a hidden file beside the folder; the file says who holds it. The lock ends with the process that
+holds it, even if that is killed; the next process takes over the file and removes it in the end. Readers take no lock.
+Where the hidden file cannot be written, or the file system or operating system has no `flock`, nothing is locked. Over
+NFS the lock holds between machines (Linux 2.6.12 and newer).
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ except ImportError:  # pragma: no cover - Windows
 log = logging.getLogger(__name__)
 
 ENDING = ".xlate.lock"
-# Seconds between two tries.
+# Seconds between two attempts.
 LOOK = 0.1
 _BUSY = (errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK)
-# Files that are held now. A forked process would hold them as well, beyond the end of this one.
+# The lock files that this process holds. A forked process closes them, or it would hold them even after this one ends.
 _held: weakref.WeakSet[_LockFile] = weakref.WeakSet()
 
 
 class StoppedWaitingError(Exception):
-    """A signal came while a folder was waited for."""
+    """A signal came while the process waited for a folder."""
 
 
 @contextlib.contextmanager
 def refused_while_written(folder: Path, what: str) -> Iterator[None]:
-    """Holds a folder's lock; the folder need not be there.
+    """Holds the lock of a folder, which need not exist.
 
     Args:
-        folder: what is to be written.
-        what: it is, such as `run`; for the message.
+        folder: the folder that is to be written.
+        what: what the folder is, such as `run`; for the message.
 
     Raises:
-        InputError: another process writes it; says which.
+        InputError: another process writes it; the message says which.
     """
     with _lock_file(folder) as lock:
         if not lock.taken():
@@ -65,10 +65,10 @@ def refused_while_written(folder: Path, what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def awaited(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """Waits until no other process holds a folder's lock, and holds it; says for whom.
+    """Waits until no other process holds the lock of a folder, then holds it; says whom it waits for.
 
     Raises:
-        StoppedWaitingError: `stop` said so.
+        StoppedWaitingError: `stop` became true.
     """
     with _lock_file(folder) as lock:
         told = False
@@ -84,7 +84,9 @@ def awaited(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[
 
 @contextlib.contextmanager
 def _lock_file(folder: Path) -> Iterator[_LockFile]:
-    """The file of a folder's lock, let go at the end; folders around it are made, and removed where they stay empty."""
+    """The lock file of a folder, released at the end; missing folders around it are made, and removed if they stay
+    empty.
+    """
     folder = Path(os.path.abspath(folder))
     made = _made(folder.parent)
     lock = _LockFile(folder.parent / f".{folder.name}{ENDING}")
@@ -96,14 +98,14 @@ def _lock_file(folder: Path) -> Iterator[_LockFile]:
 
 
 class _LockFile:
-    """A file that one process holds."""
+    """A file that one process can hold."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: int | None = None
 
     def taken(self) -> bool:
-        """Tries to take it; true as well where nothing can be locked."""
+        """Tries to take the file; true also where nothing can be locked."""
         if fcntl is None:
             return True
         while True:
@@ -120,7 +122,7 @@ class _LockFile:
                 return True
             if self._is(file):
                 break
-            # Its holder has ended and removed it since it was opened.
+            # The process that held it has removed it since it was opened here.
             os.close(file)
         self._file = file
         _held.add(self)
@@ -130,7 +132,7 @@ class _LockFile:
         return True
 
     def release(self) -> None:
-        """Removes the file and lets others go on; nothing where it is not held."""
+        """Removes the file and lets others go on; does nothing when it is not held."""
         if self._file is None:
             return
         _held.discard(self)
@@ -140,13 +142,13 @@ class _LockFile:
         self._file = None
 
     def forget(self) -> None:
-        """In a forked process: closes the file, which goes on being held by the process that was forked."""
+        """Closes the file in a forked process; the parent process goes on holding it."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
     def holder(self) -> str:
-        """Who holds it."""
+        """Who holds the file, in words."""
         try:
             described = json.loads(self.path.read_text(encoding="utf-8"))
             return f"process {int(described['pid'])} on {described['host']}"
@@ -154,14 +156,14 @@ class _LockFile:
             return "another process"
 
     def _opened(self) -> int | None:
-        """The open file; None in a folder that cannot be written: who writes it hears of that from the write."""
+        """The open file; None in a folder that cannot be written, which the writer will be told when it writes."""
         for flags in (os.O_RDWR | os.O_CREAT, os.O_RDONLY):
             with contextlib.suppress(OSError):
                 return os.open(self.path, flags | os.O_NOFOLLOW, 0o666)
         return None
 
     def _is(self, file: int) -> bool:
-        """Whether an open file is still the one of this name."""
+        """Whether an open file is still the one that has this name."""
         try:
             return os.path.samestat(os.fstat(file), os.stat(self.path))
         except FileNotFoundError:
@@ -179,13 +181,13 @@ if hasattr(os, "register_at_fork"):
 
 
 def _made(folder: Path) -> list[Path]:
-    """Makes a folder; returns what was not there before, the deepest first."""
+    """Makes a folder with those around it; returns the new ones, the deepest first."""
     missing = []
     for path in (folder, *folder.parents):
         if path.exists():
             break
         missing.append(path)
-    # Where it cannot be made, who writes into it hears of that.
+    # Where it cannot be made, the writer will be told when it writes.
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
     return missing

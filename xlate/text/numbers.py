@@ -1,7 +1,7 @@
-"""Numbers as files write them, read strictly: ASCII digits, finite, not endless, nothing around them.
+"""Strict reading of numbers in files: ASCII digits, finite, of a reasonable length, with nothing around them.
 
-Python's own `int` and `float` also read `1_0`, digits of other scripts, blanks around, `nan` and `inf`, which no file
-format here has, and whole numbers that no array holds.
+Python's own `int` and `float` also accept `1_0`, digits of other scripts, blanks around a number, `nan` and `inf`, and
+whole numbers too large for an array. No file format here has any of these.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import numpy as np
 
 from xlate.errors import InputError
 
-# Bytes that numbers are written with; whatever else `float` reads is none here.
+# The bytes that a number may be written with; `float` accepts more.
 WRITTEN_WITH = b"0123456789+-.eE"
 # A number written out with %f has 309 digits before the point.
 MOST_CHARACTERS = 400
 LARGEST_INT = 2**31 - 1
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
-# Of what is kept in 32 bits: it rounds to the largest number there.
+# The largest number that is kept in 32 bits: it rounds to the largest one there.
 LARGEST_FLOAT32 = 3.4028235e38
 
 
 def parse_float(text: str, largest: float = LARGEST_FLOAT) -> float:
-    """A finite decimal number of at most this size.
+    """Reads a finite decimal number between -`largest` and `largest`.
 
     Raises:
         ValueError: the text is none.
@@ -46,16 +46,16 @@ def parse_float(text: str, largest: float = LARGEST_FLOAT) -> float:
 
 
 def parse_floats(texts: Sequence[str], largest: float = LARGEST_FLOAT) -> list[float] | None:
-    """The numbers of many texts, None when one of them is none that `parse_float` reads."""
+    """The numbers that many texts say, None when `parse_float` would refuse one of them."""
     joined = "".join(texts)
-    # Not one white space in all of them, which `float` would pass over.
+    # There must be no white space anywhere, which `float` would ignore.
     if joined.split(None, 1) != [joined] and joined:
         return None
     return _floats(joined, texts, largest)
 
 
 def parse_row(text: str, largest: float = LARGEST_FLOAT) -> list[float] | None:
-    """The numbers of a text with white space between them, None when one is none that `parse_float` reads.
+    """The numbers of a text with white space between them, None when `parse_float` would refuse one of them.
 
     Example:
         >>> parse_row("1 -0.5"), parse_row("1 x")
@@ -65,7 +65,7 @@ def parse_row(text: str, largest: float = LARGEST_FLOAT) -> list[float] | None:
 
 
 def _floats(whole: str, texts: Sequence[str], largest: float) -> list[float] | None:
-    """The numbers of texts without white space, which stand in `whole`: quick, for tables have millions."""
+    """The numbers of texts without white space, all of which stand in `whole`; fast, since tables have millions."""
     if not whole.isascii() or "_" in whole:
         return None
     if len(whole) > MOST_CHARACTERS and max(map(len, texts), default=0) > MOST_CHARACTERS:
@@ -74,14 +74,14 @@ def _floats(whole: str, texts: Sequence[str], largest: float) -> list[float] | N
         values = list(map(float, texts))
     except ValueError:
         return None
-    # No number is larger than the root of the sum of squares; where one is not finite, neither is it.
+    # The root of the sum of squares is at least as large as each number, and not finite when one of them is not.
     if hypot(*values) <= largest or all(-largest <= value <= largest for value in values):
         return values
     return None
 
 
 def parse_int(text: str, most: int = LARGEST_INT) -> int:
-    """A whole number from 0 to `most`, written in digits alone.
+    """Reads a whole number from 0 to `most`, written in digits alone.
 
     Raises:
         ValueError: the text is none.
@@ -94,7 +94,7 @@ def parse_int(text: str, most: int = LARGEST_INT) -> int:
 
 
 def file_float(path: str | Path, line: int, text: str, largest: float = LARGEST_FLOAT) -> float:
-    """`parse_float` of what stands in a line of a file.
+    """Reads a number of a line of a file with `parse_float`.
 
     Raises:
         InputError: the text is no such number.
@@ -106,7 +106,7 @@ def file_float(path: str | Path, line: int, text: str, largest: float = LARGEST_
 
 
 def file_int(path: str | Path, line: int, text: str, most: int = LARGEST_INT) -> int:
-    """`parse_int` of what stands in a line of a file.
+    """Reads a whole number of a line of a file with `parse_int`.
 
     Raises:
         InputError: the text is no such number.
@@ -119,7 +119,7 @@ def file_int(path: str | Path, line: int, text: str, most: int = LARGEST_INT) ->
 
 
 def shown(text: str, most: int = 40) -> str:
-    """A text, cut short when it is long."""
+    """A text for a message, cut short when it is long."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
 
 

@@ -1,4 +1,4 @@
-"""Opening files to read: plain or gzip, seekable or not."""
+"""Opening files for reading: plain or gzip, and pipes too."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ BUFFER = 1 << 20
 
 
 def checked_name(path: str | Path) -> Path:
-    """The path, if a file can have it.
+    """Returns the path if a file can have it.
 
     Raises:
-        InputError: it holds a NUL character.
+        InputError: the path holds a NUL character.
     """
     if "\0" in str(path):
         raise InputError(
@@ -30,11 +30,10 @@ def checked_name(path: str | Path) -> Path:
 
 
 def check_read_again(path: str | Path) -> None:
-    """Refuses what can be read only once, for a file that is read twice.
+    """Checks that a file can be read twice.
 
     Raises:
-        InputError: it is a pipe or the like.
-        OSError: it is not there.
+        InputError: it is a pipe or the like, which can be read only once. OSError: it does not exist.
     """
     mode = checked_name(path).stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
@@ -49,10 +48,10 @@ def check_read_again(path: str | Path) -> None:
 
 @contextlib.contextmanager
 def open_unpacked(path: str | Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, plain or gzip as its first bytes say; pipes, which cannot go back, are files too.
+    """Opens the bytes of a file or pipe; its first bytes tell whether it is plain or gzip.
 
     Raises:
-        InputError: its name ends in .gz and it is not gzip, or no file can have such a name.
+        InputError: the name ends in .gz and the content is not gzip, or no file can have such a name.
         OSError: it cannot be read.
         EOFError, zlib.error: (when read) it is a damaged gzip file.
     """
@@ -74,7 +73,7 @@ def open_unpacked(path: str | Path) -> Iterator[BinaryIO]:
 
 
 class _Begun(io.RawIOBase):
-    """A stream that cannot go back, with what was read of it in front."""
+    """A stream that cannot go back, with the bytes that were already read put in front again."""
 
     def __init__(self, begin: bytes, rest: io.BufferedReader) -> None:
         self._begin, self._rest = begin, rest

@@ -1,4 +1,4 @@
-"""From lines to tokens and back, through sacremoses."""
+"""Lines to tokens and back, with sacremoses."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from xlate.progress import track
 
-# What is no word: blanks of all kinds, controls and zero-width marks.
+# Blanks of all kinds, control characters and zero-width marks: never part of a word.
 BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u00a0\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+")
-# They shape the letters beside them, in Persian or Malayalam: part of a word, but no word by themselves.
+# Joiners shape the letters beside them, in Persian or Malayalam: part of a word, but not a word by themselves.
 JOINERS = "\u200c\u200d"
 
 
@@ -30,19 +30,19 @@ class Preprocessor:
     """
 
     def __init__(self, language: str, *, tokenize: bool = True, normalize: bool = True) -> None:
-        """Sets up a language by its two-letter code; one without rules of its own gets the general ones.
+        """Sets up a language by its two-letter code; a language without rules of its own gets the general rules.
 
         Args:
-            language: for its abbreviations and apostrophes.
-            tokenize: false splits at blanks only, for text that is tokens already.
-            normalize: whether typographic punctuation becomes plain before tokenising.
+            language: its rules for abbreviations and apostrophes are used.
+            tokenize: false splits only at blanks, for text that is tokenised already.
+            normalize: whether typographic punctuation is made plain before tokenising.
         """
         self.language = language
         self._tokenize = tokenize
         self._normalize = normalize
 
     # Importing sacremoses compiles the letters of all languages, which takes longer than opening a model; text that is
-    # tokens already does without.
+    # tokenised already does not need it.
     @cached_property
     def _tokenizer(self) -> Any:
         from sacremoses import MosesTokenizer
@@ -65,17 +65,17 @@ class Preprocessor:
     def tokens(self, line: str) -> list[str]:
         """The tokens of a line; none for a line of blanks."""
         if not self._tokenize:
-            return _pieces(line)
+            return between_blanks(line)
         text = BLANKS.sub(" ", line).strip()
         if self._normalize:
             text = self._normalizer.normalize(text)
         if not text:
             return []
         tokens: list[str] = self._tokenizer.tokenize(text, escape=False)
-        return [piece for token in tokens for piece in _pieces(token)]
+        return [piece for token in tokens for piece in between_blanks(token)]
 
     def text(self, tokens: Sequence[str]) -> str:
-        """The line that tokens stand for; just joined with blanks when this preprocessor does not tokenise."""
+        """The line that tokens stand for; without tokenising they are just joined with blanks."""
         if not self._tokenize or not tokens:
             return " ".join(tokens)
         return str(self._detokenizer.detokenize(list(tokens), unescape=False))
@@ -98,15 +98,16 @@ def untokenized_lines(lines: Sequence[str], language: str) -> list[str]:
     return [str(detokenizer.detokenize(split_tokens(line), unescape=True)) for line in lines]
 
 
-def _pieces(text: str) -> list[str]:
+def between_blanks(text: str) -> list[str]:
+    """What stands between blanks of any kind, joiners that stand alone left out."""
     return [piece for piece in BLANKS.sub(" ", text).split() if piece.strip(JOINERS)]
 
 
 def split_tokens(line: str) -> list[str]:
-    """The tokens of text that is tokenised already: what stands between blanks (U+0020); NBSP is part of a token."""
+    """The tokens of a tokenised line: what stands between blanks (U+0020). A no-break space is part of a token."""
     return [token for token in line.split(" ") if token]
 
 
 def preprocess_lines(lines: Sequence[str], preprocessor: Preprocessor) -> list[list[str]]:
-    """The tokens of every line, with a progress bar."""
+    """The tokens of every line; shows a progress bar."""
     return [preprocessor.tokens(line) for line in track(lines, f"tokenising {preprocessor.language}")]

@@ -1,4 +1,4 @@
-"""Casing: sentence beginnings as they would stand within a sentence, and back."""
+"""Truecasing: the first word of a sentence as it would be written inside one, and back."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ OPENERS = frozenset("\"'([{«„“‘¿¡")
 
 
 class Truecaser:
-    """Knows the most frequent casing of each word away from sentence beginnings.
+    """Knows how each word is written most often where no sentence begins.
 
-    Only tokens at the beginning of a sentence, or behind `. : ? !`, are changed. Words seen there alone become
-    lower-case, which is right more often than not.
+    Only tokens at the beginning of a sentence, or behind `. : ? !`, are changed. Words that were seen nowhere else
+    become lower-case, which is right more often than not.
     """
 
     def __init__(self, casing: dict[str, str]) -> None:
@@ -50,7 +50,7 @@ class Truecaser:
         return [token[:1].upper() + token[1:] if place in starts else token for place, token in enumerate(tokens)]
 
     def save(self, path: str | Path) -> None:
-        """Writes one word a line, those only whose usual form is not lower-case."""
+        """Writes the words whose usual form is not lower-case, one on each line."""
         write_lines(path, sorted(self._casing.values()))
 
     @classmethod
@@ -58,7 +58,7 @@ class Truecaser:
         """Reads what `save` wrote.
 
         Raises:
-            InputError: a line is no word.
+            InputError: a line is not one word.
         """
         casing: dict[str, str] = {}
         for number, word in enumerate(read_lines(path), start=1):
@@ -69,12 +69,12 @@ class Truecaser:
 
 
 def _is_capitalised(token: str) -> bool:
-    """One capital in front and none behind: `The`, not `NASA` or `iPod`."""
+    """Whether a token has a capital in front and none behind: `The`, not `NASA` or `iPod`."""
     return token[:1].isupper() and not any(letter.isupper() for letter in token[1:])
 
 
 def _starts(tokens: Sequence[str]) -> set[int]:
-    """The places where a sentence begins, quotes and brackets passed over."""
+    """The places of the first words of sentences, behind quotes and brackets."""
     starts: set[int] = set()
     pending = True
     for place, token in enumerate(tokens):

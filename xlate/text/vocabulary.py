@@ -1,4 +1,4 @@
-"""Words and their numbers."""
+"""Vocabularies: words and their numbers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Vocabulary:
 
     @classmethod
     def build(cls, sentences: Iterable[Sequence[str]], min_count: int = 1) -> Vocabulary:
-        """Collects the words of tokenised sentences seen `min_count` times or more, most frequent first."""
+        """Collects the words that occur `min_count` times or more in tokenised sentences, the most frequent first."""
         counts: Counter[str] = Counter()
         for sentence in sentences:
             counts.update(sentence)
@@ -50,7 +50,7 @@ class Vocabulary:
         return word in self._ids
 
     def id(self, word: str) -> int:
-        """The number of a word, 0 when it is unknown."""
+        """The number of a word, 0 (`<unk>`) when it is unknown."""
         return self._ids.get(word, UNKNOWN_ID)
 
     def ids(self, words: Sequence[str]) -> NDArray[np.int32]:
@@ -59,11 +59,11 @@ class Vocabulary:
         return np.fromiter((get(w, UNKNOWN_ID) for w in words), dtype=np.int32, count=len(words))
 
     def word(self, number: int) -> str:
-        """The word of a number."""
+        """The word that has a number."""
         return self.words[number]
 
     def save(self, path: str | Path) -> None:
-        """Writes one word a line, the special ones included."""
+        """Writes one word on each line, with the special ones."""
         write_lines(path, self.words)
 
     @classmethod

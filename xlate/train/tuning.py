@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.pooling import pool
+from xlate.candidates.pool import pool
+from xlate.candidates.store import CandidateStore, StoreWriter, is_whole
 from xlate.errors import InputError
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
 from xlate.train.reporter import NullReporter, Reporter
-from xlate.train.tuning_rounds import Round, load_round, round_path, save_round
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +123,7 @@ class Tuning:
             if stop():
                 return None
             before = 0 if lists is None else lists.candidates
-            fresh = done.lists if self._heldout is None else done.lists.select(np.flatnonzero(~self._heldout_of(done)))
+            fresh = done if self._heldout is None else done.select(np.flatnonzero(~self._heldout_of(done)))
             lists = fresh if lists is None else pool([lists, fresh])
             figures = self._figures(number, done, lists, lists.candidates - before)
             tried.append((weights, figures))
@@ -141,24 +142,28 @@ class Tuning:
     def _heldout(self) -> int | None:
         return self.settings.heldout_every or None
 
-    def _heldout_of(self, done: Round) -> NDArray[np.bool_]:
-        rows = np.arange(len(done.lists))
+    def _heldout_of(self, done: CandidateBatch) -> NDArray[np.bool_]:
+        rows = np.arange(len(done))
         return np.zeros(len(rows), np.bool_) if self._heldout is None else rows % self._heldout == self._heldout - 1
 
-    def _decoded(self, number: int, weights: Weights) -> Round:
-        """The lists of a round, from disk when they were made with the same weights before."""
+    def _decoded(self, number: int, weights: Weights) -> CandidateBatch:
+        """The lists of a round, from disk when they were made with the same weights before; damaged ones are not."""
         path = round_path(self.folder, number)
-        held = load_round(path) if path.exists() else None
-        if held is not None and held.made_with(weights):
-            return held
-        made = Round(self.decode(weights), weights.dense_D, weights.sparse_F)
-        save_round(path, made)
+        made_with = fingerprint(weights)
+        if is_whole(path):
+            held = CandidateStore.open(path, memory_map=False)
+            if held.metadata.get("weights") == made_with:
+                return held.arrays
+        made = self.decode(weights)
+        gains = [f"statistic_{k}" for k in range(made.gain_CG.shape[1])]
+        with StoreWriter(path, weights.dense_names, len(weights.sparse_F), gains, {"weights": made_with}) as writer:
+            writer.append(made)
         return made
 
-    def _figures(self, number: int, done: Round, lists: CandidateBatch, new: int) -> RoundFigures:
-        lists_I = np.diff(done.lists.candidate_offsets_I1) > 0
-        first_IK = np.zeros((len(done.lists), done.lists.gain_CG.shape[1]))
-        first_IK[lists_I] = done.lists.gain_CG[done.lists.candidate_offsets_I1[:-1][lists_I]]
+    def _figures(self, number: int, done: CandidateBatch, lists: CandidateBatch, new: int) -> RoundFigures:
+        lists_I = np.diff(done.candidate_offsets_I1) > 0
+        first_IK = np.zeros((len(done), done.gain_CG.shape[1]))
+        first_IK[lists_I] = done.gain_CG[done.candidate_offsets_I1[:-1][lists_I]]
         held_I = self._heldout_of(done)
         sums_K = first_IK[~held_I].sum(axis=0)
         heldout = float(self.objective.corpus(first_IK[held_I].sum(axis=0)[None])[0]) if held_I.any() else None
@@ -199,6 +204,16 @@ class Tuning:
             return fits, figures.bleu if figures.heldout_bleu is None else figures.heldout_bleu
 
         return max(tried, key=worth)[0]
+
+
+def round_path(folder: Path, number: int) -> Path:
+    """The store of a round."""
+    return folder / f"round-{number:03d}"
+
+
+def fingerprint(weights: Weights) -> str:
+    """The SHA-256 of weights, by which the lists made with them are known."""
+    return hashlib.sha256(weights.dense_D.tobytes() + weights.sparse_F.tobytes()).hexdigest()
 
 
 def _unmoved(before: Weights, after: Weights, tolerance: float) -> bool:

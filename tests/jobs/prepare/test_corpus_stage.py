@@ -8,7 +8,9 @@ import pytest
 
 from xlate.config.schema import DataConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.corpus_stage import build_corpus, corpus_identity, resolve_files
+from xlate.jobs.prepare.corpus_files import resolve_files
+from xlate.jobs.prepare.corpus_settings import corpus_identity
+from xlate.jobs.prepare.corpus_stage import build_corpus
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.text.lines import read_lines, write_lines
 

@@ -12,7 +12,7 @@ from tests.models.phrase.moses_system import read_packed, write_system
 from tests.models.phrase.small_phrase_models import enumerate_derivations, random_phrase_model, random_weights
 from tests.models.small_models import random_words
 from xlate.errors import InputError
-from xlate.formats.moses_filter import filter_moses_system
+from xlate.formats.moses_table import phrases_in
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.forced import force, read_segmentation
 from xlate.models.phrase.model import LM, UNKNOWN, PhraseModel, Reordering, load_moses_model
@@ -223,10 +223,10 @@ def test_moses_lists_obey_the_distortion_limit(shared_data):
 @pytest.mark.parametrize(
     "settings", [{"beam": 200}, {"algorithm": "cube", "beam": 200, "pop_limit": 1000}], ids=["stack", "cube"]
 )
-def test_scores_are_at_least_those_of_moses(shared_data, tmp_path, settings):
+def test_scores_are_at_least_those_of_moses(shared_data, settings):
     moses = shared_data / "moses"
     sources = [line.split() for line in read_packed(moses / "corpus" / "test_2016_flickr.tok.de.gz")][::40]
-    model, weights_D, _ = load_moses_model(filter_moses_system(moses / "moses.ini", tmp_path, sources))
+    model, weights_D, _ = load_moses_model(moses / "moses.ini", phrases_in(sources, 7))
     decoder = PhraseDecoder(model, weights_D, PhraseSearch(**settings))
     best: dict[int, float] = {}
     with gzip.open(moses / "nbest" / "test_2016_flickr.100best.gz", "rt", encoding="utf-8") as lines:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.models.phrase.moses_system import LN10, read_packed, write_system
 from xlate.errors import InputError
-from xlate.formats.moses_filter import filter_moses_system
+from xlate.formats.moses_table import phrases_in
 from xlate.kernels.orientation import DISCONTINUOUS, MONOTONE, SWAP
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.forced import force, read_segmentation
@@ -120,13 +120,12 @@ def test_models_that_cannot_be_used(tmp_path):
         weight_vector({"LM0": (1.0, 2.0)})
 
 
-def test_a_filtered_system_says_the_same(tmp_path):
+def test_a_system_read_for_one_sentence_scores_it_the_same(tmp_path):
     path = write_system(tmp_path)
     source, target, cuts = ["a", "b", "q"], ["y", "x", "q"], read_segmentation("1=0 0=1 2=2")
-    small, weights_D, ini = load_moses_model(filter_moses_system(path, tmp_path / "small", [source]))
+    small, weights_D, _ = load_moses_model(path, phrases_in([source], 7))
     whole = load_moses_model(path)
     assert len(small.table) == len(whole[0].table) - 1
-    assert ini.number("distortion-limit", 0) == 6
     np.testing.assert_array_equal(weights_D, whole[1])
     found, expected = (force(m, weights_D, source, target, cuts) for m in (small, whole[0]))
     np.testing.assert_array_equal(found.features_D, expected.features_D)
@@ -134,12 +133,11 @@ def test_a_filtered_system_says_the_same(tmp_path):
 
 @pytest.mark.corpus
 @pytest.mark.slow
-def test_moses_scores_its_own_lists_alike(shared_data, tmp_path):
+def test_moses_scores_its_own_lists_alike(shared_data):
     moses = shared_data / "moses"
     sources = [line.split() for line in read_packed(moses / "corpus" / "val.tok.de.gz")]
     chosen = range(0, len(sources), 25)
-    path = filter_moses_system(moses / "moses.ini", tmp_path, [sources[s] for s in chosen])
-    model, weights_D, _ = load_moses_model(path)
+    model, weights_D, _ = load_moses_model(moses / "moses.ini", phrases_in([sources[s] for s in chosen], 7))
     lines = 0
     for line in read_packed(moses / "nbest" / "val.100best.gz"):
         number, words, features, total, cuts, _ = (field.strip() for field in line.split("|||"))

@@ -14,8 +14,16 @@ from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.search_graph import GraphArcs
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.forced import score_steps
+from xlate.models.phrase.list_arrays import with_floats
 from xlate.models.phrase.parts import sparse_ids
 from xlate.search.nbest import best_paths
+from xlate.text.numbering import Numbering
+
+
+def words_of(decoder: PhraseDecoder, words: list[str]) -> list[list[str]]:
+    """The target words of every hypothesis, from their numbers."""
+    found, numbering = with_floats(decoder, words), Numbering(decoder.model.target_vocabulary, words)
+    return [numbering.words(found.words_T[a:b]) for a, b in pairwise(found.word_offsets_C1.tolist())]
 
 
 @pytest.mark.parametrize(("kind", "templates"), CASES)
@@ -29,7 +37,7 @@ def test_features_and_parts_are_those_of_the_definitions(kind, templates, distin
         found = decoder.nbest_list(words)
         offsets_P1, ids_M = model.sparse.ids(found.parts.applications, found.parts.groups)
         step = 0
-        for derivation, target in zip(found.derivations(), found.words(), strict=True):
+        for derivation, target in zip(found.derivations(), words_of(decoder, words), strict=True):
             expected = score_steps(model, weights_D, words, derivation.steps, sparse_F)
             assert derivation.features_D == pytest.approx(expected.features_D, abs=1e-9)
             assert derivation.score == pytest.approx(expected.score, abs=1e-9)
@@ -40,7 +48,7 @@ def test_features_and_parts_are_those_of_the_definitions(kind, templates, distin
             assert ids == [expected_ids[a:b].tolist() for a, b in pairwise(offsets_N1)]
             step += len(derivation.steps)
         if distinct:
-            texts = [tuple(target) for target in found.words()]
+            texts = [tuple(target) for target in words_of(decoder, words)]
             assert len(set(texts)) == len(texts)
 
 

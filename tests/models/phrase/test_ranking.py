@@ -32,7 +32,7 @@ def test_order_and_company_make_no_difference(monkeypatch, sparse, at_a_time):
     if sparse:
         model = with_sparse(rng, model, plain=("pair", "lengths"))
     weights_D = random_weights(rng, model.size)
-    sparse_F = rng.normal(size=model.sparse.size) if model.sparse is not None else None
+    sparse_F = rng.normal(size=len(model.sparse)) if model.sparse is not None else None
     count = len(model.table.source_phrases)
     together, apart = (RankedPhrases(model, weights_D, 2, sparse_F) for _ in range(2))
     together.rank(np.arange(count))

@@ -39,7 +39,7 @@ CASES = [(k, t) for k in (None, "wbe", "hier", "hier5") for t in TEMPLATES if k 
 def random_case(seed, kind, templates):
     rng = np.random.default_rng(seed)
     model = with_sparse(rng, random_phrase_model(rng, kind), *TEMPLATES[templates])
-    return rng, model, random_weights(rng, model.size), rng.normal(0, 0.7, size=model.sparse.size)
+    return rng, model, random_weights(rng, model.size), rng.normal(0, 0.7, size=len(model.sparse))
 
 
 def decoders(model, weights_D, sparse_F, **settings):
@@ -143,7 +143,7 @@ def test_sums_by_orientation_and_weights_of_them():
     decoder = next(iter(decoders(model, weights_D, sparse_F, beam=10)))
     best = decoder.translate(words)[0]
     _, ids = sparse_ids(model, words, best.steps)
-    names = [model.sparse.name(int(feature)) for feature in ids]
+    names = list(model.sparse.names(ids))
     for o, orientation in enumerate((",M", ",S", ",DL", ",DR", ",MG", "plain")):
         column = model.slots["SparseReordering0"].start + o
         mine = ids[
@@ -181,7 +181,7 @@ def test_a_thousand_real_sentences_are_charged_what_their_features_weigh(shared_
     families = make_families(REORDERING, PLAIN, *values, sizes, 3)
     model = replace(model, sparse=SparseFeatures(families, 3, table, *sides))
     weights_D = np.concatenate([weights_D, np.ones(4)])
-    sparse_F = np.where(rng.random(model.sparse.size) < 0.5, rng.normal(0, 0.02, size=model.sparse.size), 0.0)
+    sparse_F = np.where(rng.random(len(model.sparse)) < 0.5, rng.normal(0, 0.02, size=len(model.sparse)), 0.0)
     search = PhraseSearch(algorithm="cube", pop_limit=100, beam=50, nbest=5)
     decoder = PhraseDecoder(model, weights_D, search, sparse_F=sparse_F)
     lines = read_lines(shared_data / "moses" / "corpus" / "test_2016_flickr.tok.de.gz")

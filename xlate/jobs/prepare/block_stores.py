@@ -11,7 +11,7 @@ from typing import Any
 from xlate.candidates.block_instances import STORES, BlockInstances
 from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import ModelConfig
-from xlate.features.index import FeatureIndex
+from xlate.features.bigram_index import BigramIndex, BlockNames
 from xlate.jobs.prepare.stages import Stage, identity_of, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.registry import event_kind
@@ -32,7 +32,7 @@ class BlockStores:
     """
 
     stores: dict[str, CandidateStore]
-    features: FeatureIndex
+    features: BigramIndex
     identity: str
 
 
@@ -56,7 +56,8 @@ def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
         "on": [blocks.identity, read_stage(work.path, "lm").identity],
         "version": 2,
     }
-    features = FeatureIndex.frequent(work.blocks, model.binary, model.threshold)
+    words = BlockNames(work.blocks, work.source_vocabulary, work.target_vocabulary)
+    features = BigramIndex.frequent(words, model.binary, model.threshold)
     name = f"candidates/{identity_of(settings)[:12]}"
     stage = run_stage(work.path, name, settings, lambda folder: _write(work, model, features, heldout_every, folder))
     return BlockStores(_open(stage), features, stage.identity)
@@ -68,7 +69,7 @@ def _open(stage: Stage) -> dict[str, CandidateStore]:
 
 
 def _write(
-    work: WorkDirectory, model: ModelConfig, features: FeatureIndex, heldout_every: int, folder: Path
+    work: WorkDirectory, model: ModelConfig, features: BigramIndex, heldout_every: int, folder: Path
 ) -> dict[str, Any]:
     arrays = event_kind(model.kind).feature_arrays(work, model, features.keys_F)
 

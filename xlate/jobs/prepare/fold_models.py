@@ -49,15 +49,23 @@ class FoldModels:
         work: the work directory.
         reordering: kind of the reordering model, as in `phrase_stage`.
         folds: how many folds.
+        by_document: whether no document of the training text is cut by a fold.
     """
 
     work: WorkDirectory
     reordering: str
     folds: int
+    by_document: bool = False
 
     @cached_property
     def fold_I(self) -> NDArray[np.int64]:
-        """The fold of each sentence pair: folds are blocks of neighbouring pairs, since neighbours may be alike."""
+        """The fold of each sentence pair: folds are blocks of neighbouring pairs, since neighbours may be alike.
+
+        Raises:
+            InputError: documents are not known, or fewer than folds.
+        """
+        if self.by_document:
+            return self.work.documents("train").folds(self.folds)
         sentences = len(self.source)
         return np.arange(sentences) * self.folds // max(sentences, 1)
 
@@ -65,7 +73,8 @@ class FoldModels:
     def identity(self) -> str:
         """What the models are made from."""
         on = [read_stage(self.work.path, name).identity for name in ("phrases", "lm")]
-        return identity_of({"on": on, "folds": self.folds, "reordering": self.reordering, "version": 1})
+        made = {"on": on, "folds": self.folds, "reordering": self.reordering, "version": 1}
+        return identity_of({**made, "by_document": True} if self.by_document else made)
 
     @cached_property
     def folder(self) -> Path:

@@ -16,7 +16,9 @@ from xlate.align.links import Links, read_links, write_links
 from xlate.candidates.block_instances import heldout, sentences_of
 from xlate.config.schema import AlignConfig, LmConfig, PhrasesConfig, PrepareConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.corpus_stage import build_corpus, corpus_identity, resolve_files, write_demo_corpus
+from xlate.jobs.prepare.corpus_files import resolve_files, write_demo_corpus
+from xlate.jobs.prepare.corpus_settings import corpus_identity
+from xlate.jobs.prepare.corpus_stage import build_corpus
 from xlate.jobs.prepare.stages import Stage, check_stage, file_hash, run_stage
 from xlate.jobs.prepare.work import STAGES, WorkDirectory
 from xlate.lm.arpa import write_arpa

@@ -7,8 +7,6 @@ import hashlib
 import json
 import logging
 import os
-import resource
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from typing import Any
 
 from xlate.arrays.stored import HEADER, is_whole
 from xlate.errors import InputError
+from xlate.report.memory import peak_megabytes
 from xlate.text.folders import Strangers, WholeFolder, check_replaceable, holds, remove_folder
 from xlate.text.json_files import Fields, check_fields, read_json, write_json
 from xlate.text.locks import awaited
@@ -70,12 +69,6 @@ def file_hash(path: str | Path) -> str:
             "cannot be read", file=path, seen=error.strerror, expected="a readable file", remedy="check the name"
         ) from error
     return digest.hexdigest()
-
-
-def peak_megabytes() -> float:
-    """The largest resident memory this process has had so far, in MB."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
 
 
 def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callable[[Path], dict[str, Any]]) -> Stage:

@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from xlate.arrays.stored import HEADER, open_arrays
+from xlate.errors import InputError
+from xlate.jobs.prepare import annotation_store
 from xlate.jobs.prepare.stages import read_stage
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
+from xlate.text.documents import Documents
 from xlate.text.encoded import EncodedText
-from xlate.text.json_files import read_json
+from xlate.text.factors import FactorNames
+from xlate.text.json_files import Fields, check_fields, read_json
 from xlate.text.lines import read_lines
 from xlate.text.tokens import Preprocessor, split_tokens
 from xlate.text.truecase import Truecaser
@@ -20,6 +24,7 @@ from xlate.text.vocabulary import Vocabulary
 
 VOCABULARIES = "pair of vocabularies"
 PREPROCESSING = {"source_language": str, "target_language": str, "tokenize": bool, "case": str}
+FACTORS: Fields = {"source": list, "target": list, "separator": str}
 STAGES = ("corpus", "align", "lm", "phrases", "blocks")
 
 
@@ -97,12 +102,50 @@ class WorkDirectory:
         more = EncodedText.encode([split_tokens(line) for line in read_lines(extra)], self.target_vocabulary)
         return EncodedText.from_ids(text[s] for text in (target, more) for s in range(len(text)))
 
+    def factor_names(self, side: str) -> FactorNames:
+        """The factors of `source` or `target` that lines may carry, in their order; none for most corpora."""
+        return self._factor_names.get(side, FactorNames())
+
+    def factor(self, side: str, name: str, split: str = "train", reference: int = 0) -> EncodedText:
+        """A factor of `train`, `dev` or `test`: a number of `factor_vocabulary` for each token.
+
+        The training text has the sentences of `training_text`, the source of other splits those of `source_lines`, the
+        target those of a reference.
+
+        Raises:
+            InputError: the text was prepared without this factor.
+        """
+        return annotation_store.load_factor(self._factor_folder(side, name), split, reference)
+
+    def factor_vocabulary(self, side: str, name: str) -> Vocabulary:
+        """The values that a factor has in the training text; raises what `factor` raises."""
+        return annotation_store.load_factor_vocabulary(self._factor_folder(side, name))
+
+    def has_documents(self, split: str = "train") -> bool:
+        """Whether the documents of `train`, `dev` or `test` are known."""
+        return (annotation_store.documents_folder(self.path / "corpus", split) / HEADER).exists()
+
+    def documents(self, split: str = "train") -> Documents:
+        """Which sentences of `train`, `dev` or `test` are a document.
+
+        Raises:
+            InputError: the text was prepared without documents.
+        """
+        if not self.has_documents(split):
+            raise InputError(
+                f"the documents of {split} are not known",
+                file=self.path,
+                expected="a corpus prepared with them",
+                remedy="xlate prepare with data.documents={" + split + ": [FILE]}",
+            )
+        return annotation_store.load_documents(annotation_store.documents_folder(self.path / "corpus", split))
+
     def has_split(self, split: str) -> bool:
         """Whether there is a `dev` or `test` source."""
         return (self.path / "corpus" / f"{split}.source.gz").exists()
 
     def source_lines(self, split: str) -> list[str]:
-        """The raw source lines of `dev` or `test`."""
+        """The raw source lines of `dev` or `test`, with their factors if they have any."""
         return read_lines(self.path / "corpus" / f"{split}.source.gz")
 
     def references(self, split: str) -> list[list[str]]:
@@ -111,8 +154,23 @@ class WorkDirectory:
         return [read_lines(path) for path in paths]
 
     def source_tokens(self, line: str) -> list[str]:
-        """Tokenises and cases one source line as the training text was."""
-        return self._cased(self._preprocessor("source").tokens(line), self._source_caser)
+        """Tokenises and cases one source line as the training text was; of a line with factors, the words.
+
+        Raises:
+            InputError: some tokens of the line have factors and some have not, or one has too many or too few.
+        """
+        names = self.factor_names("source")
+        words = names.split(line)[0] if names.names else self._preprocessor("source").tokens(line)
+        return self._cased(words, self._source_caser)
+
+    def source_factors(self, line: str) -> dict[str, list[str]]:
+        """The values of each factor of a source line, one a token; none for a plain line.
+
+        Raises:
+            InputError: as `source_tokens` does.
+        """
+        names = self.factor_names("source")
+        return names.split(line)[1] if names.names else {}
 
     def target_tokens(self, line: str) -> list[str]:
         """Tokenises and cases one target line, such as a reference, as the training text was."""
@@ -123,6 +181,27 @@ class WorkDirectory:
         if self.preprocessing["case"] == "true" and self._target_caser is not None:
             tokens = self._target_caser.restore(tokens)
         return self._preprocessor("target").text(tokens) if detokenize else " ".join(tokens)
+
+    @cached_property
+    def _factor_names(self) -> dict[str, FactorNames]:
+        held = self.preprocessing.get("factors")
+        if held is None:
+            return {}
+        file, remedy = self.path / "corpus" / "preprocessing.json", f"remove {self.path / 'corpus'} and prepare again"
+        check_fields(held, FACTORS, file, remedy)
+        return {side: FactorNames(tuple(held[side]), held["separator"]) for side in ("source", "target")}
+
+    def _factor_folder(self, side: str, name: str) -> Path:
+        known = self.factor_names(side).names
+        if name not in known:
+            raise InputError(
+                f"no such factor of the {side}",
+                file=self.path,
+                seen=name,
+                expected=", ".join(known) or "a corpus prepared with factors",
+                remedy=f"xlate prepare with data.{side}_factors=[{name}]",
+            )
+        return annotation_store.factor_folder(self.path / "corpus", side, name)
 
     def _vocabulary(self, side: str) -> Vocabulary:
         corpus = self.path / "corpus"

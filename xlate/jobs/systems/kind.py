@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.errors import InputError
+from xlate.features.bigram_index import BigramIndex
+from xlate.features.index import FeatureIndex
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.system import AnySystem
@@ -28,19 +30,11 @@ class Asked:
     fast: bool = True
 
 
-class Feature(NamedTuple):
-    """A sparse feature, its family (how its name begins), name and weight."""
-
-    family: str
-    name: str
-    weight: float
-
-
 class Saved(NamedTuple):
-    """Weights as they are written: the sets, names of their sparse features, and other arrays."""
+    """Weights as they are written: the sets, their sparse features, and other arrays."""
 
     sets: Mapping[str, Weights]
-    sparse_names: Mapping[str, Sequence[str]]
+    features: Mapping[str, FeatureIndex]
     extra: Mapping[str, NDArray[Any]]
 
 
@@ -74,11 +68,7 @@ class Kind(ABC):
         """
 
     @abstractmethod
-    def features(self, run: Path, config: TrainConfig, weights: WeightsFile) -> Iterator[Feature]:
-        """The sparse features of a run whose weight is not 0."""
-
-    @abstractmethod
-    def saved(self, weights: Weights, file: WeightsFile) -> Saved:
+    def saved(self, system: Any, weights: Weights, file: WeightsFile) -> Saved:
         """Weights of a system (`System.weights`) in the form of the file that its weights came from."""
 
 
@@ -129,20 +119,7 @@ class EventKind(Kind):
             )
         return self.decoder(self.model(work, weights, config.model), config.decoder, asked)
 
-    def features(
-        self,
-        run: Path,  # noqa: ARG002
-        config: TrainConfig,  # noqa: ARG002
-        weights: WeightsFile,
-    ) -> Iterator[Feature]:
-        """The binary features of the first weight set."""
-        name = self.sets[0]
-        values = weights.sets[name].sparse_F.tolist()
-        for feature, weight in zip(weights.sparse_names(name), values, strict=True):
-            if weight:
-                yield Feature(feature.partition(":")[0], feature, weight)
-
-    def saved(self, weights: Weights, file: WeightsFile) -> Saved:
+    def saved(self, system: Any, weights: Weights, file: WeightsFile) -> Saved:
         """The floats of the sets one behind the other; binary features belong to the first."""
         sets, at = {}, 0
         for name in self.sets:
@@ -151,7 +128,8 @@ class EventKind(Kind):
             sparse_F = held.sparse_F if at else weights.sparse_F.copy()
             sets[name] = replace(held, dense_D=dense_D, sparse_F=sparse_F)
             at += len(dense_D)
-        return Saved(sets, {self.sets[0]: file.sparse_names(self.sets[0])}, file.extra)
+        model = system.model
+        return Saved(sets, {self.sets[0]: BigramIndex(model.feature_keys, model.names)}, file.extra)
 
     def shared(self, work: WorkDirectory, weights: WeightsFile) -> dict[str, Any]:
         """What the models over blocks have in common."""

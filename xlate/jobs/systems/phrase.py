@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,17 +13,9 @@ from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.systems.kind import Asked, Feature, Kind, Saved
+from xlate.jobs.systems.kind import Asked, Kind, Saved
 from xlate.jobs.systems.phrase_stage import MODEL, REORDERINGS, phrase_stage
-from xlate.jobs.train.sparse_models import (
-    IDS,
-    VALUES,
-    imported_sparse_features,
-    no_text_for,
-    packed_weights,
-    sparse_features,
-    unpacked_weights,
-)
+from xlate.jobs.train.sparse_models import imported_sparse_features, no_text_for, sparse_features, unpacked_weights
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.settings import PhraseSearch
@@ -88,21 +79,10 @@ class Phrase(Kind):
             **{key: value for key, value in given.items() if value is not None},
         )
 
-    def features(self, run: Path, config: TrainConfig, weights: WeightsFile) -> Iterator[Feature]:
-        """Such as `reordering:source_first:top80=das,S`."""
-        if IDS not in weights.extra:
-            return
-        sparse = open_phrase_model(run, config).sparse
-        if sparse is None:
-            expected = "model.sparse settings"
-            raise InputError("weights of sparse features, and a model without", file=run, expected=expected)
-        for name, weight in zip(sparse.names(weights.extra[IDS]), weights.extra[VALUES].tolist(), strict=True):
-            yield Feature(name.partition("=")[0], name, weight)
-
-    def saved(self, weights: Weights, file: WeightsFile) -> Saved:
-        """The one set, and the sparse weights that are not 0 beside it."""
-        extra = {**file.extra, **packed_weights(weights.sparse_F)} if len(weights.sparse_F) else file.extra
-        return Saved({SET: replace(weights, sparse_F=np.zeros(0))}, {}, extra)
+    def saved(self, system: Any, weights: Weights, file: WeightsFile) -> Saved:
+        """The one set."""
+        sparse = system.model.sparse
+        return Saved({SET: weights}, {} if sparse is None else {SET: sparse}, file.extra)
 
 
 def phrase_search(settings: DecoderConfig) -> PhraseSearch:

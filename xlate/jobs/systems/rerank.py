@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.systems.kind import Asked, Feature, Kind, Saved
+from xlate.jobs.systems.kind import Asked, Kind, Saved
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
 
@@ -34,19 +33,7 @@ class Rerank(Kind):
         """Raises InputError."""
         self._refuse(None)
 
-    def features(
-        self,
-        run: Path,  # noqa: ARG002
-        config: TrainConfig,  # noqa: ARG002
-        weights: WeightsFile,
-    ) -> Iterator[Feature]:
-        """Of its one set."""
-        for name, held in weights.sets.items():
-            for feature, weight in zip(weights.sparse_names(name), held.sparse_F.tolist(), strict=True):
-                if weight:
-                    yield Feature(feature.partition(":")[0], feature, weight)
-
-    def saved(self, weights: Weights, file: WeightsFile) -> Saved:  # noqa: ARG002
+    def saved(self, system: Any, weights: Weights, file: WeightsFile) -> Saved:  # noqa: ARG002
         """Raises InputError."""
         self._refuse(None)
 

@@ -73,13 +73,13 @@ def learn_globally(
     if found is None:
         return None
     weights, figures = found
-    saved = kind.saved(weights, file)
+    saved = kind.saved(system, weights, file)
     seen = f"loss.globally.rounds={g.rounds} epochs={g.epochs} loss.eta={config.loss.eta:g}"
     warn_if_unmoved({"weights": start}, {"weights": weights}, seen)
     save_weights(
         run.path / "weights.safetensors",
         saved.sets,
-        sparse_names=saved.sparse_names,
+        features=saved.features,
         extra=saved.extra,
         metadata={**file.metadata, **made_with(config.model)},
     )

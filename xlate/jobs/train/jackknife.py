@@ -20,19 +20,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of
-from xlate.candidates.part_shards import PartShard, is_whole, read_shard, write_shard
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.hypotheses import Hypotheses, listed
+from xlate.candidates.nbest_store import statistic_names
+from xlate.candidates.pool import pool
+from xlate.candidates.store import CandidateStore, StoreWriter, is_whole, shard_path
 from xlate.config.loss_schema import ListsConfig
 from xlate.config.schema import DecoderConfig
+from xlate.features.index import signature
 from xlate.features.phrase_sparse import SparseFeatures
-from xlate.features.sparse_sets import signature
 from xlate.features.sparse_subset import features_of_subset
 from xlate.jobs.prepare.fold_models import FoldModels, WholeRows
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.phrase import phrase_decoder
-from xlate.kernels.counting.ngram_statistics import list_statistics
-from xlate.metrics.bleu import ORDER
-from xlate.models.phrase.list_arrays import Draw, ListArrays, list_arrays
+from xlate.models.phrase.list_arrays import Draw, with_units
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.store import load_phrase_model
 from xlate.progress import track
@@ -97,16 +99,15 @@ class Jackknife:
         log.info("fold %d: %d of %d shards to decode", fold, len(wanted), len(shards))
         return not stop() and self._decode_fold(fold, wanted, stop)
 
-    def lists(self) -> PartShard:
+    def lists(self) -> CandidateBatch:
         """All lists together, in the order of the sentences.
 
         Raises:
-            InputError: a shard is missing.
+            InputError: a shard is missing or damaged.
         """
-        shards = []
-        for fold in range(self.settings.folds):
-            shards += [read_shard(path) for path, _ in self._shards(fold, np.flatnonzero(self.models.fold_I == fold))]
-        return PartShard.joined(shards)
+        fold_I = self.models.fold_I
+        shards = [self._shards(fold, np.flatnonzero(fold_I == fold)) for fold in range(self.settings.folds)]
+        return CandidateStore.of_shards([path for some in shards for path, _ in some], memory_map=False).arrays
 
     @property
     def identity(self) -> str:
@@ -123,7 +124,7 @@ class Jackknife:
         if self.sparse is not None:
             models["sparse"] = [list(row) for row in signature(self.sparse)]
             models["phi"] = hashlib.sha256(self.weights.sparse_F.tobytes()).hexdigest()
-        return identity_of({**models, "on": self.models.identity, "shard": self.settings.shard, "version": 1})
+        return identity_of({**models, "on": self.models.identity, "shard": self.settings.shard, "version": 2})
 
     @property
     def folder(self) -> Path:
@@ -144,7 +145,7 @@ class Jackknife:
     def _shards(self, fold: int, rows: NDArray[np.int64]) -> list[tuple[Path, NDArray[np.int64]]]:
         size = self.settings.shard
         cuts = [rows[start : start + size] for start in range(0, len(rows), size)]
-        return [(self.folder / f"fold-{fold}" / f"shard-{n:04}.npz", some) for n, some in enumerate(cuts)]
+        return [(shard_path(self.folder / f"fold-{fold}", n), some) for n, some in enumerate(cuts)]
 
     def _decode_fold(
         self, fold: int, wanted: Sequence[tuple[Path, NDArray[np.int64]]], stop: Callable[[], bool]
@@ -155,20 +156,21 @@ class Jackknife:
         rows = self.models.whole_rows(model.table)
         model, weights = self._with_sparse(model, rows)
         decoder = phrase_decoder(model, weights, self.decoder, nbest=self.settings.nbest)
-        arrays_of = partial(list_arrays, draw=self._draw)
+        hypotheses = partial(with_units, draw=self._draw)
         source, words = self.models.source, self.work.source_vocabulary
         for path, some in wanted:
             start = time.perf_counter()
             sentences = [[words.word(w) for w in source[s].tolist()] for s in some.tolist()]
-            found = []
-            decoded = each_sentence(decoder, arrays_of, sentences, self.settings.processes)
+            found: list[Hypotheses] = []
+            decoded = each_sentence(decoder, hypotheses, sentences, self.settings.processes)
             for arrays in track(decoded, f"fold {fold}", total=len(sentences)):
                 if stop():
                     return False
                 found.append(arrays)
-            shard = self._shard(found, some, rows.pair_B)
-            figures = {"seconds": round(time.perf_counter() - start, 2), **headroom(shard)}
-            write_shard(path, shard, figures)
+            lists = self._listed(found, some, rows.pair_B)
+            figures = {"seconds": round(time.perf_counter() - start, 2), **headroom(lists)}
+            with StoreWriter(path, model.columns[: lists.dense_CD.shape[1]], 0, statistic_names(), figures) as writer:
+                writer.append(lists)
             log.info("%s: %s", path.relative_to(self.folder), ", ".join(f"{k} {v}" for k, v in figures.items()))
         self.models.discard(fold)
         return True
@@ -180,48 +182,39 @@ class Jackknife:
         features, ids_F = features_of_subset(self.sparse, model.table, *rows)
         return replace(model, sparse=features), replace(self.weights, sparse_F=self.weights.sparse_F[ids_F])
 
-    def _shard(self, found: Sequence[ListArrays], rows: NDArray[np.int64], pair_B: NDArray[np.int64]) -> PartShard:
-        sizes = [len(arrays.features_CD) for arrays in found]
-        candidate_offsets_I1 = offsets_of(sizes)
+    def _listed(
+        self, found: Sequence[Hypotheses], rows: NDArray[np.int64], pair_B: NDArray[np.int64]
+    ) -> CandidateBatch:
         references = EncodedText.from_ids(self.models.target[s] for s in rows.tolist())
-        statistics = list_statistics(
-            np.concatenate([arrays.words_T for arrays in found]),
-            offsets_of(np.concatenate([np.diff(arrays.offsets_C1) for arrays in found])),
-            candidate_offsets_I1,
-            references.ids_T,
-            references.offsets_S1,
-            np.arange(len(rows) + 1),
-            ORDER,
-        )
-        phrase_P12 = np.concatenate([arrays.phrase_P12 for arrays in found])
-        known = phrase_P12[:, 0] >= 0
+        lists = listed(found, references, np.arange(len(rows) + 1), rows)
+        assert lists.unit_PU is not None
+        known = lists.unit_PU[:, 0] >= 0
         # A pair of the fold's table by its number in the table of the whole text.
-        phrase_P12[known, 0] = pair_B[phrase_P12[known, 0]]
-        return PartShard(
-            rows,
-            candidate_offsets_I1,
-            np.concatenate([arrays.features_CD for arrays in found]),
-            statistics.astype(np.int16),
-            np.concatenate([arrays.draws_C for arrays in found]),
-            offsets_of([len(arrays.phrase_P12) for arrays in found]),
-            offsets_of(np.concatenate([np.diff(arrays.part_offsets_C1) for arrays in found])),
-            np.concatenate([arrays.parts_K for arrays in found]),
-            phrase_P12,
-            offsets_of(np.concatenate([arrays.between_lengths_P for arrays in found])),
-            np.concatenate([arrays.between_T for arrays in found]),
-        )
+        lists.unit_PU[known, 0] = pair_B[lists.unit_PU[known, 0]]
+        return lists
 
 
-def headroom(shard: PartShard) -> dict[str, Any]:
+def pooled(made: Sequence[Jackknife]) -> CandidateBatch:
+    """The lists of several decodings; those of one are as they were decoded.
+
+    Raises:
+        InputError: a shard is missing or damaged.
+    """
+    return made[0].lists() if len(made) == 1 else pool([one.lists() for one in made])
+
+
+def headroom(lists: CandidateBatch) -> dict[str, Any]:
     """How many lists and hypotheses, and BLEU of the first and of the best hypotheses."""
-    sizes = np.diff(shard.candidate_offsets_I1)
+    sizes = np.diff(lists.candidate_offsets_I1)
     offsets_I1 = offsets_of(sizes[sizes > 0])
+    # Sums over a large text are beyond single precision.
+    statistics_CK = lists.gain_CG.astype(np.int64)
     # The hypotheses of highest BLEU+1: climbing further takes longer than decoding.
-    best = oracle(shard.statistics_CK, offsets_I1, passes=0)
-    first = first_best(shard.statistics_CK.astype(np.float64), offsets_I1)
+    best = oracle(statistics_CK, offsets_I1, passes=0)
+    first = first_best(statistics_CK, offsets_I1)
     return {
         "sentences": len(sizes),
-        "hypotheses": len(shard.statistics_CK),
+        "hypotheses": lists.candidates,
         "first_BLEU": round(first.bleu, 2),
         "oracle_BLEU": round(best.bleu, 2),
     }

@@ -13,7 +13,7 @@ from xlate.candidates.nbest_events import OracleStep, write_events
 from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config, to_yaml
-from xlate.features.index import FeatureIndex
+from xlate.features.bigram_index import BigramIndex
 from xlate.jobs.prepare.stages import identity_of, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 def nbest_stores(
-    work: WorkDirectory, config: TrainConfig, base: Path, folder: Path, features: FeatureIndex
+    work: WorkDirectory, config: TrainConfig, base: Path, folder: Path, features: BigramIndex
 ) -> tuple[dict[str, CandidateStore], str]:
     """Stores `linked` and `neutral` of a split's n-best lists, decoded with the run `base`, and their identity.
 

@@ -17,7 +17,7 @@ from xlate.jobs.systems.phrase import KIND as PHRASE
 from xlate.jobs.systems.phrase import REORDERINGS
 from xlate.jobs.systems.registry import EVENT_KINDS, KINDS, event_kind
 from xlate.jobs.train.list_settings import check_lists, list_settings
-from xlate.jobs.train.rerank_runs import KIND as RERANK
+from xlate.jobs.train.rerank import KIND as RERANK
 from xlate.jobs.train.sparse_models import check_orientations
 from xlate.jobs.train.tuners import TUNERS, optimiser
 from xlate.jobs.train.tuning import tuning_settings
@@ -27,8 +27,6 @@ from xlate.report.identity import flat
 from xlate.scoring.device import DEVICES
 from xlate.train.global_model import RULES
 
-LOCAL = tuple(name for name, loss in losses().items() if loss.needs in (Needs.TRUTH, Needs.GAINS))
-LOSSES = (*LOCAL, "uniform", "global")
 STARTS = ("uniform", "base")
 # The files of conf/decoder that belong to a kind of model; lists are ranked without a decoder.
 DECODERS = {
@@ -173,8 +171,9 @@ def _check_local(config: TrainConfig) -> None:
     """Of the block models, which learn from events."""
     loss, model = config.loss, config.model
     _one_of("model.floats", model.floats, event_kind(model.kind).floats)
-    _one_of("model.binary", model.binary, FAMILIES)
-    _one_of("loss.name", [loss.name], LOSSES)
+    _one_of("model.binary", model.binary, tuple(FAMILIES))
+    local = (name for name, kind in losses().items() if kind.needs in (Needs.TRUTH, Needs.GAINS))
+    _one_of("loss.name", [loss.name], (*local, "uniform", "global"))
     _one_of("loss.floats.data", [loss.floats.data], ("train", "dev", "nbest"))
     if not model.floats:
         some = ", ".join(event_kind(model.kind).floats)

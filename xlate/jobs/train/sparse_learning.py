@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.part_shards import PartShard
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.spread import spread_within_lists
+from xlate.candidates.units import under_templates
 from xlate.config.schema import TrainConfig
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.jobs.train.jackknife import headroom
 from xlate.jobs.train.list_settings import list_settings
-from xlate.jobs.train.sparse_models import described, packed_weights, unpacked_weights
+from xlate.jobs.train.sparse_models import unpacked_weights
 from xlate.jobs.train.warnings import warn_if_all_zero
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.models.phrase.model import PhraseModel
@@ -29,6 +29,7 @@ from xlate.train.list_checkpoint import ListCheckpoint, lists_identity
 from xlate.train.list_learner import EpochFigures, ListLearner
 from xlate.train.list_learner_device import DeviceListLearner
 from xlate.train.reporter import Reporter
+from xlate.train.run import Run
 
 log = logging.getLogger(__name__)
 PHI = "sparse.safetensors"
@@ -57,11 +58,10 @@ def learned_before(held: Path, theta: Weights, model: PhraseModel) -> Learned | 
 def learn(
     config: TrainConfig,
     model: PhraseModel,
-    lists: PartShard,
+    lists: CandidateBatch,
     theta: Weights,
     held: Path,
-    reporter: Reporter,
-    stop: Callable[[], bool],
+    run: Run,
     step: int = 0,
 ) -> Learned | None:
     """Learns sparse weights, and float weights when training is joint, and writes them to `held`; None when stopped.
@@ -72,26 +72,26 @@ def learn(
     assert model.sparse is not None
     settings = config.loss.lists
     start = time.perf_counter()
-    if settings.sentences is not None and settings.sentences < len(lists.sentence_I):
-        lists = lists.take(sample(len(lists.sentence_I), settings.sentences, config.seed))
-    spread_D = spread_within_lists(lists.features_CD, lists.candidate_offsets_I1)
+    if settings.sentences is not None and settings.sentences < len(lists):
+        lists = lists.select(sample(len(lists), settings.sentences, config.seed))
+    spread_D = spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
     learner, size = _learner(config, model.sparse, lists, theta, spread_D)
     made = time.perf_counter()
     checkpoint = _checkpoint(held, learner, config)
     figures: list[EpochFigures] = []
-    for epoch in track(learner.epochs(stop, checkpoint), "sparse weights", total=settings.epochs + 1):
+    for epoch in track(learner.epochs(run.stop.__bool__, checkpoint), "sparse weights", total=settings.epochs + 1):
         figures.append(epoch)
-        _report(epoch, reporter, step)
+        _report(epoch, run.reporter, step)
     # What was stopped is not taken for the whole when the run goes on: it goes on from the checkpoint.
-    if stop():
+    if run.stop:
         return None
     phi_F = learner.weights.sparse_F.astype(np.float64)
-    reporter.histogram("sparse/weights", phi_F[phi_F != 0], step + len(figures))
+    run.reporter.histogram("sparse/weights", phi_F[phi_F != 0], step + len(figures))
     warn_if_all_zero(phi_F, f"loss.lists.rate={settings.rate:g} l1={settings.l1:g}, {size} lists")
     best = min(figures, key=lambda one: one.heldout_loss)
     summary = {
         "active_features": int(np.count_nonzero(phi_F)),
-        "sparse_templates": model.sparse.size,
+        "sparse_templates": len(model.sparse),
         "list_sentences": size,
         "list_epochs": len(figures) - 1,
         "list_heldout_BLEU": round(best.heldout_bleu, 4),
@@ -103,9 +103,8 @@ def learn(
     }
     if settings.joint:
         theta = replace(theta, dense_D=learner.weights.dense_D / spread_D)
-    floats = replace(theta, sparse_F=np.zeros(0))
-    metadata = {**described(model.sparse), "figures": summary}
-    save_weights(held, {PHI: floats}, extra=packed_weights(phi_F), metadata=metadata)
+    learned = replace(theta, sparse_F=phi_F).single()
+    save_weights(held, {PHI: learned}, features={PHI: model.sparse}, metadata={"figures": summary})
     checkpoint.remove()
     return Learned(theta, phi_F, summary)
 
@@ -121,12 +120,12 @@ def _checkpoint(held: Path, learner: ListLearner | DeviceListLearner, config: Tr
 
 
 def _learner(
-    config: TrainConfig, sparse: SparseFeatures, lists: PartShard, theta: Weights, spread_D: NDArray[np.float64]
+    config: TrainConfig, sparse: SparseFeatures, lists: CandidateBatch, theta: Weights, spread_D: NDArray[np.float64]
 ) -> tuple[ListLearner | DeviceListLearner, int]:
     """Who learns from the lists, and how many there are."""
     assert config.loss.lists is not None
     settings = config.loss.lists
-    batch = lists.batch(sparse, None if settings.joint else theta.dense_D, settings.gamma)
+    batch = under_templates(lists, sparse, None if settings.joint else theta.dense_D, settings.gamma)
     if settings.joint:
         batch = replace(batch, dense_CD=(batch.dense_CD / spread_D).astype(np.float32))
     gain_C = sentence_bleu(batch.gain_CG, settings.gain) / 100.0
@@ -135,7 +134,7 @@ def _learner(
         batch.arrays(gain_C, parts=True, dense=settings.joint),
         batch.gain_CG,
         heldout_I,
-        sparse.size,
+        len(sparse),
         list_settings(settings, config.seed),
         theta.dense_D * spread_D if settings.joint else None,
     )

@@ -13,7 +13,7 @@ from xlate.config.model_schema import ModelConfig, SparseConfig
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.phrase_templates import GROUP
-from xlate.features.sparse_sets import Side, SparseSettings, make_sparse_features, signature
+from xlate.features.sparse_sets import Side, SparseSettings, make_sparse_features
 from xlate.jobs.prepare.stages import read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.models.phrase.model import PhraseModel
@@ -22,8 +22,6 @@ from xlate.scoring.weights import Weights, WeightsFile
 from xlate.text.classes import read_classes, write_classes
 from xlate.text.clustering import exchange_classes
 from xlate.text.encoded import EncodedText
-
-IDS, VALUES, SIGNATURE = "sparse.ids", "sparse.values", "sparse"
 
 
 def sparse_features(
@@ -115,36 +113,10 @@ def class_stage(work: WorkDirectory, side: str, classes: int, seed: int) -> Path
     return run_stage(work.path, f"classes/{side}.{classes}.{seed}", settings, build).folder / "classes.txt"
 
 
-def packed_weights(sparse_F: NDArray[np.floating]) -> dict[str, NDArray[Any]]:
-    """The weights that are not 0 as arrays for a weights file."""
-    ids = np.flatnonzero(sparse_F)
-    return {IDS: ids.astype(np.int32), VALUES: np.asarray(sparse_F[ids], dtype=np.float32)}
-
-
-def described(sparse: SparseFeatures) -> dict[str, Any]:
-    """What a weights file says of the features its weights are of."""
-    return {SIGNATURE: [list(row) for row in signature(sparse)]}
-
-
 def unpacked_weights(file: WeightsFile, name: str, sparse: SparseFeatures | None, path: Path) -> Weights:
-    """The weights of a set, all F sparse ones.
+    """The weights of a set of a phrase model, which must be of the features it has.
 
     Raises:
         InputError: they are weights of other features.
     """
-    weights = file.sets[name]
-    held = file.metadata.get(SIGNATURE)
-    expected = None if sparse is None else described(sparse)[SIGNATURE]
-    if held != expected:
-        raise InputError(
-            "sparse weights of other features",
-            file=path,
-            seen=f"weights of {held}",
-            expected=str(expected),
-            remedy="translate with the work directory the run was trained on",
-        )
-    if sparse is None:
-        return weights
-    sparse_F = np.zeros(sparse.size)
-    sparse_F[file.extra[IDS]] = file.extra[VALUES]
-    return Weights(weights.dense_D, sparse_F, weights.dense_names)
+    return file.fitting(name, sparse, path)

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.candidates.hypotheses import Hypotheses
 from xlate.config.schema import DecoderConfig
 from xlate.features.block import FLOATS
 from xlate.jobs.systems.phrase import phrase_decoder
 from xlate.jobs.systems.registry import make_decoder
 from xlate.models.block.model import BlockModel
 from xlate.models.distortion.model import DistortionModel
-from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.models.phrase.list_arrays import with_floats, with_ids
 from xlate.models.phrase.model import SPARSE_PLAIN, SPARSE_REORDERING, UNKNOWN, WORD_PENALTY, PhraseModel
-from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import each_sentence
-
-
-class NbestRow(NamedTuple):
-    """One translation: its words, D float features, and the sparse features whose weights are tuned, if any are."""
-
-    words: list[str]
-    features_D: NDArray[np.float64]
-    ids: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
-
+from xlate.text.numbering import Numbering
+from xlate.text.vocabulary import Vocabulary
 
 BINARY = "binary"
 
@@ -45,8 +37,12 @@ class TunedSystem(Protocol):
     def trained_D(self) -> NDArray[np.bool_]:
         """Which weights are tuned; the others keep their values."""
 
-    def nbest(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[list[NbestRow]]:
-        """Target words and D features of at most `size` translations of each sentence, best first."""
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The target words, by which translations are numbered."""
+
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[Hypotheses]:
+        """At most `size` translations of each sentence with D features, best first."""
 
 
 @dataclass(frozen=True)
@@ -86,34 +82,19 @@ class PhraseSystem:
         dense_D[UNKNOWN] = 1.0
         if not self.tunes_sparse or self.model.sparse is None:
             return Weights(dense_D, np.zeros(0), self.model.columns)
-        return with_sums(Weights(dense_D, np.zeros(self.model.sparse.size), self.model.columns), self.model)
+        return with_sums(Weights(dense_D, np.zeros(len(self.model.sparse)), self.model.columns), self.model)
 
-    def nbest(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[list[NbestRow]]:
-        """Lists without two hypotheses of the same words."""
-        if self.tunes_sparse:
-            decoder = phrase_decoder(self.model, weights, self.decoder, nbest=size)
-            return each_sentence(decoder, _sparse_rows, sentences, self.processes)
-        if self.sparse_F is not None:
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The target words."""
+        return self.model.target_vocabulary
+
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[Hypotheses]:
+        """Lists without two hypotheses of the same words, with steps as parts when sparse weights are tuned."""
+        if not self.tunes_sparse and self.sparse_F is not None:
             weights = replace(weights, sparse_F=self.sparse_F)
         decoder = phrase_decoder(self.model, weights, self.decoder, nbest=size)
-        return each_sentence(decoder, _phrase_rows, sentences, self.processes)
-
-
-def _phrase_rows(decoder: PhraseDecoder, words: Sequence[str]) -> list[NbestRow]:
-    if not words:
-        return [NbestRow([], np.zeros(decoder.model.size))]
-    found = decoder.nbest_list(words)
-    return [NbestRow(*row) for row in zip(found.words(), found.features_ND, strict=True)]
-
-
-def _sparse_rows(decoder: PhraseDecoder, words: Sequence[str]) -> list[NbestRow]:
-    """Float features without the sums, which the ids stand for."""
-    if not words:
-        return _phrase_rows(decoder, words)
-    found = decoder.nbest_list(words)
-    offsets_N1, ids_M = found.sparse_ids()
-    bags = (ids_M[a:b] for a, b in pairwise(offsets_N1.tolist()))
-    return [NbestRow(*row) for row in zip(found.words(), found.floats_ND, bags, strict=True)]
+        return each_sentence(decoder, with_ids if self.tunes_sparse else with_floats, sentences, self.processes)
 
 
 def with_sums(theta: Weights, model: PhraseModel) -> Weights:
@@ -176,16 +157,18 @@ class BlockSystem:
             return replace(self.model, linked=linked_D, neutral=neutral_D, feature_weights=features)
         return replace(self.model, weights=floats_D, feature_weights=features)
 
-    def nbest(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[list[NbestRow]]:
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of the blocks."""
+        return self.model.target_vocabulary or self.model.lm.vocabulary
+
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[Hypotheses]:
         """Lists without two hypotheses of the same words; the binary feature is what it is at weight 1."""
         decoder = make_decoder(self.weighted(weights), self.decoder, nbest=size)
         scale = float(weights.dense_D[-1]) or 1.0
         for sentence in sentences:
-            yield list(_rows(decoder, sentence, scale))
-
-
-def _rows(decoder: AnySystem, sentence: list[str], scale: float) -> Iterable[NbestRow]:
-    for derivation in decoder.translate(sentence):
-        values_D = derivation.features_D[: decoder.feature_names.index(BINARY) + 1].copy()
-        values_D[-1] /= scale
-        yield NbestRow(derivation.words, values_D)
+            found, numbering = decoder.translate(sentence), Numbering(self.vocabulary, sentence)
+            rows = [one.features_D[: decoder.feature_names.index(BINARY) + 1] for one in found]
+            features_CD = np.array(rows).reshape(-1, len(self.names))
+            features_CD[:, -1] /= scale
+            yield Hypotheses.of_words([numbering.ids(one.words) for one in found], features_CD)

@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.nbest_columns import WordNumbers
+from xlate.candidates.hypotheses import Hypotheses, listed
 from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.train.tuned_systems import NbestRow, TunedSystem
+from xlate.jobs.train.tuned_systems import TunedSystem
 from xlate.jobs.train.tuners import optimiser
 from xlate.jobs.train.warnings import not_too_long, warn_if_unmoved
-from xlate.kernels.counting.ngram_statistics import list_statistics
-from xlate.metrics.bleu import ORDER
 from xlate.metrics.measures import measure_sentences
 from xlate.metrics.objective import BLEU, Objective
 from xlate.progress import track
-from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import Weights
 from xlate.text.cutting import MAX_WORDS
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
+from xlate.text.numbering import Numbering
 from xlate.text.tokens import split_tokens
-from xlate.train.reporter import Reporter
-from xlate.train.signals import StopFlag
+from xlate.train.run import Run
 from xlate.train.tuning import RoundFigures, Tuning, TuningSettings
 
 log = logging.getLogger(__name__)
@@ -95,9 +93,7 @@ def tune(
     system: TunedSystem,
     start: Weights,
     text: TuningText,
-    run: RunDirectory,
-    reporter: Reporter,
-    stop: StopFlag,
+    run: Run,
 ) -> tuple[Weights, list[RoundFigures]] | None:
     """The tuned weights and the figures of every round; None when stopped by a signal.
 
@@ -107,17 +103,17 @@ def tune(
     settings = config.loss.tune
     assert settings is not None
     objective = Objective.of(settings.metric, settings.gain)
-    lists = NbestLists(system, text, settings.nbest, stop.__bool__, objective)
+    lists = NbestLists(system, text, settings.nbest, run.stop.__bool__, objective)
     loop = Tuning(
         lists.decode,
         optimiser(config.loss.name, settings, system.trained_D, objective),
         tuning_settings(settings, config.seed),
-        run.checkpoint,
-        reporter,
+        run.directory.checkpoint,
+        run.reporter,
         objective,
     )
     try:
-        found = loop.run(start, stop.__bool__)
+        found = loop.run(start, run.stop.__bool__)
     except StoppedDecodingError:
         return None
     if found is not None:
@@ -148,8 +144,9 @@ class NbestLists:
         self.objective = objective
         # Statistics of other measures than BLEU take milliseconds a sentence, and lists repeat from round to round.
         self.known: dict[tuple[str, int, str], list[float]] = {}
-        self.numbers = WordNumbers()
-        self.references = self.numbers.encode(" ".join(r) for rows in text.references for r in rows)
+        self.numberings = [Numbering(system.vocabulary, source) for source in text.sources]
+        pairs = zip(self.numberings, text.references, strict=True)
+        self.references = EncodedText.from_ids(numbering.ids(words) for numbering, rows in pairs for words in rows)
         self.reference_offsets_I1 = offsets_of([len(rows) for rows in text.references])
 
     def decode(self, weights: Weights) -> CandidateBatch:
@@ -158,49 +155,28 @@ class NbestLists:
         Raises:
             StoppedDecodingError: `stop` said so.
         """
-        rows: list[NbestRow] = []
-        sizes = []
-        translated = self.system.nbest(weights, self.text.sources, self.size)
-        for found in track(translated, "decoding", total=len(self.text)):
+        found: list[Hypotheses] = []
+        translated = self.system.hypotheses(weights, self.text.sources, self.size)
+        for one in track(translated, "decoding", total=len(self.text)):
             if self.stop():
                 raise StoppedDecodingError
-            rows += found
-            sizes.append(len(found))
-        candidate_offsets_I1 = offsets_of(sizes)
-        return CandidateBatch(
-            candidate_offsets_I1,
-            np.array([row.features_D for row in rows], dtype=np.float32),
-            self._beside(self._statistics([row.words for row in rows], candidate_offsets_I1), rows, sizes),
-            offsets_of([len(row.ids) for row in rows]),
-            np.concatenate([row.ids for row in rows]).astype(np.int32),
-        )
+            found.append(one)
+        lists = listed(found, self.references, self.reference_offsets_I1)
+        beside = [self._statistics(name, found) for name in self.objective.others]
+        return replace(lists, gain_CG=np.concatenate([lists.gain_CG, *beside], axis=1)) if beside else lists
 
-    def _beside(self, bleu_CK: Any, rows: list[NbestRow], sizes: list[int]) -> Any:
-        """BLEU's statistics with those of the other measures beside them."""
-        columns = [bleu_CK]
-        sentence_C = [i for i, size in enumerate(sizes) for _ in range(size)]
-        for name in self.objective.others:
-            keys = [(name, i, " ".join(row.words)) for i, row in zip(sentence_C, rows, strict=True)]
-            wanted = list(dict.fromkeys(key for key in keys if key not in self.known))
+    def _statistics(self, name: str, found: list[Hypotheses]) -> NDArray[np.float32]:
+        """The statistics of another measure, which is made from text."""
+        keys = [
+            (name, i, " ".join(self.numberings[i].words(one.words_T[first:last])))
+            for i, one in enumerate(found)
+            for first, last in pairwise(one.word_offsets_C1.tolist())
+        ]
+        wanted = list(dict.fromkeys(key for key in keys if key not in self.known))
+        if wanted:
             most = max(map(len, self.text.references))
             references = [[" ".join(r) for r in self.text.references[i]] for _, i, _ in wanted]
             streams = [[lines[k] if k < len(lines) else None for lines in references] for k in range(most)]
-            found = measure_sentences(name, [text for _, _, text in wanted], streams) if wanted else None
-            for at, key in enumerate(wanted):
-                assert found is not None
-                self.known[key] = found.stats.values_SK[at].tolist()
-            columns.append(np.array([self.known[key] for key in keys], dtype=np.float32))
-        return np.concatenate(columns, axis=1)
-
-    def _statistics(self, hypotheses: list[list[str]], candidate_offsets_I1: Any) -> Any:
-        text: EncodedText = self.numbers.encode(" ".join(words) for words in hypotheses)
-        statistics = list_statistics(
-            text.ids_T,
-            text.offsets_S1,
-            candidate_offsets_I1,
-            self.references.ids_T,
-            self.references.offsets_S1,
-            self.reference_offsets_I1,
-            ORDER,
-        )
-        return np.asarray(statistics, dtype=np.float32)
+            values_SK = measure_sentences(name, [text for _, _, text in wanted], streams).stats.values_SK
+            self.known.update(zip(wanted, values_SK.tolist(), strict=True))
+        return np.array([self.known[key] for key in keys], dtype=np.float32)

@@ -16,7 +16,7 @@ SIDE_BITS = 31
 class BigramFamilies(NamedTuple):
     """A families over B blocks: family a sees the predecessor b' as `left_AB[a, b']` and b as `right_AB[a, b]`.
 
-    `bigrams` finds the row of a feature by its key, which tells the family by its number `tag_A[a]`, below 3.
+    `bigrams` finds the row of a feature by its key, which tells the family by its number `tag_A[a]`, below 4.
     """
 
     tag_A: NDArray[np.int64]
@@ -27,7 +27,7 @@ class BigramFamilies(NamedTuple):
 
 @njit(cache=True, inline="always")
 def feature_key(tag: int, left: int, right: int) -> np.uint64:
-    """One key of a family's number below 3 and two numbers below 2^31."""
+    """One key of a family's number below 4 and two numbers below 2^31."""
     both = (np.uint64(left) << np.uint64(SIDE_BITS)) | np.uint64(right)
     return (np.uint64(tag) << np.uint64(2 * SIDE_BITS)) | both
 

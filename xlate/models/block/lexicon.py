@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
+from xlate.features.bigram_index import BlockNames
 from xlate.features.bigrams import bigram_families, contexts
-from xlate.features.index import BlockNames
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.bigram_features import BigramFamilies, bigram_row, bigrams_weight
 from xlate.kernels.search.block_model import ModelArrays
@@ -25,7 +25,7 @@ class BlockLexicon:
 
     Attributes:
         blocks, lm, source_vocabulary: what was prepared.
-        feature_keys, feature_weights: keys of `features.index.FeatureIndex`, sorted, and their weights, shape (F,).
+        feature_keys, feature_weights: sorted keys of a `BigramIndex` and their weights, shape (F,).
         target_vocabulary: numbers of the blocks' target words; None when they are the language model's.
     """
 

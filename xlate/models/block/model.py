@@ -29,7 +29,7 @@ class BlockModel(BlockLexicon):
     Attributes:
         blocks, lm, source_vocabulary: what was prepared.
         linked, neutral: weights of (a) to (e), shape (5,).
-        feature_keys, feature_weights: keys of `features.index.FeatureIndex`, sorted, and their weights, shape (F,).
+        feature_keys, feature_weights: sorted keys of a `BigramIndex` and their weights, shape (F,).
         target_vocabulary: numbers of the blocks' target words; None when they are the language model's.
         orientation_smoothing: added to N_L(b) and N_R(b) before (b) is taken, as in training.
 

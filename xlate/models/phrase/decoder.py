@@ -85,7 +85,7 @@ class PhraseDecoder(System[PhraseMoves, PhraseSearch]):
         self._weights_D = np.asarray(weights_D, dtype=np.float64)
         self.search = search or PhraseSearch()
         self.fast = fast
-        size = 0 if model.sparse is None else model.sparse.size
+        size = 0 if model.sparse is None else len(model.sparse)
         self.sparse_F = np.zeros(size) if sparse_F is None else np.asarray(sparse_F, dtype=np.float64)
         for weights, expected in ((self.weights_D, model.size), (self.sparse_F, size)):
             if weights.shape != (expected,) or not np.isfinite(weights).all():

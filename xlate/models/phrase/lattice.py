@@ -101,7 +101,7 @@ def _sparse_ids(
 
 def sum_columns(sparse: SparseFeatures) -> NDArray[np.int64]:
     """Which of the K + 1 sums each of F features is in: that of its orientation, or the last one; shape (F,)."""
-    column_F = np.full(sparse.size, sparse.orientations, dtype=np.int64)
+    column_F = np.full(len(sparse), sparse.orientations, dtype=np.int64)
     for family in sparse.families:
         if family.crossed > 1:
             column_F[family.first : family.end] = np.arange(family.end - family.first) % family.crossed

@@ -1,33 +1,20 @@
-"""The candidates of a sentence as arrays that can be sent from one process to another."""
+"""The candidates of a sentence as numbers: with floats alone, with sparse ids, or with units of any templates."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of, places_of
+from xlate.candidates.hypotheses import Hypotheses
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.lists import PhraseList, target_ids
 from xlate.models.phrase.model import SPARSE_REORDERING
-
-
-class ListArrays(NamedTuple):
-    """Candidates of one sentence: float features, draws, numbered target words, and the phrases as in `PartShard`."""
-
-    features_CD: NDArray[np.float32]
-    draws_C: NDArray[np.int32]
-    offsets_C1: NDArray[np.int64]
-    words_T: NDArray[np.int32]
-    part_offsets_C1: NDArray[np.int64]
-    parts_K: NDArray[np.int32]
-    phrase_P12: NDArray[np.int32]
-    between_lengths_P: NDArray[np.int64]
-    between_T: NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -39,35 +26,72 @@ class Draw:
     seed: int
 
 
-def list_arrays(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None = None) -> ListArrays:
-    """The n-best list of a sentence, or derivations that are drawn; sums of sparse features are left out.
+def with_floats(decoder: PhraseDecoder, words: Sequence[str]) -> Hypotheses:
+    """The n-best list of a sentence with float features, sums of sparse ones among them.
+
+    Raises:
+        InputError: a sentence of more words than the search can number.
+    """
+    if not words:
+        return _nothing(decoder)
+    found = decoder.nbest_list(words)
+    return _numbered(found, found.features_ND)
+
+
+def with_ids(decoder: PhraseDecoder, words: Sequence[str]) -> Hypotheses:
+    """The same with sparse features as ids of the phrases, and their sums left at 0."""
+    if not words:
+        nothing = np.zeros(2, np.int64), np.zeros(0, np.int32)
+        return _nothing(decoder)._replace(
+            part_offsets_C1=nothing[0], parts_K=nothing[1], id_offsets_P1=nothing[0][:1], ids_N=nothing[1]
+        )
+    found = decoder.nbest_list(words)
+    assert found.model.sparse is not None
+    parts = found.parts
+    offsets_P1, ids_N = found.model.sparse.ids(parts.applications, parts.groups)
+    return _numbered(found, found.floats_ND)._replace(
+        part_offsets_C1=found.paths.offsets_N1, parts_K=parts.part_L, id_offsets_P1=offsets_P1, ids_N=ids_N
+    )
+
+
+def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None = None) -> Hypotheses:
+    """The n-best list of a sentence, or derivations that are drawn, with units; sums of sparse features are left out.
 
     Raises:
         InputError: a sentence without words, or of more than the search can number.
     """
     if draw is None:
         found = decoder.nbest_list(words)
-        return _arrays(found, np.zeros(len(found), dtype=np.int64))
-    seed = (zlib.crc32(" ".join(words).encode()) + draw.seed) % 2**31
-    return _arrays(*decoder.drawn_list(words, draw.draws, draw.scale, seed))
+        draws_C = np.zeros(len(found), dtype=np.int32)
+    else:
+        seed = (zlib.crc32(" ".join(words).encode()) + draw.seed) % 2**31
+        found, drawn_C = decoder.drawn_list(words, draw.draws, draw.scale, seed)
+        draws_C = drawn_C.astype(np.int32)
+    sums, parts = found.model.slots.get(SPARSE_REORDERING), found.told_apart()
+    groups = parts.groups
+    columns = [*vars(parts.applications).values(), groups.orientation_N]
+    columns += [groups.source_first_N, groups.source_last_N, groups.target_first_N, groups.target_last_N]
+    return _numbered(found, found.floats_ND[:, : None if sums is None else sums.start])._replace(
+        part_offsets_C1=found.paths.offsets_N1,
+        parts_K=parts.part_L,
+        unit_PU=np.stack(columns, axis=1).astype(np.int32),
+        between_offsets_P1=groups.between_offsets_N1,
+        between_T=np.asarray(groups.between_T, dtype=np.int32),
+        draws_C=draws_C,
+    )
 
 
-def _arrays(found: PhraseList, draws_C: NDArray[np.int64]) -> ListArrays:
-    options, paths, parts = found.moves.options, found.paths, found.told_apart()
+def _numbered(found: PhraseList, features_CD: NDArray[np.floating[Any]]) -> Hypotheses:
+    options, paths = found.moves.options, found.paths
     offsets_O1, ids_W = options.phrases.offsets_O1, target_ids(found.model, options)
     lengths_L = (offsets_O1[1:] - offsets_O1[:-1])[paths.labels_L]
-    applications, groups = parts.applications, parts.groups
-    columns = [*vars(applications).values(), groups.orientation_N]
-    columns += [groups.source_first_N, groups.source_last_N, groups.target_first_N, groups.target_last_N]
-    sums = found.model.slots.get(SPARSE_REORDERING)
-    return ListArrays(
-        found.floats_ND[:, : None if sums is None else sums.start].astype(np.float32),
-        draws_C.astype(np.int32),
+    return Hypotheses(
+        features_CD.astype(np.float32),
         offsets_of(lengths_L)[paths.offsets_N1],
         ids_W[places_of(offsets_O1, paths.labels_L)],
-        paths.offsets_N1,
-        parts.part_L,
-        np.stack(columns, axis=1).astype(np.int32),
-        np.diff(groups.between_offsets_N1),
-        np.asarray(groups.between_T, dtype=np.int32),
     )
+
+
+def _nothing(decoder: PhraseDecoder) -> Hypotheses:
+    """The one translation of a sentence without words."""
+    return Hypotheses.of_words([np.zeros(0, np.int32)], np.zeros((1, decoder.model.size)))

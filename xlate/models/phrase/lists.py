@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,7 +34,8 @@ from xlate.models.phrase.model import (
 )
 from xlate.models.phrase.moves import PhraseMoves
 from xlate.models.phrase.options import PhraseOptions
-from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID
+from xlate.text.numbering import Numbering
+from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 
 @dataclass(frozen=True)
@@ -133,21 +133,6 @@ class PhraseList:
             for a, b, features_D, score in zip(ends, ends[1:], self.features_ND, scores_N, strict=False)
         ]
 
-    def sparse_ids(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The sparse features of each derivation, once for every phrase that has them: offsets (N+1) and ids."""
-        assert self.model.sparse is not None
-        parts = self.parts
-        offsets_P1, ids_M = self.model.sparse.ids(parts.applications, parts.groups)
-        part_L = parts.part_L.astype(np.int64)
-        ends_L1 = offsets_of(np.diff(offsets_P1)[part_L])
-        return ends_L1[self.paths.offsets_N1], ids_M[places_of(offsets_P1, part_L)]
-
-    def words(self) -> list[list[str]]:
-        """The target words of each derivation."""
-        ends, words_of = self.paths.offsets_N1.tolist(), self.moves.words_of
-        phrases = [words_of(label) for label in self._labels]
-        return [[w for words in phrases[a:b] for w in words] for a, b in itertools.pairwise(ends)]
-
     @cached_property
     def _labels(self) -> list[int]:
         labels: list[int] = self.paths.labels_L.tolist()
@@ -196,19 +181,14 @@ class PhraseList:
 
 
 def target_ids(model: PhraseModel, options: PhraseOptions) -> NDArray[np.int32]:
-    """The target words of all options, shape (W,), at `options.phrases.offsets_O1`.
-
-    Copied words that are no target words are numbered behind the vocabulary, equal ones alike.
-    """
+    """The target words of all options as `Numbering` numbers them, shape (W,), at `options.phrases.offsets_O1`."""
     offsets_O1, targets = options.phrases.offsets_O1, model.table.target_phrases
     known, copied = np.flatnonzero(options.pair_O >= 0), np.flatnonzero(options.pair_O < 0)
     ids_W = np.empty(int(offsets_O1[-1]), dtype=np.int32)
     rows = model.table.target_B[options.pair_O[known]]
     ids_W[places_of(offsets_O1, known)] = targets.ids_T[places_of(targets.offsets_S1, rows)]
     words = [options.words[start] for start in options.start_O[copied].tolist()]
-    ids = model.target_vocabulary.ids(words)
-    strange = len(model.target_vocabulary.words) + np.array([options.words.index(w) for w in words], dtype=np.int64)
-    ids_W[offsets_O1[copied]] = np.where(ids == UNKNOWN_ID, strange, ids)
+    ids_W[offsets_O1[copied]] = Numbering(model.target_vocabulary, options.words).ids(words)
     return ids_W
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -266,17 +266,23 @@ def weight_vector(weights: Mapping[str, tuple[float, ...]]) -> NDArray[np.float6
     return weights_D
 
 
-def load_moses_model(path: str | Path) -> tuple[PhraseModel, NDArray[np.float64], MosesIni]:
+def load_moses_model(
+    path: str | Path, only: Container[str] | None = None
+) -> tuple[PhraseModel, NDArray[np.float64], MosesIni]:
     """The model and weights of a Moses system, and its configuration.
 
     Words are taken as they stand in the tables: Moses's tokenizer has escaped bars in the text too.
+
+    Args:
+        path: a moses.ini.
+        only: the source phrases to read, None for all; see `moses_table.phrases_in`.
 
     Raises:
         InputError: a feature that this decoder has not, a missing or double one, or whatever reading the files raises.
     """
     ini = read_moses_ini(path)
     lines = _lines_by_feature(ini)
-    table, source, target = read_phrase_table(ini.file(lines["TranslationModel0"]), unescape=False)
+    table, source, target = read_phrase_table(ini.file(lines["TranslationModel0"]), unescape=False, only=only)
     lm = NgramModel.from_arpa(read_arpa(ini.file(lines["LM0"])))
     reordering, line = None, lines.get("LexicalReordering0")
     if line is not None:

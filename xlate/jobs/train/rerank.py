@@ -6,11 +6,9 @@ the lists, some of which are held out; `xlate nbest rescore FILE run=RUN` ranks 
 
 from __future__ import annotations
 
-import logging
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +23,18 @@ from xlate.candidates.nbest_store import NbestCandidates, nbest_candidates, refe
 from xlate.candidates.spread import spread_within_lists
 from xlate.config.model_schema import RerankConfig
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import read_config, to_yaml
+from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.features.hypothesis_text import TextTemplates
+from xlate.features.named import GrowingFeatures, NamedFeatures
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
-from xlate.jobs.prepare.stages import file_hash, peak_megabytes
+from xlate.jobs.prepare.stages import file_hash
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.train.list_settings import list_settings
 from xlate.jobs.train.warnings import warn_if_all_zero
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.progress import track
-from xlate.report.run_directory import RunDirectory
-from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import Weights, save_weights
 from xlate.search.nbest_oracle import first_best, oracle
 from xlate.text.classes import read_classes
@@ -48,9 +45,7 @@ from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import Vocabulary
 from xlate.train.list_checkpoint import ListCheckpoint, lists_identity
 from xlate.train.list_learner import ListLearner
-from xlate.train.signals import StopFlag
-
-log = logging.getLogger(__name__)
+from xlate.train.run import Run
 
 KIND = "rerank"
 # The total cannot be taken for a feature: names have no blanks.
@@ -86,79 +81,108 @@ class ListText:
             yield [Counter(templates.features(words, source, length)) for words in hypotheses]
 
 
-def train_rerank(
-    config: TrainConfig, folder: Path, volatile: tuple[str, ...]
-) -> tuple[dict[str, Any] | None, int | None]:
-    """Trains a run in `folder`: its summary, or None and the signal that stopped it.
+class RankTraining:
+    """Float and sparse weights learned together from given lists, some of which are held out."""
 
-    Raises:
-        InputError: what reading the list and its references raises; settings are checked by `check_training`.
+    def __init__(self, config: TrainConfig) -> None:
+        self.config = config
+
+    def made_from(self) -> Mapping[str, Any]:
+        """Checksums of the files."""
+        config = self.config
+        assert config.nbest is not None
+        assert config.model.rerank is not None
+        files = [config.nbest, *config.references, *filter(None, (config.source, config.model.rerank.classes))]
+        return {"files": [file_hash(name) for name in files]}
+
+    def learn(self, run: Run) -> dict[str, Any] | None:
+        """Learns, and writes the weights and the words they are about."""
+        config, lists = self.config, self.config.loss.lists
+        assert lists is not None
+        given = RankedLists.read(config)
+        learner = given.learner(config)
+        size = len(given.features)
+        made_from = lists_identity(learner.lists, learner.settings, size)
+        checkpoint = ListCheckpoint(run.checkpoint("ranking.safetensors"), made_from, run.checkpoint_seconds)
+        for epoch in track(learner.epochs(run.stop.__bool__, checkpoint), "ranking", total=lists.epochs + 1):
+            run.reporter.scalar("rerank/heldout_loss", epoch.heldout_loss, epoch.epoch)
+            run.reporter.scalar("rerank/heldout_BLEU", epoch.heldout_bleu, epoch.epoch)
+        if run.stop:
+            return None
+        weights = given.weights(learner)
+        if len(given.features):
+            warn_if_all_zero(weights.sparse_F, f"loss.lists.rate={lists.rate:g}, {len(given.batch)} lists")
+        run.reporter.histogram("rerank/weights", weights.sparse_F[weights.sparse_F != 0], lists.epochs)
+        write_json(run.path / KNOWN, {"lexicon": given.lexicon, "classes": given.classes}, indent=None)
+        metadata = made_with(config.model)
+        save_weights(run.weights, {SET: weights}, features={SET: given.features}, metadata=metadata)
+        checkpoint.remove()
+        measured = headroom(learner, given.batch.gain_CG, given.arrays, given.heldout_I)
+        return {
+            "lists": len(given.batch),
+            "heldout_lists": int(given.heldout_I.sum()),
+            "active_features": weights.active,
+            **{f"heldout_{k}": v for k, v in measured.items()},
+        }
+
+
+@dataclass(frozen=True)
+class RankedLists:
+    """Lists that a run learns from.
+
+    Attributes:
+        arrays: the lists as they were read.
+        batch: candidates; floats are divided by `spread_D`, how much they vary within lists.
+        features: the sparse features; dense_names: of the dense ones.
+        heldout_I: which lists are held out.
+        lexicon, classes: what the features know of words.
     """
-    nbest, lists = config.nbest, config.loss.lists
-    assert nbest is not None
-    assert lists is not None
-    identity = {key: value for key, value in asdict(config).items() if key not in volatile}
-    assert config.model.rerank is not None
-    files = [nbest, *config.references, *filter(None, (config.source, config.model.rerank.classes))]
-    run = RunDirectory.create(folder, to_yaml(config), {**identity, "files": [file_hash(name) for name in files]})
-    if run.finished:
-        return run.summary, None
-    start = time.perf_counter()
-    arrays, text = ListText.read(nbest, config.source, config.first_id)
-    references = [read_lines(path) for path in config.references]
-    listed = nbest_candidates(arrays, references, config.first_id)
-    statistics_CK = listed.batch.gain_CG
-    heldout_I = np.arange(len(arrays.sentence_I)) % lists.heldout_every == lists.heldout_every - 1
-    lexicon = _lexicon(config, text, references, arrays, ~heldout_I)
-    classes = read_classes(config.model.rerank.classes) if config.model.rerank.classes else {}
-    templates = _templates(config.model.rerank, classes, lexicon)
-    names, ids = _batch(text, templates, config.model.rerank.min_lists, ~heldout_I)
-    dense_names, dense_CD = _floats(arrays, listed)
-    spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
-    batch = CandidateBatch(
-        arrays.candidate_offsets_I1,
-        (dense_CD / spread_D).astype(np.float32),
-        statistics_CK,
-        *ids,
-    )
-    begin_D = np.where(np.array(dense_names) == TOTAL, START, 0.0)
-    gain_C = sentence_bleu(statistics_CK, lists.gain) / 100.0
-    settings = list_settings(lists, config.seed)
-    learner = ListLearner(batch.arrays(gain_C, parts=True), batch.gain_CG, heldout_I, len(names), settings, begin_D)
-    made_from = lists_identity(learner.lists, settings, len(names))
-    checkpoint = ListCheckpoint(run.checkpoint / "ranking.safetensors", made_from, config.checkpoint_seconds)
-    with StopFlag() as stop:
-        reporter = TensorBoardReporter(run)
-        try:
-            for epoch in track(learner.epochs(stop.__bool__, checkpoint), "ranking", total=lists.epochs + 1):
-                reporter.scalar("rerank/heldout_loss", epoch.heldout_loss, epoch.epoch)
-                reporter.scalar("rerank/heldout_BLEU", epoch.heldout_bleu, epoch.epoch)
-            if stop:
-                return None, stop.signal
-            weights = Weights(
-                learner.weights.dense_D / spread_D, learner.weights.sparse_F.astype(np.float64), dense_names
-            )
-            if names:
-                warn_if_all_zero(weights.sparse_F, f"loss.lists.rate={lists.rate:g}, {len(batch)} lists")
-            reporter.histogram("rerank/weights", weights.sparse_F[weights.sparse_F != 0], learner.settings.epochs)
-        finally:
-            reporter.close()
-    write_json(run.path / KNOWN, {"lexicon": lexicon, "classes": classes}, indent=None)
-    save_weights(
-        run.path / "weights.safetensors", {SET: weights}, sparse_names={SET: names}, metadata=made_with(config.model)
-    )
-    checkpoint.remove()
-    summary = {
-        "finished": True,
-        "lists": len(batch),
-        "heldout_lists": int(heldout_I.sum()),
-        "active_features": weights.active,
-        **{f"heldout_{k}": v for k, v in headroom(learner, statistics_CK, arrays, heldout_I).items()},
-        "seconds": round(time.perf_counter() - start, 2),
-        "peak_mb": round(peak_megabytes(), 1),
-    }
-    run.write_summary(summary)
-    return summary, None
+
+    arrays: NbestArrays
+    batch: CandidateBatch
+    features: NamedFeatures
+    dense_names: tuple[str, ...]
+    spread_D: NDArray[np.float64]
+    heldout_I: NDArray[np.bool_]
+    lexicon: dict[str, dict[str, float]] | None
+    classes: Mapping[str, str]
+
+    @classmethod
+    def read(cls, config: TrainConfig) -> RankedLists:
+        """The lists and references that a configuration names, with their features.
+
+        Raises:
+            InputError: what reading them raises.
+        """
+        rerank, lists = config.model.rerank, config.loss.lists
+        assert rerank is not None
+        assert lists is not None
+        arrays, text = ListText.read(str(config.nbest), config.source, config.first_id)
+        references = [read_lines(path) for path in config.references]
+        listed = nbest_candidates(arrays, references, config.first_id)
+        heldout_I = np.arange(len(arrays.sentence_I)) % lists.heldout_every == lists.heldout_every - 1
+        lexicon = _lexicon(config, text, references, arrays, ~heldout_I)
+        classes = read_classes(rerank.classes) if rerank.classes else {}
+        features, ids = _batch(text, _templates(rerank, classes, lexicon), rerank.min_lists, ~heldout_I)
+        dense_names, dense_CD = _floats(arrays, listed)
+        spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
+        floats_CD = (dense_CD / spread_D).astype(np.float32)
+        batch = CandidateBatch(arrays.candidate_offsets_I1, floats_CD, listed.batch.gain_CG, *ids)
+        return cls(arrays, batch, features, dense_names, spread_D, heldout_I, lexicon, classes)
+
+    def learner(self, config: TrainConfig) -> ListLearner:
+        """What learns from them."""
+        lists = config.loss.lists
+        assert lists is not None
+        begin_D = np.where(np.array(self.dense_names) == TOTAL, START, 0.0)
+        gain_C = sentence_bleu(self.batch.gain_CG, lists.gain) / 100.0
+        arrays, settings = self.batch.arrays(gain_C, parts=True), list_settings(lists, config.seed)
+        return ListLearner(arrays, self.batch.gain_CG, self.heldout_I, len(self.features), settings, begin_D)
+
+    def weights(self, learner: ListLearner) -> Weights:
+        """What was learned, of the floats as the lists have them."""
+        dense_D, sparse_F = learner.weights.dense_D / self.spread_D, learner.weights.sparse_F.astype(np.float64)
+        return Weights(dense_D, sparse_F, self.dense_names)
 
 
 def rerank_scores(run: Path, nbest: str, source: str | None, first_id: int | None) -> NDArray[np.float64]:
@@ -171,15 +195,13 @@ def rerank_scores(run: Path, nbest: str, source: str | None, first_id: int | Non
     if config.model.rerank is None:
         raise InputError("not a run that ranks lists", file=run, seen=config.model.kind, expected="model=rerank")
     file = weights_of(run, config)
-    weights, names = file.sets[SET], {name: f for f, name in enumerate(file.sparse_names(SET))}
+    weights, sparse = file.sets[SET], {name: weight for _, name, weight in file.learned(SET)}
     fields: Fields = {"classes": dict, "lexicon": (dict, type(None))}
     known = read_json(run / KNOWN, "the words a ranking run knows", "train the run again", fields)
     arrays, text = ListText.read(nbest, source, first_id)
-    scores = []
+    scores: list[float] = []
     for rows in text.features(_templates(config.model.rerank, known["classes"], known["lexicon"])):
-        for row in rows:
-            held = ((names.get(name), count) for name, count in row.items())
-            scores.append(sum(weights.sparse_F[f] * count for f, count in held if f is not None))
+        scores += [sum(sparse[name] * count for name, count in row.items() if name in sparse) for row in rows]
     floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
     missing = [name for name in floats if name != TOTAL and name not in arrays.names]
     if TOTAL in floats and not np.isfinite(arrays.total_C).all():
@@ -228,23 +250,24 @@ def _templates(
 
 def _batch(
     text: ListText, templates: TextTemplates, min_lists: int, train_I: NDArray[np.bool_]
-) -> tuple[list[str], tuple[NDArray[np.int64], NDArray[np.int32]]]:
-    """The names of features that tell the hypotheses of enough training lists apart, and the ids of each hypothesis."""
-    lists = list(text.features(templates))
-    seen: Counter[str] = Counter()
+) -> tuple[NamedFeatures, tuple[NDArray[np.int64], NDArray[np.int32]]]:
+    """The features that tell the hypotheses of enough training lists apart, and the ids of each hypothesis."""
+    met = GrowingFeatures()
+    lists = [
+        [{met.add(name): count for name, count in row.items()} for row in rows] for rows in text.features(templates)
+    ]
+    seen: Counter[int] = Counter()
     for number in np.flatnonzero(train_I).tolist():
         rows = lists[number]
-        held_by = Counter(name for row in rows for name in row)
-        seen.update(name for name, count in held_by.items() if count < len(rows))
-    names = sorted(name for name, count in seen.items() if count >= min_lists)
-    number_of = {name: f for f, name in enumerate(names)}
+        held_by = Counter(feature for row in rows for feature in row)
+        seen.update(feature for feature, count in held_by.items() if count < len(rows))
+    features, id_F = met.frozen(feature for feature, count in seen.items() if count >= min_lists)
+    id_of = id_F.tolist()
     ids: list[list[int]] = []
     for rows in lists:
-        for row in rows:
-            held = [(number_of.get(name), count) for name, count in row.items()]
-            ids.append(sorted(f for f, count in held if f is not None for _ in range(count)))
+        ids += [sorted(id_of[f] for f, count in row.items() if id_of[f] >= 0 for _ in range(count)) for row in rows]
     flat = np.array([f for row in ids for f in row], dtype=np.int32)
-    return names, (offsets_of([len(row) for row in ids]), flat)
+    return features, (offsets_of([len(row) for row in ids]), flat)
 
 
 def _floats(arrays: NbestArrays, listed: NbestCandidates) -> tuple[tuple[str, ...], NDArray[np.float64]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,64 +10,58 @@ from typing import Any
 import numpy as np
 
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import read_config, to_yaml
+from xlate.config.stored import read_config
 from xlate.errors import InputError
-from xlate.jobs.evaluate import measure
-from xlate.jobs.prepare.stages import identity_of, peak_megabytes
+from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.jobs.systems import phrase as phrase_models
 from xlate.jobs.systems.registry import event_kind
-from xlate.jobs.train.sparse_models import described, packed_weights
+from xlate.jobs.train.measuring import measured_splits
 from xlate.jobs.train.tuned_systems import BlockSystem, PhraseSystem, TunedSystem, with_sums
 from xlate.jobs.train.tuning import TuningText, tune, tuning_text
 from xlate.models.block.model import BlockModel
 from xlate.models.distortion.model import DistortionModel
-from xlate.report.identity import flat
-from xlate.report.run_directory import RunDirectory
-from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import Weights, save_weights
-from xlate.train.reporter import Reporter
-from xlate.train.signals import StopFlag
+from xlate.train.run import Run
 from xlate.train.tuning import RoundFigures
 
 
-def train_tuned(
-    config: TrainConfig, folder: Path, volatile: tuple[str, ...]
-) -> tuple[dict[str, Any] | None, int | None]:
-    """Tunes a run in `folder`: its summary, or None and the signal that stopped it.
+class TunedTraining:
+    """Rounds of decoding a text and finding better weights on its n-best lists; see `train.tuning`.
 
     Raises:
-        InputError: no text to tune on, no base run where one is needed; settings are checked by `check_training`.
+        InputError: no text to tune on, or no base run where one is needed.
     """
-    _check_base(config)
-    config = _without_work_of_base(config)
-    assert config.loss.tune is not None
-    work = WorkDirectory(Path(config.work)).check() if config.work else None
-    text = tuning_text(config.loss.tune, work, config.decoder.max_words)
-    identity = {key: value for key, value in asdict(config).items() if key not in volatile}
-    # What is tuned on makes the run as much as the work directory does.
-    identity["work_identity"] = identity_of({"work": work.identity if work else None, "text": asdict(text)})
-    run = RunDirectory.create(folder, to_yaml(config), {**identity, "base": config.base})
-    if run.finished:
-        return run.summary, None
-    start = time.perf_counter()
-    tuned = _phrase_run(config, work) if config.model.kind == phrase_models.KIND else _block_run(config, work)
-    with StopFlag() as stop:
-        reporter = TensorBoardReporter(run)
-        try:
-            found = tune(config, tuned.system, tuned.start, text, run, reporter, stop)
-            if found is None:
-                return None, stop.signal
-            weights, rounds = found
-            tuned.save(run, weights)
-            summary = tuning_summary(config, weights, rounds, text)
-            summary = measured_summary(config, work, folder, reporter, rounds, summary, start)
-            reporter.hparams(flat(identity), numbers_of(summary))
-        finally:
-            reporter.close()
-    run.write_summary(summary)
-    return summary, None
+
+    def __init__(self, config: TrainConfig) -> None:
+        _check_base(config)
+        self.config = config = _without_work_of_base(config)
+        assert config.loss.tune is not None
+        self.work = WorkDirectory(Path(config.work)).check() if config.work else None
+        self.text = tuning_text(config.loss.tune, self.work, config.decoder.max_words)
+
+    def made_from(self) -> Mapping[str, Any]:
+        """What is tuned on makes the run as much as the work directory does."""
+        return made_from_text(self.config, self.work, self.text)
+
+    def learn(self, run: Run) -> dict[str, Any] | None:
+        """Tunes, writes the weights, and translates the dev set, and the test set if asked."""
+        config, work = self.config, self.work
+        tuned = _phrase_run(config, work) if config.model.kind == phrase_models.KIND else _block_run(config, work)
+        found = tune(config, tuned.system, tuned.start, self.text, run)
+        if found is None:
+            return None
+        weights, rounds = found
+        tuned.save(run, weights)
+        summary = tuning_summary(config, weights, rounds, self.text)
+        return {**summary, **measured_splits(config, work, run, len(rounds))}
+
+
+def made_from_text(config: TrainConfig, work: WorkDirectory | None, text: TuningText) -> dict[str, Any]:
+    """The work directory, if any, and the text that is tuned on, with the run that tuning starts from."""
+    made_from = {"work": work.identity if work else None, "text": asdict(text)}
+    return {"work_identity": identity_of(made_from), "base": config.base}
 
 
 def phrase_base(base: Path, *, weighted: bool = True) -> None:
@@ -126,12 +120,11 @@ class _Tuned:
     start: Weights
     metadata: dict[str, Any]
 
-    def save(self, run: RunDirectory, weights: Weights) -> None:
-        path, name, system = run.path / "weights.safetensors", phrase_models.SET, self.system
+    def save(self, run: Run, weights: Weights) -> None:
+        path, name, system = run.weights, phrase_models.SET, self.system
         if isinstance(system, PhraseSystem) and system.model.sparse is not None:
-            floats = replace(weights, sparse_F=np.zeros(0))
-            metadata = {**self.metadata, **described(system.model.sparse)}
-            save_weights(path, {name: floats}, extra=packed_weights(weights.sparse_F), metadata=metadata)
+            features = {name: system.model.sparse}
+            save_weights(path, {name: weights.single()}, features=features, metadata=self.metadata)
         else:
             save_weights(path, {name: weights}, metadata=self.metadata)
 
@@ -142,7 +135,7 @@ class _TunedBlocks(_Tuned):
 
     base: Path
 
-    def save(self, run: RunDirectory, weights: Weights) -> None:
+    def save(self, run: Run, weights: Weights) -> None:
         file = weights_of(self.base)
         assert isinstance(self.system, BlockSystem)
         model = self.system.weighted(weights)
@@ -154,11 +147,10 @@ class _TunedBlocks(_Tuned):
             }
         else:
             sets = {"linked": replace(linked, dense_D=np.asarray(model.weights), sparse_F=features)}
-        names = {"linked": file.sparse_names("linked")}
         save_weights(
-            run.path / "weights.safetensors",
+            run.weights,
             sets,
-            sparse_names=names,
+            features=file.features,
             extra=file.extra,
             metadata={**file.metadata, **self.metadata},
         )
@@ -175,7 +167,7 @@ def _phrase_run(config: TrainConfig, work: WorkDirectory | None) -> _Tuned:
     if config.loss.tune.start == "base":
         start = weights_of(Path(str(config.base))).sets[phrase_models.SET]
         if model.sparse is not None:
-            start = replace(with_sums(start, model), sparse_F=np.zeros(model.sparse.size))
+            start = replace(with_sums(start, model), sparse_F=np.zeros(len(model.sparse)))
     return _Tuned(
         system,
         start,
@@ -204,7 +196,6 @@ def tuning_summary(
     """What a tuned run says of itself."""
     best = max(rounds, key=lambda figures: figures.bleu)
     return {
-        "finished": True,
         "work": config.work,
         **({"active_features": weights.active} if len(weights.sparse_F) else {}),
         "rounds": len(rounds),
@@ -214,25 +205,3 @@ def tuning_summary(
         "weights": {"dense": dict(zip(weights.dense_names, np.round(weights.dense_D, 6).tolist(), strict=True))},
         "history": [figures.to_json() for figures in rounds],
     }
-
-
-def measured_summary(
-    config: TrainConfig,
-    work: WorkDirectory | None,
-    folder: Path,
-    reporter: Reporter,
-    rounds: list[RoundFigures],
-    summary: dict[str, Any],
-    start: float,
-) -> dict[str, Any]:
-    """A summary with the measures of the run's splits, and what it took since `start`."""
-    summary = dict(summary)
-    for split in ("dev", "test") if config.measure_test else ("dev",):
-        measured = measure(config, work, folder, split, reporter, len(rounds)) if work else None
-        summary |= {} if measured is None else measured.figures()
-    return summary | {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak_megabytes(), 1)}
-
-
-def numbers_of(summary: dict[str, Any]) -> dict[str, int | float]:
-    """Those of its values that runs are compared by."""
-    return {k: v for k, v in summary.items() if isinstance(v, int | float) and not isinstance(v, bool)}

@@ -1,0 +1,160 @@
+"""Pooled lists: the union of the rounds, each hypothesis once, in the order they came."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.candidates.plain_lists import listed
+from tests.strategies import ragged_batches
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.pool import pool
+
+Row = tuple[float, float, tuple[int, ...]]
+rows = st.tuples(
+    st.sampled_from([0.0, -0.0, 1.5]), st.sampled_from([0.0, 2.0]), st.sampled_from([(), (1,), (2,), (1, 2), (2, 1)])
+)
+lists = st.lists(st.lists(rows, max_size=4), min_size=2, max_size=2)
+
+
+def batch_of(instances: list[list[Row]]) -> CandidateBatch:
+    flat = [row for instance in instances for row in instance]
+    return CandidateBatch(
+        offsets_of([len(instance) for instance in instances]),
+        np.array([[row[0]] for row in flat], np.float32).reshape(-1, 1),
+        np.array([[row[1]] for row in flat], np.float32).reshape(-1, 1),
+        offsets_of([len(row[2]) for row in flat]),
+        np.array([i for row in flat for i in row[2]], np.int32),
+    )
+
+
+def rows_of(batch: CandidateBatch) -> list[list[Row]]:
+    def row(c: int) -> Row:
+        ids = batch.part_ids_N[batch.part_id_offsets_P1[c] : batch.part_id_offsets_P1[c + 1]]
+        return float(batch.dense_CD[c, 0]), float(batch.gain_CG[c, 0]), tuple(ids.tolist())
+
+    ends = batch.candidate_offsets_I1
+    return [[row(c) for c in range(ends[i], ends[i + 1])] for i in range(len(batch))]
+
+
+@given(st.lists(lists, min_size=1, max_size=3))
+def test_pool_is_the_union_in_order(rounds: list[list[list[Row]]]) -> None:
+    expected: list[list[Row]] = [[], []]
+    for instances in rounds:
+        for kept, new in zip(expected, instances, strict=True):
+            for row in new:
+                known = {(r[0], r[1], tuple(sorted(r[2]))) for r in kept}
+                if (row[0], row[1], tuple(sorted(row[2]))) not in known:
+                    kept.append(row)
+    pooled = pool([batch_of(instances) for instances in rounds]).validate()
+    assert rows_of(pooled) == expected
+    again = pool([pooled, *(batch_of(instances) for instances in rounds)])
+    assert rows_of(again) == expected
+
+
+def test_values_of_sparse_features_count() -> None:
+    one = batch_of([[(0.0, 0.0, (3,))]])
+    other = CandidateBatch(
+        one.candidate_offsets_I1,
+        one.dense_CD,
+        one.gain_CG,
+        one.part_id_offsets_P1,
+        one.part_ids_N,
+        part_values_N=np.array([2.0], np.float32),
+    )
+    pooled = pool([one, other, one])
+    assert pooled.candidates == 2
+    assert pooled.part_values_N is not None
+    assert pooled.part_values_N.tolist() == [1.0, 2.0]
+
+
+# A derivation is a tuple of phrases; a phrase is a row of three numbers and the words in between.
+Phrase = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def phrase(number: int, *between: int) -> Phrase:
+    return (number, number * 100, number * 100 + 1), between
+
+
+def units_of(lists: list[list[tuple[Phrase, ...]]]) -> CandidateBatch:
+    parts = [sorted({p for derivation in one for p in derivation}) for one in lists]
+    flat = [derivation for one in lists for derivation in one]
+    owner = [i for i, one in enumerate(lists) for _ in one]
+    numbers = [parts[i].index(p) for i, derivation in zip(owner, flat, strict=True) for p in derivation]
+    every = [p for some in parts for p in some]
+    return CandidateBatch(
+        offsets_of([len(one) for one in lists]),
+        np.array([[len(d), sum(p[0][0] for p in d)] for d in flat], dtype=np.float32).reshape(-1, 2),
+        np.array([[len(d)] for d in flat], dtype=np.float32).reshape(-1, 1),
+        np.zeros(len(every) + 1, np.int64),
+        np.zeros(0, np.int32),
+        offsets_of([len(some) for some in parts]),
+        offsets_of([len(d) for d in flat]),
+        np.array(numbers, dtype=np.int32),
+        sentence_I=np.arange(len(lists)),
+        draws_C=np.arange(len(flat), dtype=np.int32),
+        unit_PU=np.array([p[0] for p in every], dtype=np.int32).reshape(-1, 3),
+        between_offsets_P1=offsets_of([len(p[1]) for p in every]),
+        between_T=np.array([word for p in every for word in p[1]], dtype=np.int32),
+    ).validate()
+
+
+def derivations(batch: CandidateBatch) -> list[list[tuple[Phrase, ...]]]:
+    assert batch.candidate_part_offsets_C1 is not None
+    assert batch.unit_PU is not None
+    assert batch.between_offsets_P1 is not None
+    assert batch.between_T is not None
+    part_K = batch.part_of_K().tolist()
+    between = [batch.between_T[a:b] for a, b in pairwise(batch.between_offsets_P1.tolist())]
+    every = [(tuple(row), tuple(words.tolist())) for row, words in zip(batch.unit_PU.tolist(), between, strict=True)]
+    flat = [tuple(every[p] for p in part_K[a:b]) for a, b in pairwise(batch.candidate_part_offsets_C1.tolist())]
+    return [flat[a:b] for a, b in pairwise(batch.candidate_offsets_I1.tolist())]
+
+
+A, B, C, D = phrase(1), phrase(2, 5), phrase(2, 6), phrase(3, 5, 6)
+FIRST = [[(A, B), (A, C)], [(D,)], []]
+SECOND = [[(A, C), (B, A), (D,)], [(D,), (D, A)], [(A,)]]
+
+
+def test_units_that_came_before_count_once() -> None:
+    pooled = pool([units_of(FIRST), units_of(SECOND)]).validate()
+    # B A is A B in another order, with the same features: the order of the steps does not tell apart.
+    assert derivations(pooled) == [[(A, B), (A, C), (D,)], [(D,), (D, A)], [(A,)]]
+    flat = [d for one in derivations(pooled) for d in one]
+    assert pooled.dense_CD.tolist() == [[len(d), sum(p[0][0] for p in d)] for d in flat]
+    assert pooled.gain_CG[:, 0].tolist() == [len(d) for d in flat]
+    assert pooled.draws_C.tolist() == [0, 1, 2, 2, 4, 5]
+    # What only the candidates held that are gone is gone too.
+    assert pooled.part_offsets_I1.tolist() == [0, 4, 7, 8]
+
+
+def test_words_between_tell_units_apart_and_their_order() -> None:
+    turned = phrase(3, 6, 5)
+    pooled = pool([units_of([[(A, B)]]), units_of([[(A, C)]]), units_of([[(D,)]]), units_of([[(turned,)]])])
+    assert derivations(pooled) == [[(A, B), (A, C), (D,), (turned,)]]
+
+
+@given(st.lists(ragged_batches(two_level=True, dense=1, sparse=3, max_instances=2), min_size=2, max_size=3))
+def test_parts_are_compared_as_the_bags_they_are(batches: list[CandidateBatch]) -> None:
+    """Pooled in parts and pooled with the ids of every candidate written out: the same candidates."""
+    size = min(map(len, batches))
+    some = [replace(b.select(range(size)), base_C=None, part_values_N=None) for b in batches]
+    some = [replace(b, dense_CD=np.round(b.dense_CD)) for b in some]
+    plain = []
+    for batch in some:
+        ids, offsets, _ = batch.flat_ids()
+        plain.append(CandidateBatch(batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, offsets, ids))
+    assert listed(pool(some).validate()) == listed(pool(plain).validate())
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(ValueError, match="nothing to pool"):
+        pool([])
+    with pytest.raises(ValueError, match="instances"):
+        pool([batch_of([[], []]), batch_of([[]])])

@@ -1,0 +1,195 @@
+"""Factors and documents go through the corpus stage, and nothing else is altered by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.jobs.prepare.test_corpus_stage import built
+from xlate.cli.main import main
+from xlate.config.schema import DataConfig
+from xlate.errors import InputError
+from xlate.jobs.prepare.corpus_files import resolve_files
+from xlate.jobs.prepare.corpus_settings import corpus_identity
+from xlate.jobs.prepare.fold_models import FoldModels
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import read_lines, write_lines
+from xlate.text.vocabulary import Vocabulary
+
+SMALL = ["data.generated.train=120", "data.generated.dev=12", "data.generated.test=12", "align=fast_align"]
+# Nothing on one side; more than three words; a bar in a word.
+SOURCE = ["Das|DET Haus|NOUN", "Ein|DET", "so|ADV viel|ADV zu|ADV lang|ADJ", "a&#124;b|SYM", "Ein|DET Ende|NOUN"]
+LEMMAS = ["der Haus", "ein", "so viel zu lang", "a|b", "ein Ende"]
+TARGET = ["the house", "", "much too long", "a|b", "an end"]
+
+
+def corpus(folder: Path, **settings: object) -> DataConfig:
+    for name, lines in {"s": SOURCE, "l": LEMMAS, "t": TARGET, "d": ["x", "x", "y", "y", "z"]}.items():
+        write_lines(folder / name, lines)
+        write_lines(folder / f"dev.{name}", lines[3:])
+    given = {
+        "train_source": [str(folder / "s")],
+        "train_target": [str(folder / "t")],
+        "dev_source": str(folder / "dev.s"),
+        "dev_references": [str(folder / "dev.t")],
+        "source_factors": ["pos"],
+        "factor_files": {
+            "train_source_lemma": [str(folder / "l")],
+            "dev_source_lemma": [str(folder / "dev.l")],
+            "train_target_tag": [str(folder / "t")],
+        },
+        "documents": {"train": [str(folder / "d")], "dev": [str(folder / "dev.d")]},
+        **settings,
+    }
+    return DataConfig(name="x", pair="de-en", tokenize=False, case="lower", max_words=3, **given)  # type: ignore[arg-type]
+
+
+def values(text: EncodedText, vocabulary: Vocabulary) -> list[list[str]]:
+    return [[vocabulary.word(n) for n in text[row].tolist()] for row in range(len(text))]
+
+
+def test_factors_and_documents_follow_the_pairs_that_are_kept(tmp_path: Path) -> None:
+    stage = built(corpus(tmp_path), tmp_path / "corpus")
+    work = WorkDirectory(tmp_path)
+    assert read_lines(stage / "train.source.gz") == ["das haus", "a|b", "ein ende"]
+    assert read_lines(stage / "train.target.gz") == ["the house", "a|b", "an end"]
+    assert work.factor_names("source").names == ("pos", "lemma")
+    pos, lemmas = (work.factor_vocabulary("source", name) for name in ("pos", "lemma"))
+    assert values(work.factor("source", "pos"), pos) == [["DET", "NOUN"], ["SYM"], ["DET", "NOUN"]]
+    assert values(work.factor("source", "lemma"), lemmas) == [["der", "Haus"], ["a|b"], ["ein", "Ende"]]
+    assert values(work.factor("source", "lemma", "dev"), lemmas) == [["a|b"], ["ein", "Ende"]]
+    assert values(work.factor("target", "tag"), work.factor_vocabulary("target", "tag"))[0] == ["the", "house"]
+    assert work.documents().names == ["x", "y", "z"]
+    assert work.documents().ranges() == [range(1), range(1, 2), range(2, 3)]
+    assert work.documents("dev").names == ["y", "z"]
+    # A dev line carries its factors, in the form that is translated; references do not.
+    assert work.source_lines("dev") == ["a&#124;b|SYM|a&#124;b", "Ein|DET|ein Ende|NOUN|Ende"]
+    assert work.source_tokens(work.source_lines("dev")[0]) == ["a|b"]
+    assert work.source_factors(work.source_lines("dev")[1]) == {"pos": ["DET", "NOUN"], "lemma": ["ein", "Ende"]}
+    assert work.source_tokens("Ein Ende") == ["ein", "ende"]
+    assert work.source_factors("Ein Ende") == {}
+    assert work.references("dev") == [TARGET[3:]]
+
+
+def test_the_end_of_the_training_text_takes_factors_and_documents_along(tmp_path: Path) -> None:
+    files = {"train_source_lemma": [str(tmp_path / "l")]}
+    documents = {"train": [str(tmp_path / "d")]}
+    settings = {"dev_source": None, "dev_references": [], "dev_pairs": 2, "factor_files": files, "documents": documents}
+    built(corpus(tmp_path, **settings), tmp_path / "corpus")
+    work = WorkDirectory(tmp_path)
+    assert work.source_lines("dev") == ["a&#124;b|SYM|a&#124;b", "Ein|DET|ein Ende|NOUN|Ende"]
+    assert values(work.factor("source", "pos", "dev"), work.factor_vocabulary("source", "pos")) == [
+        ["<unk>"], ["DET", "NOUN"]
+    ]  # fmt: skip
+    assert (work.documents().names, work.documents("dev").names) == (["x"], ["y", "z"])
+
+
+def bad_settings() -> Iterator[tuple[dict[str, object], str]]:
+    yield {"tokenize": True}, "text with factors is not tokenised"
+    yield {"tokenized": ["dev"]}, "text with factors is not tokenised"
+    yield {"factor_separator": " "}, "cannot stand between factors"
+    yield {"source_factors": ["pos", "pos"]}, "not the name of a source factor"
+    yield {"source_factors": ["../x"]}, "not the name of a source factor"
+    yield {"source_factors": ["lemma"]}, "not the name of a source factor"
+    yield {"target_factors": ["pos"]}, "wrong number of factors"
+    yield {"factor_files": {"train_source_lemma": ["l"]}}, "the factors of a text differ"
+    yield {"factor_files": {"dev_source_lemma": ["l"]}}, "the factors of a text differ"
+    yield {"factor_files": {"source_lemma": ["l"]}}, "not files of a factor"
+    yield {"factor_files": {"train_source_lemma": ["l", "l"]}}, "do not pair up with the texts"
+    yield {"factor_files": {"test_source_lemma": ["l"]}}, "do not pair up with the texts"
+    yield {"documents": {"train": []}}, "do not pair up with the texts"
+    yield {"documents": {"tset": ["d"]}}, "unknown part of a corpus"
+
+
+@pytest.mark.parametrize(("settings", "message"), bad_settings())
+def test_settings_that_cannot_be(tmp_path: Path, settings: dict[str, object], message: str) -> None:
+    data = corpus(tmp_path)
+    for name, value in settings.items():
+        setattr(data, name, value)
+    with pytest.raises(InputError, match=message):
+        built(data, tmp_path / "corpus")
+
+
+def test_what_was_not_prepared_is_not_there(tmp_path: Path) -> None:
+    built(corpus(tmp_path, documents={}), tmp_path / "corpus")
+    work = WorkDirectory(tmp_path)
+    with pytest.raises(InputError, match=r"(?s)no such factor of the source.*ner.*pos, lemma"):
+        work.factor("source", "ner")
+    with pytest.raises(InputError, match="the documents of train are not known"):
+        work.documents()
+    with pytest.raises(InputError, match=r"factors/target\.tag/dev"):
+        work.factor("target", "tag", "dev")
+    with pytest.raises(InputError, match="the documents of train are not known"):
+        _ = FoldModels(work, "hier", 2, by_document=True).fold_I
+
+
+@pytest.mark.parametrize("name", ["factors/source.pos/train/ids_T.npy", "documents/dev/names"])
+def test_damage_is_named(tmp_path: Path, name: str) -> None:
+    stage = built(corpus(tmp_path), tmp_path / "corpus")
+    (stage / name).write_bytes((stage / name).read_bytes()[:-1] + b"!")
+    work = WorkDirectory(tmp_path)
+    with pytest.raises(InputError, match="damaged"):
+        work.factor("source", "pos"), work.documents("dev")
+
+
+def test_each_setting_makes_another_corpus_and_none_the_one_before(tmp_path: Path) -> None:
+    plain = corpus(tmp_path, source_factors=[], factor_files={}, documents={})
+    before = corpus_identity(plain, resolve_files(plain, tmp_path))
+    assert not {"factors", "documents", "document_pattern"} & before.keys()
+    whole = corpus(tmp_path)
+    seen = [before, corpus_identity(whole, resolve_files(whole, tmp_path))]
+    for settings in ({"factor_separator": "+"}, {"documents": {}}, {"document_pattern": "."}):
+        other = corpus(tmp_path, **settings)
+        seen.append(corpus_identity(other, resolve_files(other, tmp_path)))
+    for name in ("l", "d"):
+        write_lines(tmp_path / name, ["changed"])
+        seen.append(corpus_identity(whole, resolve_files(whole, tmp_path)))
+    assert all(one not in seen[:place] for place, one in enumerate(seen))
+
+
+def test_the_built_in_corpus_with_factors_is_the_same_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for data in ("demo", "demo_factored"):
+        assert main(["prepare", f"work={tmp_path / data}", f"data={data}", *SMALL]) == 0
+    plain, work = WorkDirectory(tmp_path / "demo"), WorkDirectory(tmp_path / "demo_factored")
+    assert plain.factor_names("source").names == ()
+    for side in ("source", "target"):
+        text = work.training_text(side)
+        assert text.ids_T.tolist() == plain.training_text(side).ids_T.tolist()
+        assert work.factor(side, "pos").offsets_S1.tolist() == text.offsets_S1.tolist()
+    for split in ("dev", "test"):
+        pos = work.factor("source", "pos", split)
+        assert [len(pos[row]) for row in range(len(pos))] == [
+            len(work.source_tokens(line)) for line in work.source_lines(split)
+        ]
+        for number, reference in enumerate(work.references(split)):
+            pos = work.factor("target", "pos", split, number)
+            assert [len(pos[row]) for row in range(len(pos))] == [len(work.target_tokens(line)) for line in reference]
+    assert len(work.documents()) == 12
+    fold_I = FoldModels(work, "hier", 5, by_document=True).fold_I
+    assert sorted(set(fold_I.tolist())) == list(range(5))
+    assert not {len(set(fold_I[rows.start : rows.stop])) for rows in work.documents().ranges()} - {1}
+    assert FoldModels(work, "hier", 5, by_document=True).identity != FoldModels(work, "hier", 5).identity
+    translated_alike(tmp_path, work, capsys)
+
+
+def translated_alike(folder: Path, work: WorkDirectory, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run takes factored lines and plain ones, and says which line is neither."""
+    trained = [f"work={work.path}", f"run={folder / 'run'}", "model=floats", "loss=uniform", "decoder=mon"]
+    assert main(["train", *trained]) == 0
+    factored = work.source_lines("dev")
+    plain = [" ".join(token.split("|")[0] for token in line.split()) for line in factored]
+    outputs = []
+    for lines in (factored, plain):
+        write_lines(folder / "in", lines)
+        assert main(["translate", f"run={folder / 'run'}", f"input={folder / 'in'}", f"output={folder / 'out'}"]) == 0
+        outputs.append(read_lines(folder / "out"))
+    assert outputs[0] == outputs[1] == read_lines(folder / "run" / "dev.out")
+    write_lines(folder / "in", [*plain, f"{factored[0]} odd"])
+    capsys.readouterr()
+    assert main(["translate", f"run={folder / 'run'}", f"input={folder / 'in'}", f"output={folder / 'out'}"]) == 2
+    seen = capsys.readouterr().err
+    assert f"the text to translate:{len(plain) + 1}: wrong number of factors" in seen
+    assert "odd" in seen

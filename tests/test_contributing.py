@@ -1,0 +1,227 @@
+"""CONTRIBUTING.md, "How to add …": each thing is added here from outside, as the page says, and trained with."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.losses import test_every_loss as suite
+from xlate.cli.main import main
+from xlate.demo.corpus import DemoCorpus
+from xlate.features.bigrams import FAMILIES, Family, Names
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.losses.loss import loss_of, losses
+from xlate.phrases.blocks import BlockSet
+from xlate.text.lines import read_lines, write_lines
+
+QUICK = ["loss.floats.epochs=2", "loss.binary.epochs=2", "model.threshold=1"]
+SIZES = {"train": 300, "dev": 20, "test": 10}
+CORPUS = """\
+# A corpus of our own.
+defaults: [files]
+name: village
+pair: de-en
+root: FOLDER
+train_source: ["{root}/train.{source}"]
+train_target: ["{root}/train.{target}"]
+dev_source: "{root}/dev.{source}"
+dev_references: ["{root}/dev.{target}"]
+test_source: "{root}/test.{source}"
+test_references: ["{root}/test.{target}"]
+"""
+LOSS = '''\
+"""The squared hinge: half the square of what each other candidate lacks to the margin, summed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from xlate.kernels.learning.slopes import Slope, best_gain
+from xlate.losses.loss import Loss
+from xlate.losses.segments import picked, segment_argmax, segment_ids
+
+
+@Slope
+def squared_hinge_slope(
+    score_X: NDArray[np.float64],
+    gain_X: NDArray[np.float32],
+    slope_X: NDArray[np.float64],
+    size: int,
+    numbers: NDArray[np.float64],
+    _state: NDArray[np.uint64],
+) -> float:
+    """The best candidate goes up by what all others come too near, each of them down by its part."""
+    slope_X[:size] = 0.0
+    best, total = best_gain(gain_X, size), 0.0
+    for x in range(size):
+        short = numbers[0] * (gain_X[best] - gain_X[x]) - (score_X[best] - score_X[x])
+        if x != best and short > 0.0:
+            slope_X[x] = -short
+            slope_X[best] += short
+            total += 0.5 * short * short
+    return total
+
+
+class SquaredHinge(Loss):
+    """The loss as an autograd module."""
+
+    name = "squared_hinge"
+    slope = squared_hinge_slope
+
+    def __init__(self, margin: float = 1.0) -> None:
+        super().__init__()
+        self.margin = margin
+
+    def numbers(self) -> tuple[float, ...]:
+        """What a unit of gain is worth."""
+        return (self.margin,)
+
+    def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
+        """The summed loss; scalar."""
+        best_I, ids = segment_argmax(gain_C, candidate_offsets_I1), segment_ids(candidate_offsets_I1)
+        lead_C = picked(scores_C, best_I)[ids] - scores_C
+        return 0.5 * (self.margin * (picked(gain_C, best_I)[ids] - gain_C) - lead_C).clamp(min=0.0).square().sum()
+'''
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new corpus: text files, one configuration file for them, and `xlate prepare` with it."""
+    folder = tmp_path_factory.mktemp("village")
+    for split, size in SIZES.items():
+        for language, lines in zip(("de", "en"), zip(*DemoCorpus(7).pairs(size, split), strict=True), strict=True):
+            write_lines(folder / f"{split}.{language}", lines)
+    write_lines(folder / "conf" / "data" / "village.yaml", CORPUS.replace("FOLDER", str(folder)).splitlines())
+    given = ["data=village", "align=fast_align"]
+    assert main(["prepare", f"--config-dir={folder / 'conf'}", *given, f"work={folder / 'work'}"]) == 0
+    return folder / "work"
+
+
+def trained(work: Path, run: Path, *overrides: str) -> dict:
+    assert main(["train", f"work={work}", f"run={run}", *QUICK, *overrides]) == 0
+    return json.loads((run / "summary.json").read_text())
+
+
+def translations(run: Path, text: Path) -> list[str]:
+    assert main(["translate", f"run={run}", f"input={text}", f"output={run / 'out.txt'}"]) == 0
+    return read_lines(run / "out.txt")
+
+
+def test_a_new_corpus_is_trained_on_and_translated(work: Path, tmp_path: Path) -> None:
+    figures = trained(work, tmp_path / "run")
+    assert figures["dev_bleu"] > 15
+    lines = translations(tmp_path / "run", work.parent / "test.de")
+    references = read_lines(work.parent / "test.en")
+    assert len(lines) == SIZES["test"]
+    assert sum(len(set(a.split()) & set(b.split())) for a, b in zip(lines, references, strict=True)) > 10
+
+
+@pytest.fixture
+def squared_hinge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A loss in a file of its own, known from when it is imported until nothing holds its class any more."""
+    (tmp_path / "our_squared_hinge.py").write_text(LOSS)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "squared_hinge" not in losses()
+    importlib.import_module("our_squared_hinge")
+    with monkeypatch.context() as patch:
+        patch.setitem(suite.KINDS, "squared_hinge", losses()["squared_hinge"])
+        yield "squared_hinge"
+    del sys.modules["our_squared_hinge"]
+    gc.collect()
+    assert "squared_hinge" not in losses()
+
+
+def test_a_new_loss_passes_the_suite_and_trains_by_its_name(work: Path, tmp_path: Path, squared_hinge: str) -> None:
+    """By hand: gains 1, 0, 0 and scores 0.5, 0, 2 lack 0.5 and 2.5 to a margin of 1."""
+    value = loss_of(squared_hinge)(torch.tensor([0.5, 0.0, 2.0]), torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0, 3]))
+    assert float(value) == pytest.approx((0.5**2 + 2.5**2) / 2)
+    for seed in range(3):
+        suite.test_the_gradient_is_that_of_finite_differences(squared_hinge, seed)
+        suite.test_the_compiled_slope_is_the_gradient(squared_hinge, seed)
+    suite.test_nothing_costs_nothing(squared_hinge)
+    suite.test_huge_scores_stay_finite(squared_hinge)
+    suite.test_the_order_of_candidates_does_not_matter(squared_hinge)
+    for name, overrides in (("online", []), ("batches", ["loss.batch=32"])):
+        figures = trained(work, tmp_path / name, f"loss.name={squared_hinge}", *overrides)
+        for phase in ("floats", "neutral", "binary"):
+            first, *_, last = (entry["loss"] for entry in figures["history"] if entry["phase"] == phase)
+            assert last < first, f"{name}: the loss of {phase} falls from epoch to epoch"
+        assert figures["active_features"] > 0
+        assert figures["P"] < 0.3
+
+
+def first_source(blocks: BlockSet) -> np.ndarray:
+    """The first source word of each block, (B,)."""
+    phrases = blocks.table.source_phrases
+    return np.asarray(phrases.ids_T)[phrases.offsets_S1[np.asarray(blocks.table.source_B)]].astype(np.int32)
+
+
+def nothing(blocks: BlockSet) -> np.ndarray:
+    """The same of every block, (B,)."""
+    return np.zeros(len(blocks), dtype=np.int32)
+
+
+def local_name(words: Names, _: int, word: int) -> str:
+    return words.source.word(word)
+
+
+def history_name(words: Names, before: int, word: int) -> str:
+    return f"{words.source.word(before)}>{words.source.word(word)}"
+
+
+FIRST_WORD = Family(nothing, first_source, local_name)
+FIRST_WORDS = Family(first_source, first_source, history_name)
+
+
+def expected_names(work: Path, history: bool, threshold: int) -> set[str]:
+    """The features by counting: first source words of blocks that follow each other in the training text."""
+    held = WorkDirectory(work)
+    first_B = first_source(held.blocks).tolist()
+    counts: dict[str, int] = {}
+    pairs = zip(held.blocks.bigram_keys_U.tolist(), held.blocks.bigram_count_U.tolist(), strict=True)
+    for key, count in pairs:
+        before, word = (held.source_vocabulary.word(first_B[block]) for block in (key >> 32, key & 0xFFFFFFFF))
+        name = f"NEW:{before}>{word}" if history else f"NEW:{word}"
+        counts[name] = counts.get(name, 0) + int(count)
+    return {name for name, count in counts.items() if count > threshold}
+
+
+@pytest.mark.parametrize("history", [False, True], ids=["local", "with history"])
+def test_a_new_family_of_features_is_learned_and_used(
+    work: Path, tmp_path: Path, history: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its features are those of the training text, some get weights, and both decoders translate alike with them."""
+    monkeypatch.setitem(FAMILIES, "NEW", FIRST_WORDS if history else FIRST_WORD)
+    figures = trained(work, tmp_path / "run", "model.binary=[NEW]", "model.threshold=2")
+    expected = expected_names(work, history, 2)
+    assert figures["features"] == len(expected) > 10
+    assert figures["active_features"] > 5
+    capsys.readouterr()
+    assert main(["inspect", f"run={tmp_path / 'run'}", "top=5"]) == 0
+    shown = {word for line in capsys.readouterr().out.splitlines() for word in line.split() if word.startswith("NEW:")}
+    assert shown - {"NEW:"}
+    assert shown - {"NEW:"} <= expected
+    lines = translations(tmp_path / "run", work.parent / "test.de")
+    arguments = [f"run={tmp_path / 'run'}", f"input={work.parent / 'test.de'}", f"output={tmp_path / 'slow.txt'}"]
+    assert main(["translate", *arguments, "fast=false"]) == 0
+    assert read_lines(tmp_path / "slow.txt") == lines
+
+
+def test_a_run_with_a_family_that_is_not_known_is_refused_in_words(
+    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(FAMILIES, "NEW", FIRST_WORD)
+        trained(work, tmp_path / "run", "model.binary=[NEW]")
+    assert main(["translate", f"run={tmp_path / 'run'}", f"input={work.parent / 'test.de'}"]) == 2
+    assert "import the module that adds the family" in capsys.readouterr().err

@@ -1,0 +1,116 @@
+"""A run by a method made for the test: what it is given, what is written when it ends, stops, fails or goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xlate.errors import InputError
+from xlate.report.records import Records
+from xlate.train.run import Outcome, Run, conduct
+from xlate.train.signals import StopFlag
+
+
+class Counting:
+    """Counts to a number, one checkpoint a step; `at_step` is called before each."""
+
+    def __init__(self, steps: int, at_step: Callable[[int], None] = lambda _: None, part: bool = False) -> None:
+        self.steps, self.at_step, self.part = steps, at_step, part
+
+    def made_from(self) -> Mapping[str, Any]:
+        return {"steps": self.steps}
+
+    def learn(self, run: Run) -> dict[str, Any] | None:
+        file = run.checkpoint("count.txt")
+        done = int(file.read_text()) if file.exists() else 0
+        while done < self.steps:
+            self.at_step(done)
+            if run.stopped:
+                return None
+            done += 1
+            file.write_text(str(done))
+            run.reporter.scalar("count", float(done), done)
+        run.weights.write_text(str(done))
+        return {"count": done, "worth": 0.5, **({"finished": False} if self.part else {})}
+
+
+def counted(folder: Path, method: Counting, seed: int = 1) -> Outcome:
+    return conduct(method, folder, "seed: 1\n", {"seed": seed})
+
+
+def test_a_finished_run_has_weights_figures_and_its_identity(tmp_path: Path) -> None:
+    outcome = counted(tmp_path / "r", Counting(3))
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    assert outcome == Outcome(summary)
+    assert (summary["finished"], summary["count"]) == (True, 3)
+    assert summary["seconds"] >= 0
+    assert summary["peak_mb"] > 1
+    assert json.loads((tmp_path / "r" / "run.json").read_text())["identity"] == {"seed": 1, "steps": 3}
+    values = [
+        record["value"] for record in Records(tmp_path / "r" / "metrics.jsonl").read() if record["tag"] == "count"
+    ]
+    assert values == [1.0, 2.0, 3.0]
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
+    first = counted(tmp_path / "r", Counting(2))
+
+    def never(_: int) -> None:
+        raise AssertionError("trained again")
+
+    assert counted(tmp_path / "r", Counting(2, never)) == first
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it_and_it_goes_on_from_its_checkpoint(tmp_path: Path, number: signal.Signals) -> None:
+    stopped = counted(tmp_path / "r", Counting(5, lambda step: os.kill(os.getpid(), number) if step == 3 else None))
+    assert stopped == Outcome(None, int(number))
+    assert not (tmp_path / "r" / "summary.json").exists()
+    steps: list[int] = []
+    again = counted(tmp_path / "r", Counting(5, steps.append))
+    assert steps == [3, 4]
+    assert again.summary is not None
+    assert again.summary["count"] == 5
+
+
+def test_settings_and_what_it_is_made_from_make_another_run(tmp_path: Path) -> None:
+    counted(tmp_path / "r", Counting(2))
+    with pytest.raises(InputError, match="seed: 1 there, 2 asked for"):
+        counted(tmp_path / "r", Counting(2), seed=2)
+    with pytest.raises(InputError, match="steps: 2 there, 3 asked for"):
+        counted(tmp_path / "r", Counting(3))
+
+
+def test_a_part_of_a_run_does_not_close_it(tmp_path: Path) -> None:
+    outcome = counted(tmp_path / "r", Counting(2, part=True))
+    assert outcome.summary is not None
+    assert outcome.summary["count"] == 2
+    assert not (tmp_path / "r" / "summary.json").exists()
+
+
+def test_a_training_within_another_shares_its_flag(tmp_path: Path) -> None:
+    with StopFlag() as stop:
+        inner = Counting(4, lambda step: os.kill(os.getpid(), signal.SIGTERM) if step == 1 else None)
+        outcome = conduct(inner, tmp_path / "inner", "", {}, stop=stop)
+        assert outcome.interrupted == signal.SIGTERM
+        assert stop
+        # The flag is still the outer one's: a second signal does not end the process.
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_an_error_leaves_the_run_open(tmp_path: Path) -> None:
+    def fail(step: int) -> None:
+        if step == 1:
+            raise InputError("no more")
+
+    with pytest.raises(InputError, match="no more"):
+        counted(tmp_path / "r", Counting(2, fail))
+    assert not (tmp_path / "r" / "summary.json").exists()
+    assert counted(tmp_path / "r", Counting(2)).summary is not None

@@ -1,0 +1,70 @@
+"""From the units that parts are to the sparse ids that templates make of them.
+
+Lists say nothing of templates, so text is decoded once for every set of features. A unit is a phrase in its place:
+the numbers of `Applications`, then the orientation and the four words of `Groups`; the source words between a phrase
+and the group before it are `between_T`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.batch import CandidateBatch
+from xlate.features.phrase_sparse import Applications, Groups, SparseFeatures
+
+# Columns of `unit_PU`.
+APPLICATION = slice(0, 7)
+ORIENTATION, TOP = 7, slice(8, 12)
+UNITS_AT_A_TIME = 250_000
+
+
+def under_templates(
+    lists: CandidateBatch, sparse: SparseFeatures, weights_D: NDArray[np.float64] | None, gamma: float
+) -> CandidateBatch:
+    """Lists of units as lists of the ids that templates give.
+
+    Dense features are weighted into `base_C`; without weights they are kept as features. Candidates that were drawn
+    have ln(draws) / γ there: exp(γ · score) is then their weight as a sample of all derivations, and sparse weights
+    that have grown since weigh them anew.
+    """
+    base_C = None if weights_D is None else lists.dense_CD @ weights_D
+    if lists.draws_C is not None and lists.draws_C.any():
+        base_C = np.log(lists.draws_C) / gamma
+    id_offsets_P1, ids_N = _ids(lists, sparse)
+    return replace(
+        lists,
+        dense_CD=lists.dense_CD if weights_D is None else lists.dense_CD[:, :0],
+        part_id_offsets_P1=id_offsets_P1,
+        part_ids_N=ids_N,
+        base_C=None if base_C is None else base_C.astype(np.float32),
+        unit_PU=None,
+        between_offsets_P1=None,
+        between_T=None,
+    )
+
+
+def _ids(lists: CandidateBatch, sparse: SparseFeatures) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The features of every unit, made piece by piece: on the way they take several times their room."""
+    assert lists.unit_PU is not None
+    assert lists.between_offsets_P1 is not None
+    assert lists.between_T is not None
+    lengths: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    found: list[NDArray[np.int32]] = [np.zeros(0, np.int32)]
+    for first in range(0, len(lists.unit_PU), UNITS_AT_A_TIME):
+        columns = lists.unit_PU[first : first + UNITS_AT_A_TIME]
+        ends = lists.between_offsets_P1[first : first + len(columns) + 1]
+        first_s, last_s, first_t, last_t = columns.T[TOP]
+        offsets, ids = sparse.ids(
+            Applications(*columns.T[APPLICATION]),
+            Groups(
+                columns[:, ORIENTATION], first_s, last_s, first_t, last_t,
+                ends - ends[0], lists.between_T[ends[0] : ends[-1]],
+            ),
+        )  # fmt: skip
+        lengths.append(np.diff(offsets))
+        found.append(ids)
+    return offsets_of(np.concatenate(lengths)), np.concatenate(found)

@@ -1,0 +1,55 @@
+"""xlate events export|import: candidate stores as the text that Tillmann & Zhang (2007) show in Figure 3."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from xlate.config.events_schema import EventsConfig
+from xlate.errors import InputError
+
+CONFIG = EventsConfig
+POSITIONAL = ("action", "events")
+# How many instances are in memory while a store is written as text.
+INSTANCES_AT_A_TIME = 4096
+
+
+def run(config: EventsConfig) -> None:
+    """Does what `action` says and prints how much was written, as JSON."""
+    actions = {"export": export, "import": import_text}
+    if config.action not in actions:
+        raise InputError("unknown action", seen=config.action, expected=", ".join(actions))
+    print(json.dumps(actions[config.action](config), indent=2, ensure_ascii=False))
+
+
+def export(config: EventsConfig) -> dict[str, Any]:
+    """Writes a candidate store as datapoint text.
+
+    Raises:
+        InputError: no store, or one whose candidates are not simply true or false.
+    """
+    from xlate.candidates.datapoints import write_datapoints
+    from xlate.candidates.store import CandidateStore
+
+    store = CandidateStore.open(config.events)
+    starts = range(0, len(store), INSTANCES_AT_A_TIME)
+    pieces = (store.batch(range(start, min(start + INSTANCES_AT_A_TIME, len(store)))) for start in starts)
+    write_datapoints(config.out, pieces)
+    return {"text": config.out, "datapoints": len(store), "candidates": store.arrays.candidates}
+
+
+def import_text(config: EventsConfig) -> dict[str, Any]:
+    """Writes datapoint text as a candidate store; its float features are named by their place, `float1` and so on.
+
+    Raises:
+        InputError: a line that is not of this form.
+    """
+    from xlate.candidates.datapoints import read_datapoints
+    from xlate.candidates.store import StoreWriter
+
+    batch = read_datapoints(config.events)
+    names = [f"float{number}" for number in range(1, batch.dense_CD.shape[1] + 1)]
+    sparse = int(batch.part_ids_N.max()) + 1 if len(batch.part_ids_N) else 0
+    with StoreWriter(config.out, names, sparse, metadata={"text": config.events}) as writer:
+        writer.append(batch)
+    return {"store": config.out, "datapoints": len(batch), "candidates": batch.candidates, "sparse": sparse}

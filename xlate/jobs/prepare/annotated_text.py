@@ -1,0 +1,72 @@
+"""Pairs of lines with what stands beside them: factors and documents, read from the files of a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xlate.config.schema import DataConfig
+from xlate.jobs.prepare.corpus_files import CorpusFiles
+from xlate.jobs.prepare.corpus_settings import side_factors
+from xlate.text.documents import Documents, joined_documents, read_documents
+from xlate.text.factors import FactoredLines, joined_lines, read_factored
+from xlate.text.parallel import check_reference, check_sides
+
+
+@dataclass(frozen=True)
+class AnnotatedText:
+    """A source, its translations (one of the training text, any number elsewhere) and perhaps its documents."""
+
+    source: FactoredLines
+    targets: list[FactoredLines]
+    documents: Documents | None
+
+    def rows(self, rows: Iterable[int]) -> AnnotatedText:
+        """Some of the sentences, in their order."""
+        chosen = list(rows)
+        documents = None if self.documents is None else self.documents.rows(chosen)
+        return AnnotatedText(self.source.rows(chosen), [target.rows(chosen) for target in self.targets], documents)
+
+
+def read_side(split: str, side: str, number: int, files: CorpusFiles, data: DataConfig) -> FactoredLines:
+    """One text of a split with its factors; raises what `read_factored` raises."""
+    joined = side_factors(data, files, side).joined
+    return read_factored(files.texts(split, side)[number], joined, files.factors_of(split, side, number))
+
+
+def documents_of(split: str, lengths: list[int], files: CorpusFiles, data: DataConfig) -> Documents | None:
+    """The documents of a split whose files have so many lines; raises what `read_documents` raises."""
+    if split not in files.documents:
+        return None
+    paths = zip(files.documents[split], lengths, strict=True)
+    return joined_documents([read_documents(path, length, data.document_pattern) for path, length in paths])
+
+
+def read_training(files: CorpusFiles, data: DataConfig) -> AnnotatedText:
+    """The training text of all its files.
+
+    Raises:
+        InputError: sides of unequal length; a file that cannot be used.
+    """
+    sides: list[list[FactoredLines]] = [[], []]
+    for number, path in enumerate(files.train_source):
+        source, target = (read_side("train", side, number, files, data) for side in ("source", "target"))
+        check_sides(path, len(source), files.train_target[number], len(target))
+        sides[0].append(source)
+        sides[1].append(target)
+    documents = documents_of("train", [len(text) for text in sides[0]], files, data)
+    return AnnotatedText(joined_lines(sides[0]), [joined_lines(sides[1])], documents)
+
+
+def read_split(split: str, files: CorpusFiles, data: DataConfig) -> AnnotatedText:
+    """The source of `dev` or `test` and its references.
+
+    Raises:
+        InputError: a reference of another length; a file that cannot be used.
+    """
+    source = read_side(split, "source", 0, files, data)
+    references = []
+    for number, path in enumerate(files.texts(split, "target")):
+        references.append(read_side(split, "target", number, files, data))
+        check_reference(path, len(references[-1]), len(source))
+    return AnnotatedText(source, references, documents_of(split, [len(source)], files, data))

@@ -1,0 +1,156 @@
+"""Runs of sparse features trained from lists of the training text (Auli, Galley & Gao 2014, section 5).
+
+One command: float weights θ are tuned, the training text is decoded in folds, sparse weights φ are learned with θ
+fixed, and float weights are tuned again with the sums φ·u as new float features. With `rounds` the text is decoded
+again with φ, and φ learned anew from the lists of all rounds. θ and the lists are kept in the work directory under what
+they were made from, so that runs that differ in features or losses share them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from xlate.config.loss_schema import ListsConfig
+from xlate.config.schema import TrainConfig
+from xlate.features.phrase_sparse import SparseFeatures
+from xlate.jobs.prepare.stages import identity_of
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_weights import made_with, weights_of
+from xlate.jobs.systems import phrase as phrase_models
+from xlate.jobs.train.jackknife import Jackknife, pooled
+from xlate.jobs.train.measuring import measured_splits
+from xlate.jobs.train.sparse_learning import Learned, learn, learned_before
+from xlate.jobs.train.tuned import made_from_text, phrase_base, tuning_summary
+from xlate.jobs.train.tuned_systems import PhraseSystem, with_sums
+from xlate.jobs.train.tuning import tune, tuning_text
+from xlate.models.phrase.model import PhraseModel
+from xlate.report.identity import without_later
+from xlate.scoring.weights import Weights, save_weights
+from xlate.text.locks import awaited
+from xlate.train.run import Outcome, Run
+from xlate.train.signals import StopFlag
+
+log = logging.getLogger(__name__)
+VOLATILE = ("run", "base", "checkpoint_seconds", "debug")
+
+
+# Trains a run that this one needs, in its folder.
+TrainPart = Callable[[TrainConfig, Path, StopFlag], Outcome]
+
+
+class ListTraining:
+    """Float weights tuned, sparse weights learned from lists of the training text, float weights tuned again.
+
+    Args:
+        config: of the run.
+        train_part: trains the run of the float weights.
+
+    Raises:
+        InputError: no work directory, a base run of another model, or nothing to tune on.
+    """
+
+    def __init__(self, config: TrainConfig, train_part: TrainPart) -> None:
+        if config.base is not None:
+            phrase_base(Path(config.base))
+        self.config, self.train_part = config, train_part
+        self.work = WorkDirectory(Path(config.work)).check()
+        self.text = tuning_text(_tune_config(config), self.work, config.decoder.max_words)
+
+    def made_from(self) -> Mapping[str, Any]:
+        """The work directory, the text that float weights are tuned on, and the run they come from."""
+        return made_from_text(self.config, self.work, self.text)
+
+    def learn(self, run: Run) -> dict[str, Any] | None:
+        """All three steps; with `part`, only lists of a part of the training text are made."""
+        config, work = self.config, self.work
+        assert config.loss.lists is not None
+        base = Path(config.base) if config.base is not None else self._tuned_floats(run)
+        if base is None:
+            return None
+        theta = weights_of(base).sets[phrase_models.SET]
+        if config.loss.lists.part is not None:
+            return self._part(config.loss.lists, theta, run)
+        model = phrase_models.open_phrase_model(Path("."), config)
+        learned = _learned(config, work, model, theta, run)
+        if learned is None:
+            return None
+        system = PhraseSystem(model, config.decoder, _tune_config(config).processes, learned.phi_F)
+        found = tune(_as_tuning(config), system, with_sums(learned.theta, model), self.text, run)
+        if found is None:
+            return None
+        weights, rounds = found
+        self._save(run, model, weights, learned)
+        summary = {**tuning_summary(config, weights, rounds, self.text), **learned.figures, "base": str(base)}
+        return {**summary, **measured_splits(config, work, run, len(rounds))}
+
+    def _part(self, settings: ListsConfig, theta: Weights, run: Run) -> dict[str, Any] | None:
+        lists = _lists(self.config, self.work, theta)
+        if not lists.decode(run.stop.__bool__):
+            return None
+        return {"finished": False, "part": settings.part, "parts": settings.parts, "lists": str(lists.folder)}
+
+    def _save(self, run: Run, model: PhraseModel, weights: Weights, learned: Learned) -> None:
+        assert model.sparse is not None
+        work = {"work": self.config.work, "work_identity": self.work.identity}
+        metadata = {**work, **made_with(self.config.model)}
+        learned_weights = replace(weights, sparse_F=learned.phi_F).single()
+        name = phrase_models.SET
+        save_weights(run.weights, {name: learned_weights}, features={name: model.sparse}, metadata=metadata)
+
+    def _tuned_floats(self, run: Run) -> Path | None:
+        """The run of the float weights, made when it is not there; None when stopped."""
+        config = self.config
+        loss = replace(_as_tuning(config).loss, lists=None, tune=replace(_tune_config(config), start="uniform"))
+        model = replace(config.model, sparse=None)
+        plain = replace(config, loss=loss, model=model, row=None, measure_test=False, run=None, base=None)
+        settings = without_later({k: v for k, v in asdict(plain).items() if k not in VOLATILE})
+        folder = self.work.path / "theta" / identity_of({**settings, "on": self.work.identity})[:16]
+        log.info("float weights: %s", folder)
+        with awaited(folder, run.stop.__bool__):
+            return None if self.train_part(plain, folder, run.stop).summary is None else folder
+
+
+def _lists(
+    config: TrainConfig, work: WorkDirectory, weights: Weights, sparse: SparseFeatures | None = None
+) -> Jackknife:
+    assert config.loss.lists is not None
+    kind = config.model.reordering or "none"
+    return Jackknife(work, kind, weights, config.decoder, config.loss.lists, config.seed, sparse)
+
+
+def _learned(config: TrainConfig, work: WorkDirectory, model: PhraseModel, theta: Weights, run: Run) -> Learned | None:
+    """What the last round learned, None when stopped; each decodes with what is known and learns from all lists."""
+    assert config.loss.lists is not None
+    made: list[Jackknife] = []
+    found: Learned | None = None
+    step = 0
+    for number in range(1, config.loss.lists.rounds + 1):
+        if found is None:
+            lists = _lists(config, work, theta)
+        else:
+            lists = _lists(config, work, replace(with_sums(found.theta, model), sparse_F=found.phi_F), model.sparse)
+        made.append(lists)
+        held = run.checkpoint(f"sparse-{number}.safetensors")
+        found = learned_before(held, theta, model)
+        if found is None:
+            if not lists.decode(run.stop.__bool__):
+                return None
+            found = learn(config, model, pooled(made), theta, held, run, step)
+        if found is None:
+            return None
+        step += found.figures["list_epochs"] + 1
+    return found
+
+
+def _tune_config(config: TrainConfig) -> Any:
+    assert config.loss.tune is not None
+    return config.loss.tune
+
+
+def _as_tuning(config: TrainConfig) -> TrainConfig:
+    assert config.loss.lists is not None
+    return replace(config, loss=replace(config.loss, name=config.loss.lists.tuner))

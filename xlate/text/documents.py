@@ -1,0 +1,129 @@
+"""Documents: sentences that follow one another in a text and belong together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.text.lines import read_lines
+
+
+@dataclass(frozen=True)
+class Documents:
+    """D documents of S sentences, one behind the other; document d is `offsets_D1[d]` to `offsets_D1[d + 1]`.
+
+    None is empty. Two that follow each other may have the same name when they come from different files.
+    """
+
+    names: list[str]
+    offsets_D1: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def sentences(self) -> int:
+        """How many sentences there are in all."""
+        return int(self.offsets_D1[-1])
+
+    @property
+    def document_S(self) -> NDArray[np.int64]:
+        """The document of each sentence."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets_D1))
+
+    def ranges(self) -> list[range]:
+        """The sentences of each document."""
+        return [range(start, end) for start, end in pairwise(self.offsets_D1.tolist())]
+
+    def rows(self, rows: Sequence[int] | NDArray[np.integer]) -> Documents:
+        """The documents of some of the sentences, given in their order; those without any are left out."""
+        document_K = self.document_S[np.asarray(rows, dtype=np.int64)]
+        starts = _starts(document_K)
+        return Documents([self.names[d] for d in document_K[starts].tolist()], _with_end(starts, len(document_K)))
+
+    def folds(self, folds: int) -> NDArray[np.int64]:
+        """The fold of each sentence, shape (S,): as even as can be when no document is cut.
+
+        Raises:
+            InputError: fewer documents than folds.
+        """
+        if folds > len(self):
+            raise InputError("fewer documents than folds", seen=f"{len(self)} documents", expected=f"{folds} or more")
+        starts = self.offsets_D1[:-1]
+        cuts = [0]
+        for fold in range(1, folds):
+            place = int(np.abs(starts - self.sentences * fold / folds).argmin())
+            cuts.append(min(max(place, cuts[-1] + 1), len(self) - folds + fold))
+        ends = np.append(starts[cuts], self.sentences)
+        return np.repeat(np.arange(folds), np.diff(ends))
+
+
+def joined_documents(many: Sequence[Documents]) -> Documents:
+    """The documents of texts put one behind the other; the first of a text never goes on the last of another."""
+    ends = np.cumsum([0, *(documents.sentences for documents in many)])
+    starts = [documents.offsets_D1[:-1] + end for documents, end in zip(many, ends, strict=False)]
+    names = [name for documents in many for name in documents.names]
+    return Documents(names, np.concatenate([*starts, ends[-1:]]).astype(np.int64))
+
+
+def read_documents(path: str | Path, sentences: int, pattern: str | None = None) -> Documents:
+    """Reads the documents of a text from a file that names one on each line.
+
+    Args:
+        path: the file, with as many lines as the text; all sentences of a document follow one another.
+        sentences: how many lines the text has.
+        pattern: a regular expression; where it first matches in a line is the name, else the whole line is.
+
+    Raises:
+        InputError: another number of lines, a line without a name, a document that goes on after another began.
+    """
+    lines = read_lines(path)
+    if len(lines) != sentences:
+        raise InputError(
+            "a file of documents of another length than its text",
+            file=path,
+            line=min(len(lines), sentences) + 1,
+            seen=f"{len(lines)} lines",
+            expected=f"{sentences} lines, one for each sentence",
+        )
+    name_of = _compiled(pattern)
+    numbers: dict[str, int] = {}
+    document_S = np.zeros(sentences, dtype=np.int64)
+    for row, line in enumerate(lines):
+        found = name_of.search(line.strip())
+        if found is None or not found[0]:
+            seen, expected = repr(line), f"a name that matches {pattern!r}" if pattern else "the name of a document"
+            raise InputError("no document is named", file=path, line=row + 1, seen=seen, expected=expected)
+        document_S[row] = numbers.setdefault(found[0], len(numbers))
+        if row and document_S[row] < document_S[row - 1]:
+            raise InputError(
+                "a document goes on after another began",
+                file=path,
+                line=row + 1,
+                seen=found[0],
+                expected="all sentences of a document one after the other",
+            )
+    return Documents(list(numbers), _with_end(_starts(document_S), sentences))
+
+
+def _compiled(pattern: str | None) -> re.Pattern[str]:
+    try:
+        return re.compile(".+" if pattern is None else pattern, re.DOTALL if pattern is None else 0)
+    except re.error as error:
+        raise InputError("not a regular expression", seen=pattern, expected=f"one that compiles: {error}") from error
+
+
+def _starts(document_S: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where a document begins."""
+    return np.flatnonzero(np.diff(document_S, prepend=-1))
+
+
+def _with_end(starts_D: NDArray[np.int64], end: int) -> NDArray[np.int64]:
+    return np.append(starts_D, end).astype(np.int64)
