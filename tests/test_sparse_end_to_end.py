@@ -82,7 +82,7 @@ def contents(shard: Path) -> dict[str, bytes]:
 
 def test_what_the_decoder_charged_is_what_the_features_weigh(sparse_run: Path) -> None:
     config = read_config(sparse_run / "config.yaml", TrainConfig)
-    translator = Translator.of_run(config, sparse_run, nbest=10)
+    translator = Translator.of_run(config, sparse_run, Asked(10))
     decoder = translator.system
     assert np.count_nonzero(decoder.sparse_F) > 100
     for line in ("Nirka no holdo va bolko ast.", "Gonban va fuspan ri pikum nu.", "qqq Nirka."):
@@ -251,7 +251,7 @@ def test_local_features_are_exported_inside_the_tables(
     found = []
     for folder in (tmp_path / "run", tmp_path / "back"):
         config = read_config(folder / "config.yaml", TrainConfig)
-        translator = Translator.of_run(config, folder, nbest=5)
+        translator = Translator.of_run(config, folder, Asked(5))
         # Words that stand for themselves have sparse features here and no entry in Moses's tables: these all have one.
         words = WorkDirectory(own_work).training_tokens("source")[0]
         found.append([(d.words, pytest.approx(d.score, abs=1e-3)) for d in translator.system.translate(words)])
@@ -405,7 +405,7 @@ def test_sparse_weights_are_tuned_on_the_dev_set(own_work: Path, tmp_path: Path,
     figures = trained(own_work, folder, *plain)
     assert figures["active_features"] > 100
     config = read_config(folder / "config.yaml", TrainConfig)
-    translator = Translator.of_run(config, folder, nbest=10)
+    translator = Translator.of_run(config, folder, Asked(10))
     decoder = translator.system
     assert np.count_nonzero(decoder.sparse_F) == figures["active_features"]
     slots = decoder.model.slots

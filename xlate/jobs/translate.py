@@ -180,8 +180,8 @@ class Translator:
             seen = f"{len(lines)} lines, {len(targets)} targets"
             raise InputError("every line needs a target", seen=seen, expected="as many targets as lines")
         return [
-            Pair(self.text.source_tokens(line), self.text.target_tokens(target))
-            for line, target in zip(lines, targets, strict=True)
+            Pair(_source_tokens(self.text, line, number), self.text.target_tokens(target))
+            for number, (line, target) in enumerate(zip(lines, targets, strict=True))
         ]
 
     def _of_forced(self, pairs: Sequence[Pair], found: Iterable[AnyDerivation | None]) -> Iterator[Translation]:
