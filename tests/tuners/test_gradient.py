@@ -30,8 +30,9 @@ def telling_lists() -> CandidateBatch:
     return CandidateBatch(np.arange(41) * 8, dense.reshape(320, 3), gain.astype(np.float32), offsets, nothing)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted({*NAMES} - {"perceptron"}))
 def test_every_loss_over_candidates_finds_the_feature_that_counts(name: str) -> None:
+    """But the perceptron: without a margin and without weights nothing is missing."""
     lists = telling_lists()
     begin = Weights(np.array([1.0, -0.001, 1.0]), np.zeros(0), ("a", "b", "c"))
     found = descend(lists, begin, loss_of(name, margin=2.0), GradientSettings())
