@@ -248,7 +248,7 @@ def test_a_damaged_shard_is_named_and_made_again(tmp_path: Path, caplog: pytest.
     damaged.write_bytes(bytes(data))
     with pytest.raises(InputError, match="damaged") as refused:
         CandidateStore.open(tmp_path)
-    assert refused.value.file == damaged
+    assert refused.value.file == str(damaged)
     assert not is_whole(second)
     assert str(damaged) in caplog.text
     assert not second.exists()

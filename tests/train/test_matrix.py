@@ -29,8 +29,9 @@ from xlate.candidates.store import CandidateStore
 from xlate.config.loss_schema import TuneConfig
 from xlate.errors import InputError
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
-from xlate.jobs.train.tuners import TUNERS, optimiser, scaled
-from xlate.losses.loss import Needs, loss_of, losses, told
+from xlate.jobs.train.tuners import TUNERS, optimiser
+from xlate.losses.loss import Loss, Needs, loss_of, losses, told
+from xlate.losses.pro import PairwiseLogistic
 from xlate.metrics.objective import BLEU
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
@@ -48,6 +49,7 @@ from xlate.train.learner import InstanceLearner
 from xlate.train.list_learner import ListLearner, ListSettings
 from xlate.train.list_learner_device import DeviceListLearner
 from xlate.tuners.gradient import GradientSettings, descend
+from xlate.tuners.pro import ProSettings, sampled_pairs
 from xlate.tuners.tuned import best_statistics, checked_lists
 
 SENTENCES, LENGTH, NBEST = 12, 5, 12
@@ -164,27 +166,25 @@ def at_once(name: str, lists: CandidateBatch) -> tuple[bool, float, float]:
     tuned = optimiser(name.removesuffix(" tuner"), tune, trained_D)(lists, begin, 1)
     changed = bool((tuned.dense_D != begin.dense_D).any())
     if name == "pro tuner":
-        return changed, value("pro", lists, scaled(begin, trained_D)), value("pro", lists, tuned)
+        # What the tuner descends on: its own pairs.
+        gain_C, random = BLEU.sentences(lists.gain_CG), np.random.default_rng(1)
+        pairs = map(torch.as_tensor, sampled_pairs(gain_C, lists.candidate_offsets_I1, ProSettings(), random))
+        return changed, *descended(PairwiseLogistic(*pairs), lists, begin)
     if name in OWN:
         arrays = checked_lists(lists, begin)
         sums_BK = np.stack([best_statistics(arrays, lists.gain_CG, weights) for weights in (begin, tuned)])
         before, after = (-BLEU.corpus(sums_BK)).tolist()
         return changed, before, after
-    # What is returned is scaled, so the loss is asked of the descent itself.
-    loss = loss_of(name)
-    after = descend(lists, begin, loss, GradientSettings(epochs=20, l2=0.0))
-    return changed, value(name, lists, begin), float(after.figures["loss"])
+    return changed, *descended(loss_of(name), lists, begin)
 
 
-def value(name: str, lists: CandidateBatch, weights: Weights) -> float:
-    gains = torch.as_tensor(
-        told(loss_of(name), lists.gain_CG.astype(np.float64), lists.candidate_offsets_I1, BLEU.sentences)
-    )
-    features_CD = lists.dense_CD.astype(np.float64)
-    scores_C = CompiledScorer(
-        lists.arrays(np.zeros(lists.candidates)), features_CD, weights.dense_D, weights.sparse_F
-    )()
-    return float(loss_of(name)(scores_C, gains, torch.as_tensor(lists.candidate_offsets_I1)).detach())
+def descended(loss: Loss, lists: CandidateBatch, begin: Weights) -> tuple[float, float]:
+    """The loss before and after descent; what a tuner returns is scaled, so the descent itself is asked."""
+    given = told(loss, lists.gain_CG.astype(np.float64), lists.candidate_offsets_I1, BLEU.sentences)
+    features_CD, gains = lists.dense_CD.astype(np.float64), torch.as_tensor(given)
+    scores_C = CompiledScorer(lists.arrays(np.zeros(lists.candidates)), features_CD, begin.dense_D, begin.sparse_F)()
+    before = float(loss(scores_C, gains, torch.as_tensor(lists.candidate_offsets_I1)).detach())
+    return before, float(descend(lists, begin, loss, GradientSettings(epochs=20, l2=0.0)).figures["loss"])
 
 
 def sparse_size(lists: CandidateBatch) -> int:

@@ -20,7 +20,7 @@ from xlate.kernels.learning.mira import (
     MiraGains,
     MiraSteps,
     MiraWeights,
-    mira_epoch,
+    mira_pass,
     mira_room,
 )
 from xlate.metrics.bleu import ORDER
@@ -96,7 +96,7 @@ def mira(
         )
         if epoch < settings.epochs:
             order_I = random.permutation(len(lists))
-            sums_K = mira_epoch(arrays, gains, state, judged, order_I, steps, room)
+            sums_K = mira_pass(arrays, gains, state, judged, order_I, steps, room)
         else:
             sums_K = best_statistics(arrays, gains.statistics_CK, average)
         # An epoch says what the average before it was worth; the first one knows the start only.

@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.learning.candidates import CandidateArrays
-from xlate.kernels.learning.scores import largest, score_list
+from xlate.kernels.learning.scores import largest, score_list_twice
 from xlate.kernels.memory.lent import lent
 
 
@@ -38,6 +38,7 @@ class MiraRoom(NamedTuple):
     """Room for the parts and candidates of a list, and for the sparse difference of two; what counts starts at 0."""
 
     part_score: NDArray[np.float64]
+    part_judged: NDArray[np.float64]
     score_X: NDArray[np.float64]
     judged_X: NDArray[np.float64]
     part_count: NDArray[np.int64]
@@ -69,12 +70,12 @@ class JudgedWeights(NamedTuple):
 def mira_room(lists: CandidateArrays, size: int) -> MiraRoom:
     """Enough room for the largest list and F = `size` sparse weights."""
     parts, most = largest(lists)
-    room = np.empty(parts), np.empty(most), np.empty(most)
-    return MiraRoom(room[0], room[1], room[2], np.zeros(parts, dtype=np.int64), np.zeros(size))
+    part_2, score_2 = (np.empty(parts), np.empty(parts)), (np.empty(most), np.empty(most))
+    return MiraRoom(part_2[0], part_2[1], score_2[0], score_2[1], np.zeros(parts, dtype=np.int64), np.zeros(size))
 
 
 @njit(cache=True, nogil=True)
-def mira_epoch(
+def mira_pass(
     lists: CandidateArrays,
     gains: MiraGains,
     weights: MiraWeights,
@@ -95,8 +96,14 @@ def mira_epoch(
         first, last = lists.candidate_offsets_I1[i], lists.candidate_offsets_I1[i + 1]
         if first == last:
             continue
-        score_list(i, lists, judged.dense_D, judged.sparse_F, room.part_score, room.judged_X)
-        score_list(i, lists, weights.dense_D, weights.sparse_F, room.part_score, room.score_X)
+        score_list_twice(
+            i,
+            lists,
+            (weights.dense_D, judged.dense_D),
+            (weights.sparse_F, judged.sparse_F),
+            (room.part_score, room.part_judged),
+            (room.score_X, room.judged_X),
+        )
         hope, fear, margin, cost, best = _hope_and_fear(gains, weights.background_K, room, first, last)
         for k in range(len(sums_K)):
             sums_K[k] += gains.statistics_CK[best, k]

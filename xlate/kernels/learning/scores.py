@@ -41,6 +41,45 @@ def score_list(
         score_X[c - begin] = score
 
 
+@njit(cache=True, nogil=True, forceinline=True)
+def score_list_twice(
+    i: int,
+    lists: CandidateArrays,
+    dense_2: tuple[NDArray[np.float64], NDArray[np.float64]],
+    sparse_2: tuple[NDArray[np.float64], NDArray[np.float64]],
+    part_room_2: tuple[NDArray[np.float64], NDArray[np.float64]],
+    score_2: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> None:
+    """`score_list` under two sets of weights, reading every feature once; without fixed scores."""
+    (dense_D, other_D), (sparse_F, other_F) = dense_2, sparse_2
+    (room, other_room), (score_X, other_X) = part_room_2, score_2
+    first, last, sparse = lists.part_offsets_I1[i], lists.part_offsets_I1[i + 1], len(lists.part_ids_N) > 0
+    valued = len(lists.part_values_N) > 0
+    if sparse:
+        for part in range(first, last):
+            total, other = 0.0, 0.0
+            if valued:
+                for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
+                    total += sparse_F[lists.part_ids_N[n]] * lists.part_values_N[n]
+                    other += other_F[lists.part_ids_N[n]] * lists.part_values_N[n]
+            else:
+                for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
+                    total += sparse_F[lists.part_ids_N[n]]
+                    other += other_F[lists.part_ids_N[n]]
+            room[part - first], other_room[part - first] = total, other
+    begin = lists.candidate_offsets_I1[i]
+    for c in range(begin, lists.candidate_offsets_I1[i + 1]):
+        total, other = 0.0, 0.0
+        for d in range(len(dense_D)):
+            total += dense_D[d] * lists.dense_CD[c, d]
+            other += other_D[d] * lists.dense_CD[c, d]
+        if sparse:
+            for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
+                total += room[lists.candidate_parts_K[k]]
+                other += other_room[lists.candidate_parts_K[k]]
+        score_X[c - begin], other_X[c - begin] = total, other
+
+
 @njit(cache=True, nogil=True)
 def best_candidates(
     lists: CandidateArrays, dense_D: NDArray[np.float64], sparse_F: NDArray[np.floating]
