@@ -120,7 +120,7 @@ def test_a_model_brings_its_decoder_and_loss(given_keys: list[str], decoder: str
 @pytest.mark.parametrize(
     ("given_keys", "key", "near"),
     [
-        (["decoder.max_phrase=3"], "decoder.max_phrase", "decoder."),
+        (["decoder.pop_limit=3"], "decoder.pop_limit", "decoder."),
         (["model=phrase", "decoder.beam=3"], "decoder.beam", "decoder."),
         (["model=phrase", "loss=mert", "loss.tune.C=1"], "loss.tune.C", "loss.tune"),
         (["model=phrase", "loss=mert", "loss.tune.epochs=1"], "loss.tune.epochs", "loss.tune"),

@@ -129,7 +129,7 @@ def test_a_run_whose_configuration_held_the_keys_of_all_choices_translates(work:
 def test_search_settings_are_those_of_the_runs_decoder(
     runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for model, key in (("block", "max_phrase"), ("distortion", "mode"), ("phrase", "beam")):
+    for model, key in (("block", "pop_limit"), ("distortion", "mode"), ("phrase", "beam")):
         assert main(["translate", f"run={runs[model]}", f"decoder.{key}={'mon' if key == 'mode' else 3}"]) == 2
         seen = capsys.readouterr().err
         assert f"seen:     decoder.{key}" in seen

@@ -6,7 +6,7 @@ are made-up instances of the form that block models have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,16 @@ import torch
 from tests.models.distortion.test_decoder import jumping
 from tests.models.phrase.test_sparse import random_case
 from tests.models.small_models import TARGET, model_and_arpa, random_words
+from tests.models.test_every_system import SYSTEMS as ALL
 from tests.train.small_training import initial, settings
-from tests.train.test_global_model import task
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.hypotheses import Hypotheses, listed
+from xlate.candidates.lattice import LatticeExample
 from xlate.candidates.nbest_columns import nbest_arrays
 from xlate.candidates.nbest_store import nbest_candidates, write_nbest_store
 from xlate.candidates.spread import spread_within_lists
 from xlate.candidates.store import CandidateStore
-from xlate.config.loss_schema import TuneConfig
+from xlate.config.tune_schema import TUNERS as CONFIGS
 from xlate.errors import InputError
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.jobs.train.tuners import TUNERS, optimiser
@@ -39,8 +40,10 @@ from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.distortion.settings import DistortionSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.list_arrays import with_ids
+from xlate.models.system import AnySystem
 from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
+from xlate.search.lattice_oracle import oracle_example
 from xlate.text.encoded import EncodedText
 from xlate.text.numbering import Numbering
 from xlate.train.device_learner import DeviceLearner
@@ -66,12 +69,10 @@ NAMES = (*KINDS, *OWN)
 def empty(name: str, source: str, system: str) -> str | None:
     """Why there is no such training; None when there is one."""
     needs = KINDS[name].needs if name in KINDS else None
-    if (source == "lists from files") != (system == "rerank"):
-        return "the lists of rerank come from files and are not decoded; all others decode theirs"
     if (needs is Needs.LATTICE) != (source == "lattices"):
         return "a loss over lattices sums over arcs and has no scores of candidates; all others need these"
-    if source == "lattices" and system != "block":
-        return "only block bigrams have lattices whose arcs carry their sparse features"
+    if (source == "lists from files") != (system == "rerank"):
+        return "the lists of rerank come from files and are not decoded; all others decode theirs"
     if name in OWN and source not in ("lists of every round", "lists from files"):
         return "a tuner looks at all lists of a dev set at once, to set few weights"
     if needs is Needs.STATISTICS and source not in ("lists of every round", "lists from files"):
@@ -96,7 +97,7 @@ def test_a_training_changes_weights_and_lowers_the_loss(
     if source.startswith("events"):
         changed, before, after = on_events(name, folder, device=source.endswith("device"))
     elif source == "lattices":
-        changed, before, after = on_lattices()
+        changed, before, after = on_lattices(system)
     else:
         lists = from_file(tmp_path) if system == "rerank" else LISTS[system]()
         if source in LEARNED:
@@ -137,11 +138,19 @@ def on_events(name: str, folder: Path, *, device: bool) -> tuple[bool, float, fl
     return bool(weights.dense_D[0] != -1.0 and weights.sparse_F.any()), met[0], min(met[1:])
 
 
-def on_lattices() -> tuple[bool, float, float]:
-    train, _, _, start = task(4)
-    given = GlobalSettings(rounds=1, epochs=4, rule="adagrad", eta=0.1, eta_sparse=0.1)
-    after, figures = GlobalTraining(train.decode, None, given).run(start)
-    return bool((after.dense_D != start.dense_D).any()), figures[1].loss, figures[-1].loss
+def on_lattices(system: str) -> tuple[bool, float, float]:
+    model = ALL[{"phrase": "phrase wbe"}.get(system, system)]()
+    wanted = [(words, model.translate(words)[1].words) for words in (["a", "b"], ["b", "zz", "a"])]
+
+    def decode(weights: Weights) -> Iterator[LatticeExample]:
+        for words, reference in wanted:
+            example = oracle_example(model.with_weights(weights).lattice(words), [reference])
+            if example is not None:
+                yield example
+
+    given = GlobalSettings(rounds=1, epochs=4, rule="sgd", eta=0.005, eta_sparse=0.05)
+    after, figures = GlobalTraining(decode, None, given).run(model.weights)
+    return bool((after.dense_D != model.weights.dense_D).any()), figures[1].loss, figures[-1].loss
 
 
 def in_steps(name: str, lists: CandidateBatch, *, device: bool) -> tuple[bool, float, float]:
@@ -162,8 +171,13 @@ def in_steps(name: str, lists: CandidateBatch, *, device: bool) -> tuple[bool, f
 def at_once(name: str, lists: CandidateBatch) -> tuple[bool, float, float]:
     """A tuner of all lists; the loss is minus BLEU for one that has no loss."""
     begin, trained_D = start_of(lists), np.ones(lists.dense_CD.shape[1], np.bool_)
-    tune = TuneConfig(epochs=20, C=0.01, decay=0.999, length_band=9.0, restarts=2, gamma=1.0, l2=1e-4)
-    tuned = optimiser(name.removesuffix(" tuner"), tune, trained_D)(lists, begin, 1)
+    if tuner_of(name) is None:
+        tuned = descend(lists, begin, loss_of(name), GradientSettings(epochs=20)).weights
+    else:
+        tune = CONFIGS[tuner_of(name)](length_band=9.0)
+        if hasattr(tune, "epochs"):
+            tune.epochs = 20
+        tuned = optimiser(tune.name, tune, trained_D)(lists, begin, 1)
     changed = bool((tuned.dense_D != begin.dense_D).any())
     if name == "pro tuner":
         # What the tuner descends on: its own pairs.
@@ -176,6 +190,12 @@ def at_once(name: str, lists: CandidateBatch) -> tuple[bool, float, float]:
         before, after = (-BLEU.corpus(sums_BK)).tolist()
         return changed, before, after
     return changed, *descended(loss_of(name), lists, begin)
+
+
+def tuner_of(name: str) -> str | None:
+    """The tuner of a configuration that stands in a row of the matrix, if there is one."""
+    known = (name.removesuffix(" tuner"), f"list_{name}") if name != "pro" else ()
+    return next((tuner for tuner in known if tuner in CONFIGS), None)
 
 
 def descended(loss: Loss, lists: CandidateBatch, begin: Weights) -> tuple[float, float]:
@@ -212,19 +232,19 @@ def sentences() -> list[list[str]]:
     return [random_words(rng, LENGTH) for _ in range(SENTENCES)]
 
 
-def block_hypotheses(translate: Callable[[list[str]], list[Any]]) -> list[Hypotheses]:
-    made = []
+def block_hypotheses(decoder: AnySystem) -> list[Hypotheses]:
+    made, used = [], [name != "partition" for name in decoder.feature_names]
     for words in sentences():
-        found, numbering = translate(words), Numbering(TARGET, words)
-        rows = [[v for name, v in one.features() if name != "partition"] for one in found]
-        made.append(Hypotheses.of_words([numbering.ids(one.words) for one in found], np.array(rows)))
+        found, numbering = decoder.translate(words), Numbering(TARGET, words)
+        rows = np.array([one.features_D[used] for one in found])
+        made.append(Hypotheses.of_words([numbering.ids(one.words) for one in found], rows))
     return made
 
 
 @cache
 def blocks() -> list[Hypotheses]:
     model, _ = model_and_arpa(11, others=False)
-    return block_hypotheses(BlockDecoder(model, BlockSearch(beam=30, threshold=0.0, nbest=NBEST)).translate)
+    return block_hypotheses(BlockDecoder(model, BlockSearch(beam=30, threshold=0.0, nbest=NBEST)))
 
 
 @cache
@@ -236,7 +256,7 @@ def block_lists() -> CandidateBatch:
 def distortion_lists() -> CandidateBatch:
     model, _ = jumping(11)
     decoder = DistortionDecoder(model, DistortionSearch(beam=30, threshold=0.0, nbest=NBEST))
-    return with_references(block_hypotheses(decoder.translate))
+    return with_references(block_hypotheses(decoder))
 
 
 @cache
@@ -275,4 +295,4 @@ def from_file(folder: Path) -> CandidateBatch:
 
 
 def test_tuners_of_the_configuration_are_in_the_matrix() -> None:
-    assert set(TUNERS) <= {name.removesuffix(" tuner") for name in NAMES}
+    assert set(TUNERS) == set(CONFIGS) == {tuner_of(name) for name in NAMES} - {None}

@@ -48,6 +48,7 @@ class SearchConfig(DecoderConfig):
 
     threshold: float = key("hypotheses below this share of the best one's score are dropped; 0 keeps all", 1.0e-5)
     options: int = key("the most translations of one source span", 20)
+    max_phrase: int = key("the longest source phrase, in words", 7)
     future_cost: bool = key("pruning looks at the estimated cost of what is left to translate", True)
     max_words: int = key("sentences of more words are translated in pieces, cut at punctuation if possible", MAX_WORDS)
 
@@ -88,7 +89,6 @@ class PhraseDecoderConfig(SearchConfig):
     algorithm: str = key("stack: every move of a hypothesis is scored; cube: cube pruning", "cube")
     stack: int = key("the most hypotheses of one number of covered source words", 200)
     pop_limit: int = key("cube pruning: moves taken for one number of covered source words", 1000)
-    max_phrase: int = key("the longest source phrase, in words", 7)
     distortion_limit: int = key("the longest jump in words, -1 for any", 6)
     early_threshold: float = key("stack: moves below this share of the beam are dropped before the LM is asked", 0.0)
     distortion_future: bool = key("the estimate of what is left holds its distortion", False)

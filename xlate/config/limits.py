@@ -77,7 +77,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "lexical_floor": SHARE,
         "test_filter_min_words": _SOME,
     },
-    decoder_schema.SearchConfig: {"threshold": BELOW_ONE, "options": _SOME, "max_words": _SOME},
+    decoder_schema.SearchConfig: {"threshold": BELOW_ONE, "options": _SOME, "max_phrase": _SOME, "max_words": _SOME},
     decoder_schema.BlockDecoderConfig: {
         "mode": ("mon", "swap", "swap_or"),
         "beam": _SOME,
@@ -100,7 +100,6 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "algorithm": ("stack", "cube"),
         "stack": _SOME,
         "pop_limit": _SOME,
-        "max_phrase": _SOME,
         # -1 stands for no limit.
         "distortion_limit": _whole(-1),
         "early_threshold": BELOW_ONE,
@@ -179,7 +178,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     tune_schema.ExpectedBleuConfig: {"gamma": POSITIVE},
     tune_schema.SoftmaxMarginConfig: {"margin": NOT_NEGATIVE},
     tune_schema.RampConfig: {"margin": NOT_NEGATIVE, "kind": Range(1, 3)},
-    tune_schema.GradientConfig: {"margin": NOT_NEGATIVE, "gamma": POSITIVE},
+    tune_schema.ListHingeConfig: {"margin": NOT_NEGATIVE},
     loss_schema.ListsConfig: {
         "heldout_every": _whole(2),
         "gamma": POSITIVE,

@@ -28,7 +28,6 @@ class _TuneKeys:
     least: float
     share: float
     kind: int
-    loss: str
 
 
 @dataclass
@@ -127,13 +126,25 @@ class RampConfig(PenaltyConfig):
 
 
 @dataclass
-class GradientConfig(PenaltyConfig):
-    """Any loss over lists, by its name."""
+class CllConfig(PenaltyConfig):
+    """Conditional likelihood of the translations that gain most in their lists."""
 
-    name: str = key("the tuner", "gradient")
-    loss: str = key("cll, hinge, perceptron, local_softmax or another loss over lists", "cll")
-    margin: float = key("what a unit of gain is worth, where the loss has a margin", 1.0)
-    gamma: float = key("scale of the scores, where the loss has one", 1.0)
+    name: str = key("the tuner", "cll")
+
+
+@dataclass
+class ListHingeConfig(PenaltyConfig):
+    """The hinge: what gains most must lead by as much as it gains more (loss=hinge is that of single decisions)."""
+
+    name: str = key("the tuner", "list_hinge")
+    margin: float = key("what a unit of gain is worth", 1.0)
+
+
+@dataclass
+class ListPerceptronConfig(PenaltyConfig):
+    """The perceptron over lists (loss=perceptron is that of single decisions)."""
+
+    name: str = key("the tuner", "list_perceptron")
 
 
 TUNERS: dict[str, type[TuneConfig]] = {
@@ -143,5 +154,7 @@ TUNERS: dict[str, type[TuneConfig]] = {
     "expected_bleu": ExpectedBleuConfig,
     "softmax_margin": SoftmaxMarginConfig,
     "ramp": RampConfig,
-    "gradient": GradientConfig,
+    "cll": CllConfig,
+    "list_hinge": ListHingeConfig,
+    "list_perceptron": ListPerceptronConfig,
 }

@@ -157,8 +157,14 @@ class EventKind(Kind):
 
 def common_search(settings: DecoderConfig, asked: Asked) -> dict[str, Any]:
     """The settings that the searches of all models over blocks have."""
-    names = ("beam", "threshold", "options", "option_order", "end_of_sentence", "future_cost", "max_words")
-    given = {name: getattr(settings, name) for name in names}
-    if settings.max_phrase is not None:
-        given["max_phrase"] = settings.max_phrase
-    return {**given, "nbest": asked.nbest, "distinct": asked.distinct}
+    names = (
+        "beam",
+        "threshold",
+        "options",
+        "option_order",
+        "end_of_sentence",
+        "future_cost",
+        "max_phrase",
+        "max_words",
+    )
+    return {**{name: getattr(settings, name) for name in names}, "nbest": asked.nbest, "distinct": asked.distinct}

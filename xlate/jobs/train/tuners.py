@@ -14,7 +14,7 @@ from xlate.config.loss_schema import TuneConfig
 from xlate.errors import InputError
 from xlate.kernels.learning.envelope import corpus_bleu
 from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu
-from xlate.losses.loss import Needs, loss_of, losses
+from xlate.losses.loss import loss_of, losses
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
 from xlate.train.tuning import Optimise
@@ -25,6 +25,8 @@ from xlate.tuners.pro import ProSettings, pro
 from xlate.tuners.tuned import Tuned
 
 Tuner = Callable[[CandidateBatch, Weights, int], Tuned]
+# What tells a loss over lists from that of single decisions, where both are chosen by a name.
+OF_LISTS = "list_"
 LOSS_KEYS = ("margin", "gamma", "kind")
 TunerOf = Callable[[TuneConfig, NDArray[np.bool_], Objective], Tuner]
 
@@ -88,15 +90,11 @@ def _pro(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objectiv
 
 def _by_gradient(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
     """Descent on a loss of the registry, which takes those of the settings that it knows."""
-    name = settings.loss if settings.name == "gradient" else settings.name
-    if name not in losses():
-        raise InputError("no such loss", seen=f"loss.tune.loss={name}", expected=", ".join(losses()))
+    name = settings.name.removeprefix(OF_LISTS)
     known = inspect.signature(losses()[name].__init__).parameters
     module = loss_of(
         name, **{key: getattr(settings, key) for key in LOSS_KEYS if key in known and hasattr(settings, key)}
     )
-    if module.needs is Needs.LATTICE:
-        raise InputError("a loss over lattices does not tune", seen=name, expected=", ".join(TUNERS))
     chosen = GradientSettings(settings.epochs, settings.penalty, trained_D)
     return lambda lists, weights, _: descend(lists, weights, module, chosen, objective)
 
@@ -116,5 +114,7 @@ TUNERS: dict[str, TunerOf] = {
     "expected_bleu": _expected,
     "softmax_margin": _by_gradient,
     "ramp": _by_gradient,
-    "gradient": _by_gradient,
+    "cll": _by_gradient,
+    "list_hinge": _by_gradient,
+    "list_perceptron": _by_gradient,
 }
