@@ -27,6 +27,7 @@ from xlate.search.nbest import best_paths
 from xlate.search.processes import each_sentence
 from xlate.search.space import END_LABEL, SearchSpace
 from xlate.text.cutting import cut
+from xlate.text.vocabulary import Vocabulary
 
 
 class SearchSettings(Protocol):
@@ -94,6 +95,11 @@ class System(ABC, Generic[Space, Settings]):
     @abstractmethod
     def features(self) -> FeatureIndex | None:
         """What the sparse weights are of, None for a model without sparse features."""
+
+    @property
+    @abstractmethod
+    def target_vocabulary(self) -> Vocabulary:
+        """The words that units of the model translate into."""
 
     @abstractmethod
     def with_weights(self, weights: Weights) -> Self:

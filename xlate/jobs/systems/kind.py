@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_weights import CONFIG, made_with, weights_of, weights_path
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.system import AnySystem
+from xlate.models.tuned import TunedCosts, TunedSystem
 from xlate.scoring.weights import Weights, WeightsFile
 
 
@@ -37,16 +40,32 @@ class Saved(NamedTuple):
     extra: Mapping[str, NDArray[Any]]
 
 
+@dataclass(frozen=True)
+class ToTune:
+    """What is tuned, where it starts, how its weights are written, and what is said of them."""
+
+    system: TunedSystem
+    start: Weights
+    saved: Callable[[Weights], Saved]
+    metadata: Mapping[str, Any]
+
+
 class Kind(ABC):
     """A value of `model.kind`.
 
     Attributes:
         name: that value.
         of_costs: whether the floats are costs, so that weights below 0 are the rule.
+        ranks_lists: whether it ranks lists that are given, and translates nothing.
+        tunes_from_run: whether tuning goes on from a run of it.
+        decodes_folds: whether systems of it can be made that have not seen a fold of the training text.
     """
 
     name: ClassVar[str]
     of_costs: ClassVar[bool] = False
+    ranks_lists: ClassVar[bool] = False
+    tunes_from_run: ClassVar[bool] = False
+    decodes_folds: ClassVar[bool] = False
 
     @abstractmethod
     def open(
@@ -70,6 +89,33 @@ class Kind(ABC):
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
         """The weights of a system in the form of the file that they came from."""
 
+    @abstractmethod
+    def check_base(self, config: TrainConfig, base: Path) -> None:
+        """Looks whether weights of this kind can be tuned from a run, before anything is written.
+
+        Raises:
+            InputError: it is missing, unfinished, or of another model.
+        """
+
+    @abstractmethod
+    def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
+        """What a configuration asks to tune.
+
+        Raises:
+            InputError: a run or work directory is missing.
+        """
+
+    def check(self, model: ModelConfig) -> None:  # noqa: B027 - most kinds have nothing to check
+        """Looks whether the settings of a model fit each other.
+
+        Raises:
+            InputError: they do not.
+        """
+
+    def based(self, config: TrainConfig) -> TrainConfig:
+        """A configuration with what it takes over from its base."""
+        return config
+
 
 class EventKind(Kind):
     """A kind of model that learns from events of the training text, too.
@@ -80,6 +126,7 @@ class EventKind(Kind):
     """
 
     of_costs = True
+    tunes_from_run = True
     floats: ClassVar[tuple[str, ...]]
     sets: ClassVar[tuple[str, ...]]
 
@@ -128,6 +175,29 @@ class EventKind(Kind):
             sets[name] = replace(held, dense_D=dense_D, sparse_F=sparse_F)
             at += len(dense_D)
         return Saved(sets, {} if system.features is None else {self.sets[0]: system.features}, file.extra)
+
+    def check_base(self, config: TrainConfig, base: Path) -> None:
+        """It must have the same model."""
+        trained = read_config(base / CONFIG, TrainConfig)
+        if asdict(trained.model) != asdict(config.model):
+            raise InputError(
+                "the base run has another model",
+                file=base,
+                seen=f"model={trained.model.name}, or other settings of it",
+                remedy="give both the same model settings",
+            )
+        weights_path(base)
+
+    def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
+        """The dense weights of the base run, and the scale of its sparse ones."""
+        assert config.loss.tune is not None
+        base = Path(str(config.base))
+        file = weights_of(base)
+        system = self.open(base, config, file, work, Asked())
+        tuned = TunedCosts(system, config.loss.tune.processes)
+        start = tuned.trained if config.loss.tune.start == "base" else tuned.uniform
+        metadata = {**file.metadata, **made_with(config.model)}
+        return ToTune(tuned, start, lambda weights: self.saved(tuned.weighted(weights), file), metadata)
 
     def shared(self, work: WorkDirectory, weights: WeightsFile) -> dict[str, Any]:
         """What the models over blocks have in common."""

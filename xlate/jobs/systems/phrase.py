@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
-from xlate.config.model_schema import SparseConfig
+from xlate.config.model_schema import ModelConfig, PhraseModelConfig, SparseConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.systems.kind import Asked, Kind, Saved
+from xlate.jobs.run_weights import CONFIG, made_with, weights_of, weights_path
+from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
 from xlate.jobs.systems.phrase_stage import MODEL, REORDERINGS, phrase_stage
 from xlate.jobs.train.sparse_models import (
+    check_orientations,
     imported_sparse_features,
     no_text_for,
     sparse_features,
@@ -24,6 +27,7 @@ from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.settings import PhraseSearch
 from xlate.models.phrase.store import load_phrase_model
+from xlate.models.phrase.tuned import TunedPhrases, with_sums
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
 
@@ -36,6 +40,7 @@ class Phrase(Kind):
     """The phrase-based model with Moses's features."""
 
     name = KIND
+    decodes_folds = True
 
     def open(
         self,
@@ -85,6 +90,68 @@ class Phrase(Kind):
         """The one set."""
         weights, index = system.weights, system.features
         return Saved({SET: weights.single()}, {} if index is None else {SET: index}, file.extra)
+
+    def check(self, model: ModelConfig) -> None:
+        """Sparse reordering features must have the stack that they look at."""
+        check_orientations(model)
+
+    def check_base(self, config: TrainConfig, base: Path) -> None:
+        """It must be a phrase model; with sparse features, one that has the words they are about."""
+        assert config.loss.tune is not None
+        phrase_base(base, weighted=config.loss.tune.start == "base")
+        if config.model.sparse is not None:
+            check_words_of_base(config, config.model.sparse)
+
+    def based(self, config: TrainConfig) -> TrainConfig:
+        """The work directory of the base, which an imported system does not have, and its reordering model."""
+        if config.base is None:
+            return config
+        base = read_config(Path(config.base) / CONFIG, TrainConfig)
+        model = cast(PhraseModelConfig, config.model)
+        return replace(config, work=base.work, model=replace(model, reordering=base.model.reordering))
+
+    def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
+        """All dense weights, and those of sparse features, if there are any."""
+        assert config.loss.tune is not None
+        if config.base is not None and config.model.sparse is None:
+            model = open_phrase_model(Path(config.base), read_config(Path(config.base) / CONFIG, TrainConfig))
+        else:
+            model = open_phrase_model(Path("."), config)
+        sparse = model.sparse
+        tuned = TunedPhrases(
+            unweighted(model, config.decoder), config.loss.tune.processes, tunes_sparse=sparse is not None
+        )
+        start = tuned.uniform
+        if config.loss.tune.start == "base":
+            start = weights_of(Path(str(config.base))).sets[SET]
+            if sparse is not None:
+                start = replace(with_sums(start, model), sparse_F=np.zeros(len(sparse)))
+
+        def saved(weights: Weights) -> Saved:
+            return (
+                Saved({SET: weights}, {}, {}) if sparse is None else Saved({SET: weights.single()}, {SET: sparse}, {})
+            )
+
+        of_work = {"work": config.work, "work_identity": work.identity if work else None}
+        return ToTune(tuned, start, saved, {**of_work, **made_with(config.model)})
+
+
+def phrase_base(base: Path, *, weighted: bool = True) -> None:
+    """Checks that a run is of the phrase model and, with `weighted`, that it has weights.
+
+    Raises:
+        InputError: it is not, or has none.
+    """
+    trained = read_config(base / CONFIG, TrainConfig)
+    if trained.model.kind != KIND:
+        raise InputError("the base run has another model", file=base, seen=trained.model.name, expected="model=phrase")
+    if weighted:
+        weights_path(base)
+
+
+def unweighted(model: PhraseModel, settings: DecoderConfig) -> PhraseDecoder:
+    """The decoder of a model before it has weights: all are 0."""
+    return PhraseDecoder(model, np.zeros(model.size), Phrase().search(settings))
 
 
 def phrase_search(settings: DecoderConfig) -> PhraseSearch:

@@ -8,7 +8,7 @@ from typing import NoReturn
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.systems.kind import Asked, Kind, Saved
+from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import WeightsFile
 
@@ -17,6 +17,7 @@ class Rerank(Kind):
     """Weights over the hypotheses of other systems."""
 
     name = "rerank"
+    ranks_lists = True
 
     def open(
         self,
@@ -34,6 +35,14 @@ class Rerank(Kind):
         self._refuse(None)
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:  # noqa: ARG002
+        """Raises InputError."""
+        self._refuse(None)
+
+    def check_base(self, config: TrainConfig, base: Path) -> None:  # noqa: ARG002
+        """Raises InputError."""
+        self._refuse(base)
+
+    def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:  # noqa: ARG002
         """Raises InputError."""
         self._refuse(None)
 

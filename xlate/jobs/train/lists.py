@@ -26,10 +26,10 @@ from xlate.jobs.systems import phrase as phrase_models
 from xlate.jobs.train.jackknife import Jackknife, pooled
 from xlate.jobs.train.measuring import measured_splits
 from xlate.jobs.train.sparse_learning import Learned, learn, learned_before
-from xlate.jobs.train.tuned import made_from_text, phrase_base, tuning_summary
-from xlate.jobs.train.tuned_systems import PhraseSystem, with_sums
+from xlate.jobs.train.tuned import made_from_text, tuning_summary
 from xlate.jobs.train.tuning import tune, tuning_text
 from xlate.models.phrase.model import PhraseModel
+from xlate.models.phrase.tuned import TunedPhrases, with_sums
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.locks import awaited
 from xlate.train.run import Outcome, Run
@@ -55,7 +55,7 @@ class ListTraining:
 
     def __init__(self, config: TrainConfig, train_part: TrainPart) -> None:
         if config.base is not None:
-            phrase_base(Path(config.base))
+            phrase_models.phrase_base(Path(config.base))
         self.config, self.train_part = config, train_part
         self.work = WorkDirectory(Path(config.work)).check()
         self.text = tuning_text(_tune_config(config), self.work, config.decoder.max_words)
@@ -78,7 +78,9 @@ class ListTraining:
         learned = _learned(config, work, model, theta, run)
         if learned is None:
             return None
-        system = PhraseSystem(model, config.decoder, _tune_config(config).processes, learned.phi_F)
+        system = TunedPhrases(
+            phrase_models.unweighted(model, config.decoder), _tune_config(config).processes, learned.phi_F
+        )
         found = tune(_as_tuning(config), system, with_sums(learned.theta, model), self.text, run)
         if found is None:
             return None

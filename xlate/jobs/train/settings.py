@@ -9,11 +9,8 @@ from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.features.bigrams import FAMILIES
 from xlate.features.sparse_sets import SparseSettings, check_sparse
-from xlate.jobs.systems.phrase import KIND as PHRASE
-from xlate.jobs.systems.registry import EVENT_KINDS, event_kind
+from xlate.jobs.systems.registry import EVENT_KINDS, KINDS, event_kind, kind_of
 from xlate.jobs.train.list_settings import check_lists, list_settings
-from xlate.jobs.train.rerank import KIND as RERANK
-from xlate.jobs.train.sparse_models import check_orientations
 from xlate.jobs.train.tuners import TUNERS, optimiser
 from xlate.jobs.train.tuning import tuning_settings
 from xlate.losses.loss import Needs, losses
@@ -30,7 +27,8 @@ def check_training(config: TrainConfig) -> None:
     """
     _one_of("device", [config.device], DEVICES)
     _check_sparse(config)
-    if config.model.kind == RERANK:
+    kind = kind_of(config.model.kind)
+    if kind.ranks_lists:
         _check_rerank(config)
     elif config.nbest is not None:
         seen = f"nbest={config.nbest} model={config.model.name}"
@@ -39,7 +37,7 @@ def check_training(config: TrainConfig) -> None:
         _check_sparse_lists(config, config.loss.lists)
     elif config.loss.name == "global" and config.model.kind not in EVENT_KINDS:
         _check_global(config)
-    elif config.loss.tune is not None or config.model.kind == PHRASE:
+    elif config.loss.tune is not None or config.model.kind not in EVENT_KINDS:
         _check_tuning(config)
     else:
         _check_local(config)
@@ -47,8 +45,7 @@ def check_training(config: TrainConfig) -> None:
 
 def _check_sparse(config: TrainConfig) -> None:
     chosen = config.model.sparse
-    if config.model.kind == PHRASE:
-        check_orientations(config.model)
+    kind_of(config.model.kind).check(config.model)
     if chosen is not None:
         check_sparse(SparseSettings(chosen.words, chosen.reordering, chosen.plain, chosen.class_seed))
 
@@ -65,8 +62,9 @@ def _check_rerank(config: TrainConfig) -> None:
 
 
 def _check_sparse_lists(config: TrainConfig, lists: ListsConfig) -> None:
-    if config.model.kind != PHRASE:
-        raise InputError("sparse features of phrases need the phrase model", seen=config.model.kind, expected=PHRASE)
+    if not kind_of(config.model.kind).decodes_folds:
+        able = ", ".join(name for name, kind in KINDS.items() if kind.decodes_folds)
+        raise InputError("no lists of the training text with this model", seen=config.model.kind, expected=able)
     if config.model.sparse is None:
         raise InputError("no sparse features to train", seen="sparse=none", expected="sparse=local, full or another")
     check_lists(lists)
@@ -86,16 +84,14 @@ def _check_tuning(config: TrainConfig, *, started: bool = False) -> None:
     tune = config.loss.tune
     if tune is None:
         raise InputError(
-            "the phrase model is trained by tuning",
+            f"the {config.model.kind} model is trained by tuning",
             seen=f"loss.name={config.loss.name}",
             expected="loss=" + ", ".join(TUNERS),
         )
     tuning_settings(tune, config.seed)
     optimiser(tune.name, tune, np.ones(1, dtype=np.bool_), Objective.of(tune.metric, tune.gain))
-    if tune.processes > 1 and config.model.kind != PHRASE:
-        seen = f"loss.tune.processes={tune.processes} model={config.model.name}"
-        raise InputError("processes decode for the phrase model", seen=seen, expected="loss.tune.processes=1")
-    if config.base is None and not started and (tune.start == "base" or config.model.kind != PHRASE):
+    from_run = kind_of(config.model.kind).tunes_from_run
+    if config.base is None and not started and (tune.start == "base" or from_run):
         raise InputError("no run to start from", seen="base is not set", expected="base=RUN")
 
 

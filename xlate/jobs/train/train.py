@@ -8,12 +8,11 @@ from typing import Protocol
 from xlate.config.identity import identity_of_training
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
-from xlate.jobs.systems.phrase import KIND as PHRASE
+from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.train.global_training import NAME as GLOBAL
 from xlate.jobs.train.global_training import GlobalMethod
 from xlate.jobs.train.lists import ListTraining
 from xlate.jobs.train.local import LocalTraining
-from xlate.jobs.train.rerank import KIND as RERANK
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.settings import check_training
 from xlate.jobs.train.tuned import TunedTraining
@@ -54,12 +53,12 @@ def method_of(config: TrainConfig) -> ConfiguredMethod:
     Raises:
         InputError: something that the training needs is not there.
     """
-    if config.model.kind == RERANK:
+    if kind_of(config.model.kind).ranks_lists:
         return RankTraining(config)
     if config.loss.name == GLOBAL:
         return GlobalMethod(config)
     if config.loss.lists is not None:
         return ListTraining(config, trained)
-    if config.loss.tune is not None or config.model.kind == PHRASE:
+    if config.loss.tune is not None:
         return TunedTraining(config)
     return LocalTraining(config)

@@ -17,11 +17,11 @@ from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.train.tuned_systems import TunedSystem
 from xlate.jobs.train.tuners import optimiser
 from xlate.jobs.train.warnings import not_too_long, warn_if_unmoved
 from xlate.metrics.measures import measure_sentences
 from xlate.metrics.objective import BLEU, Objective
+from xlate.models.tuned import TunedSystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights
 from xlate.text.cutting import MAX_WORDS

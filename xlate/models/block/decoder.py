@@ -23,7 +23,7 @@ from xlate.models.system import System
 from xlate.scoring.weights import Weights
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs
-from xlate.text.vocabulary import END_ID
+from xlate.text.vocabulary import END_ID, Vocabulary
 
 __all__ = ["BlockDecoder", "BlockModel", "BlockSearch"]
 PARTITION = "partition"
@@ -79,6 +79,11 @@ class BlockDecoder(System[BlockMoves, BlockSearch]):
     def features(self) -> FeatureIndex:
         """The binary features of a block and its predecessor."""
         return self.model.feature_index
+
+    @property
+    def target_vocabulary(self) -> Vocabulary:
+        """The words of the blocks."""
+        return self.model.phrase_vocabulary
 
     def with_weights(self, weights: Weights) -> BlockDecoder:
         """The same decoder under other weights."""

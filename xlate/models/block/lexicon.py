@@ -55,11 +55,12 @@ class BlockLexicon:
     @cached_property
     def feature_index(self) -> BigramIndex:
         """The binary features with their names."""
-        names = BlockNames(self.blocks, self.source_vocabulary, self._phrase_vocabulary)
+        names = BlockNames(self.blocks, self.source_vocabulary, self.phrase_vocabulary)
         return BigramIndex(np.asarray(self.feature_keys), names)
 
     @cached_property
-    def _phrase_vocabulary(self) -> Vocabulary:
+    def phrase_vocabulary(self) -> Vocabulary:
+        """What the blocks' target words are numbered by."""
         return self.target_vocabulary or self.lm.vocabulary
 
     @cached_property
@@ -124,7 +125,7 @@ class BlockLexicon:
     @cached_property
     def names(self) -> BlockNames:
         """Puts blocks and features into words."""
-        return BlockNames(self.blocks, self.source_vocabulary, self._phrase_vocabulary)
+        return BlockNames(self.blocks, self.source_vocabulary, self.phrase_vocabulary)
 
     def source_words(self, block: int) -> list[str]:
         """The source phrase of a block."""
@@ -134,7 +135,7 @@ class BlockLexicon:
     def target_words(self, block: int) -> list[str]:
         """The target phrase of a block."""
         table = self.blocks.table
-        return self._words(table.target_phrases, int(table.target_B[block]), self._phrase_vocabulary)
+        return self._words(table.target_phrases, int(table.target_B[block]), self.phrase_vocabulary)
 
     @staticmethod
     def _words(phrases: EncodedText, row: int, vocabulary: Vocabulary) -> list[str]:

@@ -24,7 +24,7 @@ from xlate.scoring.weights import Weights
 from xlate.search.beam import BeamLimits
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs
-from xlate.text.vocabulary import END_ID
+from xlate.text.vocabulary import END_ID, Vocabulary
 
 
 class DistortionDecoder(System[JumpMoves, DistortionSearch]):
@@ -66,6 +66,11 @@ class DistortionDecoder(System[JumpMoves, DistortionSearch]):
     def features(self) -> FeatureIndex:
         """The binary features of a block and its predecessor."""
         return self.model.feature_index
+
+    @property
+    def target_vocabulary(self) -> Vocabulary:
+        """The words of the blocks."""
+        return self.model.phrase_vocabulary
 
     def with_weights(self, weights: Weights) -> DistortionDecoder:
         """The same decoder under other weights."""

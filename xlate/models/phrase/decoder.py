@@ -46,7 +46,7 @@ from xlate.scoring.weights import Weights
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs
 from xlate.search.space import END_LABEL
-from xlate.text.vocabulary import END_ID
+from xlate.text.vocabulary import END_ID, Vocabulary
 
 __all__ = ["PhraseDecoder", "PhraseModel", "PhraseSearch"]
 
@@ -119,9 +119,15 @@ class PhraseDecoder(System[PhraseMoves, PhraseSearch]):
         """Those of the model."""
         return self.model.sparse
 
+    @property
+    def target_vocabulary(self) -> Vocabulary:
+        """The words of the phrases."""
+        return self.model.target_vocabulary
+
     def with_weights(self, weights: Weights) -> PhraseDecoder:
         """The same decoder under other weights."""
-        return self.changed(weights_D=weights.dense_D, sparse_F=weights.sparse_F if self.model.sparse else None)
+        held = self.model.sparse is not None and len(weights.sparse_F)
+        return self.changed(weights_D=weights.dense_D, sparse_F=weights.sparse_F if held else None)
 
     @cached_property
     def ranked(self) -> RankedPhrases:

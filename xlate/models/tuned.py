@@ -1,0 +1,107 @@
+"""Systems whose dense weights are tuned: where they start, and their n-best lists under any weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.candidates.hypotheses import Hypotheses
+from xlate.models.system import AnySystem
+from xlate.scoring.weights import Weights
+from xlate.search.processes import each_sentence
+from xlate.text.numbering import Numbering
+from xlate.text.vocabulary import Vocabulary
+
+# All sparse features together, as one float.
+BINARY = "binary"
+
+
+class TunedSystem(Protocol):
+    """A system with D weights to be tuned, and perhaps F sparse ones."""
+
+    @property
+    def uniform(self) -> Weights:
+        """Equal weights for everything that is tuned."""
+
+    @property
+    def trained_D(self) -> NDArray[np.bool_]:
+        """Which weights are tuned; the others keep their values."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The target words, by which translations are numbered."""
+
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[Hypotheses]:
+        """At most `size` translations of each sentence with D features, best first, of different words."""
+
+    def weighted(self, weights: Weights) -> AnySystem:
+        """The system under tuned weights."""
+
+
+@dataclass(frozen=True)
+class TunedCosts:
+    """A system whose dense features are costs, so that weights start below 0; all sparse features are one float.
+
+    Attributes:
+        system: under the weights it was trained with.
+        processes: how many decode.
+    """
+
+    system: AnySystem
+    processes: int = 1
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The target words."""
+        return self.system.target_vocabulary
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the weights."""
+        return (*self.system.weights.dense_names, BINARY)
+
+    @property
+    def trained_D(self) -> NDArray[np.bool_]:
+        """What the system has a weight for."""
+        weights = self.system.weights
+        return np.append(weights.dense_D != 0, bool(len(weights.sparse_F)))
+
+    @property
+    def uniform(self) -> Weights:
+        """Minus the same for every float that the system uses, and 1 for the sparse features as they are."""
+        used_D = self.trained_D
+        dense_D = np.where(used_D, -1.0 / max(int(used_D[:-1].sum()), 1), 0.0)
+        dense_D[-1] = 1.0
+        return Weights(dense_D, np.zeros(0), self.names)
+
+    @property
+    def trained(self) -> Weights:
+        """The weights the system has."""
+        return Weights(np.append(self.system.weights.dense_D, 1.0), np.zeros(0), self.names)
+
+    def weighted(self, weights: Weights) -> AnySystem:
+        """The system with other weights, its sparse ones times the last of them."""
+        held = self.system.weights
+        sparse_F = held.sparse_F * float(weights.dense_D[-1])
+        return self.system.with_weights(replace(held, dense_D=weights.dense_D[:-1], sparse_F=sparse_F))
+
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[Hypotheses]:
+        """Lists without two hypotheses of the same words; the last feature is what it is at weight 1."""
+        decoder = self.weighted(weights).with_search(nbest=size)
+        scale = float(weights.dense_D[-1]) or 1.0
+        found = each_sentence(decoder, self._listed, sentences, self.processes)
+        for features_CD, words in found:
+            features_CD[:, -1] /= scale
+            yield Hypotheses.of_words(words, features_CD)
+
+    def _listed(
+        self, decoder: AnySystem, sentence: Sequence[str]
+    ) -> tuple[NDArray[np.float64], list[NDArray[np.int32]]]:
+        """The features of a sentence's translations, and their numbered words."""
+        found, numbering = decoder.translate(sentence), Numbering(self.vocabulary, sentence)
+        rows = [one.features_D[: decoder.feature_names.index(BINARY) + 1] for one in found]
+        return np.array(rows).reshape(-1, len(self.names)), [numbering.ids(one.words) for one in found]
