@@ -109,7 +109,7 @@ def test_the_strongest_features_are_shown_by_name(sparse_run: Path, capsys: pyte
 def test_a_weights_file_names_its_features_by_itself(sparse_run: Path) -> None:
     file = load_weights(sparse_run / "weights.safetensors")
     learned = list(file.learned("phrase"))
-    features = Translator.of_run(read_config(sparse_run / "config.yaml", TrainConfig), sparse_run).decoder.model.sparse
+    features = Translator.of_run(read_config(sparse_run / "config.yaml", TrainConfig), sparse_run).system.model.sparse
     assert features is not None
     ids = np.flatnonzero(file.sets["phrase"].sparse_F)
     assert len(ids) > 100

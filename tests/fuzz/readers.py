@@ -299,6 +299,7 @@ EXCLUDED = {
     "open_unpacked": "opens what iterate_lines reads",
     "read_header": "reads the header of open_arrays",
     "open_phrase_model": "finds a folder for load_phrase_model by the configuration of a run",
+    "open_system": "finds the kind of a run, whose weights load_weights and whose model others read",
     "Translator.open": "opens a run by read_config, load_weights and the models' readers",
     "load_distortion": "reads a stage by read_stage, Distortion.load and one array more",
 }
