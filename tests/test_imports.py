@@ -17,6 +17,7 @@ ROOMS = [
 FOUNDATION = {"errors", "progress", "scratch"}
 WITHOUT_TORCH = {"kernels", "text", "arrays", "demo", "metrics", "align", "lm", "phrases", "features"}
 FILES = sorted(PACKAGE.rglob("*.py"))
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def imported_modules(path: Path) -> set[str]:
@@ -29,6 +30,13 @@ def imported_modules(path: Path) -> set[str]:
             names.add(node.module)
             names.update(f"{node.module}.{alias.name}" for alias in node.names)
     return names
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    """The names of a function's parameters; `self` and `cls` are none."""
+    given = function.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    return [each.arg for each in named if each is not None and each.arg not in ("self", "cls")]
 
 
 def room_of(path: Path) -> str | None:
@@ -69,6 +77,19 @@ def test_libraries_stay_in_their_rooms(path: Path) -> None:
 def test_no_catch_all_names() -> None:
     banned = {"utils", "helpers", "common", "misc", "util"}
     assert not [p for p in PACKAGE.rglob("*") if p.stem in banned]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_no_function_has_more_than_eight_parameters(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
+    assert [f"line {node.lineno}: {node.name}" for node in functions if len(parameters(node)) > 8] == []
+
+
+def test_parameters_of_every_kind_are_counted() -> None:
+    (function,) = ast.parse("async def f(self, a, /, b, *c, d, **e): ...").body
+    assert isinstance(function, FUNCTIONS)
+    assert parameters(function) == ["a", "b", "d", "c", "e"]
 
 
 def test_rooms_are_small() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from xlate.align.model1 import Model1
 from xlate.errors import InputError
 from xlate.kernels.counting.model1 import NULL, model1_costs
+from xlate.kernels.counting.sides import PhrasePairs
 from xlate.text.encoded import EncodedText
 
 SENTENCES = st.lists(st.integers(3, 6), max_size=4)
@@ -60,8 +61,11 @@ def test_the_weight_of_a_phrase_pair_is_the_mean_over_null_and_the_target_words(
     model = Model1.train(text([s for s, _ in corpus]), text([t for _, t in corpus]), 7, 2)
     phrases = text([[3, 4], [5, 6], [5]])
     costs = model1_costs(
-        np.array([0, 0], np.int32), np.array([1, 2], np.int32), phrases.ids_T, phrases.offsets_S1, phrases.ids_T,
-        phrases.offsets_S1, model.table, model.probability_K, 0.2,
+        PhrasePairs(
+            np.array([0, 0], np.int32), np.array([1, 2], np.int32), phrases.ids_T, phrases.offsets_S1, phrases.ids_T,
+            phrases.offsets_S1,
+        ),
+        model.table, model.probability_K, 0.2,
     )  # fmt: skip
     expected = []
     for target in ([5, 6], [5]):

@@ -10,7 +10,7 @@ import pytest
 from tests.phrases.small_corpora import encoded, phrase_of, table_of
 from xlate.features.bigrams import feature_keys, frequent_keys
 from xlate.features.block import FLOATS, block_arrays
-from xlate.kernels.features.block_features import block_costs
+from xlate.kernels.features.block_features import Before, Placed, block_costs
 from xlate.kernels.memory.hashing import find_all
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.lm.arpa import read_arpa
@@ -64,7 +64,7 @@ def costs(blocks, lm, block, orientation, state):
     keys_F = frequent_keys(blocks, "BB", 0)
     out_5 = np.full(5, np.nan, dtype=np.float32)
     arrays = block_arrays(blocks, lm, TARGET, keys_F, smoothing=0.5)
-    after = block_costs(arrays, lm.arrays, -1, 0, numbers[block], 0, orientation, state, out_5)
+    after = block_costs(arrays, lm.arrays, Before(-1, 0, state), Placed(numbers[block], 0, orientation), out_5)
     return dict(zip(FLOATS, out_5.tolist(), strict=True)), after
 
 

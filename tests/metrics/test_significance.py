@@ -15,7 +15,7 @@ from sacrebleu.significance import PairedTest
 from xlate.errors import InputError
 from xlate.metrics.edit_rate import ter_scores
 from xlate.metrics.score import evaluate
-from xlate.metrics.significance import p_value, paired, paired_statistics, swapped_differences
+from xlate.metrics.significance import Resampling, p_value, paired, paired_statistics, swapped_differences
 from xlate.metrics.statistics import Stats
 from xlate.text.lines import read_lines
 
@@ -78,7 +78,7 @@ def test_p_values_equal_sacrebleus_on_made_up_systems() -> None:
 
 def test_a_system_does_not_differ_from_itself() -> None:
     lines = ["a b c d", "a c", "b d"]
-    test = paired(lines, lines, [["a b c e", "a d c", "b d"]], samples=50, trials=50)["bleu"]
+    test = paired(lines, lines, [["a b c e", "a d c", "b d"]], resampling=Resampling(50, 50))["bleu"]
     assert test.difference == 0.0
     assert test.p_bootstrap == test.p_randomisation == 1.0
 
@@ -86,7 +86,7 @@ def test_a_system_does_not_differ_from_itself() -> None:
 def test_a_clear_difference_is_found_and_has_its_sign() -> None:
     references = [f"w{i} w{i + 1} w{i + 2} w{i + 3} end" for i in range(40)]
     poor = [" ".join(line.split()[:3]) + " x y" for line in references]
-    tests = paired(references, poor, [references], tokenize="none", samples=200, trials=400)
+    tests = paired(references, poor, [references], tokenize="none", resampling=Resampling(200, 400))
     assert tests["bleu"].difference > 0 > tests["ter"].difference
     assert tests["bleu"].p_randomisation == pytest.approx(1 / 401)
     assert "against" in tests.summary()
@@ -100,7 +100,7 @@ def test_p_is_uniform_when_systems_are_alike() -> None:
         rows = random.integers(0, 10, size=(2, 60, 1))
         full = np.concatenate([rows, np.full((2, 60, 1), 10)], axis=2).astype(np.float64)
         first, second = (Stats("ter", rows_SK, ter_scores) for rows_SK in full)
-        tests = paired_statistics({"ter": first}, {"ter": second}, samples=1, trials=200)
+        tests = paired_statistics({"ter": first}, {"ter": second}, resampling=Resampling(1, 200))
         values.append(tests["ter"].p_randomisation)
     assert 0.05 < np.mean(np.array(values) <= 0.1) < 0.16
     assert 0.4 < np.mean(np.array(values) <= 0.5) < 0.6
@@ -113,7 +113,7 @@ def test_p_counts_the_real_difference_itself() -> None:
 def test_statistics_of_an_evaluation_can_be_compared() -> None:
     references = [["a b c", "d e f"]]
     ours, other = (evaluate(lines, references, bootstrap=0) for lines in (["a b c", "d f"], ["a b", "d e"]))
-    tests = paired_statistics(ours.stats, other.stats, samples=20, trials=20)
+    tests = paired_statistics(ours.stats, other.stats, resampling=Resampling(20, 20))
     assert list(tests.tests) == ["bleu", "chrf", "ter", "nist", "lexacc"]
     assert tests["lexacc"].score == pytest.approx(ours["lexacc"])
 

@@ -83,9 +83,6 @@ def test_equal_to_counting_by_trial_over_the_counted_sentences(data, table, corp
     }
     assert seen == dict(bigram)
     assert blocks.bigram_keys_U.tolist() == sorted(blocks.bigram_keys_U.tolist())
-    for threshold in (0, 1, 2):
-        often = sorted((before << 32) | b for (before, b), number in bigram.items() if number > threshold)
-        assert blocks.frequent_bigrams(threshold).tolist() == often
     expected = [lexical_cost_by_trial(table, count, b) for b in everything]
     np.testing.assert_allclose(blocks.lexical_B, expected, rtol=1e-6, atol=1e-6)
 
@@ -141,7 +138,6 @@ def test_costs_by_hand():
     smoothed = blocks.orientation_cost_B2()
     np.testing.assert_allclose(smoothed[1, [LEFT, RIGHT]], [-math.log(1.5 / 4), -math.log(2.5 / 4)], rtol=1e-6)
     np.testing.assert_allclose(smoothed[0], [math.log(2)] * 2, rtol=1e-6)
-    assert blocks.frequent_bigrams(1).tolist() == [(0 << 32) | 1, (1 << 32) | 2]
 
 
 def test_without_smoothing_an_orientation_never_seen_has_a_least_probability():

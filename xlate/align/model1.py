@@ -12,6 +12,7 @@ from xlate.errors import InputError
 from xlate.kernels.counting.model1 import NULL, cooccurrences, expectation_maximisation
 from xlate.kernels.memory.hashing import HashTable, build_table, find, pack
 from xlate.text.encoded import EncodedText
+from xlate.text.sides import sides
 
 
 @dataclass(frozen=True)
@@ -35,17 +36,9 @@ class Model1:
         """
         if len(source) != len(target):
             raise InputError("sides of unequal length", seen=f"{len(source)} and {len(target)} sentences")
-        keys_K = cooccurrences(source.ids_T, source.offsets_S1, target.ids_T, target.offsets_S1)
-        probability_K = expectation_maximisation(
-            build_table(keys_K),
-            keys_K,
-            source.ids_T,
-            source.offsets_S1,
-            target.ids_T,
-            target.offsets_S1,
-            target_words,
-            iterations,
-        )
+        text = sides(source, target)
+        keys_K = cooccurrences(text)
+        probability_K = expectation_maximisation(build_table(keys_K), keys_K, text, target_words, iterations)
         return cls(keys_K, probability_K)
 
     @cached_property

@@ -13,7 +13,13 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import StoreWriter
 from xlate.features.block import DISTORTION_FLOATS, FLOATS
 from xlate.kernels.features.block_features import BlockArrays
-from xlate.kernels.features.block_instances import Filled, linked_instances, neutral_instances
+from xlate.kernels.features.block_instances import (
+    Filled,
+    MatchedText,
+    SuccessorArrays,
+    linked_instances,
+    neutral_instances,
+)
 from xlate.lm.model import NgramModel
 from xlate.phrases.events import Events
 from xlate.phrases.matching import Matches
@@ -28,14 +34,24 @@ STORES = ("linked", "linked.heldout", "neutral", "neutral.heldout")
 class BlockInstances:
     """All that instances are made from.
 
-    A *linked* instance is a predecessor match b': its true successors, each with its orientation, are positives; the
-    `alternatives` most frequent blocks with the same source phrase as one of them, with the orientation of that one,
-    are negatives unless they are positives; with `by_target` so are blocks that match its target words elsewhere in the
-    sentence (*source+target* alternatives). A *neutral* instance is a match without predecessor, with the
-    alternatives of its source phrase and no orientation cost.
+    A *linked* instance belongs to one match as predecessor. Its candidates are the true successors, and for each of
+    these its alternatives: other blocks in the same orientation. A *neutral* instance belongs to one match without
+    predecessor; its candidates are this block and its alternatives, without orientation cost. A candidate that is both
+    is true.
 
-    `target` is the target side of the matched text in the language model's word numbers, which need not be those of
-    the blocks: it gives the history before each instance.
+    Attributes:
+        blocks: what dense and sparse features are computed from.
+        features: the number of sparse features.
+        lm: the language model.
+        matches: of the text; events: which match follows which.
+        target: the target side of the text in the word numbers of the language model, which need not be those of the
+            blocks; it is the history before each candidate.
+        heldout_every: see `write`.
+        alternatives: how many of the most frequent blocks with its source phrase are alternatives of a block.
+        listed_only: whether only blocks that are among these alternatives themselves count as true.
+        by_span: whether the true successors of a match are split into an instance for each of their source spans.
+        by_target: whether blocks that match the same target words elsewhere in the sentence are alternatives as well
+            (*source+target*).
     """
 
     blocks: BlockArrays
@@ -74,12 +90,14 @@ class BlockInstances:
         chosen = [linked[~linked_out], linked[linked_out], neutral[~neutral_out], neutral[neutral_out]]
         if len(names) == 2:
             chosen = [linked, neutral]
+        m, target = self.matches, self.target
+        text = MatchedText(m.rows_M5, sentence_M, m.offsets_S1, target.ids_T, target.offsets_S1)
         sizes: dict[str, int] = {}
         for name, rows in zip(names, chosen, strict=True):
             is_linked = name.startswith("linked")
             fill = self._linked if is_linked else self._neutral
-            with StoreWriter(directory / name, self.float_names, self.features if is_linked else 0) as writer:
-                for batch in self._batches(rows, sentence_M, fill, name):
+            with StoreWriter(directory / name, self.dense_names, self.features if is_linked else 0) as writer:
+                for batch in self._batches(rows, text, fill, name):
                     writer.append(batch)
             sizes[name] = len(rows)
         return sizes
@@ -87,53 +105,32 @@ class BlockInstances:
     def _batches(
         self,
         rows: NDArray[np.int64],
-        sentence_M: NDArray[np.int32],
-        fill: Callable[[NDArray[np.int64], NDArray[np.int32]], Filled],
+        text: MatchedText,
+        fill: Callable[[NDArray[np.int64], MatchedText], Filled],
         name: str,
     ) -> Iterator[CandidateBatch]:
         starts = range(0, max(1, len(rows)), CHUNK_INSTANCES)
         for start in track(starts, f"candidates: {name}"):
-            yield _batch(fill(rows[start : start + CHUNK_INSTANCES], sentence_M))
+            yield _batch(fill(rows[start : start + CHUNK_INSTANCES], text))
 
-    def _linked(self, groups: NDArray[np.int64], sentence_M: NDArray[np.int32]) -> Filled:
-        events = self.events
+    def _linked(self, groups: NDArray[np.int64], text: MatchedText) -> Filled:
+        e = self.events
+        events = SuccessorArrays(e.group_G, e.group_offsets_G1, e.successor_E, e.orientation_E)
         filled: Filled = linked_instances(
-            self.blocks,
-            self.lm.arrays,
-            self.lm.begin_state,
-            self.alternatives,
-            groups,
-            events.group_G,
-            events.group_offsets_G1,
-            events.successor_E,
-            events.orientation_E,
-            self.matches.rows_M5,
-            sentence_M,
-            self.matches.offsets_S1,
-            self.by_target,
-            self._lm_words,
-            self.target.offsets_S1,
+            self.blocks, self.lm.arrays, self.lm.begin_state, self.alternatives, groups, events, text, self.by_target
         )
         return filled
 
-    def _neutral(self, matches: NDArray[np.int64], sentence_M: NDArray[np.int32]) -> Filled:
+    def _neutral(self, matches: NDArray[np.int64], text: MatchedText) -> Filled:
         filled: Filled = neutral_instances(
-            self.blocks,
-            self.lm.arrays,
-            self.lm.begin_state,
-            self.alternatives,
-            matches,
-            self.matches.rows_M5,
-            sentence_M,
-            self._lm_words,
-            self.target.offsets_S1,
+            self.blocks, self.lm.arrays, self.lm.begin_state, self.alternatives, matches, text
         )
         return filled
 
     @property
-    def float_names(self) -> tuple[str, ...]:
-        """The floats of the model that `blocks` was made for."""
-        return FLOATS if self.blocks.floats == len(FLOATS) else DISTORTION_FLOATS
+    def dense_names(self) -> tuple[str, ...]:
+        """The names of the dense features of the model that `blocks` was made for."""
+        return FLOATS if self.blocks.dense == len(FLOATS) else DISTORTION_FLOATS
 
     @property
     def _rank_B(self) -> NDArray[np.int64]:
@@ -142,10 +139,6 @@ class BlockInstances:
         rank_B = np.empty(len(option_O), dtype=np.int64)
         rank_B[option_O] = np.arange(len(option_O)) - np.repeat(options_P1[:-1], np.diff(options_P1))
         return rank_B
-
-    @property
-    def _lm_words(self) -> NDArray[np.int32]:
-        return self.target.ids_T
 
 
 def sentences_of(matches: Matches) -> NDArray[np.int32]:

@@ -11,7 +11,7 @@ import numpy as np
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import StoreWriter
 from xlate.kernels.features.bigram_features import put_bigrams
-from xlate.kernels.features.block_features import NOBODY, BlockArrays, block_costs
+from xlate.kernels.features.block_features import NOBODY, Before, BlockArrays, Placed, block_costs
 from xlate.kernels.orientation import NEUTRAL
 from xlate.lm.model import NgramModel
 
@@ -55,7 +55,7 @@ def write_events(
         blocks: what features are computed from; lm: the language model; names: of the floats.
         features: the number of sparse features.
     """
-    rows = [(step, step.orientation == NEUTRAL and blocks.floats == 5) for step in steps]
+    rows = [(step, step.orientation == NEUTRAL and blocks.dense == 5) for step in steps]
     sizes = {}
     for name, neutral in (("linked", False), ("neutral", True)):
         kept = [step for step, is_neutral in rows if is_neutral == neutral and (neutral or step.before >= 0)]
@@ -76,7 +76,7 @@ def _batches(
 def _batch(steps: Sequence[OracleStep], blocks: BlockArrays, lm: NgramModel, neutral: bool) -> CandidateBatch:
     sizes = [1 + len(step.others) for step in steps]
     total = sum(sizes)
-    dense_CD = np.zeros((total, blocks.floats), dtype=np.float32)
+    dense_CD = np.zeros((total, blocks.dense), dtype=np.float32)
     gain_C = np.full(total, -1, dtype=np.float32)
     ids_N = np.zeros(total * max(1, len(blocks.bigrams.tag_A)), dtype=np.int32)
     id_offsets_C1 = np.zeros(total + 1, dtype=np.int64)
@@ -88,8 +88,8 @@ def _batch(steps: Sequence[OracleStep], blocks: BlockArrays, lm: NgramModel, neu
         before = NOBODY if neutral else step.before
         gain_C[c] = 1
         for block in (step.block, *step.others):
-            at = (step.before_end, block, step.start, step.orientation, state)
-            block_costs(blocks, lm.arrays, before, *at, dense_CD[c])
+            placed = Placed(block, step.start, step.orientation)
+            block_costs(blocks, lm.arrays, Before(before, step.before_end, state), placed, dense_CD[c])
             n = int(id_offsets_C1[c])
             id_offsets_C1[c + 1] = n if before < 0 else put_bigrams(blocks.bigrams, before, block, ids_N, n)
             c += 1

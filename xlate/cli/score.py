@@ -14,7 +14,7 @@ CONFIG = ScoreConfig
 def run(config: ScoreConfig) -> None:
     """Prints the figures as JSON on standard output and a short table on standard error; `out=` writes the JSON."""
     from xlate.metrics.score import evaluate
-    from xlate.metrics.significance import paired
+    from xlate.metrics.significance import Resampling, paired
     from xlate.text.lines import atomic_write, read_lines
     from xlate.text.parallel import read_references
 
@@ -34,7 +34,12 @@ def run(config: ScoreConfig) -> None:
         other = read_lines(config.against)
         figures["against"] = measure(other).to_json()
         figures["paired"] = paired(
-            hypotheses, other, references, lowercase=config.lowercase, tokenize=config.tokenize, seed=config.seed
+            hypotheses,
+            other,
+            references,
+            lowercase=config.lowercase,
+            tokenize=config.tokenize,
+            resampling=Resampling(seed=config.seed),
         ).to_json()
     text = json.dumps(figures, indent=2, ensure_ascii=False)
     print(text)

@@ -115,5 +115,5 @@ def _arrays(
         target_offsets_Q1=np.ascontiguousarray(blocks.table.target_phrases.offsets_S1),
         bigrams=bigram_families(blocks, feature_keys_F),
         distortion=distortion or DistortionArrays(none_B, none_B, nobody_B, nobody_B, none_V, none_V),
-        floats=len(FLOATS) if distortion is None else len(DISTORTION_FLOATS),
+        dense=len(FLOATS) if distortion is None else len(DISTORTION_FLOATS),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,19 @@ from xlate.metrics.references import checked_references
 from xlate.metrics.statistics import Floats, Interval, Stats, bootstrap_counts, interval, swap_masks
 
 MEASURES = ("bleu", "chrf", "ter")
-SAMPLES, TRIALS = 1000, 10_000
 TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """How often chance is asked: samples of the bootstrap, trials of the randomisation, and the seed of both."""
+
+    samples: int = 1000
+    trials: int = 10_000
+    seed: int = 12345
+
+
+DEFAULT = Resampling()
 
 
 @dataclass(frozen=True)
@@ -45,16 +56,14 @@ class PairedTests:
     """The test of each measure, and the number of samples and trials."""
 
     tests: Mapping[str, PairedTest]
-    samples: int
-    trials: int
-    seed: int
+    resampling: Resampling
 
     def __getitem__(self, measure: str) -> PairedTest:
         return self.tests[measure]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values: one entry for each measure, and `samples`, `trials` and `seed`."""
-        plain: dict[str, Any] = {"samples": self.samples, "trials": self.trials, "seed": self.seed}
+        plain: dict[str, Any] = asdict(self.resampling)
         for measure, test in self.tests.items():
             plain[measure] = {
                 "score": test.score,
@@ -83,17 +92,15 @@ def paired(
     *,
     lowercase: bool = False,
     tokenize: str = "13a",
-    samples: int = SAMPLES,
-    trials: int = TRIALS,
-    seed: int = 12345,
     measures: Sequence[str] = MEASURES,
+    resampling: Resampling = DEFAULT,
 ) -> PairedTests:
     """Compares two systems on the same references.
 
     Args:
         hypotheses, against: the S sentences of each system.
         references: one list of S sentences for each stream; see `score.evaluate` for this and the settings.
-        samples: samples of the bootstrap. trials: trials of the randomisation.
+        resampling: samples of the bootstrap and trials of the randomisation.
 
     Raises:
         InputError: counts differ, a measure or tokeniser is unknown, or no samples are asked for.
@@ -104,16 +111,11 @@ def paired(
         stats.append(
             {m: measure_sentences(m, lines, streams, lowercase=lowercase, tokenize=tokenize).stats for m in measures}
         )
-    return paired_statistics(stats[0], stats[1], samples=samples, trials=trials, seed=seed)
+    return paired_statistics(stats[0], stats[1], resampling)
 
 
 def paired_statistics(
-    stats: Mapping[str, Stats],
-    against: Mapping[str, Stats],
-    *,
-    samples: int = SAMPLES,
-    trials: int = TRIALS,
-    seed: int = 12345,
+    stats: Mapping[str, Stats], against: Mapping[str, Stats], resampling: Resampling = DEFAULT
 ) -> PairedTests:
     """The tests of `paired` on statistics such as `Evaluation.stats`, for all measures that both systems have.
 
@@ -124,16 +126,17 @@ def paired_statistics(
     for measure in [name for name in stats if name in against]:
         ours, theirs = stats[measure], against[measure]
         _check_lengths(ours, theirs)
-        sampled_B = bootstrap_differences(ours, theirs, samples, seed)
+        sampled_B = bootstrap_differences(ours, theirs, resampling.samples, resampling.seed)
+        swapped_B = swapped_differences(ours, theirs, resampling.trials, resampling.seed)
         real = ours.score() - theirs.score()
         tests[measure] = PairedTest(
             score=ours.score(),
             against=theirs.score(),
             interval=interval(sampled_B),
             p_bootstrap=p_value(np.abs(sampled_B) - np.abs(sampled_B).mean(), abs(real)),
-            p_randomisation=p_value(np.abs(swapped_differences(ours, theirs, trials, seed)), abs(real)),
+            p_randomisation=p_value(np.abs(swapped_B), abs(real)),
         )
-    return PairedTests(tests, samples, trials, seed)
+    return PairedTests(tests, resampling)
 
 
 def bootstrap_differences(stats: Stats, against: Stats, samples: int, seed: int) -> Floats:

@@ -19,7 +19,7 @@ from xlate.kernels.orientation import LEFT, RIGHT
 from xlate.phrases.events import Events
 from xlate.phrases.matching import Matches, phrase_finder
 from xlate.phrases.table import KIND as TABLE
-from xlate.phrases.table import PhraseTable
+from xlate.phrases.table import PhraseTable, phrase_pairs
 
 KIND = "block set"
 LAYOUT = {
@@ -60,7 +60,7 @@ class BlockSet:
             table: the phrase pairs.
             matches: of the training text; events: their orientation bigrams.
             counted_M: false for matches of held-out sentences, so that what is measured there was not counted.
-            floor: the least p(s|T) of a source word that no word of the target phrase supports.
+            floor: the least p(s|T), which a source word gets that no word of the target phrase translates.
         """
         size = len(table)
         block_M = np.asarray(matches.block_M)
@@ -103,8 +103,8 @@ class BlockSet:
     def orientation_cost_B2(self, smoothing: float = 0.5) -> NDArray[np.float32]:
         """(b): -ln (N_o(b) + k) / (N_L(b) + N_R(b) + 2k) for o = L, R; shape (B, 2), natural logs.
 
-        The paper has k = 0: then an orientation never seen has the probability `LEAST_ORIENTATION`, and a block never
-        seen with either has both alike.
+        With k = 0, as in the paper, an orientation never seen has the probability `LEAST_ORIENTATION`, and a block seen
+        with neither has equal costs for both.
 
         Raises:
             InputError: the smoothing is negative or not finite.
@@ -126,10 +126,6 @@ class BlockSet:
         order = np.lexsort((np.arange(len(self)), -self.count_B.astype(np.int64), self.table.source_B))
         offsets = np.searchsorted(self.table.source_B, np.arange(len(self.table.source_phrases) + 1))
         return offsets.astype(np.int64), order.astype(np.int32)
-
-    def frequent_bigrams(self, threshold: int) -> NDArray[np.uint64]:
-        """The keys of the block bigrams with N(b', b) > threshold, sorted; A5, TZ07 Eq. 3."""
-        return np.asarray(self.bigram_keys_U[self.bigram_count_U > threshold])
 
     @cached_property
     def _source_finder(self) -> Any:
@@ -173,7 +169,7 @@ class BlockSet:
 
 
 def _check(stored: StoredArrays) -> None:
-    """Looks whether counts are of the same blocks, and bigrams of blocks that are there, in order."""
+    """Checks that all counts are of the same blocks, and that bigrams are in order and of blocks that exist."""
     blocks, bigrams = len(stored["count_B"]), len(stored["bigram_keys_U"])
     same = (blocks,)
     check_lengths(stored, left_B=same, right_B=same, lexical_B=same, bigram_count_U=(bigrams,))
@@ -193,7 +189,7 @@ def _count(blocks_X: NDArray[np.int32], size: int) -> NDArray[np.int32]:
 
 
 def _lexical(table: PhraseTable, count_B: NDArray[np.int32], floor: float) -> NDArray[np.float32]:
-    """p(s|t) = N(s, t) / Σ_k N(s, t_k) over the blocks of one word a side, then the costs of all blocks."""
+    """The lexical costs of all blocks, with p(s|t) = N(s, t) / Σ_k N(s, t_k) from those of one word on each side."""
     single_P = np.diff(table.source_phrases.offsets_S1) == 1
     single_Q = np.diff(table.target_phrases.offsets_S1) == 1
     rows = np.flatnonzero(single_P[table.source_B] & single_Q[table.target_B])
@@ -202,14 +198,6 @@ def _lexical(table: PhraseTable, count_B: NDArray[np.int32], floor: float) -> ND
     total_V = np.bincount(source_K, weights=count_B[rows].astype(np.float64)) if len(rows) else np.ones(1)
     probability_K = count_B[rows] / np.maximum(total_V[source_K], 1e-300)
     costs: NDArray[np.float32] = lexical_costs(
-        np.ascontiguousarray(table.source_B),
-        np.ascontiguousarray(table.target_B),
-        np.ascontiguousarray(table.source_phrases.ids_T),
-        np.ascontiguousarray(table.source_phrases.offsets_S1),
-        np.ascontiguousarray(table.target_phrases.ids_T),
-        np.ascontiguousarray(table.target_phrases.offsets_S1),
-        build_table(_bigram_keys(source_K, target_K)),
-        probability_K,
-        floor,
+        phrase_pairs(table), build_table(_bigram_keys(source_K, target_K)), probability_K, floor
     )
     return costs

@@ -11,9 +11,11 @@ from xlate.align.links import Links
 from xlate.arrays.ragged import row_numbers
 from xlate.errors import InputError
 from xlate.kernels.counting import extraction
+from xlate.kernels.counting.sides import SentenceLinks
 from xlate.kernels.memory.tally import Tally
 from xlate.kernels.memory.trie import Trie, intern_rows, preorder, spell
 from xlate.text.encoded import EncodedText
+from xlate.text.sides import sides
 
 LONGEST = 255
 
@@ -65,16 +67,8 @@ def extract_phrases(source: EncodedText, target: EncodedText, links: Links, max_
             is not between 1 and 255.
     """
     _check(source, target, links, max_length)
-    by_target = links.transposed()
     sources, targets, shapes, pairs, shaped = extraction.extract(
-        source.ids_T,
-        source.offsets_S1,
-        target.ids_T,
-        target.offsets_S1,
-        by_target.target_L,
-        by_target.source_L,
-        by_target.offsets_S1,
-        max_length,
+        sides(source, target), sentence_links(links), max_length
     )
     count = int(pairs.size_1[0])
     keys = pairs.keys_K[:count]
@@ -92,6 +86,12 @@ def extract_phrases(source: EncodedText, target: EncodedText, links: Links, max_
         inverse_shape_B[order],
         *links_X,
     )
+
+
+def sentence_links(links: Links) -> SentenceLinks:
+    """Links in the order in which compiled loops take them."""
+    by_target = links.transposed()
+    return SentenceLinks(by_target.target_L, by_target.source_L, by_target.offsets_S1)
 
 
 def number_phrases(phrases: EncodedText) -> tuple[EncodedText, NDArray[np.int32]]:

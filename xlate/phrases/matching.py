@@ -16,6 +16,7 @@ from xlate.kernels.memory.hashing import HashTable, build_table
 from xlate.kernels.memory.trie import intern_rows
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
+from xlate.text.sides import sides
 
 KIND = "set of matches"
 LAYOUT = {"rows_M5": ("<i4", 2), "offsets_S1": ("<i8", 1)}
@@ -99,10 +100,7 @@ def match_blocks(table: PhraseTable, source: EncodedText, target: EncodedText) -
         np.ascontiguousarray(table.target_B),
         pair_table(table),
         int(max(lengths)),
-        np.ascontiguousarray(source.ids_T),
-        np.ascontiguousarray(source.offsets_S1),
-        np.ascontiguousarray(target.ids_T),
-        np.ascontiguousarray(target.offsets_S1),
+        sides(source, target),
     )
     # Read only as stored ones are: to compiled loops the two are one kind of array, and compiled for once.
     rows_M5.flags.writeable = offsets_S1.flags.writeable = False

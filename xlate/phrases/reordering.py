@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.kernels.counting import reordering
+from xlate.phrases.extract import sentence_links
 from xlate.phrases.matching import pair_table, phrase_finder
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
+from xlate.text.sides import sides
 
 KINDS = {
     "wbe": reordering.WORD,
@@ -53,18 +55,12 @@ def reordering_counts(
         seen = f"{len(source)}, {len(target)} and {len(links)} sentences"
         raise InputError("source, target and links do not fit", seen=seen, expected="three equal numbers")
     counts_BK2 = np.zeros((len(table), 10 if kind == "hier5" else 6), dtype=np.int64)
-    by_target = links.transposed()
     reordering.count_orientations(
         phrase_finder(table.source_phrases),
         phrase_finder(table.target_phrases),
         pair_table(table),
-        source.ids_T,
-        source.offsets_S1,
-        target.ids_T,
-        target.offsets_S1,
-        by_target.target_L,
-        by_target.source_L,
-        by_target.offsets_S1,
+        sides(source, target),
+        sentence_links(links),
         max_length,
         KINDS[kind],
         counts_BK2,

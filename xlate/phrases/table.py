@@ -14,7 +14,8 @@ from xlate.arrays.ragged import offsets_of, places_of
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within, pieces, refuse
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
-from xlate.kernels.counting.lexical import lexical_weights
+from xlate.kernels.counting.lexical import InnerLinks, lexical_weights
+from xlate.kernels.counting.sides import PhrasePairs
 from xlate.kernels.memory.hashing import build_table
 from xlate.phrases.extract import PhraseCounts
 from xlate.text.encoded import EncodedText
@@ -186,40 +187,30 @@ def score_phrases(counts: PhraseCounts, lexical: LexicalTable) -> PhraseTable:
     )
 
 
+def phrase_pairs(phrases: PhraseTable | PhraseCounts) -> PhrasePairs:
+    """The phrase pairs in the form that compiled loops take."""
+    return PhrasePairs(
+        np.ascontiguousarray(phrases.source_B),
+        np.ascontiguousarray(phrases.target_B),
+        np.ascontiguousarray(phrases.source_phrases.ids_T),
+        np.ascontiguousarray(phrases.source_phrases.offsets_S1),
+        np.ascontiguousarray(phrases.target_phrases.ids_T),
+        np.ascontiguousarray(phrases.target_phrases.offsets_S1),
+    )
+
+
 def _lexical_weights(counts: PhraseCounts, lexical: LexicalTable) -> NDArray[np.float64]:
     """lex(e|f), shape (B,)."""
-    return lexical_weights(
-        counts.source_phrases.ids_T,
-        counts.source_phrases.offsets_S1,
-        counts.target_phrases.ids_T,
-        counts.target_phrases.offsets_S1,
-        counts.source_B,
-        counts.target_B,
-        counts.shape_B,
-        counts.link_offsets_X1,
-        counts.link_source_K,
-        counts.link_target_K,
-        build_table(_keys(lexical.source_K, lexical.target_K)),
-        lexical.target_given_source_K,
-    )
+    links = InnerLinks(counts.shape_B, counts.link_offsets_X1, counts.link_source_K, counts.link_target_K)
+    table = build_table(_keys(lexical.source_K, lexical.target_K))
+    return lexical_weights(phrase_pairs(counts), links, table, lexical.target_given_source_K)
 
 
 def _inverse_lexical_weights(counts: PhraseCounts, lexical: LexicalTable) -> NDArray[np.float64]:
     """lex(f|e), shape (B,)."""
-    return lexical_weights(
-        counts.target_phrases.ids_T,
-        counts.target_phrases.offsets_S1,
-        counts.source_phrases.ids_T,
-        counts.source_phrases.offsets_S1,
-        counts.target_B,
-        counts.source_B,
-        counts.inverse_shape_B,
-        counts.link_offsets_X1,
-        counts.link_target_K,
-        counts.link_source_K,
-        build_table(_keys(lexical.target_K, lexical.source_K)),
-        lexical.source_given_target_K,
-    )
+    links = InnerLinks(counts.inverse_shape_B, counts.link_offsets_X1, counts.link_target_K, counts.link_source_K)
+    table = build_table(_keys(lexical.target_K, lexical.source_K))
+    return lexical_weights(phrase_pairs(counts).inverse(), links, table, lexical.source_given_target_K)
 
 
 def _keys(given_K: NDArray[np.int32], word_K: NDArray[np.int32]) -> NDArray[np.uint64]:

@@ -17,6 +17,7 @@ from xlate.jobs.prepare.stages import Stage, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.kernels.counting.model1 import model1_costs
 from xlate.phrases.distortion import Distortion
+from xlate.phrases.table import phrase_pairs
 
 # The folders of a distortion stage.
 JUMPS, MODEL1 = "jumps", "model1"
@@ -56,17 +57,6 @@ def _estimate(work: WorkDirectory, model: ModelConfig, folder: Any) -> dict[str,
     words = len(work.source_vocabulary.words)
     Distortion.count(source, links, counted_S, words, model.jump_reach, model.jump_smoothing).save(folder / JUMPS)
     model1 = Model1.train(source, target, len(work.target_vocabulary.words), model.model1_iterations)
-    table = work.blocks.table
-    model1_B = model1_costs(
-        np.ascontiguousarray(table.source_B),
-        np.ascontiguousarray(table.target_B),
-        np.ascontiguousarray(table.source_phrases.ids_T),
-        np.ascontiguousarray(table.source_phrases.offsets_S1),
-        np.ascontiguousarray(table.target_phrases.ids_T),
-        np.ascontiguousarray(table.target_phrases.offsets_S1),
-        model1.table,
-        model1.probability_K,
-        1e-7,
-    )
+    model1_B = model1_costs(phrase_pairs(work.blocks.table), model1.table, model1.probability_K, 1e-7)
     save_arrays(folder / MODEL1, MODEL1_KIND, {"model1_B": model1_B})
     return {"model1_pairs": len(model1.keys_K)}

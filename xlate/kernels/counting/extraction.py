@@ -6,23 +6,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from xlate.kernels.counting.sides import SentenceLinks, Sides
 from xlate.kernels.memory.hashing import pack
 from xlate.kernels.memory.tally import Tally, count, new_tally, room_for
 from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
 
 
 @njit(cache=True)
-def extract(
-    source_ids_T: NDArray[np.int32],
-    source_offsets_S1: NDArray[np.int64],
-    target_ids_T: NDArray[np.int32],
-    target_offsets_S1: NDArray[np.int64],
-    link_source_L: NDArray[np.int32],
-    link_target_L: NDArray[np.int32],
-    link_offsets_S1: NDArray[np.int64],
-    max_length: int,
-) -> tuple[Trie, Trie, Trie, Tally, Tally]:
-    """Counts phrase pairs and their internal links; links must be sorted by (target, source) in each sentence pair.
+def extract(text: Sides, links: SentenceLinks, max_length: int) -> tuple[Trie, Trie, Trie, Tally, Tally]:
+    """Counts phrase pairs and their internal links.
 
     Returns three tries (source phrases, target phrases, shapes), the tally of pairs with keys `pack(source node, target
     node)`, and the tally of shapes with keys `pack(row of the pair, shape node)`. A shape is the sequence of links
@@ -31,11 +23,11 @@ def extract(
     """
     sources, targets, shapes = new_trie(1024), new_trie(1024), new_trie(1024)
     pairs, shaped = new_tally(1024), new_tally(1024)
-    for s in range(len(source_offsets_S1) - 1):
-        source = source_ids_T[source_offsets_S1[s] : source_offsets_S1[s + 1]]
-        target = target_ids_T[target_offsets_S1[s] : target_offsets_S1[s + 1]]
-        link_source = link_source_L[link_offsets_S1[s] : link_offsets_S1[s + 1]]
-        link_target = link_target_L[link_offsets_S1[s] : link_offsets_S1[s + 1]]
+    for s in range(len(text.source_offsets_S1) - 1):
+        source = text.source_T[text.source_offsets_S1[s] : text.source_offsets_S1[s + 1]]
+        target = text.target_U[text.target_offsets_S1[s] : text.target_offsets_S1[s + 1]]
+        low, high = links.offsets_S1[s], links.offsets_S1[s + 1]
+        link_source, link_target = links.source_L[low:high], links.target_L[low:high]
         if len(link_source) == 0:
             continue
         spans = consistent_spans(len(source), len(target), link_source, link_target, max_length)

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from xlate.kernels.counting.sides import Sides
 from xlate.kernels.memory.hashing import HashTable, find, pack
 from xlate.kernels.orientation import LEFT, RIGHT
 
@@ -45,10 +46,7 @@ def match_sentences(
     option_target_B: NDArray[np.int32],
     pairs: HashTable,
     longest: int,
-    source_T: NDArray[np.int32],
-    source_offsets_S1: NDArray[np.int64],
-    target_T: NDArray[np.int32],
-    target_offsets_S1: NDArray[np.int64],
+    text: Sides,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """All matches of S sentence pairs as rows (block, source start, end, target start, end), and offsets by sentence.
 
@@ -57,13 +55,13 @@ def match_sentences(
     through: its blocks, or the target spans of the sentence. Matches are in the order (target start, source start,
     target end, source end).
     """
-    offsets_S1 = np.zeros(len(source_offsets_S1), dtype=np.int64)
+    offsets_S1 = np.zeros(len(text.source_offsets_S1), dtype=np.int64)
     matches_M5 = np.empty((1 << 16, 5), dtype=np.int32)
     latest_Q = np.full(target_finder.row_N.max() + 1, -1, dtype=np.int32)
     size = 0
     for s in range(len(offsets_S1) - 1):
-        source = source_T[source_offsets_S1[s] : source_offsets_S1[s + 1]]
-        target = target_T[target_offsets_S1[s] : target_offsets_S1[s + 1]]
+        source = text.source_T[text.source_offsets_S1[s] : text.source_offsets_S1[s + 1]]
+        target = text.target_U[text.target_offsets_S1[s] : text.target_offsets_S1[s + 1]]
         source_X3 = np.empty((len(source) * longest, 3), dtype=np.int32)
         target_X3 = np.empty((len(target) * longest, 3), dtype=np.int32)
         source_X3 = source_X3[: _spans(source_finder, source, source_X3)]

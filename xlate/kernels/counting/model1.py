@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from xlate.kernels.counting.sides import PhrasePairs, Sides
 from xlate.kernels.memory.hashing import HashTable, find, pack
 from xlate.kernels.memory.tally import Tally, count, new_tally, room_for
 
@@ -13,15 +14,11 @@ NULL = 0
 
 
 @njit(cache=True, nogil=True)
-def cooccurrences(
-    source_T: NDArray[np.int32],
-    source_S1: NDArray[np.int64],
-    target_U: NDArray[np.int32],
-    target_S1: NDArray[np.int64],
-) -> NDArray[np.uint64]:
+def cooccurrences(text: Sides) -> NDArray[np.uint64]:
     """The keys (t, s) of all words that stand in one sentence pair, and of (NULL, s), in the order in which they are
     seen.
     """
+    source_T, source_S1, target_U, target_S1 = text
     tally: Tally = new_tally(1 << 16)
     for sentence in range(len(source_S1) - 1):
         words = source_S1[sentence + 1] - source_S1[sentence]
@@ -37,14 +34,12 @@ def cooccurrences(
 def expectation_maximisation(
     table: HashTable,
     keys_K: NDArray[np.uint64],
-    source_T: NDArray[np.int32],
-    source_S1: NDArray[np.int64],
-    target_U: NDArray[np.int32],
-    target_S1: NDArray[np.int64],
+    text: Sides,
     target_words: int,
     iterations: int,
 ) -> NDArray[np.float64]:
     """p(s|t) of every pair after some iterations from the uniform distribution; shape (K,)."""
+    source_T, source_S1, target_U, target_S1 = text
     probability_K = np.ones(len(keys_K))
     row_X = np.empty(1, dtype=np.int64)
     for _ in range(iterations):
@@ -72,26 +67,19 @@ def expectation_maximisation(
 
 @njit(cache=True, nogil=True)
 def model1_costs(
-    source_B: NDArray[np.int32],
-    target_B: NDArray[np.int32],
-    source_words_T: NDArray[np.int32],
-    source_offsets_P1: NDArray[np.int64],
-    target_words_T: NDArray[np.int32],
-    target_offsets_Q1: NDArray[np.int64],
-    table: HashTable,
-    probability_K: NDArray[np.float64],
-    floor: float,
+    pairs: PhrasePairs, table: HashTable, probability_K: NDArray[np.float64], floor: float
 ) -> NDArray[np.float32]:
     """-ln Π_j 1/(l + 1) Σ_{i=0..l} p(s_j|t_i) of B phrase pairs, t_0 being NULL; a factor is at least `floor`."""
-    costs_B = np.empty(len(source_B), dtype=np.float32)
-    for b in range(len(source_B)):
-        first, last = target_offsets_Q1[target_B[b]], target_offsets_Q1[target_B[b] + 1]
+    costs_B = np.empty(len(pairs.source_B), dtype=np.float32)
+    for b in range(len(costs_B)):
+        p, q = pairs.source_B[b], pairs.target_B[b]
+        first, last = pairs.target_offsets_Q1[q], pairs.target_offsets_Q1[q + 1]
         cost = 0.0
-        for j in range(source_offsets_P1[source_B[b]], source_offsets_P1[source_B[b] + 1]):
-            row = find(table, pack(NULL, source_words_T[j]))
+        for j in range(pairs.source_offsets_P1[p], pairs.source_offsets_P1[p + 1]):
+            row = find(table, pack(NULL, pairs.source_T[j]))
             total = probability_K[row] if row >= 0 else 0.0
             for i in range(first, last):
-                row = find(table, pack(target_words_T[i], source_words_T[j]))
+                row = find(table, pack(pairs.target_U[i], pairs.source_T[j]))
                 if row >= 0:
                     total += probability_K[row]
             cost -= np.log(max(total / (last - first + 1), floor))

@@ -4,6 +4,8 @@ looked up in it.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -13,6 +15,20 @@ Words = NDArray[np.int32]
 
 _ROOT = 0
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+
+class NgramCounts(NamedTuple):
+    """The n-grams of the references of one sentence: a trie in a hash table of 2^b slots.
+
+    A slot with `keys_M` = (node, word) holds the node `node_M` of that n-gram, or -1 when it is free. Node n was met
+    `most_N[n]` times in the reference that has it most often, and `count_N[n]` times in the text `owner_N[n]`.
+    """
+
+    keys_M: Ints
+    node_M: Ints
+    most_N: Ints
+    count_N: Ints
+    owner_N: Ints
 
 
 @njit(cache=True, nogil=True)
@@ -38,25 +54,27 @@ def list_statistics(
     """
     stats_CK = np.zeros((len(offsets_C1) - 1, 2 + 2 * order), dtype=np.int64)
     bits = _table_bits(reference_offsets_R1, reference_rows_I1, order)
-    keys_M = np.empty(1 << bits, dtype=np.int64)
-    node_M = np.empty(1 << bits, dtype=np.int64)
-    most_N = np.zeros(1 << bits, dtype=np.int64)
-    count_N = np.zeros(1 << bits, dtype=np.int64)
-    owner_N = np.zeros(1 << bits, dtype=np.int64)
+    counts = NgramCounts(
+        np.empty(1 << bits, dtype=np.int64),
+        np.empty(1 << bits, dtype=np.int64),
+        np.zeros(1 << bits, dtype=np.int64),
+        np.zeros(1 << bits, dtype=np.int64),
+        np.zeros(1 << bits, dtype=np.int64),
+    )
     for i in range(len(candidate_offsets_I1) - 1):
-        keys_M[:] = -1
+        counts.keys_M[:] = -1
         nodes = 1
         first, last = reference_rows_I1[i], reference_rows_I1[i + 1]
-        owner_N[:] = -1
+        counts.owner_N[:] = -1
         for row in range(first, last):
             words_L = reference_ids_U[reference_offsets_R1[row] : reference_offsets_R1[row + 1]]
-            nodes = _add_reference(words_L, order, bits, keys_M, node_M, most_N, count_N, owner_N, row, nodes)
-        owner_N[:nodes] = -1
+            nodes = _add_reference(words_L, order, bits, counts, row, nodes)
+        counts.owner_N[:nodes] = -1
         for c in range(candidate_offsets_I1[i], candidate_offsets_I1[i + 1]):
             words_L = ids_T[offsets_C1[c] : offsets_C1[c + 1]]
             stats_CK[c, 0] = len(words_L)
             stats_CK[c, 1] = _closest(len(words_L), reference_offsets_R1, first, last)
-            _match(words_L, order, bits, keys_M, node_M, most_N, count_N, owner_N, c, stats_CK[c])
+            _match(words_L, order, bits, counts, c, stats_CK[c])
     return stats_CK
 
 
@@ -83,21 +101,11 @@ def _slot(node: int, word: int, bits: int, keys_M: Ints) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _add_reference(
-    words_L: Words,
-    order: int,
-    bits: int,
-    keys_M: Ints,
-    node_M: Ints,
-    most_N: Ints,
-    count_N: Ints,
-    owner_N: Ints,
-    row: int,
-    nodes: int,
-) -> int:
+def _add_reference(words_L: Words, order: int, bits: int, counts: NgramCounts, row: int, nodes: int) -> int:
     """Adds the n-grams of a reference, each with its count in the reference that has it most often; returns the number
     of nodes.
     """
+    keys_M, node_M, most_N, count_N, owner_N = counts
     for start in range(len(words_L)):
         node = _ROOT
         for place in range(start, min(start + order, len(words_L))):
@@ -117,18 +125,8 @@ def _add_reference(
 
 
 @njit(cache=True, nogil=True)
-def _match(
-    words_L: Words,
-    order: int,
-    bits: int,
-    keys_M: Ints,
-    node_M: Ints,
-    most_N: Ints,
-    count_N: Ints,
-    owner_N: Ints,
-    candidate: int,
-    stats_K: Ints,
-) -> None:
+def _match(words_L: Words, order: int, bits: int, counts: NgramCounts, candidate: int, stats_K: Ints) -> None:
+    keys_M, node_M, most_N, count_N, owner_N = counts
     for n in range(1, order + 1):
         stats_K[1 + order + n] = max(0, len(words_L) - n + 1)
     for start in range(len(words_L)):

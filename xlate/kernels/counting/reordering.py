@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from xlate.kernels.counting.extraction import consistent_spans
 from xlate.kernels.counting.matching import PhraseFinder
+from xlate.kernels.counting.sides import SentenceLinks, Sides
 from xlate.kernels.memory.hashing import HashTable, find, pack
 from xlate.kernels.orientation import DISCONTINUOUS, DISCONTINUOUS_RIGHT, MONOTONE, MONOTONE_GLOBAL, SWAP
 from xlate.kernels.search.spans import span_rows
@@ -42,13 +43,8 @@ def count_orientations(
     source_finder: PhraseFinder,
     target_finder: PhraseFinder,
     pairs: HashTable,
-    source_T: NDArray[np.int32],
-    source_offsets_S1: NDArray[np.int64],
-    target_T: NDArray[np.int32],
-    target_offsets_S1: NDArray[np.int64],
-    link_source_L: NDArray[np.int32],
-    link_target_L: NDArray[np.int32],
-    link_offsets_S1: NDArray[np.int64],
+    text: Sides,
+    links: SentenceLinks,
     max_length: int,
     kind: int,
     counts_BK2: NDArray[np.int64],
@@ -56,15 +52,14 @@ def count_orientations(
     """Adds to `counts_BK2` how often each phrase pair was monotone, swapped, neither: three backward, three forward.
 
     `FIVE_WAY` counts monotone, swap, discontinuous with the other side on the left (forward: right), on the right
-    (left), and monotone with all the rest in one block. `pairs` finds a phrase pair by (source phrase, target phrase);
-    links are sorted by (target, source).
+    (left), and monotone with all the rest in one block. `pairs` finds a phrase pair by (source phrase, target phrase).
     """
     k = counts_BK2.shape[1] // 2
-    for s in range(len(source_offsets_S1) - 1):
-        source = source_T[source_offsets_S1[s] : source_offsets_S1[s + 1]]
-        target = target_T[target_offsets_S1[s] : target_offsets_S1[s + 1]]
-        links = slice(link_offsets_S1[s], link_offsets_S1[s + 1])
-        link_source, link_target = link_source_L[links], link_target_L[links]
+    for s in range(len(text.source_offsets_S1) - 1):
+        source = text.source_T[text.source_offsets_S1[s] : text.source_offsets_S1[s + 1]]
+        target = text.target_U[text.target_offsets_S1[s] : text.target_offsets_S1[s + 1]]
+        low, high = links.offsets_S1[s], links.offsets_S1[s + 1]
+        link_source, link_target = links.source_L[low:high], links.target_L[low:high]
         if len(link_source) == 0:
             continue
         spans_X4 = consistent_spans(len(source), len(target), link_source, link_target, max_length)

@@ -1,4 +1,4 @@
-"""The float costs of a block behind another one, under the orientation and the phrase-distortion model (A3, A4)."""
+"""The dense features of a block behind another: costs of the orientation and the phrase-distortion model (A3, A4)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from xlate.kernels.counting.sides import PhrasePairs
 from xlate.kernels.features.bigram_features import BigramFamilies
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.memory.hashing import HashTable, find, pack
 
-ORIENTATION_FLOATS, DISTORTION_FLOATS = 5, 7
+ORIENTATION_DENSE = 5
 NOBODY = -1
 BEGIN_WORD = 1
 
@@ -36,8 +37,9 @@ class BlockArrays(NamedTuple):
     """What the features of B blocks are computed from; costs are negative natural logs.
 
     Blocks of source phrase p, most frequent first, are `option_O[options_P1[p]:options_P1[p + 1]]`. Target words are
-    numbered as the language model does. `bigrams` finds the ids of the sparse features of (b', b). With `floats` = 7
-    the costs are the phrase-distortion model's, for which `distortion` is filled, with 5 the orientation model's.
+    numbered as the language model does. `bigrams` finds the ids of the sparse features of (b', b). The number of
+    dense features says which model's they are: 5 the orientation model's, 7 the phrase-distortion model's, for which
+    alone `distortion` is filled.
     """
 
     unigram_B: NDArray[np.float32]
@@ -51,43 +53,57 @@ class BlockArrays(NamedTuple):
     target_offsets_Q1: NDArray[np.int64]
     bigrams: BigramFamilies
     distortion: DistortionArrays
-    floats: int
+    dense: int
+
+
+class Before(NamedTuple):
+    """What stands before a candidate.
+
+    Attributes:
+        block: the predecessor, `NOBODY` at the beginning of the sentence.
+        source_end: the source position behind it, 0 at the beginning.
+        lm_state: the state of the language model behind the target words so far.
+    """
+
+    block: int
+    source_end: int
+    lm_state: int
+
+
+class Placed(NamedTuple):
+    """A block that begins at source position `start`, and its orientation towards the block before."""
+
+    block: int
+    start: int
+    orientation: int
 
 
 @njit(cache=True, nogil=True)
 def block_costs(
-    blocks: BlockArrays,
-    lm: NgramArrays,
-    before: int,
-    before_end: int,
-    block: int,
-    start: int,
-    orientation: int,
-    state: int,
-    out_D: NDArray[np.float32],
+    blocks: BlockArrays, lm: NgramArrays, before: Before, placed: Placed, out_D: NDArray[np.float32]
 ) -> int:
-    """Writes the float costs of a block after a language-model state; returns the state behind it.
+    """Writes the costs of a block behind another; returns the language model's state behind it.
 
-    Orientation 2 (neutral) has no orientation cost. The block begins at source position `start`, its predecessor
-    `before` (`NOBODY` at the beginning of the sentence) ends before position `before_end`.
+    A neutral block has no orientation cost.
     """
+    block = placed.block
     first = blocks.target_offsets_Q1[blocks.target_B[block]]
     last = blocks.target_offsets_Q1[blocks.target_B[block] + 1]
-    logprob, state = step(lm, state, blocks.target_words_T[first])
+    logprob, state = step(lm, before.lm_state, blocks.target_words_T[first])
     rest = 0.0
     for t in range(first + 1, last):
         more, state = step(lm, state, blocks.target_words_T[t])
         rest -= more
     out_D[2] = -logprob
     out_D[3] = rest
-    if blocks.floats == ORIENTATION_FLOATS:
+    if blocks.dense == ORIENTATION_DENSE:
         out_D[0] = blocks.unigram_B[block]
-        out_D[1] = blocks.orientation_B2[block, orientation] if orientation < 2 else 0.0
+        out_D[1] = blocks.orientation_B2[block, placed.orientation] if placed.orientation < 2 else 0.0
         out_D[4] = blocks.lexical_B[block]
     else:
         out_D[0] = blocks.distortion.direct_B[block]
         out_D[1] = blocks.distortion.model1_B[block]
-        out_D[4], out_D[5] = jump_costs(blocks.distortion, before, before_end, block, start)
+        out_D[4], out_D[5] = jump_costs(blocks.distortion, before.block, before.source_end, block, placed.start)
         out_D[6] = first - last
     return state
 
@@ -116,24 +132,19 @@ def lm_states(lm: NgramArrays, begin: int, words_T: NDArray[np.int32]) -> NDArra
 
 @njit(cache=True, nogil=True)
 def lexical_costs(
-    source_B: NDArray[np.int32],
-    target_B: NDArray[np.int32],
-    source_words_T: NDArray[np.int32],
-    source_offsets_P1: NDArray[np.int64],
-    target_words_T: NDArray[np.int32],
-    target_offsets_Q1: NDArray[np.int64],
-    pairs: HashTable,
-    probability_K: NDArray[np.float64],
-    floor: float,
+    pairs: PhrasePairs, table: HashTable, probability_K: NDArray[np.float64], floor: float
 ) -> NDArray[np.float32]:
-    """-ln p(S|T) of TZ07 section 3.1 for B blocks: each source word's mean p(s|t) over the t that support it."""
-    costs_B = np.empty(len(source_B), dtype=np.float32)
-    for b in range(len(source_B)):
-        cost = 0.0
-        for j in range(source_offsets_P1[source_B[b]], source_offsets_P1[source_B[b] + 1]):
+    """-ln p(S|T) of TZ07 section 3.1 for B blocks: each source word's mean p(s|t) over the t that support it.
+
+    `table` finds the row of p(s|t) in `probability_K`; a mean below `floor`, or of no t, counts as `floor`.
+    """
+    costs_B = np.empty(len(pairs.source_B), dtype=np.float32)
+    for b in range(len(costs_B)):
+        cost, p, q = 0.0, pairs.source_B[b], pairs.target_B[b]
+        for j in range(pairs.source_offsets_P1[p], pairs.source_offsets_P1[p + 1]):
             total, support = 0.0, 0
-            for i in range(target_offsets_Q1[target_B[b]], target_offsets_Q1[target_B[b] + 1]):
-                row = find(pairs, pack(source_words_T[j], target_words_T[i]))
+            for i in range(pairs.target_offsets_Q1[q], pairs.target_offsets_Q1[q + 1]):
+                row = find(table, pack(pairs.source_T[j], pairs.target_U[i]))
                 if row >= 0 and probability_K[row] > 0.0:
                     total += probability_K[row]
                     support += 1

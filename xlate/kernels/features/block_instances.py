@@ -9,7 +9,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.features.bigram_features import put_bigrams
-from xlate.kernels.features.block_features import NOBODY, ORIENTATION_FLOATS, BlockArrays, block_costs, lm_states
+from xlate.kernels.features.block_features import (
+    NOBODY,
+    ORIENTATION_DENSE,
+    Before,
+    BlockArrays,
+    Placed,
+    block_costs,
+    lm_states,
+)
 from xlate.kernels.lm.ngram import NgramArrays
 from xlate.kernels.orientation import NEUTRAL
 
@@ -24,32 +32,67 @@ class Filled(NamedTuple):
     ids_N: NDArray[np.int32]
 
 
+class MatchedText(NamedTuple):
+    """M matches of blocks in S sentence pairs, in the order of `phrases.matching.Matches`, and the target words.
+
+    Attributes:
+        rows_M5: block, source start, source end, target start and target end of each match.
+        sentence_M: its sentence; match_offsets_S1: the matches of each sentence.
+        target_T, target_offsets_S1: the target words in the numbers of the language model.
+    """
+
+    rows_M5: NDArray[np.int32]
+    sentence_M: NDArray[np.int32]
+    match_offsets_S1: NDArray[np.int64]
+    target_T: NDArray[np.int32]
+    target_offsets_S1: NDArray[np.int64]
+
+
+class SuccessorArrays(NamedTuple):
+    """True successors and their orientations, grouped by predecessor: the arrays of `phrases.events.Events`."""
+
+    group_G: NDArray[np.int32]
+    group_offsets_G1: NDArray[np.int64]
+    successor_E: NDArray[np.int32]
+    orientation_E: NDArray[np.int8]
+
+
+class Successor(NamedTuple):
+    """A match and its orientation towards the match before."""
+
+    match: int
+    orientation: int
+
+
+class Place(NamedTuple):
+    """Where writing stands: the next candidate of all, and how many the instance at hand has."""
+
+    candidate: int
+    taken: int
+
+
 @njit(cache=True)
-def _room(instances: int, candidates: int, floats: int, families: int) -> Filled:
+def _room(instances: int, candidates: int, dense: int, families: int) -> Filled:
     return Filled(
         np.zeros(instances + 1, dtype=np.int64),
-        np.empty((candidates, floats), dtype=np.float32),
+        np.empty((candidates, dense), dtype=np.float32),
         np.empty(candidates, dtype=np.float32),
         np.zeros(candidates + 1, dtype=np.int64),
         np.empty(candidates * families, dtype=np.int32),
     )
 
 
-class Before(NamedTuple):
-    """What stands before a candidate: block and its source end (`NOBODY` and 0: nothing), language-model state."""
+@njit(cache=True, inline="always")
+def _is_new(dense: int, placed: Placed, taken_X: NDArray[np.int64], n: int) -> bool:
+    """Whether a candidate is none of the first n of its instance; if so, takes it down as number n.
 
-    block: int
-    source_end: int
-    lm_state: int
-
-
-@njit(cache=True)
-def _is_new(blocks: BlockArrays, block: int, start: int, orientation: int, taken_X: NDArray[np.int64], n: int) -> bool:
-    """Whether a candidate is none of the first n; if so, takes it down as number n.
-
-    A block is told apart from itself by its orientation, or by its position under the phrase-distortion model.
+    With the `dense` features of the orientation model, a block is told apart from itself by its orientation; with those
+    of the phrase-distortion model, by its position.
     """
-    key = block * 3 + orientation if blocks.floats == ORIENTATION_FLOATS else (block << 16) | start
+    if dense == ORIENTATION_DENSE:
+        key = placed.block * 3 + placed.orientation
+    else:
+        key = (placed.block << 16) | placed.start
     for x in range(n):
         if taken_X[x] == key:
             return False
@@ -57,97 +100,106 @@ def _is_new(blocks: BlockArrays, block: int, start: int, orientation: int, taken
     return True
 
 
-@njit(cache=True)
+# Functions that take many arrays are put into their callers: handing the arrays over costs up to a tenth of the time.
+@njit(cache=True, forceinline=True)
 def _put(
     filled: Filled,
-    c: int,
+    place: Place,
     blocks: BlockArrays,
     lm: NgramArrays,
     before: Before,
-    block: int,
-    start: int,
-    orientation: int,
+    placed: Placed,
     gain: float,
-) -> None:
-    """Writes candidate c; without a block before there are no sparse features."""
-    floats_D = filled.dense_CD[c]
-    block_costs(blocks, lm, before.block, before.source_end, block, start, orientation, before.lm_state, floats_D)
+) -> Place:
+    """Writes a candidate; without a block before, it has no sparse features."""
+    c = place.candidate
+    block_costs(blocks, lm, before, placed, filled.dense_CD[c])
     filled.gain_C[c] = gain
     n = filled.id_offsets_C1[c]
     if before.block >= 0:
-        n = put_bigrams(blocks.bigrams, before.block, block, filled.ids_N, n)
+        n = put_bigrams(blocks.bigrams, before.block, placed.block, filled.ids_N, n)
     filled.id_offsets_C1[c + 1] = n
+    return Place(c + 1, place.taken + 1)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def _add_alternatives(
     filled: Filled,
-    c: int,
+    place: Place,
+    taken_X: NDArray[np.int64],
     blocks: BlockArrays,
     lm: NgramArrays,
     before: Before,
-    like: int,
-    start: int,
-    orientation: int,
+    true: Placed,
     top: int,
-    taken_X: NDArray[np.int64],
-    taken: int,
-) -> tuple[int, int]:
-    """Adds the `top` most frequent blocks with the source phrase of `like` that are not taken yet."""
-    phrase = blocks.source_B[like]
+) -> Place:
+    """Adds the `top` most frequent blocks with the source phrase of a true candidate, placed like it."""
+    phrase = blocks.source_B[true.block]
     first = blocks.options_P1[phrase]
     for o in range(first, min(first + top, blocks.options_P1[phrase + 1])):
-        block = blocks.option_O[o]
-        if _is_new(blocks, block, start, orientation, taken_X, taken):
-            taken += 1
-            _put(filled, c, blocks, lm, before, block, start, orientation, -1.0)
-            c += 1
-    return c, taken
+        placed = Placed(int(blocks.option_O[o]), true.start, true.orientation)
+        if _is_new(blocks.dense, placed, taken_X, place.taken):
+            place = _put(filled, place, blocks, lm, before, placed, -1.0)
+    return place
 
 
 @njit(cache=True)
-def target_matches(
-    rows_M5: NDArray[np.int32], offsets_S1: NDArray[np.int64], sentence: int, match: int
-) -> tuple[int, int]:
+def target_matches(text: MatchedText, match: int) -> tuple[int, int]:
     """From where to where the (sorted) matches of a sentence begin at the same target word as `match`."""
-    start = rows_M5[match, 3]
+    sentence, start = text.sentence_M[match], text.rows_M5[match, 3]
     first, last = match, match + 1
-    while first > offsets_S1[sentence] and rows_M5[first - 1, 3] == start:
+    while first > text.match_offsets_S1[sentence] and text.rows_M5[first - 1, 3] == start:
         first -= 1
-    while last < offsets_S1[sentence + 1] and rows_M5[last, 3] == start:
+    while last < text.match_offsets_S1[sentence + 1] and text.rows_M5[last, 3] == start:
         last += 1
     return first, last
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def _add_target_alternatives(
     filled: Filled,
-    c: int,
+    place: Place,
+    taken_X: NDArray[np.int64],
     blocks: BlockArrays,
     lm: NgramArrays,
     before: Before,
-    orientation: int,
-    rows_M5: NDArray[np.int32],
-    first: int,
-    last: int,
-    target_end: int,
-    taken_X: NDArray[np.int64],
-    taken: int,
-) -> tuple[int, int]:
-    """Adds the blocks of the matches from `first` to `last` with the same target words that are not taken yet."""
+    text: MatchedText,
+    true: Successor,
+) -> Place:
+    """Adds the blocks of other matches of the same target words as a true successor, in its orientation."""
+    first, last = target_matches(text, true.match)
     for m in range(first, last):
-        block, start = rows_M5[m, 0], rows_M5[m, 1]
-        if rows_M5[m, 4] == target_end and _is_new(blocks, block, start, orientation, taken_X, taken):
-            taken += 1
-            _put(filled, c, blocks, lm, before, block, start, orientation, -1.0)
-            c += 1
-    return c, taken
+        if text.rows_M5[m, 4] == text.rows_M5[true.match, 4]:
+            placed = _placed(text, Successor(m, true.orientation))
+            if _is_new(blocks.dense, placed, taken_X, place.taken):
+                place = _put(filled, place, blocks, lm, before, placed, -1.0)
+    return place
 
 
 @njit(cache=True, inline="always")
-def _event(rows_M5: NDArray[np.int32], match: int, orientation: int) -> tuple[int, int, int]:
-    """Block, source start and orientation of a true successor."""
-    return int(rows_M5[match, 0]), int(rows_M5[match, 1]), int(orientation)
+def _placed(text: MatchedText, successor: Successor) -> Placed:
+    """The block of a match where it stands."""
+    return Placed(
+        int(text.rows_M5[successor.match, 0]), int(text.rows_M5[successor.match, 1]), int(successor.orientation)
+    )
+
+
+@njit(cache=True)
+def _most_candidates(
+    groups: NDArray[np.int64], top: int, events: SuccessorArrays, text: MatchedText, by_target: bool
+) -> tuple[int, int]:
+    """How many candidates all instances have at most, and how many one of them."""
+    most, widest = 0, 0
+    for g in groups:
+        low, high = events.group_offsets_G1[g], events.group_offsets_G1[g + 1]
+        size = (high - low) * (1 + top)
+        if by_target:
+            for e in range(low, high):
+                first, last = target_matches(text, events.successor_E[e])
+                size += last - first
+        most += size
+        widest = max(widest, size)
+    return most, widest
 
 
 @njit(cache=True, nogil=True)
@@ -157,94 +209,68 @@ def linked_instances(
     begin: int,
     top: int,
     groups: NDArray[np.int64],
-    group_G: NDArray[np.int32],
-    group_offsets_G1: NDArray[np.int64],
-    successor_E: NDArray[np.int32],
-    orientation_E: NDArray[np.int8],
-    rows_M5: NDArray[np.int32],
-    sentence_M: NDArray[np.int32],
-    match_offsets_S1: NDArray[np.int64],
+    events: SuccessorArrays,
+    text: MatchedText,
     by_target: bool,
-    target_T: NDArray[np.int32],
-    target_offsets_S1: NDArray[np.int64],
 ) -> Filled:
-    """One instance for each of the `groups`: true successors of a match first, then their alternatives.
+    """One instance for each of the `groups`: the true successors of a match first, then their alternatives.
 
-    Those are the `top` most frequent blocks with the source phrase of a true successor, and with `by_target` also the
-    blocks that match its target words elsewhere in the sentence; an alternative has the orientation of the successor
-    that it is one to.
+    Alternatives of a true successor are the `top` most frequent blocks with its source phrase and, with `by_target`,
+    the blocks that match its target words elsewhere in the sentence. They take over its orientation. `begin` is the
+    language model's state at the beginning of a sentence.
     """
-    most, widest = 0, 0
-    for g in groups:
-        size = (group_offsets_G1[g + 1] - group_offsets_G1[g]) * (1 + top)
-        if by_target:
-            for e in range(group_offsets_G1[g], group_offsets_G1[g + 1]):
-                match = successor_E[e]
-                first, last = target_matches(rows_M5, match_offsets_S1, sentence_M[match], match)
-                size += last - first
-        most += size
-        widest = max(widest, size)
-    filled = _room(len(groups), most, blocks.floats, len(blocks.bigrams.tag_A))
-    c, sentence = 0, -1
+    most, widest = _most_candidates(groups, top, events, text, by_target)
+    filled = _room(len(groups), most, blocks.dense, len(blocks.bigrams.tag_A))
+    sentence = -1
     states = np.zeros(1, dtype=np.int32)
     taken_X = np.empty(widest + 1, dtype=np.int64)
+    place = Place(0, 0)
     for i in range(len(groups)):
-        g = groups[i]
-        match = group_G[g]
-        if sentence_M[match] != sentence:
-            sentence = sentence_M[match]
-            words = target_T[target_offsets_S1[sentence] : target_offsets_S1[sentence + 1]]
+        match = events.group_G[groups[i]]
+        if text.sentence_M[match] != sentence:
+            sentence = text.sentence_M[match]
+            words = text.target_T[text.target_offsets_S1[sentence] : text.target_offsets_S1[sentence + 1]]
             states = lm_states(lm, begin, words)
-        before = Before(rows_M5[match, 0], rows_M5[match, 2], states[rows_M5[match, 4]])
-        low, high = group_offsets_G1[g], group_offsets_G1[g + 1]
-        taken = 0
+        block, _, source_end, _, target_end = text.rows_M5[match]
+        before = Before(int(block), int(source_end), int(states[target_end]))
+        low, high = events.group_offsets_G1[groups[i]], events.group_offsets_G1[groups[i] + 1]
+        place = Place(place.candidate, 0)
         for e in range(low, high):
-            block, start, orientation = _event(rows_M5, successor_E[e], orientation_E[e])
-            if _is_new(blocks, block, start, orientation, taken_X, taken):
-                taken += 1
-                _put(filled, c, blocks, lm, before, block, start, orientation, 1.0)
-                c += 1
+            placed = _placed(text, Successor(events.successor_E[e], events.orientation_E[e]))
+            if _is_new(blocks.dense, placed, taken_X, place.taken):
+                place = _put(filled, place, blocks, lm, before, placed, 1.0)
         for e in range(low, high):
-            block, start, orientation = _event(rows_M5, successor_E[e], orientation_E[e])
-            c, taken = _add_alternatives(filled, c, blocks, lm, before, block, start, orientation, top, taken_X, taken)
+            placed = _placed(text, Successor(events.successor_E[e], events.orientation_E[e]))
+            place = _add_alternatives(filled, place, taken_X, blocks, lm, before, placed, top)
         if by_target:
             for e in range(low, high):
-                first, last = target_matches(rows_M5, match_offsets_S1, sentence, successor_E[e])
-                end = rows_M5[successor_E[e], 4]
-                c, taken = _add_target_alternatives(
-                    filled, c, blocks, lm, before, int(orientation_E[e]), rows_M5, first, last, end, taken_X, taken
-                )
-        filled.candidate_offsets_I1[i + 1] = c
+                true = Successor(int(events.successor_E[e]), int(events.orientation_E[e]))
+                place = _add_target_alternatives(filled, place, taken_X, blocks, lm, before, text, true)
+        filled.candidate_offsets_I1[i + 1] = place.candidate
     return filled
 
 
 @njit(cache=True, nogil=True)
 def neutral_instances(
-    blocks: BlockArrays,
-    lm: NgramArrays,
-    begin: int,
-    top: int,
-    matches: NDArray[np.int64],
-    rows_M5: NDArray[np.int32],
-    sentence_M: NDArray[np.int32],
-    target_T: NDArray[np.int32],
-    target_offsets_S1: NDArray[np.int64],
+    blocks: BlockArrays, lm: NgramArrays, begin: int, top: int, matches: NDArray[np.int64], text: MatchedText
 ) -> Filled:
     """One instance for each of the `matches` without predecessor: itself, then its source alternatives."""
-    filled = _room(len(matches), len(matches) * (1 + top), blocks.floats, 0)
-    c, sentence = 0, -1
+    filled = _room(len(matches), len(matches) * (1 + top), blocks.dense, 0)
+    sentence = -1
     states = np.zeros(1, dtype=np.int32)
     taken_X = np.empty(2 + top, dtype=np.int64)
+    place = Place(0, 0)
     for i in range(len(matches)):
         match = matches[i]
-        if sentence_M[match] != sentence:
-            sentence = sentence_M[match]
-            words = target_T[target_offsets_S1[sentence] : target_offsets_S1[sentence + 1]]
+        if text.sentence_M[match] != sentence:
+            sentence = text.sentence_M[match]
+            words = text.target_T[text.target_offsets_S1[sentence] : text.target_offsets_S1[sentence + 1]]
             states = lm_states(lm, begin, words)
-        block, start = rows_M5[match, 0], rows_M5[match, 1]
-        before = Before(NOBODY, 0, states[rows_M5[match, 3]])
-        _is_new(blocks, block, start, NEUTRAL, taken_X, 0)
-        _put(filled, c, blocks, lm, before, block, start, NEUTRAL, 1.0)
-        c, _ = _add_alternatives(filled, c + 1, blocks, lm, before, block, start, NEUTRAL, top, taken_X, 1)
-        filled.candidate_offsets_I1[i + 1] = c
+        true = _placed(text, Successor(match, NEUTRAL))
+        before = Before(NOBODY, 0, int(states[text.rows_M5[match, 3]]))
+        place = Place(place.candidate, 0)
+        if _is_new(blocks.dense, true, taken_X, 0):
+            place = _put(filled, place, blocks, lm, before, true, 1.0)
+        place = _add_alternatives(filled, place, taken_X, blocks, lm, before, true, top)
+        filled.candidate_offsets_I1[i + 1] = place.candidate
     return filled
