@@ -45,7 +45,7 @@ class TuneConfig(_TuneKeys):
     metric: str = key("tuned for bleu, chrf, ter, or a mixture like bleu:1,chrf:1", "bleu")
     heldout_every: int = key("every so many sentences one is not tuned on; 0 for none", 0)
     length_band: float = key("weights are preferred whose output is this near to the reference length, as a share", 0.1)
-    processes: int = key("processes that decode (phrase model)", 1)
+    processes: int = key("processes that decode", 1)
     tolerance: float = key("stops when no weight moved by more than this share of the largest", 1.0e-5)
     least_new: float = key("stops when a smaller share of the pool than this is new", 1.0e-4)
 

@@ -88,7 +88,6 @@ WRONG = [
     [*PHRASE, "loss=ramp", "loss.tune.gain=odd"],
     [*PHRASE, "loss.tune.gain=gao"],
     [*PHRASE, "nbest=list.nbest"],
-    ["loss=mira", "base={run}", "loss.tune.processes=2"],
     [*PHRASE, "loss.tune.heldout_every=1"],
     [*PHRASE, "loss.tune.processes=0"],
     [*PHRASE, "loss.tune.epochs=0"],
