@@ -80,3 +80,19 @@ def test_a_round_makes_references_more_probable(name: str) -> None:
     assert figures[-1].loss < figures[1].loss
     assert (after.dense_D != system.weights.dense_D).any()
     assert not len(after.sparse_F) or (after.sparse_F != system.weights.sparse_F).any()
+
+
+@pytest.mark.parametrize("name", ["phrase", "phrase wbe"])
+def test_the_lattice_of_cube_pruning_is_that_of_stack_search(name: str) -> None:
+    """Cube pruning makes its arcs in another order; without limits both searches find the same paths."""
+    words, losses = ["d", "b", "zz", "a", "c"], []
+    stack = SYSTEMS[name]()
+    wanted = stack.translate(words)[3].words
+    for system in (stack, stack.with_search(algorithm="cube", pop_limit=100_000)):
+        lattice = system.lattice(words).pruned(20.0)
+        example = lattice.example(lattice.derivations_of(wanted)).validate()
+        scorer = LinearScorer(len(system.weights.dense_D), 0).double()
+        with torch.no_grad():
+            scorer.dense.copy_(torch.as_tensor(system.weights.dense_D))
+            losses.append(float(LatticeSoftmax()(scorer(example.arcs), example.graph, example.target)))
+    assert losses[0] == pytest.approx(losses[1], abs=1e-9)

@@ -35,6 +35,8 @@ def useful_arcs(found: SearchGraph) -> LatticeArcs:
     number_N[expanded[np.argsort(first)]] = np.arange(len(expanded))
     number_N[found.goal] = len(expanded)
     arcs = np.flatnonzero(number_N[found.target_A] >= 0)
+    # Cube pruning goes from hypothesis to hypothesis; a lattice has the arcs of each node together.
+    arcs = arcs[np.argsort(number_N[found.source_A[arcs]], kind="stable")]
     source_A, target_A = number_N[found.source_A[arcs]], number_N[found.target_A[arcs]]
     graph, kept = trimmed(ArcGraph(source_A, target_A, len(expanded) + 1))
     arcs = arcs[kept]
