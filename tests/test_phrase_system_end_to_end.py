@@ -21,7 +21,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.jobs.lattice_files import MARK
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.systems.phrase import open_phrase_model, phrase_search
+from xlate.jobs.systems.phrase import Phrase, open_phrase_model
 from xlate.jobs.translate import Translator
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel
@@ -184,7 +184,7 @@ def test_export_and_import_give_the_same_translations(phrase_run: Path, tmp_path
     assert main(["import", f"moses={tmp_path / 'moses' / 'moses.ini'}", f"out={tmp_path / 'back'}"]) == 0
     runs = (phrase_run, tmp_path / "back")
     one, two = (read_config(folder / "config.yaml", TrainConfig) for folder in runs)
-    assert phrase_search(one.decoder) == phrase_search(two.decoder)
+    assert Phrase().search(one.decoder) == Phrase().search(two.decoder)
     before, after = (open_phrase_model(folder, config) for folder, config in zip(runs, (one, two), strict=True))
     assert_all_bits_alike(before, after)
     tokens = translated(phrase_run, tmp_path, "detokenize=false")

@@ -18,7 +18,6 @@ from xlate.candidates.nbest_store import (
     read_sparse_names,
     reference_rows,
     statistic_names,
-    store_sentences,
     write_nbest_store,
 )
 from xlate.candidates.store import CandidateStore
@@ -92,7 +91,8 @@ def test_through_the_store(tmp_path: Path) -> None:
     assert read_sparse_names(store) == candidates.sparse_names
     assert store.dense_names == list(candidates.dense_names)
     assert store.gain_names == list(statistic_names())
-    assert store_sentences(store).tolist() == [0, 2]
+    assert store.arrays.sentence_I is not None
+    assert store.arrays.sentence_I.tolist() == [0, 2]
     assert np.array_equal(store.batch([1]).gain_CG, candidates.batch.gain_CG[2:])
     (tmp_path / "store" / NAMES_FILE).unlink()
     with pytest.raises(InputError):

@@ -34,15 +34,13 @@ class NbestCandidates:
     """N-best lists ready for every loss: a plain batch with one instance a sentence.
 
     Attributes:
-        batch: dense features, sparse ids with values, statistics as gains, (C, 2 + 2·order).
+        batch: dense features, sparse ids with values, statistics as gains, (C, 2 + 2·order), numbers of sentences.
         dense_names: of the float columns; sparse_names: of the sparse ids.
-        sentence_I: which sentence each instance is of.
     """
 
     batch: CandidateBatch
     dense_names: tuple[str, ...]
     sparse_names: tuple[str, ...]
-    sentence_I: Ints
 
 
 def nbest_candidates(
@@ -72,9 +70,10 @@ def nbest_candidates(
         offsets_of(np.bincount(candidate_V[kept_V], minlength=len(dense_CD))),
         sparse_M[arrays.columns_V[kept_V]],
         part_values_N=arrays.values_V[kept_V].astype(np.float32),
+        sentence_I=arrays.sentence_I,
     )
     names = np.array(arrays.names, dtype=object)
-    return NbestCandidates(batch, tuple(names[dense_M >= 0]), tuple(names[sparse_M >= 0]), arrays.sentence_I)
+    return NbestCandidates(batch, tuple(names[dense_M >= 0]), tuple(names[sparse_M >= 0]))
 
 
 def nbest_statistics(
@@ -138,12 +137,8 @@ def reference_rows(sentence_I: Ints, lengths: Sequence[int], first_sentence: int
 def write_nbest_store(
     directory: str | Path, candidates: NbestCandidates, metadata: dict[str, Any] | None = None
 ) -> None:
-    """Writes lists as a candidate store; `sentences` in its metadata gives runs [first, count] of sentence numbers."""
-    described = {
-        **(metadata or {}),
-        "sentences": _runs(candidates.sentence_I),
-        "sparse_names_sha256": _fingerprint(candidates.sparse_names),
-    }
+    """Writes lists as a candidate store, with the names of the sparse features in a file beside."""
+    described = {**(metadata or {}), "sparse_names_sha256": _fingerprint(candidates.sparse_names)}
     names = statistic_names((candidates.batch.gain_CG.shape[1] - 2) // 2)
     with StoreWriter(directory, candidates.dense_names, len(candidates.sparse_names), names, described) as writer:
         writer.append(candidates.batch)
@@ -169,13 +164,6 @@ def read_sparse_names(store: CandidateStore) -> tuple[str, ...]:
     return names
 
 
-def store_sentences(store: CandidateStore) -> Ints:
-    """The sentence number of each of a store's instances, (I,)."""
-    return np.concatenate(
-        [np.zeros(0, np.int64), *(np.arange(first, first + count) for first, count in store.metadata["sentences"])]
-    )
-
-
 def _kinds(arrays: NbestArrays) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Each column's place among the dense and among the sparse ones, -1 where it is the other."""
     count_M = np.bincount(arrays.columns_V, minlength=len(arrays.names))
@@ -192,13 +180,6 @@ def _dense_rows(arrays: NbestArrays, dense_M: NDArray[np.int32]) -> NDArray[np.f
     column_V = dense_M[arrays.columns_V]
     dense_CD[candidate_V[column_V >= 0], column_V[column_V >= 0]] = arrays.values_V[column_V >= 0]
     return dense_CD
-
-
-def _runs(numbers: Ints) -> list[list[int]]:
-    """Numbers as runs [first, count] of rising neighbours."""
-    starts = np.flatnonzero(np.diff(numbers, prepend=numbers[:1] - 2) != 1)
-    counts = np.diff([*starts, len(numbers)])
-    return [[int(numbers[start]), int(count)] for start, count in zip(starts, counts, strict=True)]
 
 
 def _fingerprint(names: Sequence[str]) -> str:

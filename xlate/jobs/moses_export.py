@@ -17,9 +17,8 @@ from xlate.formats.moses_table import write_phrase_table
 from xlate.formats.reordering_table import write_reordering_table
 from xlate.jobs.moses_import import copy_packed
 from xlate.jobs.run_weights import weights_of
-from xlate.jobs.systems.phrase import KIND, SET, open_phrase_model, phrase_search
+from xlate.jobs.systems.phrase import KIND, SET, Phrase, open_phrase_model
 from xlate.jobs.train.folded_sparse import folded
-from xlate.jobs.train.sparse_models import unpacked_weights
 from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, PhraseModel
 from xlate.text.folders import WholeFolder, check_replaceable, without_mark, write_mark
 from xlate.text.lines import iterate_lines, write_lines
@@ -55,7 +54,7 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
     if trained.model.kind != KIND:
         raise InputError("only phrase models have Moses's form", file=run, seen=f"model.kind={trained.model.kind}")
     model = open_phrase_model(run, trained)
-    model, weights_D = folded(model, unpacked_weights(weights_of(run), SET, model.sparse, run))
+    model, weights_D = folded(model, weights_of(run).fitting(SET, model.sparse, run))
     with WholeFolder(*asked) as aside:
         _write(aside, run, trained, model, weights_D)
         write_mark(aside / MARK, {"format": FORMAT, "run": str(run)})
@@ -123,7 +122,7 @@ def _features(model: PhraseModel, limit: int) -> list[str]:
 
 
 def _settings(trained: TrainConfig) -> dict[str, object]:
-    search = phrase_search(trained.decoder)
+    search = Phrase().search(trained.decoder)
     return {
         "distortion-limit": -1 if search.distortion_limit is None else search.distortion_limit,
         "search-algorithm": ALGORITHMS[search.algorithm],

@@ -21,7 +21,6 @@ from xlate.jobs.train.sparse_models import (
     imported_sparse_features,
     no_text_for,
     sparse_features,
-    unpacked_weights,
 )
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel
@@ -31,7 +30,7 @@ from xlate.models.phrase.tuned import TunedPhrases, with_sums
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
 
-__all__ = ["KIND", "MODEL", "REORDERINGS", "SET", "Phrase", "open_phrase_model", "phrase_decoder", "phrase_search"]
+__all__ = ["KIND", "MODEL", "REORDERINGS", "SET", "Phrase", "open_phrase_model"]
 KIND = "phrase"
 SET = "phrase"
 
@@ -52,7 +51,7 @@ class Phrase(Kind):
     ) -> PhraseDecoder:
         """The decoder of the run's own model, or that of its base or work directory."""
         model = open_phrase_model(run, config)
-        return self.decoder(model, unpacked_weights(weights, SET, model.sparse, run), config.decoder, asked)
+        return self.decoder(model, weights.fitting(SET, model.sparse, run), config.decoder, asked)
 
     def decoder(self, model: PhraseModel, weights: Weights, settings: DecoderConfig, asked: Asked) -> PhraseDecoder:
         """The decoder of a model under weights.
@@ -152,16 +151,6 @@ def phrase_base(base: Path, *, weighted: bool = True) -> None:
 def unweighted(model: PhraseModel, settings: DecoderConfig) -> PhraseDecoder:
     """The decoder of a model before it has weights: all are 0."""
     return PhraseDecoder(model, np.zeros(model.size), Phrase().search(settings))
-
-
-def phrase_search(settings: DecoderConfig) -> PhraseSearch:
-    """The search settings of a configuration."""
-    return Phrase().search(settings)
-
-
-def phrase_decoder(model: PhraseModel, weights: Weights, settings: DecoderConfig, *, nbest: int = 1) -> PhraseDecoder:
-    """The decoder of a model under weights; see `Phrase.decoder`."""
-    return Phrase().decoder(model, weights, settings, Asked(nbest))
 
 
 def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:

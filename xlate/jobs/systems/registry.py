@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of
@@ -44,11 +44,6 @@ def _named(kinds: dict[str, AnyKind], name: str) -> AnyKind:
     if name not in kinds:
         raise InputError("unknown value of model.kind", seen=name, expected=", ".join(kinds))
     return kinds[name]
-
-
-def make_decoder(model: Any, settings: DecoderConfig, *, nbest: int = 1) -> AnySystem:
-    """The decoder of a model over blocks, with the settings that concern it."""
-    return event_kind(model.kind).decoder(model, settings, Asked(nbest))
 
 
 def open_system(run: Path, config: TrainConfig, asked: Asked) -> tuple[AnySystem, WorkDirectory | None]:

@@ -33,7 +33,8 @@ from xlate.features.sparse_subset import features_of_subset
 from xlate.jobs.prepare.fold_models import FoldModels, WholeRows
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.systems.phrase import phrase_decoder
+from xlate.jobs.systems.kind import Asked
+from xlate.jobs.systems.phrase import Phrase
 from xlate.models.phrase.list_arrays import Draw, with_units
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.store import load_phrase_model
@@ -155,7 +156,7 @@ class Jackknife:
             model = load_phrase_model(stage.folder / "model")
         rows = self.models.whole_rows(model.table)
         model, weights = self._with_sparse(model, rows)
-        decoder = phrase_decoder(model, weights, self.decoder, nbest=self.settings.nbest)
+        decoder = Phrase().decoder(model, weights, self.decoder, Asked(self.settings.nbest))
         hypotheses = partial(with_units, draw=self._draw)
         source, words = self.models.source, self.work.source_vocabulary
         for path, some in wanted:

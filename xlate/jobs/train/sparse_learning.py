@@ -18,7 +18,6 @@ from xlate.config.schema import TrainConfig
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.jobs.train.jackknife import headroom
 from xlate.jobs.train.list_settings import list_settings
-from xlate.jobs.train.sparse_models import unpacked_weights
 from xlate.jobs.train.warnings import warn_if_all_zero
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.models.phrase.model import PhraseModel
@@ -51,7 +50,7 @@ def learned_before(held: Path, theta: Weights, model: PhraseModel) -> Learned | 
     # Killed in between, a process has left it.
     _checkpoint_of(held).unlink(missing_ok=True)
     file = load_weights(held)
-    weights = unpacked_weights(file, PHI, model.sparse, held)
+    weights = file.fitting(PHI, model.sparse, held)
     return Learned(replace(theta, dense_D=weights.dense_D), weights.sparse_F, file.metadata["figures"])
 
 

@@ -18,7 +18,6 @@ from xlate.jobs.prepare.stages import read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.models.phrase.model import PhraseModel
 from xlate.phrases.table import PhraseTable
-from xlate.scoring.weights import Weights, WeightsFile
 from xlate.text.classes import read_classes, write_classes
 from xlate.text.clustering import exchange_classes
 from xlate.text.encoded import EncodedText
@@ -111,12 +110,3 @@ def class_stage(work: WorkDirectory, side: str, classes: int, seed: int) -> Path
         return {"log_likelihood": found.log_likelihoods[-1], "sweeps": len(found.log_likelihoods) - 1}
 
     return run_stage(work.path, f"classes/{side}.{classes}.{seed}", settings, build).folder / "classes.txt"
-
-
-def unpacked_weights(file: WeightsFile, name: str, sparse: SparseFeatures | None, path: Path) -> Weights:
-    """The weights of a set of a phrase model, which must be of the features it has.
-
-    Raises:
-        InputError: they are weights of other features.
-    """
-    return file.fitting(name, sparse, path)

@@ -76,7 +76,7 @@ def _orientations(
     """What reordering scores of options, steps `last_K` of a list, and of the options before them; shape (K, D)."""
     model, pair_O = listed.model, listed.moves.options.pair_O
     floats_KD, rows = np.zeros((len(option_K), model.size)), np.arange(len(option_K))
-    backward_K, forward_K = listed._oriented.backward_L[last_K], listed._oriented.forward_L[last_K]
+    backward_K, forward_K = listed.oriented.backward_L[last_K], listed.oriented.forward_L[last_K]
     before_pair_K = np.where(before_K < 0, -1, pair_O[before_K])
     for pair_K, orientation_K, skipped, start in (
         (pair_O[option_K], backward_K, 0, model.backward.start),

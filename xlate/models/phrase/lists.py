@@ -70,7 +70,7 @@ class PhraseList:
     @property
     def floats_ND(self) -> NDArray[np.float64]:
         """Float features in the order of `PhraseModel.features`, sums of sparse ones left at 0; shape (N, D)."""
-        return path_features(self.model.lm.arrays, self.paths, self._options, self._oriented, self._layout)
+        return path_features(self.model.lm.arrays, self.paths, self._options, self.oriented, self._layout)
 
     @cached_property
     def features_ND(self) -> NDArray[np.float64]:
@@ -92,7 +92,7 @@ class PhraseList:
 
     def told_apart(self, groups: bool = True, last_words: bool = True) -> Parts:
         """The different phrases, told apart by the group before them, or by the word before, if asked."""
-        options, oriented = self.moves.options, self._oriented
+        options, oriented = self.moves.options, self.oriented
         part_L, first_P = number_parts(self.paths, oriented, self.model.orientations, groups, last_words)
         option_P, source_n = self.paths.labels_L[first_P], options.source_n
         start_P, end_P = options.start_O[option_P], options.end_O[option_P]
@@ -139,7 +139,8 @@ class PhraseList:
         return labels
 
     @cached_property
-    def _oriented(self) -> Oriented:
+    def oriented(self) -> Oriented:
+        """Orientations and groups of each of the L steps."""
         return orient_paths(self.paths, self._options, self._layout)
 
     @cached_property
