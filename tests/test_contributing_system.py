@@ -152,7 +152,7 @@ def test_it_is_tuned(tmp_path: Path) -> None:
     lists = NbestLists(tuned, text, 16, lambda: False)
     settings = MiraConfig(epochs=20, length_band=9.0, C=0.1)
     loop = Tuning(
-        lists.decode, optimiser("mira", settings, tuned.trained_D), TuningSettings(rounds=3, length_band=9.0), tmp_path
+        lists.decode, optimiser(settings, tuned.trained_D), TuningSettings(rounds=3, length_band=9.0), tmp_path
     )
     found = loop.run(tuned.trained)
     assert found is not None

@@ -82,7 +82,7 @@ def test_a_configuration_names_the_pairs() -> None:
     every = np.ones(3, dtype=bool)
     changes: list[dict[str, float]] = [{}, {"share": 0.5}, {"kept": 1, "samples": 9}, {"least": 0.9}]
     new, half, few, none = (
-        optimiser("pro", replace(tune, **changed), every)(telling_lists(), begin, 1).dense_D  # type: ignore[arg-type]
+        optimiser(replace(tune, **changed), every)(telling_lists(), begin, 1).dense_D  # type: ignore[arg-type]
         for changed in changes
     )
     old = begin.dense_D / np.abs(begin.dense_D).sum()

@@ -88,6 +88,7 @@ WRONG = [
     [*PHRASE, "loss=ramp", "loss.tune.gain=odd"],
     [*PHRASE, "loss.tune.gain=gao"],
     [*PHRASE, "nbest=list.nbest"],
+    [*PHRASE, "loss.tune.name=mert"],
     [*PHRASE, "loss.tune.heldout_every=1"],
     [*PHRASE, "loss.tune.processes=0"],
     [*PHRASE, "loss.tune.epochs=0"],

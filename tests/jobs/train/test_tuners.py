@@ -33,7 +33,7 @@ def given_to(monkeypatch: pytest.MonkeyPatch, config: TuneConfig) -> str:
     for name in ("mira", "mert", "pro", "descend"):
         monkeypatch.setattr(tuners, name, called)
     start = Weights(np.ones(2), np.zeros(0), ("a", "b"))
-    tuners.optimiser(config.name, config, TRAINED_D)(None, start, 1)  # type: ignore[arg-type]
+    tuners.optimiser(config, TRAINED_D)(None, start, 1)  # type: ignore[arg-type]
     return repr(seen)
 
 

@@ -89,7 +89,10 @@ def _check_tuning(config: TrainConfig, *, started: bool = False) -> None:
             expected="loss=" + ", ".join(TUNERS),
         )
     tuning_settings(tune, config.seed)
-    optimiser(tune.name, tune, np.ones(1, dtype=np.bool_), Objective.of(tune.metric, tune.gain))
+    if config.loss.lists is None and tune.name != config.loss.name:
+        seen = f"loss.name={config.loss.name} loss.tune.name={tune.name}"
+        raise InputError("two tuners", seen=seen, expected=f"one: loss={config.loss.name} or loss={tune.name}")
+    optimiser(tune, np.ones(1, dtype=np.bool_), Objective.of(tune.metric, tune.gain))
     from_run = kind_of(config.model.kind).tunes_from_run
     if config.base is None and not started and (tune.start == "base" or from_run):
         raise InputError("no run to start from", seen="base is not set", expected="base=RUN")

@@ -31,15 +31,15 @@ LOSS_KEYS = ("margin", "gamma", "kind")
 TunerOf = Callable[[TuneConfig, NDArray[np.bool_], Objective], Tuner]
 
 
-def optimiser(name: str, settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective = BLEU) -> Optimise:
-    """New weights from pooled lists, by the tuner of this name.
+def optimiser(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective = BLEU) -> Optimise:
+    """New weights from pooled lists, by the tuner that the settings name.
 
     Raises:
         InputError: there is none of this name, or its settings cannot be.
     """
-    if name not in TUNERS:
-        raise InputError("no such tuner", seen=name, expected=", ".join(TUNERS))
-    tuner = TUNERS[name](settings, trained_D, objective)
+    if settings.name not in TUNERS:
+        raise InputError("no such tuner", seen=f"loss.tune.name={settings.name}", expected=", ".join(TUNERS))
+    tuner = TUNERS[settings.name](settings, trained_D, objective)
     return lambda lists, weights, seed: scaled(tuner(lists, weights, seed).weights, trained_D)
 
 

@@ -108,7 +108,7 @@ def tune(
     lists = NbestLists(system, text, settings.nbest, run.stop.__bool__, objective)
     loop = Tuning(
         lists.decode,
-        optimiser(config.loss.name, settings, system.trained_D, objective),
+        optimiser(settings, system.trained_D, objective),
         tuning_settings(settings, config.seed),
         run.directory.checkpoint,
         run.reporter,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,15 +31,18 @@ class OptionLimits(Protocol):
     def option_order(self) -> str:
         """By which those are chosen."""
 
+    @property
+    def max_phrase(self) -> int:
+        """The longest span, in words."""
 
-@dataclass(frozen=True)
-class SentenceOptions:
-    """O options of a sentence of n words, grouped by source span, with what does not depend on the history.
+
+@dataclass(frozen=True, kw_only=True)
+class SpanOptions:
+    """O options of a sentence of n words, grouped by source span.
 
     A span from `start` of `length` words (1 to J) is cell c = start · J + length - 1; its options are numbers
     `cell_offsets_C1[c]` to `cell_offsets_C1[c + 1]`. `block_O` is `COPIED` where the source word itself is the target.
-    `static_O3` is the weighted sum of floats (a), (b), (e) for each orientation L, R, N; `alone_O` the weighted sum
-    of all but (b), from an empty history, under the linked weights. `phrase_words_W` are the language model's numbers.
+    `alone_O` is the score of an option from an empty history. `phrase_words_W` are the language model's numbers.
     """
 
     words: tuple[str, ...]
@@ -48,11 +51,6 @@ class SentenceOptions:
     block_O: NDArray[np.int32]
     start_O: NDArray[np.int32]
     end_O: NDArray[np.int32]
-    unigram_O: NDArray[np.float64]
-    orientation_O3: NDArray[np.float64]
-    lexical_O: NDArray[np.float64]
-    left_O: NDArray[np.bool_]
-    static_O3: NDArray[np.float64]
     alone_O: NDArray[np.float64]
     phrase_offsets_O1: NDArray[np.int64]
     phrase_words_W: NDArray[np.int32]
@@ -71,11 +69,32 @@ class SentenceOptions:
         return len(self.block_O)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SentenceOptions(SpanOptions):
+    """Options of the orientation model, with what does not depend on the history.
+
+    `static_O3` is the weighted sum of floats (a), (b), (e) for each orientation L, R, N; `alone_O` that of all but
+    (b), from an empty history, under the linked weights.
+    """
+
+    unigram_O: NDArray[np.float64]
+    orientation_O3: NDArray[np.float64]
+    lexical_O: NDArray[np.float64]
+    left_O: NDArray[np.bool_]
+    static_O3: NDArray[np.float64]
+
+
+Options = TypeVar("Options", bound=SpanOptions)
+# Options with their costs, made of the longest span in words, the cells and the blocks.
+Gather = Callable[[int, NDArray[np.int64], NDArray[np.int32]], Options]
+
+
 class _Every(NamedTuple):
     """No limit."""
 
     options: int = 2**31 - 1
     option_order: str = "count"
+    max_phrase: int = 2**31 - 1
 
 
 def collect_options(
@@ -86,12 +105,23 @@ def collect_options(
     A word without a block of its own as a single word becomes itself, at the fixed costs of the search settings. A
     word the source vocabulary lacks is in no block. With `target` all options whose words stand in it.
     """
+    return collected(model, search, words, target, lambda *cells: _gather(model, search, words, *cells))
+
+
+def collected(
+    model: BlockLexicon,
+    search: OptionLimits,
+    words: Sequence[str],
+    target: Sequence[str] | None,
+    gather: Gather[Options],
+) -> Options:
+    """The options of every span within the limits of a search, by count or by their score alone."""
     longest = max(1, min(search.max_phrase, len(words)))
     cells, blocks = blocks_of_spans(model, search, words, longest, target)
-    options = _gather(model, search, words, longest, cells, blocks)
+    options = gather(longest, cells, blocks)
     if search.option_order == "score" and target is None:
         kept = best_of_cells(options.cell_offsets_C1, options.alone_O, search.options)
-        options = _gather(model, search, words, longest, cells[kept], blocks[kept])
+        options = gather(longest, cells[kept], blocks[kept])
     return options
 
 

@@ -9,41 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of
-from xlate.models.block.options import best_of_cells, blocks_of_spans, lm_costs_alone, target_phrases
+from xlate.models.block.options import SpanOptions, collected, lm_costs_alone, target_phrases
 from xlate.models.derivation import COPIED
 from xlate.models.distortion.model import DIRECT, INBOUND, LENGTH, LM_FIRST, LM_REST, MODEL1, OUTBOUND, DistortionModel
 from xlate.models.distortion.settings import DistortionSearch
 from xlate.text.vocabulary import BEGIN_ID
 
 
-@dataclass(frozen=True)
-class JumpOptions:
-    """O options of a sentence of n words, grouped by source span as in `decode.options.SentenceOptions`.
+@dataclass(frozen=True, kw_only=True)
+class JumpOptions(SpanOptions):
+    """Options of the phrase-distortion model, with the costs of jumps between all positions.
 
     `floats_O3` are direct, Model 1 and length costs, `static_O` their weighted sum, `alone_O` that and the language
     model's from an empty history. `inbound_1n[e, s]` and `outbound_1n[e, s]` are the costs of going on at position s
     when the last block ended before e, 0 standing for the beginning of the sentence; `jump_1n` is their weighted sum.
     """
 
-    words: tuple[str, ...]
-    longest: int
-    cell_offsets_C1: NDArray[np.int64]
-    block_O: NDArray[np.int32]
-    start_O: NDArray[np.int32]
-    end_O: NDArray[np.int32]
     floats_O3: NDArray[np.float64]
     static_O: NDArray[np.float64]
-    alone_O: NDArray[np.float64]
-    phrase_offsets_O1: NDArray[np.int64]
-    phrase_words_W: NDArray[np.int32]
     inbound_1n: NDArray[np.float64]
     outbound_1n: NDArray[np.float64]
     jump_1n: NDArray[np.float64]
-
-    def cell(self, start: int, end: int) -> range:
-        """The numbers of the options of one source span of at most J words."""
-        c = start * self.longest + end - start - 1
-        return range(int(self.cell_offsets_C1[c]), int(self.cell_offsets_C1[c + 1]))
 
 
 def collect_jump_options(
@@ -54,13 +40,7 @@ def collect_jump_options(
     A word without a block of its own as a single word becomes itself, at the fixed costs of the search settings. With
     `target` all options whose words stand in it.
     """
-    longest = max(1, min(search.max_phrase, len(words)))
-    cells, blocks = blocks_of_spans(model, search, words, longest, target)
-    options = _gather(model, search, words, longest, cells, blocks)
-    if search.option_order == "score" and target is None:
-        kept = best_of_cells(options.cell_offsets_C1, options.alone_O, search.options)
-        options = _gather(model, search, words, longest, cells[kept], blocks[kept])
-    return options
+    return collected(model, search, words, target, lambda *cells: _gather(model, search, words, *cells))
 
 
 def _gather(
