@@ -21,7 +21,7 @@ from tests.models.small_models import TARGET, model_and_arpa, random_words
 from tests.models.test_every_system import SYSTEMS as ALL
 from tests.train.small_training import initial, settings
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.hypotheses import Hypotheses, listed
+from xlate.candidates.decoded import DecodedList, listed
 from xlate.candidates.lattice import LatticeExample
 from xlate.candidates.nbest_columns import nbest_arrays
 from xlate.candidates.nbest_store import nbest_candidates, write_nbest_store
@@ -218,7 +218,7 @@ def start_of(lists: CandidateBatch) -> Weights:
     return Weights(dense_D / spread_D, np.zeros(sparse_size(lists)), names)
 
 
-def with_references(found: Sequence[Hypotheses]) -> CandidateBatch:
+def with_references(found: Sequence[DecodedList]) -> CandidateBatch:
     """Lists whose references are drawn from themselves."""
     rng, rows = np.random.default_rng(4), []
     for one in found:
@@ -232,17 +232,17 @@ def sentences() -> list[list[str]]:
     return [random_words(rng, LENGTH) for _ in range(SENTENCES)]
 
 
-def block_hypotheses(decoder: AnySystem) -> list[Hypotheses]:
+def block_hypotheses(decoder: AnySystem) -> list[DecodedList]:
     made, used = [], [name != "partition" for name in decoder.feature_names]
     for words in sentences():
         found, numbering = decoder.translate(words), Numbering(TARGET, words)
         rows = np.array([one.features_D[used] for one in found])
-        made.append(Hypotheses.of_words([numbering.ids(one.words) for one in found], rows))
+        made.append(DecodedList.of_words([numbering.ids(one.words) for one in found], rows))
     return made
 
 
 @cache
-def blocks() -> list[Hypotheses]:
+def blocks() -> list[DecodedList]:
     model, _ = model_and_arpa(11, others=False)
     return block_hypotheses(BlockDecoder(model, BlockSearch(beam=30, threshold=0.0, nbest=NBEST)))
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.hypotheses import Hypotheses
+from xlate.candidates.decoded import DecodedList
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import each_sentence
@@ -35,7 +35,7 @@ class TunedSystem(Protocol):
     def vocabulary(self) -> Vocabulary:
         """The target words, by which translations are numbered."""
 
-    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[Hypotheses]:
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
         """At most `size` translations of each sentence with D features, best first, of different words."""
 
     def weighted(self, weights: Weights) -> AnySystem:
@@ -89,14 +89,14 @@ class TunedCosts:
         sparse_F = held.sparse_F * float(weights.dense_D[-1])
         return self.system.with_weights(replace(held, dense_D=weights.dense_D[:-1], sparse_F=sparse_F))
 
-    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[Hypotheses]:
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
         """Lists without two hypotheses of the same words; the last feature is what it is at weight 1."""
         decoder = self.weighted(weights).with_search(nbest=size)
         scale = float(weights.dense_D[-1]) or 1.0
         found = each_sentence(decoder, self._listed, sentences, self.processes)
         for features_CD, words in found:
             features_CD[:, -1] /= scale
-            yield Hypotheses.of_words(words, features_CD)
+            yield DecodedList.of_words(words, features_CD)
 
     def _listed(
         self, decoder: AnySystem, sentence: Sequence[str]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.hypotheses import Hypotheses, listed
+from xlate.candidates.decoded import DecodedList, listed
 from xlate.candidates.nbest_store import statistic_names
 from xlate.candidates.pool import pool
 from xlate.candidates.store import CandidateStore, StoreWriter, is_whole, shard_path
@@ -162,7 +162,7 @@ class Jackknife:
         for path, some in wanted:
             start = time.perf_counter()
             sentences = [[words.word(w) for w in source[s].tolist()] for s in some.tolist()]
-            found: list[Hypotheses] = []
+            found: list[DecodedList] = []
             decoded = each_sentence(decoder, hypotheses, sentences, self.settings.processes)
             for arrays in track(decoded, f"fold {fold}", total=len(sentences)):
                 if stop():
@@ -184,7 +184,7 @@ class Jackknife:
         return replace(model, sparse=features), replace(self.weights, sparse_F=self.weights.sparse_F[ids_F])
 
     def _listed(
-        self, found: Sequence[Hypotheses], rows: NDArray[np.int64], pair_B: NDArray[np.int64]
+        self, found: Sequence[DecodedList], rows: NDArray[np.int64], pair_B: NDArray[np.int64]
     ) -> CandidateBatch:
         references = EncodedText.from_ids(self.models.target[s] for s in rows.tolist())
         lists = listed(found, references, np.arange(len(rows) + 1), rows)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.hypotheses import Hypotheses, listed
+from xlate.candidates.decoded import DecodedList, listed
 from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
@@ -157,7 +157,7 @@ class NbestLists:
         Raises:
             StoppedDecodingError: `stop` said so.
         """
-        found: list[Hypotheses] = []
+        found: list[DecodedList] = []
         translated = self.system.hypotheses(weights, self.text.sources, self.size)
         for one in track(translated, "decoding", total=len(self.text)):
             if self.stop():
@@ -167,7 +167,7 @@ class NbestLists:
         beside = [self._statistics(name, found) for name in self.objective.others]
         return replace(lists, gain_CG=np.concatenate([lists.gain_CG, *beside], axis=1)) if beside else lists
 
-    def _statistics(self, name: str, found: list[Hypotheses]) -> NDArray[np.float32]:
+    def _statistics(self, name: str, found: list[DecodedList]) -> NDArray[np.float32]:
         """The statistics of another measure, which is made from text."""
         keys = [
             (name, i, " ".join(self.numberings[i].words(one.words_T[first:last])))

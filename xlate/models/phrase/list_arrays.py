@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of, places_of
-from xlate.candidates.hypotheses import Hypotheses
+from xlate.candidates.decoded import DecodedList
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.lists import PhraseList, target_ids
 from xlate.models.phrase.model import SPARSE_REORDERING
@@ -26,7 +26,7 @@ class Draw:
     seed: int
 
 
-def with_floats(decoder: PhraseDecoder, words: Sequence[str]) -> Hypotheses:
+def with_floats(decoder: PhraseDecoder, words: Sequence[str]) -> DecodedList:
     """The n-best list of a sentence with float features, sums of sparse ones among them.
 
     Raises:
@@ -38,7 +38,7 @@ def with_floats(decoder: PhraseDecoder, words: Sequence[str]) -> Hypotheses:
     return _numbered(found, found.features_ND)
 
 
-def with_ids(decoder: PhraseDecoder, words: Sequence[str]) -> Hypotheses:
+def with_ids(decoder: PhraseDecoder, words: Sequence[str]) -> DecodedList:
     """The same with sparse features as ids of the phrases, and their sums left at 0."""
     if not words:
         nothing = np.zeros(2, np.int64), np.zeros(0, np.int32)
@@ -54,7 +54,7 @@ def with_ids(decoder: PhraseDecoder, words: Sequence[str]) -> Hypotheses:
     )
 
 
-def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None = None) -> Hypotheses:
+def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None = None) -> DecodedList:
     """The n-best list of a sentence, or derivations that are drawn, with units; sums of sparse features are left out.
 
     Raises:
@@ -81,17 +81,17 @@ def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None =
     )
 
 
-def _numbered(found: PhraseList, features_CD: NDArray[np.floating[Any]]) -> Hypotheses:
+def _numbered(found: PhraseList, features_CD: NDArray[np.floating[Any]]) -> DecodedList:
     options, paths = found.moves.options, found.paths
     offsets_O1, ids_W = options.phrases.offsets_O1, target_ids(found.model, options)
     lengths_L = (offsets_O1[1:] - offsets_O1[:-1])[paths.labels_L]
-    return Hypotheses(
+    return DecodedList(
         features_CD.astype(np.float32),
         offsets_of(lengths_L)[paths.offsets_N1],
         ids_W[places_of(offsets_O1, paths.labels_L)],
     )
 
 
-def _nothing(decoder: PhraseDecoder) -> Hypotheses:
+def _nothing(decoder: PhraseDecoder) -> DecodedList:
     """The one translation of a sentence without words."""
-    return Hypotheses.of_words([np.zeros(0, np.int32)], np.zeros((1, decoder.model.size)))
+    return DecodedList.of_words([np.zeros(0, np.int32)], np.zeros((1, decoder.model.size)))

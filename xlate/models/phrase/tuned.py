@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.hypotheses import Hypotheses
+from xlate.candidates.decoded import DecodedList
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.list_arrays import with_floats, with_ids
 from xlate.models.phrase.model import SPARSE_PLAIN, SPARSE_REORDERING, UNKNOWN, WORD_PENALTY, PhraseModel
@@ -65,7 +65,7 @@ class TunedPhrases:
         """The target words."""
         return self.decoder.target_vocabulary
 
-    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[Hypotheses]:
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
         """Lists without two hypotheses of the same words, with steps as parts when sparse weights are tuned."""
         decoder = self.weighted(weights).with_search(nbest=size)
         return each_sentence(decoder, with_ids if self.tunes_sparse else with_floats, sentences, self.processes)

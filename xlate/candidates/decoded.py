@@ -16,7 +16,7 @@ from xlate.metrics.bleu import ORDER
 from xlate.text.encoded import EncodedText
 
 
-class Hypotheses(NamedTuple):
+class DecodedList(NamedTuple):
     """C translations of one sentence, best first or as they were drawn; sent from process to process.
 
     `dense_CD` are float features; `words_T` at `word_offsets_C1` the target words as `text.Numbering` numbers them.
@@ -44,14 +44,14 @@ class Hypotheses(NamedTuple):
         return 0 if offsets_P1 is None else len(offsets_P1) - 1
 
     @classmethod
-    def of_words(cls, words: Sequence[NDArray[np.int32]], features_CD: NDArray[np.floating[Any]]) -> Hypotheses:
+    def of_words(cls, words: Sequence[NDArray[np.int32]], features_CD: NDArray[np.floating[Any]]) -> DecodedList:
         """Translations of which only words and float features are known."""
         text = EncodedText.from_ids(words)
         return cls(np.asarray(features_CD, dtype=np.float32), text.offsets_S1, text.ids_T)
 
 
 def listed(
-    found: Sequence[Hypotheses],
+    found: Sequence[DecodedList],
     references: EncodedText,
     reference_offsets_I1: Ints,
     sentence_I: Ints | None = None,
@@ -100,7 +100,7 @@ def listed(
     )
 
 
-def _joined(found: Sequence[Hypotheses], join: Callable[[Any], NDArray[Any]], name: str) -> Any:
+def _joined(found: Sequence[DecodedList], join: Callable[[Any], NDArray[Any]], name: str) -> Any:
     """An array of all sentences, None where there is none."""
     given = [getattr(one, name) for one in found]
     return None if given[0] is None else join(given)
