@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from xlate.arrays.npy import values_sha256
 from xlate.config.schema import TrainConfig
 from xlate.report.identity import VOLATILE
+from xlate.report.run_directory import MARK
+from xlate.scoring.weights import WEIGHTS_FILE
 
-# Of a run: its weights; what an imported system, which has a model of its own, was made of.
-WEIGHTS, MODEL, MADE_OF = "weights.safetensors", "model", "run.json"
+# An imported system has a model of its own; its mark says what that was made of.
+MODEL = "model"
 
 
 def identity_of_training(config: TrainConfig) -> dict[str, Any]:
@@ -24,13 +26,8 @@ def identity_of_training(config: TrainConfig) -> dict[str, Any]:
 
 
 def _sums(base: Path) -> dict[str, str]:
-    files = [base / WEIGHTS]
+    files = [base / WEIGHTS_FILE]
     if (base / MODEL).exists():
-        files.append(base / MADE_OF)
-    found = {file.name: _sum(file) for file in files if file.is_file()}
+        files.append(base / MARK)
+    found = {file.name: values_sha256(file, 0) for file in files if file.is_file()}
     return found or {"name": str(base)}
-
-
-def _sum(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -10,8 +10,10 @@ import yaml
 from omegaconf import OmegaConf
 from omegaconf._utils import get_yaml_loader
 
+from xlate.config.schema import TrainConfig
 from xlate.config.typed import typed
 from xlate.errors import InputError
+from xlate.report.run_directory import CONFIG_FILE
 
 T = TypeVar("T")
 REMEDY = "restore the file as it was written, or make the run again"
@@ -57,6 +59,15 @@ def read_config(path: str | Path, schema: type[T]) -> T:
         ) from error
     except Exception as error:  # so do those of OmegaConf
         raise InputError("a damaged configuration", file=path, seen=error, remedy=REMEDY) from error
+
+
+def config_of_run(run: str | Path) -> TrainConfig:
+    """The configuration that a run was trained with, or an imported system stands under.
+
+    Raises:
+        InputError: as `read_config`.
+    """
+    return read_config(Path(run) / CONFIG_FILE, TrainConfig)
 
 
 class _WithoutAliases(get_yaml_loader()):  # type: ignore[misc]

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from xlate.config.load import load
-from xlate.config.schema import InspectConfig, TrainConfig, TranslateConfig
-from xlate.config.stored import read_config
+from xlate.config.schema import InspectConfig, TranslateConfig
+from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.registry import kind_of
@@ -29,7 +29,7 @@ def inspect(config: InspectConfig, console: Console) -> None:
         InputError: no finished run, nothing has the text searched for, or `weights` cannot hold a name.
     """
     run = Path(config.run)
-    trained, weights = read_config(run / "config.yaml", TrainConfig), weights_of(run)
+    trained, weights = config_of_run(run), weights_of(run)
     if config.weights is not None:
         write_feature_weights(config.weights, load_feature_weights(config.run))
     console.print(_floats(weights, kind_of(trained.model.kind).of_costs))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.config.schema import ExportConfig, TrainConfig
-from xlate.config.stored import read_config
+from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.formats.bars import escape_bars, needs_escape
 from xlate.formats.moses_ini import write_moses_ini
@@ -50,7 +50,7 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
     run, out = Path(config.run), Path(config.out)
     asked = out, "an exported system", without_mark(MARK, FORMAT, FILES), "name another folder with out=…"
     check_replaceable(*asked)
-    trained = read_config(run / "config.yaml", TrainConfig)
+    trained = config_of_run(run)
     if trained.model.kind != KIND:
         raise InputError("only phrase models have Moses's form", file=run, seen=f"model.kind={trained.model.kind}")
     model = open_phrase_model(run, trained)
@@ -85,7 +85,7 @@ def language_model_file(run: Path, trained: TrainConfig) -> Path:
         return run / LM
     if trained.base is not None:
         base = Path(trained.base)
-        return language_model_file(base, read_config(base / "config.yaml", TrainConfig))
+        return language_model_file(base, config_of_run(base))
     return Path(trained.work) / "lm" / LM
 
 

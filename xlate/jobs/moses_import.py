@@ -25,7 +25,7 @@ from xlate.jobs.systems.phrase import MODEL, SET
 from xlate.models.phrase.model import PhraseModel, load_moses_model
 from xlate.models.phrase.store import save_phrase_model
 from xlate.report.run_directory import RunDirectory
-from xlate.scoring.weights import Weights, save_weights
+from xlate.scoring.weights import WEIGHTS_FILE, Weights, save_weights
 from xlate.text.lines import atomic_write, iterate_lines
 from xlate.text.locks import refused_while_written
 from xlate.text.opening import open_unpacked
@@ -71,7 +71,7 @@ def _imported(config: ImportConfig) -> dict[str, Any]:
     copy_packed(ini.file(_lm_line(ini)), run.path / LM_FILE)
     weights = Weights(weights_D, np.zeros(0), model.columns)
     metadata = {"imported": str(config.moses), **made_with(trained.model)}
-    save_weights(run.path / "weights.safetensors", {SET: weights}, metadata=metadata)
+    save_weights(run.path / WEIGHTS_FILE, {SET: weights}, metadata=metadata)
     figures = {
         "run": str(run.path),
         "pairs": len(model.table),

@@ -9,13 +9,13 @@ from typing import Any
 
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import read_config
+from xlate.config.stored import config_of_run
 from xlate.config.used_keys import used_keys
 from xlate.errors import InputError
 from xlate.report.identity import ABSENT, differing_keys
-from xlate.scoring.weights import WeightsFile, load_weights
+from xlate.report.run_directory import CONFIG_FILE
+from xlate.scoring.weights import WEIGHTS_FILE, WeightsFile, load_weights
 
-WEIGHTS, CONFIG = "weights.safetensors", "config.yaml"
 MADE_WITH = "made_with"
 
 
@@ -33,7 +33,7 @@ def weights_of(run: Path, trained: TrainConfig | None = None) -> WeightsFile:
     """
     path = weights_path(run)
     weights = load_weights(path)
-    config = trained or read_config(run / CONFIG, TrainConfig)
+    config = trained or config_of_run(run)
     _check_made_with(run, weights.metadata, config.model)
     return weights
 
@@ -44,7 +44,7 @@ def weights_path(run: Path) -> Path:
     Raises:
         InputError: it is not there.
     """
-    path = run / WEIGHTS
+    path = run / WEIGHTS_FILE
     if not path.exists():
         raise InputError(
             "the run has no weights yet",
@@ -61,7 +61,7 @@ def _check_made_with(run: Path, metadata: Mapping[str, Any], model: ModelConfig)
     if not isinstance(held, Mapping):
         raise InputError(
             "weights of an earlier version, which do not say what they were made with",
-            file=run / WEIGHTS,
+            file=run / WEIGHTS_FILE,
             seen=f"no {MADE_WITH}",
             expected="the settings of their model",
             remedy="train or import the run again",
@@ -72,7 +72,7 @@ def _check_made_with(run: Path, metadata: Mapping[str, Any], model: ModelConfig)
     if differences:
         raise InputError(
             "the configuration names another model than the weights were made with",
-            file=run / CONFIG,
+            file=run / CONFIG_FILE,
             seen="; ".join(f"model.{key}={there}" for key, _, there in differences[:8]),
             expected="; ".join(f"model.{key}={here}" for key, here, _ in differences[:8]),
             remedy="restore the configuration, or train a run with these settings under another name",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from xlate.config.schema import TrainConfig, TranslateConfig
-from xlate.config.stored import read_config
+from xlate.config.stored import config_of_run
 from xlate.config.typed import with_settings
 from xlate.errors import InputError
 from xlate.jobs.systems.kind import Asked
@@ -115,7 +115,7 @@ class Translator:
             InputError: no finished run, or its work directory is gone or was made anew from other data.
         """
         run = Path(config.run)
-        trained = read_config(run / "config.yaml", TrainConfig)
+        trained = config_of_run(run)
         trained.decoder = with_settings(trained.decoder, config.decoder, "decoder")
         made = cls.of_run(trained, run, Asked(config.nbest, config.distinct, config.fast))
         return made.with_output(config.detokenize, config.trace)

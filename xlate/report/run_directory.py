@@ -20,7 +20,7 @@ from xlate.text.opening import checked_name
 
 log = logging.getLogger(__name__)
 
-MARK = "run.json"
+MARK, CONFIG_FILE = "run.json", "config.yaml"
 # What may be in a folder before a run begins: hidden files, and logs of a sweep.
 HARMLESS_NAMES, HARMLESS_ENDINGS = frozenset({"multirun.yaml"}), (".log",)
 
@@ -61,8 +61,8 @@ class RunDirectory:
             run = cls(path, kept)
             # The identity is written first: a run that is killed from here on is recognised and goes on.
             write_json(path / MARK, {"identity": kept, "hash": identity_hash(kept)})
-        if not (path / "config.yaml").exists():
-            with atomic_write(path / "config.yaml") as stream:
+        if not (path / CONFIG_FILE).exists():
+            with atomic_write(path / CONFIG_FILE) as stream:
                 stream.write(config_text.encode("utf-8"))
         if not (path / "versions.json").exists():
             write_json(path / "versions.json", versions())

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from xlate.candidates.nbest_columns import NbestArrays
 from xlate.errors import InputError
-from xlate.scoring.weights import load_weights
+from xlate.scoring.weights import WEIGHTS_FILE, load_weights
 from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.numbers import parse_row
 
-WEIGHTS_FILE = "weights.safetensors"
 # Columns of our own lists that are already weighted.
 SUMMED = {"bigrams": 1.0, "partition": 1.0}
 _WITH_TAB = re.compile(r"([^\t]+)\t([^\t ]+)")

@@ -19,6 +19,8 @@ from xlate.features.index import FeatureIndex, signature
 from xlate.scoring.stored_features import LearnedFeature, StoredFeatures, packed_names, weights_of_ids
 from xlate.text.lines import atomic_write
 
+# What the file of a run is called.
+WEIGHTS_FILE = "weights.safetensors"
 KEY = "xlate"
 FORMAT = "xlate weights 2"
 EARLIER = "xlate weights 1"

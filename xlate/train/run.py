@@ -14,10 +14,10 @@ from xlate.report.identity import flat
 from xlate.report.memory import peak_megabytes
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
+from xlate.scoring.weights import WEIGHTS_FILE
 from xlate.train.signals import StopFlag
 
 log = logging.getLogger(__name__)
-WEIGHTS, CONFIG = "weights.safetensors", "config.yaml"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Run:
     @property
     def weights(self) -> Path:
         """The file that a method writes its weights into."""
-        return self.path / WEIGHTS
+        return self.path / WEIGHTS_FILE
 
     def checkpoint(self, name: str = "latest.safetensors") -> Path:
         """A file that a method keeps its state in, from which a run that was stopped goes on."""

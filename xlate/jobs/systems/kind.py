@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
-from xlate.config.stored import read_config
+from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.run_weights import CONFIG, made_with, weights_of, weights_path
+from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.system import AnySystem
 from xlate.models.tuned import TunedCosts, TunedSystem
@@ -178,7 +178,7 @@ class EventKind(Kind):
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
         """It must have the same model."""
-        trained = read_config(base / CONFIG, TrainConfig)
+        trained = config_of_run(base)
         if asdict(trained.model) != asdict(config.model):
             raise InputError(
                 "the base run has another model",

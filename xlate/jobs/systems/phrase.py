@@ -10,10 +10,10 @@ import numpy as np
 
 from xlate.config.model_schema import ModelConfig, PhraseModelConfig, SparseConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
-from xlate.config.stored import read_config
+from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.run_weights import CONFIG, made_with, weights_of, weights_path
+from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
 from xlate.jobs.systems.phrase_stage import MODEL, REORDERINGS, phrase_stage
 from xlate.jobs.train.sparse_models import (
@@ -28,6 +28,7 @@ from xlate.models.phrase.settings import PhraseSearch
 from xlate.models.phrase.store import load_phrase_model
 from xlate.models.phrase.tuned import TunedPhrases, with_sums
 from xlate.models.system import AnySystem
+from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import Weights, WeightsFile
 
 __all__ = ["KIND", "MODEL", "REORDERINGS", "SET", "Phrase", "open_phrase_model"]
@@ -105,7 +106,7 @@ class Phrase(Kind):
         """The work directory of the base, which an imported system does not have, and its reordering model."""
         if config.base is None:
             return config
-        base = read_config(Path(config.base) / CONFIG, TrainConfig)
+        base = config_of_run(Path(config.base))
         model = cast(PhraseModelConfig, config.model)
         return replace(config, work=base.work, model=replace(model, reordering=base.model.reordering))
 
@@ -113,7 +114,7 @@ class Phrase(Kind):
         """All dense weights, and those of sparse features, if there are any."""
         assert config.loss.tune is not None
         if config.base is not None and config.model.sparse is None:
-            model = open_phrase_model(Path(config.base), read_config(Path(config.base) / CONFIG, TrainConfig))
+            model = open_phrase_model(Path(config.base), config_of_run(Path(config.base)))
         else:
             model = open_phrase_model(Path("."), config)
         sparse = model.sparse
@@ -141,7 +142,7 @@ def phrase_base(base: Path, *, weighted: bool = True) -> None:
     Raises:
         InputError: it is not, or has none.
     """
-    trained = read_config(base / CONFIG, TrainConfig)
+    trained = config_of_run(base)
     if trained.model.kind != KIND:
         raise InputError("the base run has another model", file=base, seen=trained.model.name, expected="model=phrase")
     if weighted:
@@ -170,11 +171,11 @@ def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
     # Sparse features are those of the work directory, whatever run the float weights came from.
     if config.base is not None and config.model.sparse is None:
         base = Path(config.base)
-        trained = read_config(base / "config.yaml", TrainConfig)
+        trained = config_of_run(base)
         if trained.model.reordering != config.model.reordering:
             raise InputError(
                 "the base run has another reordering model than the run that was tuned on it",
-                file=base / "config.yaml",
+                file=base / CONFIG_FILE,
                 seen=f"model.reordering={trained.model.reordering}",
                 expected=f"model.reordering={config.model.reordering}",
                 remedy="restore the configuration of the base run",
@@ -208,5 +209,5 @@ def _imported(config: TrainConfig) -> Path | None:
         base = Path(config.base)
         if (base / MODEL).exists():
             return base
-        config = read_config(base / "config.yaml", TrainConfig)
+        config = config_of_run(base)
     return None

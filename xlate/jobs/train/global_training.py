@@ -11,7 +11,7 @@ from typing import Any
 
 from xlate.candidates.lattice import LatticeExample
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import read_config
+from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
@@ -137,7 +137,7 @@ def base_of_global(config: TrainConfig, work: WorkDirectory) -> Path:
     if config.base is None:
         raise InputError("the global model starts from a run of the local one", seen="no base", expected="base=RUN")
     base = Path(config.base)
-    trained = read_config(base / "config.yaml", TrainConfig)
+    trained = config_of_run(base)
     if asdict(trained.model) != asdict(config.model):
         raise InputError(
             "the base run has another model",

@@ -12,7 +12,7 @@ import numpy as np
 from xlate.candidates.nbest_events import OracleStep, write_events
 from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import read_config, to_yaml
+from xlate.config.stored import config_of_run, to_yaml
 from xlate.features.bigram_index import BigramIndex
 from xlate.jobs.prepare.stages import identity_of, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
@@ -41,9 +41,7 @@ def nbest_stores(
         InputError: no finished run at `base`.
     """
     settings = {
-        "base": identity_of(
-            {"weights": weights_of(base).metadata, "config": to_yaml(read_config(base / "config.yaml", TrainConfig))}
-        ),
+        "base": identity_of({"weights": weights_of(base).metadata, "config": to_yaml(config_of_run(base))}),
         "split": config.loss.floats.split,
         "nbest": config.loss.floats.nbest,
         "on": [read_stage(work.path, "blocks").identity],
@@ -51,7 +49,7 @@ def nbest_stores(
     }
 
     def make(target: Path) -> dict[str, int]:
-        trained = read_config(base / "config.yaml", TrainConfig)
+        trained = config_of_run(base)
         kind = event_kind(config.model.kind)
         arrays = kind.feature_arrays(work, config.model, features.keys_F)
         steps = list(_steps(work, trained, base, config.loss.floats.split, config.loss.floats.nbest))

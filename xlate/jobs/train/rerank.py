@@ -23,7 +23,7 @@ from xlate.candidates.nbest_store import NbestCandidates, nbest_candidates, refe
 from xlate.candidates.spread import spread_within_lists
 from xlate.config.model_schema import RerankConfig
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import read_config
+from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.hypothesis_text import TextTemplates
 from xlate.features.named import GrowingFeatures, NamedFeatures
@@ -191,7 +191,7 @@ def rerank_scores(run: Path, nbest: str, source: str | None, first_id: int | Non
     Raises:
         InputError: not a finished run of this kind, or a list without the floats it was trained with.
     """
-    config = read_config(run / "config.yaml", TrainConfig)
+    config = config_of_run(run)
     if config.model.rerank is None:
         raise InputError("not a run that ranks lists", file=run, seen=config.model.kind, expected="model=rerank")
     file = weights_of(run, config)
