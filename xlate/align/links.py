@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.arrays.ragged import row_numbers
+from xlate.arrays.ragged import offsets_of, places_of, row_numbers
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
 
@@ -57,6 +58,12 @@ class Links:
         """The links of sentence pair s as a list of (source, target)."""
         source_l, target_l = self.sentence(s)
         return list(zip(source_l.tolist(), target_l.tolist(), strict=True))
+
+    def select(self, rows_R: NDArray[np.integer[Any]]) -> Links:
+        """The links of the given sentence pairs, in that order."""
+        places = places_of(self.offsets_S1, rows_R)
+        offsets_R1 = offsets_of(np.diff(self.offsets_S1)[rows_R])
+        return Links(self.source_L[places], self.target_L[places], offsets_R1)
 
     def transposed(self) -> Links:
         """The same links with source and target exchanged, sorted anew."""

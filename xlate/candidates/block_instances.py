@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +25,11 @@ from xlate.kernels.features.block_instances import (
 from xlate.lm.model import NgramModel
 from xlate.phrases.events import Events
 from xlate.phrases.matching import Matches
-from xlate.progress import track
 from xlate.text.encoded import EncodedText
 
 CHUNK_INSTANCES = 50_000
-STORES = ("linked", "linked.heldout", "neutral", "neutral.heldout")
+HELDOUT = ".heldout"
+STORES = ("linked", f"linked{HELDOUT}", "neutral", f"neutral{HELDOUT}")
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class BlockInstances:
         matches: of the text; events: which match follows which.
         target: the target side of the text in the word numbers of the language model, which need not be those of the
             blocks; it is the history before each candidate.
-        heldout_every: see `write`.
+        heldout_S: sentences whose instances go into the stores held out, to measure P on.
         alternatives: how many of the most frequent blocks with its source phrase are alternatives of a block.
         listed_only: whether only blocks that are among these alternatives themselves count as true.
         by_span: whether the true successors of a match are split into an instance for each of their source spans.
@@ -60,58 +62,48 @@ class BlockInstances:
     matches: Matches
     events: Events
     target: EncodedText
-    heldout_every: int
+    heldout_S: NDArray[np.bool_]
     alternatives: int = 9
     listed_only: bool = False
     by_span: bool = False
     by_target: bool = False
 
     def write(self, directory: Path, names: Sequence[str] = STORES) -> dict[str, int]:
-        """Writes stores under a directory; returns their numbers of instances.
+        """Writes the stores of these instances alone; see `write_stores`."""
+        return write_stores(directory, [self], names)
 
-        Every `heldout_every`-th sentence goes into the stores held out, to measure P on (0: none).
-
-        Args:
-            directory: where each store gets a folder.
-            names: of the linked store, the linked store held out, the neutral store and the neutral store held out;
-                two names stand for linked and neutral when nothing is held out.
-        """
+    @cached_property
+    def chosen(self) -> BlockInstances:
+        """The same with the bigrams that `listed_only` and `by_span` leave, grouped as they say."""
+        events = self.events
         if self.listed_only:
-            listed_M = self._rank_B[self.matches.block_M] < self.alternatives
-            return replace(self, events=self.events.select(listed_M), listed_only=False).write(directory, names)
+            events = events.select(self._rank_B[self.matches.block_M] < self.alternatives)
         if self.by_span:
-            return replace(self, events=self.events.by_span(self.matches), by_span=False).write(directory, names)
-        sentence_M = sentences_of(self.matches)
-        heldout_M = heldout(sentence_M, self.heldout_every)
-        linked = np.arange(len(self.events.group_G), dtype=np.int64)
-        linked_out = heldout_M[self.events.group_G]
-        neutral = self.events.neutral_X.astype(np.int64)
-        neutral_out = heldout_M[neutral]
-        chosen = [linked[~linked_out], linked[linked_out], neutral[~neutral_out], neutral[neutral_out]]
-        if len(names) == 2:
-            chosen = [linked, neutral]
-        m, target = self.matches, self.target
-        text = MatchedText(m.rows_M5, sentence_M, m.offsets_S1, target.ids_T, target.offsets_S1)
-        sizes: dict[str, int] = {}
-        for name, rows in zip(names, chosen, strict=True):
-            is_linked = name.startswith("linked")
-            fill = self._linked if is_linked else self._neutral
-            with StoreWriter(directory / name, self.dense_names, self.features if is_linked else 0) as writer:
-                for batch in self._batches(rows, text, fill, name):
-                    writer.append(batch)
-            sizes[name] = len(rows)
-        return sizes
+            events = events.by_span(self.matches)
+        return replace(self, events=events, listed_only=False, by_span=False)
 
-    def _batches(
-        self,
-        rows: NDArray[np.int64],
-        text: MatchedText,
-        fill: Callable[[NDArray[np.int64], MatchedText], Filled],
-        name: str,
-    ) -> Iterator[CandidateBatch]:
-        starts = range(0, max(1, len(rows)), CHUNK_INSTANCES)
-        for start in track(starts, f"candidates: {name}"):
-            yield _batch(fill(rows[start : start + CHUNK_INSTANCES], text))
+    def rows(self, name: str) -> NDArray[np.int64]:
+        """The groups or the neutral matches that a store gets: `linked`, `neutral`, or those of them held out."""
+        linked = name.startswith("linked")
+        if linked:
+            rows, match_X = np.arange(len(self.events.group_G), dtype=np.int64), self.events.group_G
+        else:
+            rows = self.events.neutral_X.astype(np.int64)
+            match_X = self.events.neutral_X
+        out_X = self.heldout_S[self.text.sentence_M[match_X]]
+        return rows[out_X if name.endswith(HELDOUT) else ~out_X]
+
+    def batches(self, name: str) -> Iterator[CandidateBatch]:
+        """The instances of a store, in pieces."""
+        rows, fill = self.rows(name), self._linked if name.startswith("linked") else self._neutral
+        for start in range(0, len(rows), CHUNK_INSTANCES):
+            yield _batch(fill(rows[start : start + CHUNK_INSTANCES], self.text))
+
+    @cached_property
+    def text(self) -> MatchedText:
+        """The matches and the target words as kernels take them."""
+        m, target = self.matches, self.target
+        return MatchedText(m.rows_M5, m.sentence_M, m.offsets_S1, target.ids_T, target.offsets_S1)
 
     def _linked(self, groups: NDArray[np.int64], text: MatchedText) -> Filled:
         e = self.events
@@ -136,7 +128,8 @@ class BlockInstances:
     def _rank_B(self) -> NDArray[np.int64]:
         """The place of each block among those of its source phrase, most frequent first, from 0."""
         options_P1, option_O = self.blocks.options_P1, self.blocks.option_O
-        rank_B = np.empty(len(option_O), dtype=np.int64)
+        # A block that is no option of its source phrase ranks behind all.
+        rank_B = np.full(len(self.blocks.source_B), len(option_O), dtype=np.int64)
         rank_B[option_O] = np.arange(len(option_O)) - np.repeat(options_P1[:-1], np.diff(options_P1))
         return rank_B
 
@@ -146,11 +139,26 @@ def sentences_of(matches: Matches) -> NDArray[np.int32]:
     return np.repeat(np.arange(len(matches.offsets_S1) - 1, dtype=np.int32), np.diff(matches.offsets_S1))
 
 
-def heldout(sentence_X: NDArray[np.int32], every: int) -> NDArray[np.bool_]:
-    """Which of these sentences are held out: the last of every so many, none when `every` is 0."""
-    if not every:
-        return np.zeros(len(sentence_X), dtype=bool)
-    return np.asarray(sentence_X % every == every - 1)
+def write_stores(directory: Path, parts: Iterable[BlockInstances], names: Sequence[str] = STORES) -> dict[str, int]:
+    """Writes stores under a directory; returns their numbers of instances.
+
+    Args:
+        directory: where each store gets a folder.
+        parts: instances of different sentences of one text, one part behind the other; they share the features.
+        names: `linked…` and `neutral…`, held out where they end so.
+    """
+    sizes = dict.fromkeys(names, 0)
+    with ExitStack() as stack:
+        writers: dict[str, StoreWriter] = {}
+        for part in parts:
+            for name in names:
+                if name not in writers:
+                    features = part.features if name.startswith("linked") else 0
+                    writers[name] = stack.enter_context(StoreWriter(directory / name, part.dense_names, features))
+                for batch in part.chosen.batches(name):
+                    writers[name].append(batch)
+                    sizes[name] += len(batch)
+    return sizes
 
 
 def _batch(filled: Filled) -> CandidateBatch:

@@ -36,6 +36,7 @@ class _ModelKeys:
     floats: list[str]
     binary: list[str]
     threshold: int
+    folds: int
     alternatives: int
     listed_only: bool
     by_span: bool
@@ -63,6 +64,9 @@ class EventModelConfig(ModelConfig):
 
     binary: list[str] = key("families of binary features: BB, TP, WB", [])
     threshold: int = key("a binary feature must occur so many times in the training text", 3)
+    folds: int = key(
+        "events come from blocks, counts and language model of other folds than theirs; 0: of all, as in the paper", 10
+    )
     alternatives: int = key("the most alternatives of an event", 9)
     listed_only: bool = key("alternatives have been seen as successors in the training text", True)
     by_span: bool = key("alternatives have the source span of the true successor", False)

@@ -40,6 +40,7 @@ class BlockSet:
 
     `count_B` is N(b), `left_B` and `right_B` are N_L(b) and N_R(b). U distinct block bigrams, sorted by their keys
     b' · 2^32 + b, have the counts N(b', b) in `bigram_count_U`. `lexical_B` is -ln p(S|T) of TZ07 section 3.1.
+    `known_B`, where given, marks the blocks that may be used; others have no place among the options of their phrase.
     """
 
     table: PhraseTable
@@ -49,35 +50,25 @@ class BlockSet:
     bigram_keys_U: NDArray[np.uint64]
     bigram_count_U: NDArray[np.int32]
     lexical_B: NDArray[np.float32]
+    known_B: NDArray[np.bool_] | None = None
 
     @classmethod
-    def count(
-        cls, table: PhraseTable, matches: Matches, events: Events, counted_M: NDArray[np.bool_], floor: float = 1e-7
-    ) -> BlockSet:
-        """Counts blocks, orientations and block bigrams over the matches that `counted_M` marks.
+    def count(cls, table: PhraseTable, matches: Matches, events: Events, floor: float = 1e-7) -> BlockSet:
+        """Counts blocks, orientations and block bigrams.
 
         Args:
             table: the phrase pairs.
             matches: of the training text; events: their orientation bigrams.
-            counted_M: false for matches of held-out sentences, so that what is measured there was not counted.
             floor: the least p(s|T), which a source word gets that no word of the target phrase translates.
         """
-        size = len(table)
         block_M = np.asarray(matches.block_M)
-        counted_E = counted_M[events.predecessor_E]
-        successor_E = block_M[events.successor_E[counted_E]]
-        orientation_E = events.orientation_E[counted_E]
-        keys_E = _bigram_keys(block_M[events.predecessor_E[counted_E]], successor_E)
+        keys_E = _bigram_keys(block_M[events.predecessor_E], block_M[events.successor_E])
         bigram_keys_U, bigram_count_U = np.unique(keys_E, return_counts=True)
-        count_B = _count(block_M[counted_M], size)
         return cls(
             table=table,
-            count_B=count_B,
-            left_B=_count(successor_E[orientation_E == LEFT], size),
-            right_B=_count(successor_E[orientation_E == RIGHT], size),
+            **counts_of(table, matches, events, floor),
             bigram_keys_U=bigram_keys_U,
             bigram_count_U=bigram_count_U.astype(np.int32),
-            lexical_B=_lexical(table, count_B, floor),
         )
 
     def __len__(self) -> int:
@@ -123,8 +114,11 @@ class BlockSet:
 
         Equal counts are in the order of the table.
         """
-        order = np.lexsort((np.arange(len(self)), -self.count_B.astype(np.int64), self.table.source_B))
-        offsets = np.searchsorted(self.table.source_B, np.arange(len(self.table.source_phrases) + 1))
+        source_B = np.asarray(self.table.source_B)
+        order = np.lexsort((np.arange(len(self)), -self.count_B.astype(np.int64), source_B))
+        if self.known_B is not None:
+            order = order[self.known_B[order]]
+        offsets = np.searchsorted(source_B[order], np.arange(len(self.table.source_phrases) + 1))
         return offsets.astype(np.int64), order.astype(np.int32)
 
     @cached_property
@@ -178,6 +172,19 @@ def _check(stored: StoredArrays) -> None:
         keys = np.asarray(stored["bigram_keys_U"][piece])
         for half in (keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)):
             check_within(stored, "bigram_keys_U", 0, blocks, half)
+
+
+def counts_of(table: PhraseTable, matches: Matches, events: Events, floor: float = 1e-7) -> dict[str, Any]:
+    """`count_B`, `left_B`, `right_B` and `lexical_B` of a `BlockSet`, from matches and their orientation bigrams."""
+    size, block_M = len(table), np.asarray(matches.block_M)
+    successor_E = block_M[events.successor_E]
+    count_B = _count(block_M, size)
+    return {
+        "count_B": count_B,
+        "left_B": _count(successor_E[events.orientation_E == LEFT], size),
+        "right_B": _count(successor_E[events.orientation_E == RIGHT], size),
+        "lexical_B": _lexical(table, count_B, floor),
+    }
 
 
 def _bigram_keys(predecessor_E: NDArray[np.int32], successor_E: NDArray[np.int32]) -> NDArray[np.uint64]:

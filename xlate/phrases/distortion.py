@@ -46,16 +46,14 @@ class Distortion:
         cls,
         source: EncodedText,
         links: Links,
-        counted_S: NDArray[np.bool_],
         words: int,
         reach: int = 7,
         smoothing: float = 5.0,
     ) -> Distortion:
-        """Counts the jumps of the sentences that `counted_S` marks.
+        """Counts the jumps of a text.
 
         Args:
             source: the source text; links: of its sentence pairs.
-            counted_S: false for sentences held out.
             words: V, the size of the source vocabulary.
             reach, smoothing: see above.
 
@@ -64,7 +62,7 @@ class Distortion:
         """
         if len(source) != len(links):
             raise InputError("sides of unequal length", seen=f"{len(source)} sentences, {len(links)} lines of links")
-        left_J, landed_J, jump_J = jumps(source, links, counted_S)
+        left_J, landed_J, jump_J = jumps(source, links)
         column_J = np.clip(jump_J, -reach, reach) + reach
         return cls(*(_costs(word_J, column_J, words, 2 * reach + 1, smoothing) for word_J in (landed_J, left_J)))
 
@@ -94,13 +92,9 @@ def _check(stored: StoredArrays) -> None:
         raise refuse(stored, "inbound_VK", f"{shape[1]} jumps", "an odd number")
 
 
-def jumps(
-    source: EncodedText, links: Links, counted_S: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The words left, the words landed on, and the jumps between them, of all counted sentences; shape (J,) each."""
-    sentence_L = row_numbers(links.offsets_S1)
-    kept_L = counted_S[sentence_L]
-    sentence_L, source_L, target_L = sentence_L[kept_L], links.source_L[kept_L], links.target_L[kept_L]
+def jumps(source: EncodedText, links: Links) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The words left, the words landed on, and the jumps between them, of all sentences; shape (J,) each."""
+    sentence_L, source_L, target_L = row_numbers(links.offsets_S1), links.source_L, links.target_L
     order = np.lexsort((source_L, target_L, sentence_L))
     sentence_L, source_L, target_L = sentence_L[order], source_L[order], target_L[order]
     # One row for each linked target word: its first and its last source word.

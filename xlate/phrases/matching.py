@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import row_numbers
 from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
@@ -43,6 +44,19 @@ class Matches:
     def __len__(self) -> int:
         """The number of matches M."""
         return len(self.rows_M5)
+
+    @property
+    def sentence_M(self) -> NDArray[np.int32]:
+        """The sentence of every match."""
+        return row_numbers(self.offsets_S1).astype(np.int32)
+
+    def select(self, keep_M: NDArray[np.bool_]) -> Matches:
+        """The matches marked true, of as many sentences as before."""
+        ends_S1 = np.concatenate([[0], np.cumsum(keep_M)])[self.offsets_S1]
+        rows_M5, offsets_S1 = np.ascontiguousarray(self.rows_M5[keep_M]), ends_S1.astype(np.int64)
+        # Read only as stored ones are, so that loops are compiled for one kind of array.
+        rows_M5.flags.writeable = offsets_S1.flags.writeable = False
+        return Matches(rows_M5, offsets_S1)
 
     def save(self, directory: str | Path) -> None:
         """Writes the matches into a directory as a folder of arrays."""

@@ -36,6 +36,8 @@ LAYOUT = {
     "source_count_P": ("<f8", 1),
     "target_count_Q": ("<f8", 1),
 }
+# Columns of scores.
+INVERSE_PHRASE, INVERSE_LEXICAL, DIRECT_PHRASE, DIRECT_LEXICAL = range(4)
 
 
 @dataclass(frozen=True)
@@ -158,10 +160,10 @@ def score_phrases(counts: PhraseCounts, lexical: LexicalTable) -> PhraseTable:
     source_count_P = np.bincount(counts.source_B, weights=count_B, minlength=len(counts.source_phrases))
     target_count_Q = np.bincount(counts.target_B, weights=count_B, minlength=len(counts.target_phrases))
     scores_B4 = np.empty((len(counts), 4))
-    scores_B4[:, 0] = count_B / target_count_Q[counts.target_B]
-    scores_B4[:, 1] = _inverse_lexical_weights(counts, lexical)
-    scores_B4[:, 2] = count_B / source_count_P[counts.source_B]
-    scores_B4[:, 3] = _lexical_weights(counts, lexical)
+    scores_B4[:, INVERSE_PHRASE] = count_B / target_count_Q[counts.target_B]
+    scores_B4[:, INVERSE_LEXICAL] = _inverse_lexical_weights(counts, lexical)
+    scores_B4[:, DIRECT_PHRASE] = count_B / source_count_P[counts.source_B]
+    scores_B4[:, DIRECT_LEXICAL] = _lexical_weights(counts, lexical)
     if np.isnan(scores_B4).any():
         b = int(np.flatnonzero(np.isnan(scores_B4).any(axis=1))[0])
         raise InputError(
@@ -197,6 +199,16 @@ def phrase_pairs(phrases: PhraseTable | PhraseCounts) -> PhrasePairs:
         np.ascontiguousarray(phrases.target_phrases.ids_T),
         np.ascontiguousarray(phrases.target_phrases.offsets_S1),
     )
+
+
+def direct_lexical_weights(phrases: PhraseTable, lexical: LexicalTable) -> NDArray[np.float64]:
+    """lex(e|f) of a table's pairs under other word probabilities, (B,); NaN where those lack a link inside a pair."""
+    shape_B = np.arange(len(phrases), dtype=np.int32)
+    links = InnerLinks(
+        shape_B, *map(np.asarray, (phrases.link_offsets_B1, phrases.link_source_K, phrases.link_target_K))
+    )
+    table = build_table(_keys(lexical.source_K, lexical.target_K))
+    return lexical_weights(phrase_pairs(phrases), links, table, lexical.target_given_source_K)
 
 
 def _lexical_weights(counts: PhraseCounts, lexical: LexicalTable) -> NDArray[np.float64]:

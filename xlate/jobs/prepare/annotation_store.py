@@ -1,4 +1,7 @@
-"""Factors and documents of a text in the corpus stage: numbered values, one for each token, and ranges of sentences."""
+"""What the corpus stage knows of a text beside its words.
+
+Factors are numbered values, one for each token; documents are ranges of sentences; copies are groups of sentence pairs.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays
@@ -17,8 +21,10 @@ from xlate.text.vocabulary import Vocabulary
 VOCABULARY = "vocabulary of a factor"
 FACTOR = "factor of a text"
 DOCUMENTS = "documents of a text"
+COPIES = "copies in a text"
 FACTOR_LAYOUT = {"ids_T": ("<i4", 1), "offsets_S1": ("<i8", 1)}
 DOCUMENTS_LAYOUT = {"offsets_D1": ("<i8", 1)}
+COPIES_LAYOUT = {"group_S": ("<i8", 1)}
 NAMES = "names"
 
 
@@ -30,6 +36,11 @@ def factor_folder(corpus: Path, side: str, name: str) -> Path:
 def documents_folder(corpus: Path, split: str) -> Path:
     """Where the documents of a split are, below the folder of the corpus stage."""
     return corpus / "documents" / split
+
+
+def copies_folder(corpus: Path) -> Path:
+    """Where the copies of the training text are, below the folder of the corpus stage."""
+    return corpus / "copies"
 
 
 def _part(split: str, number: int) -> str:
@@ -94,3 +105,22 @@ def load_documents(folder: Path) -> Documents:
 def _check_documents(stored: StoredArrays) -> None:
     check_offsets(stored, "offsets_D1", stored.number("sentences"))
     check_rising(stored, "offsets_D1", strictly=True)
+
+
+def save_copies(folder: Path, group_S: NDArray[np.int64]) -> None:
+    """Writes the groups of copies of a training text; see `text.copies.copy_groups`."""
+    save_arrays(folder, COPIES, {"group_S": group_S})
+
+
+def load_copies(folder: Path) -> NDArray[np.int64]:
+    """Reads what `save_copies` wrote.
+
+    Raises:
+        InputError: it is not there, or damaged.
+    """
+    stored = open_arrays(folder, COPIES, COPIES_LAYOUT, _check_copies, memory_map=False)
+    return np.asarray(stored["group_S"])
+
+
+def _check_copies(stored: StoredArrays) -> None:
+    check_within(stored, "group_S", 0, len(stored["group_S"]))

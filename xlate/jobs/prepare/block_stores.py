@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from xlate.candidates.block_instances import STORES, BlockInstances
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.candidates.block_instances import STORES, BlockInstances, write_stores
 from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import ModelConfig
 from xlate.features.bigram_index import BigramIndex, BlockNames
-from xlate.jobs.prepare.stages import Stage, identity_of, read_stage, run_stage
+from xlate.jobs.prepare.estimates import Estimates, estimates_of, part_of
+from xlate.jobs.prepare.folds import Folds
+from xlate.jobs.prepare.stages import Stage, identity_of, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.registry import event_kind
 from xlate.phrases.events import collect_events
 from xlate.phrases.matching import Matches, match_blocks
+from xlate.progress import track
 from xlate.text.encoded import EncodedText
 
 log = logging.getLogger(__name__)
@@ -42,8 +48,8 @@ def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
     They hold all floats of the model's kind and, those of its binary families that stand above its threshold; which of
     the floats are trained does not matter to them.
     """
-    blocks = read_stage(work.path, "blocks")
-    heldout_every = blocks.number("heldout_every")
+    folds = Folds.of_events(work, model.folds)
+    whole = Estimates(work)
     settings: dict[str, Any] = {
         "threshold": model.threshold if model.binary else None,
         "families": sorted(model.binary),
@@ -52,14 +58,14 @@ def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
         "by_span": model.by_span,
         "by_target": model.by_target,
         "kind": model.kind,
-        **event_kind(model.kind).identity_settings(work, model),
-        "on": [blocks.identity, read_stage(work.path, "lm").identity],
-        "version": 2,
+        **event_kind(model.kind).identity_settings(whole, model),
+        "on": [whole.identity, folds.identity],
+        "version": 3,
     }
     words = BlockNames(work.blocks, work.source_vocabulary, work.target_vocabulary)
     features = BigramIndex.frequent(words, model.binary, model.threshold)
     name = f"candidates/{identity_of(settings)[:12]}"
-    stage = run_stage(work.path, name, settings, lambda folder: _write(work, model, features, heldout_every, folder))
+    stage = run_stage(work.path, name, settings, lambda folder: _write(work, model, features, folds, folder))
     return BlockStores(_open(stage), features, stage.identity)
 
 
@@ -69,35 +75,44 @@ def _open(stage: Stage) -> dict[str, CandidateStore]:
 
 
 def _write(
-    work: WorkDirectory, model: ModelConfig, features: BigramIndex, heldout_every: int, folder: Path
+    work: WorkDirectory, model: ModelConfig, features: BigramIndex, folds: Folds, folder: Path
 ) -> dict[str, Any]:
-    arrays = event_kind(model.kind).feature_arrays(work, model, features.keys_F)
+    kind, target = event_kind(model.kind), work.training_tokens("target")
 
-    def write(matches: Matches, target: list[list[str]], every: int, names: Sequence[str]) -> dict[str, int]:
-        instances = BlockInstances(
-            blocks=arrays,
+    def instances(
+        estimates: Estimates, matches: Matches, target: list[list[str]], heldout_S: NDArray[np.bool_]
+    ) -> BlockInstances:
+        return BlockInstances(
+            blocks=kind.feature_arrays(estimates, model, features.keys_F),
             features=len(features),
-            lm=work.lm,
+            lm=estimates.lm,
             matches=matches,
             events=collect_events(matches),
-            target=EncodedText.encode(target, work.lm.vocabulary),
-            heldout_every=every,
+            target=EncodedText.encode(target, estimates.lm.vocabulary),
+            heldout_S=heldout_S,
             alternatives=model.alternatives,
             listed_only=model.listed_only,
             by_span=model.by_span,
             by_target=model.by_target,
         )
-        return instances.write(folder, names)
 
-    matches = Matches.load(work.path / "blocks" / "matches", len(work.blocks))
-    sizes = write(matches, work.training_tokens("target"), heldout_every, STORES)
-    source, target = _dev_pairs(work)
+    def parts() -> Iterator[BlockInstances]:
+        made = estimates_of(work, folds)
+        for fold in track(folds.numbers, "candidates: folds"):
+            estimates = made.pop(fold)
+            matches = part_of(work.matches, folds.fold_S == fold, estimates.blocks.known_B)
+            yield instances(estimates, matches, target, folds.heldout_S)
+
+    sizes = write_stores(folder, parts())
+    source, references = _dev_pairs(work)
     if source:
         encoded = (
             EncodedText.encode(source, work.source_vocabulary),
-            EncodedText.encode(target, work.target_vocabulary),
+            EncodedText.encode(references, work.target_vocabulary),
         )
-        sizes |= write(match_blocks(work.blocks.table, *encoded), target, 0, DEV_STORES)
+        nothing_S = np.zeros(len(source), dtype=bool)
+        part = instances(Estimates(work), match_blocks(work.blocks.table, *encoded), references, nothing_S)
+        sizes |= write_stores(folder, [part], DEV_STORES)
     figures = {name.replace(".", "_"): size for name, size in sizes.items()}
     return {**figures, "features": len(features), "dev": bool(source)}
 

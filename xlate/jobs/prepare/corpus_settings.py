@@ -116,5 +116,5 @@ def corpus_identity(data: DataConfig, files: CorpusFiles) -> dict[str, Any]:
         "max_words": data.max_words,
         "max_sentences": data.max_sentences,
         **{key: value for key, value in later.items() if value},
-        "version": 1,
+        "version": 2,
     }

@@ -7,14 +7,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from xlate.arrays.stored import save_arrays
 from xlate.config.schema import DataConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.annotated_text import AnnotatedText, read_split, read_training
-from xlate.jobs.prepare.annotation_store import documents_folder, factor_folder, save_documents, save_factor
+from xlate.jobs.prepare.annotation_store import (
+    copies_folder,
+    documents_folder,
+    factor_folder,
+    save_copies,
+    save_documents,
+    save_factor,
+)
 from xlate.jobs.prepare.corpus_files import SIDES, CorpusFiles
 from xlate.jobs.prepare.corpus_settings import check_settings, side_factors
 from xlate.jobs.prepare.work import VOCABULARIES
+from xlate.text.copies import copy_groups
 from xlate.text.factors import FactoredLines
 from xlate.text.json_files import write_json
 from xlate.text.lines import read_lines, write_lines
@@ -66,6 +76,9 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
             extra = [line for path in files.lm_text for line in _plain("lm_text", read_lines(path), side, files, data)]
             lm_tokens = preprocess_lines(extra, preprocessors[side])
             write_lines(folder / "lm.target.gz", (" ".join(_case(caser, data.case, t)) for t in lm_tokens))
+    group_S = copy_groups(*([tokens[side][i] for i in kept] for side in SIDES))
+    save_copies(copies_folder(folder), group_S)
+    figures["copies"] = len(group_S) - int((group_S == np.arange(len(group_S))).sum())
     _save_annotations(folder, "train", text.rows(kept))
     for split in ("dev", "test"):
         if files.texts(split, "source"):

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from xlate.align.aligner import align
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links, write_links
-from xlate.candidates.block_instances import heldout, sentences_of
 from xlate.config.schema import AlignConfig, LmConfig, PhrasesConfig, PrepareConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.corpus_files import resolve_files, write_demo_corpus
@@ -78,7 +77,7 @@ def _prepare(config: PrepareConfig, path: Path) -> WorkDirectory:
 
 
 def _of(settings: LmConfig | PhrasesConfig, *parents: Stage) -> dict[str, Any]:
-    return {"settings": dict(vars(settings)), "on": [parent.identity for parent in parents], "version": 1}
+    return {"settings": dict(vars(settings)), "on": [parent.identity for parent in parents], "version": 2}
 
 
 def _align_identity(config: PrepareConfig, corpus: Stage) -> dict[str, Any]:
@@ -115,14 +114,9 @@ def _lm(config: LmConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
 
 
 def _phrases(config: PhrasesConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
-    source, target = work.training_text("source"), work.training_text("target")
-    links = read_links(
-        work.path / "align" / "links.gz",
-        (source.offsets_S1[1:] - source.offsets_S1[:-1]).tolist(),
-        (target.offsets_S1[1:] - target.offsets_S1[:-1]).tolist(),
-    )
-    counts = extract_phrases(source, target, links, max_length=config.max_length)
-    table = score_phrases(counts, lexical_table(source, target, links))
+    text = (*work.encoded, work.links)
+    counts = extract_phrases(*text, max_length=config.max_length)
+    table = score_phrases(counts, lexical_table(*text))
     if config.min_count > 1:
         table = table.select(np.asarray(table.count_B) >= config.min_count)
     table.save(folder / "table")
@@ -131,14 +125,13 @@ def _phrases(config: PhrasesConfig, work: WorkDirectory, folder: Path) -> dict[s
 
 def _blocks(config: PhrasesConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
     table = PhraseTable.load(work.path / "phrases" / "table", work.words)
-    source, target = work.training_text("source"), work.training_text("target")
+    source, target = work.encoded
     if config.test_filter:
         table, source, target = _for_test(config, work, table, source, target)
     matches = match_blocks(table, source, target)
     matches.save(folder / "matches")
     events = collect_events(matches)
-    counted_M = ~heldout(sentences_of(matches), config.heldout_every)
-    blocks = BlockSet.count(table, matches, events, counted_M, config.lexical_floor)
+    blocks = BlockSet.count(table, matches, events, config.lexical_floor)
     blocks.save(folder / "set")
     return {
         "matches": len(matches),

@@ -7,12 +7,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.align.links import Links, read_links
 from xlate.arrays.stored import HEADER, open_arrays
 from xlate.errors import InputError
 from xlate.jobs.prepare import annotation_store
-from xlate.jobs.prepare.stages import read_stage
+from xlate.jobs.prepare.stages import MARK, read_stage
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
+from xlate.phrases.matching import Matches
 from xlate.text.documents import Documents
 from xlate.text.encoded import EncodedText
 from xlate.text.factors import FactorNames
@@ -94,6 +99,33 @@ class WorkDirectory:
         vocabulary = self.source_vocabulary if side == "source" else self.target_vocabulary
         return EncodedText.encode(self.training_tokens(side), vocabulary)
 
+    @cached_property
+    def encoded(self) -> tuple[EncodedText, EncodedText]:
+        """Both sides of the training text."""
+        return self.training_text("source"), self.training_text("target")
+
+    @cached_property
+    def links(self) -> Links:
+        """The word alignment of the training text."""
+        lengths = [np.diff(text.offsets_S1).tolist() for text in self.encoded]
+        return read_links(self.path / "align" / "links.gz", *lengths)
+
+    @cached_property
+    def matches(self) -> Matches:
+        """Where blocks match in the training text."""
+        return Matches.load(self.path / "blocks" / "matches", len(self.blocks))
+
+    def settings(self, stage: str, fields: Fields) -> dict[str, Any]:
+        """What a stage was made from, with these fields in it.
+
+        Raises:
+            InputError: it is missing, or its record is damaged.
+        """
+        path, remedy = self.path / stage / MARK, f"xlate prepare data=… work={self.path}"
+        made = read_json(path, "the record of a finished stage", remedy, {"made_from": dict})["made_from"]
+        check_fields(made, fields, path, remedy)
+        return dict(made)
+
     def lm_text(self, target: EncodedText) -> EncodedText:
         """What the language model is estimated from: target sentences, and further text where it was prepared."""
         extra = self.path / "corpus" / "lm.target.gz"
@@ -120,6 +152,11 @@ class WorkDirectory:
     def factor_vocabulary(self, side: str, name: str) -> Vocabulary:
         """The values that a factor has in the training text; raises what `factor` raises."""
         return annotation_store.load_factor_vocabulary(self._factor_folder(side, name))
+
+    @cached_property
+    def copies(self) -> NDArray[np.int64]:
+        """The group of each training pair, copies having the same; see `text.copies.copy_groups`."""
+        return annotation_store.load_copies(annotation_store.copies_folder(self.path / "corpus"))
 
     def has_documents(self, split: str = "train") -> bool:
         """Whether the documents of `train`, `dev` or `test` are known."""

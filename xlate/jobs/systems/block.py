@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig
 from xlate.features.block import FLOATS, block_arrays
-from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.prepare.estimates import Estimates
 from xlate.jobs.systems.kind import Asked, EventKind, common_search
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.block.decoder import BlockDecoder
@@ -26,17 +26,18 @@ class Block(EventKind):
     floats = FLOATS
     sets = ("linked", "neutral")
 
-    def feature_arrays(self, work: WorkDirectory, model: ModelConfig, keys_F: NDArray[np.uint64]) -> BlockArrays:
+    def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: NDArray[np.uint64]) -> BlockArrays:
         """Counts of blocks and their orientations."""
-        return block_arrays(work.blocks, work.lm, work.target_vocabulary, keys_F, model.orientation_smoothing)
+        words = estimates.work.target_vocabulary
+        return block_arrays(estimates.blocks, estimates.lm, words, keys_F, model.orientation_smoothing)
 
-    def identity_settings(self, work: WorkDirectory, model: ModelConfig) -> dict[str, Any]:  # noqa: ARG002
+    def identity_settings(self, estimates: Estimates, model: ModelConfig) -> dict[str, Any]:  # noqa: ARG002
         """The smoothing of orientations."""
         return {"orientation_smoothing": model.orientation_smoothing}
 
-    def model(self, work: WorkDirectory, weights: WeightsFile, model: ModelConfig) -> BlockModel:
+    def model(self, estimates: Estimates, weights: WeightsFile, model: ModelConfig) -> BlockModel:
         """Blocks under the linked and neutral weights."""
-        shared = self.shared(work, weights)
+        shared = self.shared(estimates, weights)
         linked, neutral = (self.checked_set(weights, name).dense_D for name in self.sets)
         return BlockModel(**shared, linked=linked, neutral=neutral, orientation_smoothing=model.orientation_smoothing)
 

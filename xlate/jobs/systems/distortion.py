@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig
 from xlate.features.block import DISTORTION_FLOATS, distortion_arrays
-from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.prepare.estimates import Estimates
 from xlate.jobs.systems.jumps import distortion_stage, load_distortion
 from xlate.jobs.systems.kind import Asked, EventKind, common_search
 from xlate.kernels.features.block_features import BlockArrays
@@ -27,19 +27,20 @@ class DistortionKind(EventKind):
     floats = DISTORTION_FLOATS
     sets = ("linked",)
 
-    def feature_arrays(self, work: WorkDirectory, model: ModelConfig, keys_F: NDArray[np.uint64]) -> BlockArrays:
+    def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: NDArray[np.uint64]) -> BlockArrays:
         """Counts of blocks, jump costs and Model 1."""
-        distortion, model1_B = load_distortion(work, distortion_stage(work, model))
-        return distortion_arrays(work.blocks, work.lm, work.target_vocabulary, keys_F, distortion, model1_B)
+        distortion, model1_B = load_distortion(estimates.work, distortion_stage(estimates, model))
+        words = estimates.work.target_vocabulary
+        return distortion_arrays(estimates.blocks, estimates.lm, words, keys_F, distortion, model1_B)
 
-    def identity_settings(self, work: WorkDirectory, model: ModelConfig) -> dict[str, Any]:
+    def identity_settings(self, estimates: Estimates, model: ModelConfig) -> dict[str, Any]:
         """What was estimated."""
-        return {"distortion": distortion_stage(work, model).identity}
+        return {"distortion": distortion_stage(estimates, model).identity}
 
-    def model(self, work: WorkDirectory, weights: WeightsFile, model: ModelConfig) -> DistortionModel:
+    def model(self, estimates: Estimates, weights: WeightsFile, model: ModelConfig) -> DistortionModel:
         """Blocks with jump costs under the one weight set."""
-        shared = self.shared(work, weights)
-        distortion, model1_B = load_distortion(work, distortion_stage(work, model))
+        shared = self.shared(estimates, weights)
+        distortion, model1_B = load_distortion(estimates.work, distortion_stage(estimates, model))
         weights_D = self.checked_set(weights, "linked").dense_D
         return DistortionModel(**shared, weights=weights_D, distortion=distortion, model1_B=model1_B)
 

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.align.links import read_links
 from xlate.align.model1 import Model1
 from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import open_arrays, save_arrays
-from xlate.candidates.block_instances import heldout
 from xlate.config.model_schema import ModelConfig
-from xlate.jobs.prepare.stages import Stage, read_stage, run_stage
+from xlate.jobs.prepare.estimates import Estimates
+from xlate.jobs.prepare.stages import Stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.kernels.counting.model1 import model1_costs
 from xlate.phrases.distortion import Distortion
@@ -24,17 +23,17 @@ JUMPS, MODEL1 = "jumps", "model1"
 MODEL1_KIND = "set of Model 1 costs"
 
 
-def distortion_stage(work: WorkDirectory, model: ModelConfig) -> Stage:
-    """Jump costs without held-out pairs, and Model 1 weights, estimated when a work directory does not have them."""
+def distortion_stage(estimates: Estimates, model: ModelConfig) -> Stage:
+    """Jump costs and Model 1 weights of a text, estimated when a work directory does not have them."""
     settings: dict[str, Any] = {
         "reach": model.jump_reach,
         "smoothing": model.jump_smoothing,
         "iterations": model.model1_iterations,
-        "on": [read_stage(work.path, "blocks").identity, read_stage(work.path, "align").identity],
-        "version": 1,
+        "on": estimates.identity,
+        "version": 2,
     }
-    name = f"distortion/{model.jump_reach}-{model.jump_smoothing:g}-{model.model1_iterations}"
-    return run_stage(work.path, name, settings, lambda folder: _estimate(work, model, folder))
+    name = estimates.folder / "distortion" / f"{model.jump_reach}-{model.jump_smoothing:g}-{model.model1_iterations}"
+    return run_stage(estimates.work.path, str(name), settings, lambda folder: _estimate(estimates, model, folder))
 
 
 def load_distortion(work: WorkDirectory, stage: Stage) -> tuple[Distortion, NDArray[np.float32]]:
@@ -48,14 +47,11 @@ def load_distortion(work: WorkDirectory, stage: Stage) -> tuple[Distortion, NDAr
     return Distortion.load(stage.folder / JUMPS, len(work.source_vocabulary)), stored["model1_B"]
 
 
-def _estimate(work: WorkDirectory, model: ModelConfig, folder: Any) -> dict[str, Any]:
-    source, target = work.training_text("source"), work.training_text("target")
-    lengths = [np.diff(text.offsets_S1).tolist() for text in (source, target)]
-    links = read_links(work.path / "align" / "links.gz", *lengths)
-    every = read_stage(work.path, "blocks").number("heldout_every")
-    counted_S = ~heldout(np.arange(len(source), dtype=np.int32), every)
+def _estimate(estimates: Estimates, model: ModelConfig, folder: Any) -> dict[str, Any]:
+    work = estimates.work
+    source, target, links = estimates.text
     words = len(work.source_vocabulary.words)
-    Distortion.count(source, links, counted_S, words, model.jump_reach, model.jump_smoothing).save(folder / JUMPS)
+    Distortion.count(source, links, words, model.jump_reach, model.jump_smoothing).save(folder / JUMPS)
     model1 = Model1.train(source, target, len(work.target_vocabulary.words), model.model1_iterations)
     model1_B = model1_costs(phrase_pairs(work.blocks.table), model1.table, model1.probability_K, 1e-7)
     save_arrays(folder / MODEL1, MODEL1_KIND, {"model1_B": model1_B})

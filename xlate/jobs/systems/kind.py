@@ -15,6 +15,7 @@ from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
+from xlate.jobs.prepare.estimates import Estimates
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.kernels.features.block_features import BlockArrays
@@ -131,15 +132,15 @@ class EventKind(Kind):
     sets: ClassVar[tuple[str, ...]]
 
     @abstractmethod
-    def feature_arrays(self, work: WorkDirectory, model: ModelConfig, keys_F: NDArray[Any]) -> BlockArrays:
+    def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: NDArray[Any]) -> BlockArrays:
         """What features are computed from, for candidates."""
 
     @abstractmethod
-    def identity_settings(self, work: WorkDirectory, model: ModelConfig) -> dict[str, Any]:
+    def identity_settings(self, estimates: Estimates, model: ModelConfig) -> dict[str, Any]:
         """What the floats depend on, beside blocks and language model."""
 
     @abstractmethod
-    def model(self, work: WorkDirectory, weights: WeightsFile, model: ModelConfig) -> Any:
+    def model(self, estimates: Estimates, weights: WeightsFile, model: ModelConfig) -> Any:
         """The decoder's model of a run's weights.
 
         Raises:
@@ -163,7 +164,7 @@ class EventKind(Kind):
             raise InputError(
                 "a run without work directory", seen="work=''", expected=f"that of model={config.model.name}"
             )
-        return self.decoder(self.model(work, weights, config.model), config.decoder, asked)
+        return self.decoder(self.model(Estimates(work), weights, config.model), config.decoder, asked)
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
         """The dense weights of the sets one behind the other; sparse features belong to the first."""
@@ -199,14 +200,14 @@ class EventKind(Kind):
         metadata = {**file.metadata, **made_with(config.model)}
         return ToTune(tuned, start, lambda weights: self.saved(tuned.weighted(weights), file), metadata)
 
-    def shared(self, work: WorkDirectory, weights: WeightsFile) -> dict[str, Any]:
+    def shared(self, estimates: Estimates, weights: WeightsFile) -> dict[str, Any]:
         """What the models over blocks have in common."""
         first = self.sets[0]
         return {
-            "blocks": work.blocks,
-            "lm": work.lm,
-            "source_vocabulary": work.source_vocabulary,
-            "target_vocabulary": work.target_vocabulary,
+            "blocks": estimates.blocks,
+            "lm": estimates.lm,
+            "source_vocabulary": estimates.work.source_vocabulary,
+            "target_vocabulary": estimates.work.target_vocabulary,
             "feature_keys": weights.extra[f"{first}.keys"],
             "feature_weights": self.checked_set(weights, first).sparse_F,
         }

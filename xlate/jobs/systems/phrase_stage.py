@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from xlate.align.links import Links, read_links
+from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.jobs.prepare.stages import Stage, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
@@ -39,11 +37,7 @@ def phrase_stage(work: WorkDirectory, reordering: str) -> Stage:
 
 def _build(work: WorkDirectory, reordering: str, folder: Path) -> dict[str, Any]:
     table = PhraseTable.load(work.path / "phrases" / "table", work.words)
-    source, target = work.training_text("source"), work.training_text("target")
-    links = read_links(
-        work.path / "align" / "links.gz", *(np.diff(text.offsets_S1).tolist() for text in (source, target))
-    )
-    oriented = reordering_model(table, source, target, links, reordering)
+    oriented = reordering_model(table, *work.encoded, work.links, reordering)
     model = PhraseModel(table, work.source_vocabulary, work.target_vocabulary, work.lm, oriented)
     save_phrase_model(folder / MODEL, model)
     return {"pairs": len(table)}

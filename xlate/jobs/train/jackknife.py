@@ -30,7 +30,7 @@ from xlate.config.schema import DecoderConfig
 from xlate.features.index import signature
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.sparse_subset import features_of_subset
-from xlate.jobs.prepare.fold_models import FoldModels, WholeRows
+from xlate.jobs.prepare.fold_models import FoldModels
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Asked
@@ -38,6 +38,7 @@ from xlate.jobs.systems.phrase import Phrase
 from xlate.models.phrase.list_arrays import Draw, with_units
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.store import load_phrase_model
+from xlate.phrases.table_rows import WholeRows
 from xlate.progress import track
 from xlate.scoring.weights import Weights
 from xlate.search.nbest_oracle import first_best, oracle
@@ -158,7 +159,7 @@ class Jackknife:
         model, weights = self._with_sparse(model, rows)
         decoder = Phrase().decoder(model, weights, self.decoder, Asked(self.settings.nbest))
         hypotheses = partial(with_units, draw=self._draw)
-        source, words = self.models.source, self.work.source_vocabulary
+        source, words = self.work.encoded[0], self.work.source_vocabulary
         for path, some in wanted:
             start = time.perf_counter()
             sentences = [[words.word(w) for w in source[s].tolist()] for s in some.tolist()]
@@ -186,7 +187,7 @@ class Jackknife:
     def _listed(
         self, found: Sequence[DecodedList], rows: NDArray[np.int64], pair_B: NDArray[np.int64]
     ) -> CandidateBatch:
-        references = EncodedText.from_ids(self.models.target[s] for s in rows.tolist())
+        references = EncodedText.from_ids(self.work.encoded[1][s] for s in rows.tolist())
         lists = listed(found, references, np.arange(len(rows) + 1), rows)
         assert lists.unit_PU is not None
         known = lists.unit_PU[:, 0] >= 0

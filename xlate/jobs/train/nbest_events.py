@@ -14,6 +14,7 @@ from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, to_yaml
 from xlate.features.bigram_index import BigramIndex
+from xlate.jobs.prepare.estimates import Estimates
 from xlate.jobs.prepare.stages import identity_of, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of
@@ -51,7 +52,7 @@ def nbest_stores(
     def make(target: Path) -> dict[str, int]:
         trained = config_of_run(base)
         kind = event_kind(config.model.kind)
-        arrays = kind.feature_arrays(work, config.model, features.keys_F)
+        arrays = kind.feature_arrays(Estimates(work), config.model, features.keys_F)
         steps = list(_steps(work, trained, base, config.loss.floats.split, config.loss.floats.nbest))
         return write_events(target, steps, arrays, work.lm, kind.floats, len(features))
 

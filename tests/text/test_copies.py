@@ -1,0 +1,71 @@
+"""Groups of copies against connected components by definition; folds that keep them together and are balanced."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xlate.text.copies import balanced_folds, copy_groups, normal_form, parted_copies
+
+words = st.lists(st.sampled_from(["a", "A", "b", ".", "1"]), min_size=1, max_size=2)
+pairs = st.lists(st.tuples(words, words), min_size=1, max_size=14)
+
+
+def test_a_normal_form_is_letters_and_digits() -> None:
+    assert normal_form(["Ein", "Haus", ",", "Nr.", "5", "!"]) == "einhausnr5"
+    assert normal_form(["ß"]) == normal_form(["SS"])
+    assert normal_form(["...", "?"]) == "... ?"
+
+
+def test_copies_by_hand() -> None:
+    sources = [["das", "Haus"], ["ein", "Hund"], ["Das", "haus", "."], ["eine", "Katze"], ["ein", "Tier"]]
+    targets = [["the", "house"], ["a", "dog"], ["this", "house"], ["a", "cat"], ["A", "dog", "!"]]
+    # 0 and 2 have one source, 1 and 4 one target.
+    assert copy_groups(sources, targets).tolist() == [0, 1, 0, 3, 1]
+
+
+def test_a_chain_of_copies_is_one_group() -> None:
+    sources = [["x"], ["y"], ["y"], ["z"]]
+    targets = [["1"], ["2"], ["1"], ["2"]]
+    assert copy_groups(sources, targets).tolist() == [0, 0, 0, 0]
+
+
+@given(pairs)
+def test_groups_are_the_connected_components(rows: list[tuple[list[str], list[str]]]) -> None:
+    forms = [(normal_form(s), normal_form(t)) for s, t in rows]
+    linked = np.array([[a[0] == b[0] or a[1] == b[1] for b in forms] for a in forms])
+    for _ in rows:
+        linked = (linked.astype(int) @ linked.astype(int)) > 0
+    expected = [int(row.argmax()) for row in linked]
+    assert copy_groups([s for s, _ in rows], [t for _, t in rows]).tolist() == expected
+
+
+@given(st.lists(st.integers(0, 8), max_size=60), st.integers(1, 5))
+def test_folds_hold_whole_groups_and_are_balanced(groups: list[int], folds: int) -> None:
+    group_S = np.array(groups, dtype=np.int64)
+    fold_S = balanced_folds(group_S, folds)
+    assert parted_copies(group_S, fold_S) == 0
+    sizes = np.bincount(fold_S, minlength=folds)
+    assert len(sizes) == folds
+    largest = max((groups.count(g) for g in set(groups)), default=0)
+    assert sizes.max() - sizes.min() <= max(largest, 1)
+
+
+def test_pairs_without_copies_make_folds_of_neighbours() -> None:
+    assert balanced_folds(np.arange(7), 3).tolist() == [0, 0, 0, 1, 1, 2, 2]
+
+
+def test_large_groups_take_a_fold_of_their_own() -> None:
+    group_S = np.array([0, 0, 0, 0, 4, 5, 6, 7])
+    assert balanced_folds(group_S, 2).tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def test_copies_in_different_folds_are_counted() -> None:
+    assert parted_copies(np.array([0, 0, 2, 2, 4]), np.array([0, 1, 1, 1, 0])) == 2
+
+
+def test_folds_below_one_are_refused() -> None:
+    with pytest.raises(ValueError, match="0 folds"):
+        balanced_folds(np.arange(3), 0)

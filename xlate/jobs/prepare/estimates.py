@@ -1,0 +1,192 @@
+"""What the features of blocks are computed from: estimates of the training text, or of it without a fold.
+
+Most blocks of a sentence pair were extracted from that very pair. Events whose features come from estimates of the
+whole text do not look like new text: their true blocks are long and nearly without alternatives. So the events of a
+fold are made with blocks, counts, language model, jumps and Model 1 of the other folds. Blocks keep the numbers that
+they have in the whole text. The word alignment is that of the whole text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.align.lexical import lexical_table
+from xlate.align.links import Links
+from xlate.arrays.ranges import check_lengths
+from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays
+from xlate.jobs.prepare.folds import WHOLE, Folds
+from xlate.jobs.prepare.stages import Stage, identity_of, read_stage, run_stage
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.lm.kneser_ney import estimate
+from xlate.lm.model import NgramModel
+from xlate.phrases.blocks import BlockSet, counts_of
+from xlate.phrases.events import collect_events
+from xlate.phrases.extract import extract_phrases
+from xlate.phrases.matching import Matches
+from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, direct_lexical_weights, select_phrases
+from xlate.phrases.table_rows import TableRows
+from xlate.text.encoded import EncodedText
+
+KIND = "counts of blocks without a fold"
+LAYOUT = {
+    "known_B": ("|b1", 1),
+    "count_B": ("<i4", 1),
+    "left_B": ("<i4", 1),
+    "right_B": ("<i4", 1),
+    "lexical_B": ("<f4", 1),
+    "scores_B2": ("<f4", 2),
+}
+COUNTS, LM = "counts", "lm"
+LEAST_LEXICAL = 1e-7
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Estimates of a work directory's whole training text."""
+
+    work: WorkDirectory
+
+    @property
+    def folder(self) -> Path:
+        """Where further estimates of the same text belong, below the work directory."""
+        return Path()
+
+    @property
+    def identity(self) -> str:
+        """What was counted."""
+        return identity_of({"on": [read_stage(self.work.path, name).identity for name in ("align", "blocks", "lm")]})
+
+    @cached_property
+    def blocks(self) -> BlockSet:
+        """The blocks with their counts."""
+        return self.work.blocks
+
+    @cached_property
+    def lm(self) -> NgramModel:
+        """The language model of the target."""
+        return self.work.lm
+
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """The sentence pairs that estimates are made from."""
+        return np.arange(len(self.work.copies))
+
+    @cached_property
+    def text(self) -> tuple[EncodedText, EncodedText, Links]:
+        """Source, target and links of these pairs."""
+        source, target = self.work.encoded
+        pairs = self.pairs
+        return select_phrases(source, pairs), select_phrases(target, pairs), self.work.links.select(pairs)
+
+
+@dataclass(frozen=True)
+class WithoutFold(Estimates):
+    """Estimates of the training text without a fold; made once a work directory.
+
+    Attributes:
+        folds: of the training text; fold: the one left out.
+        rows: finds the blocks in the table of the whole text; share it, since it takes time to make.
+    """
+
+    folds: Folds
+    fold: int
+    rows: TableRows
+
+    @property
+    def folder(self) -> Path:
+        """Where estimates without this fold belong."""
+        return Path("without") / self.folds.identity[:12] / str(self.fold)
+
+    @property
+    def identity(self) -> str:
+        """What was counted."""
+        whole = Estimates(self.work).identity
+        return identity_of({"on": whole, "folds": self.folds.identity, "fold": self.fold, "version": 1})
+
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """Those of the other folds."""
+        return self.folds.others(self.fold)
+
+    @cached_property
+    def blocks(self) -> BlockSet:
+        """The blocks of the whole text, those of the other folds as known, with the counts there."""
+        stored = open_arrays(self._stage(COUNTS, self._count).folder, KIND, LAYOUT, _check, memory_map=False)
+        arrays = dict(stored.arrays)
+        table = self.work.blocks.table
+        scores_B4 = np.array(table.scores_B4)
+        scores_B4[:, [DIRECT_PHRASE, DIRECT_LEXICAL]] = arrays.pop("scores_B2")
+        check_lengths(stored, known_B=(len(table),))
+        return replace(self.work.blocks, table=replace(table, scores_B4=scores_B4), **arrays)
+
+    @cached_property
+    def lm(self) -> NgramModel:
+        """The language model of the other folds, and of further text where it was prepared."""
+        return NgramModel.load(self._stage(LM, self._estimate_lm).folder / LM)
+
+    def _stage(self, name: str, build: Any) -> Stage:
+        return run_stage(self.work.path, str(self.folder / name), {"on": self.identity, "name": name}, build)
+
+    def _count(self, folder: Path) -> dict[str, Any]:
+        table, made = self.work.blocks.table, self.work.settings("blocks", {"settings": dict})
+        elsewhere_B = self._counts_elsewhere()
+        known_B = elsewhere_B >= self.work.settings("phrases", {"min_count": int})["min_count"]
+        matches = part_of(self.work.matches, self.folds.fold_S != self.fold, known_B)
+        arrays = counts_of(table, matches, collect_events(matches), made["settings"]["lexical_floor"])
+        scores_B2 = self._scores(elsewhere_B)
+        save_arrays(folder, KIND, {"known_B": known_B, **arrays, "scores_B2": scores_B2})
+        return {"blocks": int(known_B.sum()), "of": len(table)}
+
+    def _counts_elsewhere(self) -> NDArray[np.int64]:
+        """How often each block was extracted from the other folds, (B,)."""
+        source, target = self.work.encoded
+        own = self.folds.rows(self.fold)
+        here = extract_phrases(
+            select_phrases(source, own),
+            select_phrases(target, own),
+            self.work.links.select(own),
+            self.work.settings("phrases", {"max_length": int})["max_length"],
+        )
+        row_X = self.rows.of(here).pair_B
+        count_B = np.array(self.work.blocks.table.count_B, dtype=np.int64)
+        count_B[row_X[row_X >= 0]] -= here.count_B[row_X >= 0]
+        return count_B
+
+    def _scores(self, elsewhere_B: NDArray[np.int64]) -> NDArray[np.float32]:
+        """p(T|S) and lex(T|S) of the other folds, (B, 2)."""
+        table = self.work.blocks.table
+        total_P = np.bincount(table.source_B, weights=elsewhere_B, minlength=len(table.source_phrases))
+        share_B = elsewhere_B / np.maximum(total_P[table.source_B], 1)
+        lexical_B = direct_lexical_weights(table, lexical_table(*self.text))
+        # A link inside a block that is seen nowhere else has no probability.
+        return np.stack([share_B, np.nan_to_num(lexical_B, nan=LEAST_LEXICAL)], axis=1).astype(np.float32)
+
+    def _estimate_lm(self, folder: Path) -> dict[str, Any]:
+        order = read_stage(self.work.path, "lm").number("order")
+        arpa = estimate(self.work.lm_text(self.text[1]), self.work.target_vocabulary, order)
+        NgramModel.from_arpa(arpa).save(folder / LM)
+        return {"ngrams": sum(arpa.counts)}
+
+
+def estimates_of(work: WorkDirectory, folds: Folds) -> dict[int, Estimates]:
+    """The estimates for the events of each fold."""
+    rows = TableRows(work.blocks.table)
+    return {f: Estimates(work) if f == WHOLE else WithoutFold(work, folds, f, rows) for f in folds.numbers}
+
+
+def part_of(matches: Matches, chosen_S: NDArray[np.bool_], known_B: NDArray[np.bool_] | None) -> Matches:
+    """The matches of some sentences, those of known blocks."""
+    kept_M = chosen_S[matches.sentence_M]
+    return matches.select(kept_M if known_B is None else kept_M & known_B[matches.block_M])
+
+
+def _check(stored: StoredArrays) -> None:
+    size = len(stored["known_B"])
+    same = (size,)
+    check_lengths(stored, count_B=same, left_B=same, right_B=same, lexical_B=same, scores_B2=(size, 2))
