@@ -120,8 +120,7 @@ class Pipeline:
         self.corpus = corpus
         self.lm = NgramModel.from_arpa(estimate(corpus.target, corpus.target_vocabulary, ORDER))
         matches = match_blocks(corpus.table, corpus.source, corpus.target)
-        counted_M = np.ones(len(matches), dtype=bool)
-        self.blocks = BlockSet.count(corpus.table, matches, collect_events(matches), counted_M)
+        self.blocks = BlockSet.count(corpus.table, matches, collect_events(matches))
         words = BlockNames(self.blocks, Vocabulary([]), corpus.target_vocabulary)
         self.index = BigramIndex.frequent(words, ["BB"], THRESHOLD)
         self.arrays = block_arrays(self.blocks, self.lm, corpus.target_vocabulary, self.index.keys_F, SMOOTHING)
@@ -135,8 +134,9 @@ class Pipeline:
         events = collect_events(matches)
         collected = time.process_time()
         with tempfile.TemporaryDirectory() as folder:
+            nothing_S = np.zeros(len(source), dtype=bool)
             BlockInstances(
-                self.arrays, len(self.index), self.lm, matches, events, target, heldout_every=0, alternatives=TOP
+                self.arrays, len(self.index), self.lm, matches, events, target, nothing_S, alternatives=TOP
             ).write(Path(folder))
             written, wall = time.process_time(), time.perf_counter() - wall
             gains = [np.load(path, mmap_mode="r") for path in Path(folder).glob("*/gain_CG.npy")]

@@ -20,9 +20,8 @@ import torch
 
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
+from xlate.align.copies import parted_copies
 from xlate.align.lexical import lexical_table
-from xlate.align.links import Links, read_links
-from xlate.arrays.ragged import offsets_of, places_of
 from xlate.candidates import units
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore
@@ -32,7 +31,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.features.sparse_subset import features_of_subset
-from xlate.jobs.prepare.fold_models import FoldModels, rows_in
+from xlate.jobs.prepare.fold_models import FoldModels
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase import open_phrase_model
@@ -46,6 +45,7 @@ from xlate.models.phrase.parts import sparse_ids
 from xlate.models.phrase.store import load_phrase_model
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
+from xlate.phrases.table_rows import TableRows
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import load_weights
 from xlate.train.list_learner import ListLearner, ListSettings
@@ -306,20 +306,19 @@ def test_the_best_candidates_are_found() -> None:
 
 def test_a_fold_is_decoded_by_a_model_that_has_not_seen_it(own_work: Path, sparse_run: Path) -> None:
     models = FoldModels(WorkDirectory(own_work), "hier", 3)
-    lengths = [np.diff(text.offsets_S1).tolist() for text in (models.source, models.target)]
-    links = read_links(own_work / "align" / "links.gz", *lengths)
+    texts, links = models.work.encoded, models.work.links
+    assert parted_copies(models.work.copies, models.fold_I) == 0
     for fold in range(3):
         unseen = load_phrase_model(models.stage(fold).folder / "model")
         rows = np.flatnonzero(models.fold_I == fold)
-        source, target = (select_phrases(text, rows) for text in (models.source, models.target))
-        places = places_of(links.offsets_S1, rows)
-        inside = Links(links.source_L[places], links.target_L[places], offsets_of(np.diff(links.offsets_S1)[rows]))
+        source, target = (select_phrases(text, rows) for text in texts)
+        inside = links.select(rows)
         counts = score_phrases(extract_phrases(source, target, inside, 7), lexical_table(source, target, inside))
         # Counts add up: what the whole text has is what the fold's model has and what stands in the fold itself.
         whole = PhraseTable.load(own_work / "phrases" / "table")
         left_B = np.array(whole.count_B, dtype=np.float64)
         for part in (unseen.table, counts):
-            left_B[rows_in(part, whole).pair_B] -= np.asarray(part.count_B)
+            left_B[TableRows(whole).of(part).pair_B] -= np.asarray(part.count_B)
         assert np.count_nonzero(left_B) == 0
         assert len(unseen.table) < len(whole)
         # Its language model likes the fold less than one that has seen it does.

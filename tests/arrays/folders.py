@@ -45,8 +45,7 @@ def write_folders(root: Path) -> None:
     texts = [EncodedText.from_ids([rng.integers(3, 7, size=6).astype(np.int32) for _ in range(40)]) for _ in range(2)]
     matches = match_blocks(table, *texts)
     matches.save(root / "matches")
-    counted_M = np.ones(len(matches), dtype=bool)
-    BlockSet.count(table, matches, collect_events(matches), counted_M).save(root / "blocks")
+    BlockSet.count(table, matches, collect_events(matches)).save(root / "blocks")
     costs_VK = rng.random((7, 5)).astype(np.float32)
     Distortion(costs_VK, costs_VK + 1).save(root / "jumps")
     with StoreWriter(root / "store", ["a", "b"], 10) as writer:

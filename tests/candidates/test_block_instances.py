@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
@@ -24,7 +24,7 @@ from tests.phrases.small_corpora import (
     tables,
     texts,
 )
-from xlate.candidates.block_instances import STORES, BlockInstances, heldout, sentences_of
+from xlate.candidates.block_instances import STORES, BlockInstances, write_stores
 from xlate.candidates.store import CandidateStore
 from xlate.features.bigram_index import BigramIndex
 from xlate.features.block import FLOATS, block_arrays
@@ -65,7 +65,7 @@ class Setting:
 def setting(table, source, target, lm, *, threshold=0, every=0, top=9, families=("BB",), **choices) -> Setting:
     matches = match_blocks(table, source, target)
     events = collect_events(matches)
-    blocks = BlockSet.count(table, matches, events, ~heldout(sentences_of(matches), every))
+    blocks = BlockSet.count(table, matches, events)
     index = BigramIndex.frequent(named(blocks), families, threshold)
     instances = BlockInstances(
         blocks=as_stored(block_arrays(blocks, lm, TARGET, index.keys_F, SMOOTHING)),
@@ -74,7 +74,7 @@ def setting(table, source, target, lm, *, threshold=0, every=0, top=9, families=
         matches=matches,
         events=events,
         target=EncodedText(lm.map_vocabulary(TARGET.words)[target.ids_T], target.offsets_S1),
-        heldout_every=every,
+        heldout_S=np.arange(len(source)) % (every or len(source) + 1) == (every or 0) - 1,
         alternatives=top,
         **choices,
     )
@@ -302,20 +302,23 @@ def test_alternatives_take_the_orientation_of_their_true_successor(coin, tmp_pat
     assert costs_B2[1, LEFT] != costs_B2[1, RIGHT]
 
 
-def test_held_out_sentences_are_the_last_of_every_so_many():
-    sentence_X = np.array([0, 0, 1, 2, 3, 3, 4, 5], dtype=np.int32)
-    assert sentence_X[heldout(sentence_X, 3)].tolist() == [2, 5]
-    assert sentence_X[heldout(sentence_X, 1)].tolist() == sentence_X.tolist()
-    assert not heldout(sentence_X, 0).any()
+def test_parts_of_a_text_are_written_one_behind_the_other(coin, tmp_path):
+    s = by_hand(coin)
+    whole = s.instances
+    s.instances.write(tmp_path / "whole")
+    halves = []
+    for kept in (0, 1):
+        matches = whole.matches.select(whole.matches.sentence_M % 2 == kept)
+        halves.append(replace(whole, matches=matches, events=collect_events(matches)))
+    sizes = write_stores(tmp_path / "parts", halves)
+    assert sizes == {name: len(written(tmp_path / "whole", name)) for name in STORES}
+    for name in STORES:
+        together = sorted(written(tmp_path / "parts", name))
+        assert together == sorted(written(tmp_path / "whole", name))
 
 
-def test_sentences_of_matches():
-    matches = match_blocks(table_of([([3], [3])]), encoded([[3], [], [3, 3]]), encoded([[3], [3], [3]]))
-    assert sentences_of(matches).tolist() == [0, 2, 2]
-
-
-def test_two_names_stand_for_stores_with_nothing_held_out(coin, tmp_path):
-    s = by_hand(coin, every=2)
+def test_names_of_other_stores(coin, tmp_path):
+    s = by_hand(coin)
     sizes = s.instances.write(tmp_path, ("linked.dev", "neutral.dev"))
     assert sizes == {"linked.dev": 1, "neutral.dev": 9}
     assert CandidateStore.open(tmp_path / "linked.dev").sparse_size == len(s.index)

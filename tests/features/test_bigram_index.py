@@ -28,7 +28,7 @@ from xlate.text.vocabulary import Vocabulary
 
 def counted(table, source, target) -> BlockSet:
     matches = match_blocks(table, source, target)
-    return BlockSet.count(table, matches, collect_events(matches), np.ones(len(matches), dtype=bool))
+    return BlockSet.count(table, matches, collect_events(matches))
 
 
 @settings(max_examples=60, deadline=None)

@@ -55,7 +55,7 @@ def blocks() -> BlockSet:
     table = table_of([([DAS], [THE]), ([HAUS], [HOUSE]), ([DAS, HAUS], [THE, HOUSE]), ([TIER], [CAT])])
     sides = encoded([[DAS, HAUS], [HAUS, DAS]]), encoded([[THE, HOUSE]] * 2)
     matches = match_blocks(table, *sides)
-    return BlockSet.count(table, matches, collect_events(matches), np.ones(len(matches), dtype=bool))
+    return BlockSet.count(table, matches, collect_events(matches))
 
 
 def costs(blocks, lm, block, orientation, state):
@@ -125,7 +125,7 @@ def test_a_block_never_matched_with_a_word_that_the_language_model_lacks(blocks,
 def test_orientations_are_told_apart(lm):
     table = table_of([([DAS], [THE]), ([HAUS], [HOUSE])])
     matches = match_blocks(table, encoded([[DAS, HAUS]] * 3), encoded([[THE, HOUSE]] * 3))
-    blocks = BlockSet.count(table, matches, collect_events(matches), np.ones(len(matches), dtype=bool))
+    blocks = BlockSet.count(table, matches, collect_events(matches))
     right, left = (costs(blocks, lm, ((HAUS,), (HOUSE,)), o, 0)[0]["orientation"] for o in (RIGHT, LEFT))
     assert right == pytest.approx(-math.log(3.5 / 4), rel=1e-6)
     assert left == pytest.approx(-math.log(0.5 / 4), rel=1e-6)

@@ -33,9 +33,9 @@ FLOOR = 1e-7
 def block_set(table, source, target, counted=None) -> BlockSet:
     """The block set counted over the sentences that `counted` holds, over all without it."""
     matches = match_blocks(table, encoded(source), encoded(target))
-    sentence_M = np.repeat(np.arange(len(source)), np.diff(matches.offsets_S1))
-    counted_M = np.ones(len(matches), dtype=bool) if counted is None else np.isin(sentence_M, sorted(counted))
-    return BlockSet.count(table, matches, collect_events(matches), counted_M, FLOOR)
+    if counted is not None:
+        matches = matches.select(np.isin(matches.sentence_M, sorted(counted)))
+    return BlockSet.count(table, matches, collect_events(matches), FLOOR)
 
 
 def counts_by_trial(table, corpus):
@@ -93,7 +93,7 @@ def test_options_and_costs_equal_to_sorting_and_dividing(table, corpus):
     source, target = texts(corpus)
     matches = match_blocks(table, source, target)
     events = collect_events(matches)
-    blocks = BlockSet.count(table, matches, events, np.ones(len(matches), dtype=bool))
+    blocks = BlockSet.count(table, matches, events)
     options = defaultdict(list)
     for b in range(len(table)):
         options[phrase_of(table, b)[0]].append(b)

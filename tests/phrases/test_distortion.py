@@ -21,7 +21,6 @@ PAIRS = st.lists(
     st.tuples(
         st.lists(st.integers(3, WORDS - 1), min_size=1, max_size=6),
         st.sets(st.tuples(st.integers(0, 5), st.integers(0, 4)), max_size=8),
-        st.booleans(),
     ),
     max_size=5,
 )
@@ -39,34 +38,23 @@ def plain_jumps(source, links):
 
 
 def arranged(pairs):
-    sentences = [s for s, _, _ in pairs]
-    links = [sorted((s, t) for s, t in links if s < len(source)) for source, links, _ in pairs]
-    counted = np.array([c for _, _, c in pairs], dtype=bool)
-    return EncodedText.from_ids([np.array(s, np.int32) for s in sentences]), Links.from_pairs(links), links, counted
+    sentences = [s for s, _ in pairs]
+    links = [sorted((s, t) for s, t in links if s < len(source)) for source, links in pairs]
+    return EncodedText.from_ids([np.array(s, np.int32) for s in sentences]), Links.from_pairs(links), links
 
 
 @given(PAIRS)
 def test_jumps_equal_a_walk_along_the_target(pairs):
-    source, links, plain, counted_S = arranged(pairs)
-    expected = [
-        jump
-        for (words, _, counted), ours in zip(pairs, plain, strict=True)
-        if counted
-        for jump in plain_jumps(words, ours)
-    ]
-    assert list(zip(*(array.tolist() for array in jumps(source, links, counted_S)), strict=True)) == expected
+    source, links, plain = arranged(pairs)
+    expected = [jump for (words, _), ours in zip(pairs, plain, strict=True) for jump in plain_jumps(words, ours)]
+    assert list(zip(*(array.tolist() for array in jumps(source, links)), strict=True)) == expected
 
 
 @given(PAIRS, st.integers(1, 3))
 def test_costs_equal_the_formula(pairs, reach):
-    source, links, plain, counted_S = arranged(pairs)
-    model = Distortion.count(source, links, counted_S, WORDS, reach, 2.0)
-    found = [
-        jump
-        for (words, _, counted), ours in zip(pairs, plain, strict=True)
-        if counted
-        for jump in plain_jumps(words, ours)
-    ]
+    source, links, plain = arranged(pairs)
+    model = Distortion.count(source, links, WORDS, reach, 2.0)
+    found = [jump for (words, _), ours in zip(pairs, plain, strict=True) for jump in plain_jumps(words, ours)]
     cut = [(left, landed, max(-reach, min(reach, d))) for left, landed, d in found]
     overall = Counter(d for _, _, d in cut)
     for costs_VK, side in ((model.outbound_VK, 0), (model.inbound_VK, 1)):
@@ -82,8 +70,8 @@ def test_costs_equal_the_formula(pairs, reach):
 
 
 def test_costs_come_back_from_disk(tmp_path):
-    source, links, _, counted_S = arranged([([3, 4], {(0, 1), (1, 0)}, True)])
-    model = Distortion.count(source, links, counted_S, WORDS)
+    source, links, _ = arranged([([3, 4], {(0, 1), (1, 0)})])
+    model = Distortion.count(source, links, WORDS)
     model.save(tmp_path)
     assert Distortion.load(tmp_path).inbound_VK.tolist() == model.inbound_VK.tolist()
     (tmp_path / "outbound_VK.npy").write_bytes(b"no")
@@ -92,6 +80,6 @@ def test_costs_come_back_from_disk(tmp_path):
 
 
 def test_links_of_another_text():
-    _, links, _, counted_S = arranged([([3], set(), True)])
+    _, links, _ = arranged([([3], set())])
     with pytest.raises(InputError, match="unequal"):
-        Distortion.count(EncodedText.from_ids([]), links, counted_S, WORDS)
+        Distortion.count(EncodedText.from_ids([]), links, WORDS)

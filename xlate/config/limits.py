@@ -128,7 +128,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "class_ngrams": _whole(0),
         "min_lists": _SOME,
     },
-    model_schema.EventModelConfig: {"threshold": _whole(0), "alternatives": _SOME},
+    model_schema.EventModelConfig: {"threshold": _whole(0), "folds": _whole(0, 1), "alternatives": _SOME},
     model_schema.BlockModelConfig: {"orientation_smoothing": POSITIVE},
     model_schema.DistortionModelConfig: {
         "jump_reach": _SOME,

@@ -108,7 +108,7 @@ def _check_documents(stored: StoredArrays) -> None:
 
 
 def save_copies(folder: Path, group_S: NDArray[np.int64]) -> None:
-    """Writes the groups of copies of a training text; see `text.copies.copy_groups`."""
+    """Writes the groups of copies of a training text; see `align.copies.copy_groups`."""
     save_arrays(folder, COPIES, {"group_S": group_S})
 
 

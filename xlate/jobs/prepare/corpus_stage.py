@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from xlate.align.copies import copy_groups
 from xlate.arrays.stored import save_arrays
 from xlate.config.schema import DataConfig
 from xlate.errors import InputError
@@ -24,7 +25,6 @@ from xlate.jobs.prepare.annotation_store import (
 from xlate.jobs.prepare.corpus_files import SIDES, CorpusFiles
 from xlate.jobs.prepare.corpus_settings import check_settings, side_factors
 from xlate.jobs.prepare.work import VOCABULARIES
-from xlate.text.copies import copy_groups
 from xlate.text.factors import FactoredLines
 from xlate.text.json_files import write_json
 from xlate.text.lines import read_lines, write_lines

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.align.copies import balanced_folds
 from xlate.align.lexical import lexical_table
 from xlate.jobs.prepare.stages import Stage, discard_stage, identity_of, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
@@ -25,7 +26,6 @@ from xlate.models.phrase.store import save_phrase_model
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
 from xlate.phrases.table_rows import TableRows, WholeRows
-from xlate.text.copies import balanced_folds
 from xlate.text.locks import awaited
 
 

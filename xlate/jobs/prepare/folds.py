@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.align.copies import balanced_folds, heldout_pairs
 from xlate.jobs.prepare.stages import identity_of, read_stage
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.text.copies import balanced_folds, heldout_pairs
 
 # Stands for a fold where estimates of the whole text are used.
 WHOLE = -1
@@ -19,7 +19,7 @@ WHOLE = -1
 class Folds:
     """The fold of each of S sentence pairs, `WHOLE` for those that estimates of the whole text are used for.
 
-    All copies of a pair are in one fold (`text/copies.py`), or estimates without the fold would have seen it.
+    All copies of a pair are in one fold (`align/copies.py`), or estimates without the fold would have seen it.
     `heldout_S` marks the pairs that nothing is trained on, copies with them.
     """
 

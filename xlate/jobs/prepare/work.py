@@ -155,7 +155,7 @@ class WorkDirectory:
 
     @cached_property
     def copies(self) -> NDArray[np.int64]:
-        """The group of each training pair, copies having the same; see `text.copies.copy_groups`."""
+        """The group of each training pair, copies having the same; see `align.copies.copy_groups`."""
         return annotation_store.load_copies(annotation_store.copies_folder(self.path / "corpus"))
 
     def has_documents(self, split: str = "train") -> bool:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.text.copies import balanced_folds, copy_groups, normal_form, parted_copies
+from xlate.align.copies import balanced_folds, copy_groups, heldout_pairs, normal_form, parted_copies
 
 words = st.lists(st.sampled_from(["a", "A", "b", ".", "1"]), min_size=1, max_size=2)
 pairs = st.lists(st.tuples(words, words), min_size=1, max_size=14)
@@ -69,3 +69,22 @@ def test_copies_in_different_folds_are_counted() -> None:
 def test_folds_below_one_are_refused() -> None:
     with pytest.raises(ValueError, match="0 folds"):
         balanced_folds(np.arange(3), 0)
+
+
+def test_every_so_many_groups_are_held_out_with_their_copies() -> None:
+    group_S = np.arange(400)
+    group_S[[50, 70]] = 3
+    assert np.flatnonzero(heldout_pairs(group_S, 100)).tolist() == [101, 201, 301]
+    assert np.flatnonzero(heldout_pairs(group_S, 4))[:2].tolist() == [3, 7]
+    assert heldout_pairs(group_S, 4)[[3, 50, 70]].all()
+    assert not heldout_pairs(group_S, 0).any()
+
+
+def test_a_group_of_much_of_the_text_is_not_held_out() -> None:
+    group_S = np.array([0] * 3 + list(range(3, 100)))
+    held_S = heldout_pairs(group_S, 1)
+    assert held_S.tolist() == [False] * 3 + [True] * 97
+
+
+def test_held_out_pairs_of_a_text_without_copies_are_the_last_of_every_so_many() -> None:
+    assert np.flatnonzero(heldout_pairs(np.arange(210), 100)).tolist() == [99, 199]
