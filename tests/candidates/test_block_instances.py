@@ -164,14 +164,16 @@ class PlainBuilder:
         bigrams = bigrams_by_trial(rows)
         grouped = defaultdict(list)
         for m, orientation, n in bigrams:
-            if self.is_asked(rows[n][0]):
-                grouped[m, *(rows[n][1:3] if self.by_span else ())].append((n, orientation))
+            grouped[m, *(rows[n][1:3] if self.by_span else ())].append((n, orientation))
         linked = []
         for key in sorted(grouped):
-            positives = [(rows[n][0], o) for n, o in grouped[key]]
-            others = [
-                (row[0], o) for n, o in grouped[key] for row in rows if self.by_target and row[3:5] == rows[n][3:5]
-            ]
+            asked = [(n, o) for n, o in grouped[key] if self.is_asked(rows[n][0])]
+            if not asked:
+                continue
+            positives = [(rows[n][0], o) for n, o in asked]
+            true = {(rows[n][0], o) for n, o in grouped[key]}
+            others = [(row[0], o) for n, o in asked for row in rows if self.by_target and row[3:5] == rows[n][3:5]]
+            others = [other for other in others if other not in true]
             linked.append(self.candidates(positives, rows[key[0]][0], target[: rows[key[0]][4]], others))
         alone = sorted(set(range(len(rows))) - {n for _, _, n in bigrams})
         neutral = [

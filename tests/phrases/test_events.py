@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.phrases.small_corpora import bigrams_by_trial, corpora, encoded, phrase_of, table_of, tables, texts
 from xlate.kernels.orientation import LEFT, RIGHT
@@ -102,18 +101,3 @@ def test_groups_by_source_span(table, corpus):
     assert groups_of(events) == [(m, bigrams) for (m, _, _), bigrams in sorted(expected.items())]
     assert events.group_offsets_G1[-1] == len(events) == sum(map(len, expected.values()))
     assert events.neutral_X.tolist() == collect_events(matches).neutral_X.tolist()
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.data(), tables, corpora)
-def test_selected_successors_and_neutral_matches(data, table, corpus):
-    matches = match_blocks(table, *texts(corpus))
-    events = collect_events(matches)
-    keep = data.draw(st.lists(st.booleans(), min_size=len(matches), max_size=len(matches)))
-    selected = events.select(np.array(keep, dtype=bool))
-    expected = [(m, o, n) for m, o, n in bigrams_of(events) if keep[n]]
-    assert bigrams_of(selected) == expected
-    assert groups_of(selected) == [
-        (g, {(o, n) for m, o, n in expected if m == g}) for g in sorted({m for m, _, _ in expected})
-    ]
-    assert selected.neutral_X.tolist() == [m for m in events.neutral_X.tolist() if keep[m]]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import StoreWriter
 from xlate.features.block import DISTORTION_FLOATS, FLOATS
@@ -50,7 +51,8 @@ class BlockInstances:
             blocks; it is the history before each candidate.
         heldout_S: sentences whose instances go into the stores held out, to measure P on.
         alternatives: how many of the most frequent blocks with its source phrase are alternatives of a block.
-        listed_only: whether only blocks that are among these alternatives themselves count as true.
+        listed_only: whether only blocks that are among these alternatives themselves count as true; other true
+            successors are no candidates at all.
         by_span: whether the true successors of a match are split into an instance for each of their source spans.
         by_target: whether blocks that match the same target words elsewhere in the sentence are alternatives as well
             (*source+target*).
@@ -72,24 +74,14 @@ class BlockInstances:
         """Writes the stores of these instances alone; see `write_stores`."""
         return write_stores(directory, [self], names)
 
-    @cached_property
-    def chosen(self) -> BlockInstances:
-        """The same with the bigrams that `listed_only` and `by_span` leave, grouped as they say."""
-        events = self.events
-        if self.listed_only:
-            events = events.select(self._rank_B[self.matches.block_M] < self.alternatives)
-        if self.by_span:
-            events = events.by_span(self.matches)
-        return replace(self, events=events, listed_only=False, by_span=False)
-
     def rows(self, name: str) -> NDArray[np.int64]:
         """The groups or the neutral matches that a store gets: `linked`, `neutral`, or those of them held out."""
-        linked = name.startswith("linked")
-        if linked:
-            rows, match_X = np.arange(len(self.events.group_G), dtype=np.int64), self.events.group_G
+        if name.startswith("linked"):
+            rows = np.unique(row_numbers(self._grouped.group_offsets_G1)[self._shown_E])
+            match_X = self._grouped.group_G[rows]
         else:
-            rows = self.events.neutral_X.astype(np.int64)
-            match_X = self.events.neutral_X
+            match_X = self.events.neutral_X[self._shown_M[self.events.neutral_X]]
+            rows = match_X.astype(np.int64)
         out_X = self.heldout_S[self.text.sentence_M[match_X]]
         return rows[out_X if name.endswith(HELDOUT) else ~out_X]
 
@@ -106,8 +98,8 @@ class BlockInstances:
         return MatchedText(m.rows_M5, m.sentence_M, m.offsets_S1, target.ids_T, target.offsets_S1)
 
     def _linked(self, groups: NDArray[np.int64], text: MatchedText) -> Filled:
-        e = self.events
-        events = SuccessorArrays(e.group_G, e.group_offsets_G1, e.successor_E, e.orientation_E)
+        e = self._grouped
+        events = SuccessorArrays(e.group_G, e.group_offsets_G1, e.successor_E, e.orientation_E, self._shown_E)
         filled: Filled = linked_instances(
             self.blocks, self.lm.arrays, self.lm.begin_state, self.alternatives, groups, events, text, self.by_target
         )
@@ -123,6 +115,23 @@ class BlockInstances:
     def dense_names(self) -> tuple[str, ...]:
         """The names of the dense features of the model that `blocks` was made for."""
         return FLOATS if self.blocks.dense == len(FLOATS) else DISTORTION_FLOATS
+
+    @cached_property
+    def _grouped(self) -> Events:
+        """The bigrams, grouped as `by_span` says."""
+        return self.events.by_span(self.matches) if self.by_span else self.events
+
+    @cached_property
+    def _shown_M(self) -> NDArray[np.bool_]:
+        """Which matches may count as true."""
+        if not self.listed_only:
+            return np.ones(len(self.matches), dtype=bool)
+        return np.asarray(self._rank_B[self.matches.block_M] < self.alternatives)
+
+    @cached_property
+    def _shown_E(self) -> NDArray[np.bool_]:
+        """Which successors may count as true."""
+        return self._shown_M[self._grouped.successor_E]
 
     @property
     def _rank_B(self) -> NDArray[np.int64]:
@@ -155,7 +164,7 @@ def write_stores(directory: Path, parts: Iterable[BlockInstances], names: Sequen
                 if name not in writers:
                     features = part.features if name.startswith("linked") else 0
                     writers[name] = stack.enter_context(StoreWriter(directory / name, part.dense_names, features))
-                for batch in part.chosen.batches(name):
+                for batch in part.batches(name):
                     writers[name].append(batch)
                     sizes[name] += len(batch)
     return sizes

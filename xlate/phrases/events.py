@@ -48,23 +48,6 @@ class Events:
             group_offsets_G1=np.append(starts, len(predecessor_E)).astype(np.int64),
         )
 
-    def select(self, keep_M: NDArray[np.bool_]) -> Events:
-        """The bigrams whose successor is marked true, grouped by predecessor, and the neutral matches marked true.
-
-        A match whose predecessors' bigrams are left out does not become neutral.
-        """
-        keep_E = keep_M[self.successor_E]
-        predecessor_E = self.predecessor_E[keep_E]
-        starts = np.flatnonzero(np.diff(predecessor_E, prepend=-1))
-        return Events(
-            predecessor_E=predecessor_E,
-            successor_E=self.successor_E[keep_E],
-            orientation_E=self.orientation_E[keep_E],
-            group_G=predecessor_E[starts],
-            group_offsets_G1=np.append(starts, len(predecessor_E)).astype(np.int64),
-            neutral_X=self.neutral_X[keep_M[self.neutral_X]],
-        )
-
 
 def collect_events(matches: Matches) -> Events:
     """Collects the orientation bigrams of all matches.

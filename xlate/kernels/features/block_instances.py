@@ -49,12 +49,16 @@ class MatchedText(NamedTuple):
 
 
 class SuccessorArrays(NamedTuple):
-    """True successors and their orientations, grouped by predecessor: the arrays of `phrases.events.Events`."""
+    """True successors and their orientations, grouped by predecessor: the arrays of `phrases.events.Events`.
+
+    A true successor that `shown_E` does not mark is no candidate, neither as true nor as an alternative of another.
+    """
 
     group_G: NDArray[np.int32]
     group_offsets_G1: NDArray[np.int64]
     successor_E: NDArray[np.int32]
     orientation_E: NDArray[np.int8]
+    shown_E: NDArray[np.bool_]
 
 
 class Successor(NamedTuple):
@@ -238,14 +242,19 @@ def linked_instances(
         for e in range(low, high):
             placed = _placed(text, Successor(events.successor_E[e], events.orientation_E[e]))
             if _is_new(blocks.dense, placed, taken_X, place.taken):
-                place = _put(filled, place, blocks, lm, before, placed, 1.0)
+                if events.shown_E[e]:
+                    place = _put(filled, place, blocks, lm, before, placed, 1.0)
+                else:
+                    place = Place(place.candidate, place.taken + 1)
         for e in range(low, high):
-            placed = _placed(text, Successor(events.successor_E[e], events.orientation_E[e]))
-            place = _add_alternatives(filled, place, taken_X, blocks, lm, before, placed, top)
+            if events.shown_E[e]:
+                placed = _placed(text, Successor(events.successor_E[e], events.orientation_E[e]))
+                place = _add_alternatives(filled, place, taken_X, blocks, lm, before, placed, top)
         if by_target:
             for e in range(low, high):
-                true = Successor(int(events.successor_E[e]), int(events.orientation_E[e]))
-                place = _add_target_alternatives(filled, place, taken_X, blocks, lm, before, text, true)
+                if events.shown_E[e]:
+                    true = Successor(int(events.successor_E[e]), int(events.orientation_E[e]))
+                    place = _add_target_alternatives(filled, place, taken_X, blocks, lm, before, text, true)
         filled.candidate_offsets_I1[i + 1] = place.candidate
     return filled
 
