@@ -39,6 +39,7 @@ class TuneConfig(_TuneKeys):
     source: str | None = key("or on this tokenised file", None)
     references: list[str] = key("and its tokenised references", [])
     start: str = key("weights of the first round: uniform, or base (those of the run base)", "uniform")
+    weights: list[str] = key("only these float weights are tuned, and the others stay as in base; []: all", [])
     rounds: int = key("the most rounds", 10)
     nbest: int = key("hypotheses of a list", 100)
     select: str = key("best: weights with the highest score when decoded (held-out sentences if any); last", "best")

@@ -37,6 +37,7 @@ class MertSettings:
         length_band: places where translations are off the reference length by more than this share are taken only when
             all are.
         trained_D: which float weights move; None for all.
+        scaled: those that move are returned with sizes that sum to 1; not so where the others have a size to keep.
     """
 
     restarts: int = 20
@@ -46,6 +47,7 @@ class MertSettings:
     window: int = 3
     length_band: float = 0.1
     trained_D: NDArray[np.bool_] | None = None
+    scaled: bool = True
 
     def __post_init__(self) -> None:
         """Checks every value.
@@ -61,7 +63,7 @@ class MertSettings:
 def mert(
     lists: CandidateBatch, start: Weights, settings: MertSettings, seed: int, scores: Scores = corpus_bleu
 ) -> Tuned:
-    """The best weights found, the sizes of the tuned ones summing to 1.
+    """The best weights found.
 
     Args:
         lists: n-best lists whose gains are statistics that add up over sentences.
@@ -81,7 +83,7 @@ def mert(
         score, dense_D = search.climb(search.random_point(start.dense_D, random), random)
         if score > best_score:
             best_score, best_D = score, dense_D
-    size = float(np.abs(best_D[search.trained_D]).sum()) or 1.0
+    size = float(np.abs(best_D[search.trained_D]).sum()) or 1.0 if settings.scaled else 1.0
     best_D = np.where(search.trained_D, best_D / size, best_D)
     reached = float(scores(search.sums_at(best_D)[None])[0])
     return Tuned(replace(start, dense_D=best_D), reached, {"smoothed": best_score})

@@ -31,7 +31,8 @@ class ProSettings:
         samples: pairs drawn from each list.
         kept: how many of them stay at most.
         least: the least difference of BLEU+1, from 0 to 1.
-        share: of the new weights in what is returned, the rest being the old ones; both scaled to sizes that sum to 1.
+        share: of the new weights in what is returned, the rest being the old ones.
+        scaled: both have sizes that sum to 1; not so where weights that do not move have a size to keep.
         regression: penalty and length of the regression, and which float weights move.
     """
 
@@ -39,6 +40,7 @@ class ProSettings:
     kept: int = 50
     least: float = 0.05
     share: float = 1.0
+    scaled: bool = True
     regression: GradientSettings = field(default_factory=GradientSettings)
 
     def __post_init__(self) -> None:
@@ -67,7 +69,9 @@ def pro(lists: CandidateBatch, start: Weights, settings: ProSettings, seed: int,
     found = descend(lists, start, loss, settings.regression, objective)
     given = settings.regression.trained_D
     trained_D = np.ones(len(start.dense_D), np.bool_) if given is None else given
-    new, old, share = _scaled(found.weights, trained_D), _scaled(start, trained_D), settings.share
+    new, old, share = found.weights, start, settings.share
+    if settings.scaled:
+        new, old = _scaled(new, trained_D), _scaled(old, trained_D)
     dense_D = share * new.dense_D + (1 - share) * old.dense_D
     weights = replace(
         start,

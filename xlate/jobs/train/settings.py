@@ -93,6 +93,9 @@ def _check_tuning(config: TrainConfig, *, started: bool = False) -> None:
         seen = f"loss.name={config.loss.name} loss.tune.name={tune.name}"
         raise InputError("two tuners", seen=seen, expected=f"one: loss={config.loss.name} or loss={tune.name}")
     optimiser(tune, np.ones(1, dtype=np.bool_), Objective.of(tune.metric, tune.gain))
+    if tune.weights and tune.start != "base":
+        seen, expected = f"loss.tune.weights={tune.weights} loss.tune.start={tune.start}", "loss.tune.start=base"
+        raise InputError("the weights that are not tuned are those of a run", seen=seen, expected=expected)
     from_run = kind_of(config.model.kind).tunes_from_run
     if config.base is None and not started and (tune.start == "base" or from_run):
         raise InputError("no run to start from", seen="base is not set", expected="base=RUN")

@@ -40,7 +40,24 @@ def optimiser(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Obj
     if settings.name not in TUNERS:
         raise InputError("no such tuner", seen=f"loss.tune.name={settings.name}", expected=", ".join(TUNERS))
     tuner = TUNERS[settings.name](settings, trained_D, objective)
+    if settings.weights:
+        return lambda lists, weights, seed: tuner(lists, weights, seed).weights
     return lambda lists, weights, seed: scaled(tuner(lists, weights, seed).weights, trained_D)
+
+
+def chosen_weights(settings: TuneConfig, start: Weights, trained_D: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which float weights move, (D,): those that the settings name, or all that the system trains.
+
+    Raises:
+        InputError: there is none of a name.
+    """
+    if not settings.weights:
+        return trained_D
+    strange = [name for name in settings.weights if name not in start.dense_names]
+    if strange:
+        seen, expected = f"loss.tune.weights: {strange[0]}", ", ".join(start.dense_names)
+        raise InputError("no float weight of this name", seen=seen, expected=f"some of {expected}")
+    return np.array([name in settings.weights for name in start.dense_names], dtype=np.bool_)
 
 
 def scaled(weights: Weights, trained_D: NDArray[np.bool_]) -> Weights:
@@ -76,6 +93,7 @@ def _mert(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objecti
         window=settings.window,
         length_band=settings.length_band,
         trained_D=trained_D,
+        scaled=not settings.weights,
     )
     # The compiled BLEU leaves out smoothing, which other objectives have.
     scores = corpus_bleu if objective.is_bleu else objective.corpus
@@ -84,7 +102,9 @@ def _mert(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objecti
 
 def _pro(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
     regression = GradientSettings(settings.epochs, settings.penalty, trained_D)
-    chosen = ProSettings(settings.samples, settings.kept, settings.least, settings.share, regression)
+    chosen = ProSettings(
+        settings.samples, settings.kept, settings.least, settings.share, not settings.weights, regression
+    )
     return lambda lists, weights, seed: pro(lists, weights, chosen, seed, objective)
 
 

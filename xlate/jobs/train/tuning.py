@@ -17,7 +17,7 @@ from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.train.tuners import optimiser
+from xlate.jobs.train.tuners import chosen_weights, optimiser
 from xlate.jobs.train.warnings import not_too_long, warn_if_unmoved
 from xlate.metrics.measures import measure_sentences
 from xlate.metrics.objective import BLEU, Objective
@@ -108,7 +108,7 @@ def tune(
     lists = NbestLists(system, text, settings.nbest, run.stop.__bool__, objective)
     loop = Tuning(
         lists.decode,
-        optimiser(settings, system.trained_D, objective),
+        optimiser(settings, chosen_weights(settings, start, system.trained_D), objective),
         tuning_settings(settings, config.seed),
         run.directory.checkpoint,
         run.reporter,
