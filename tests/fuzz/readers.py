@@ -31,7 +31,14 @@ from xlate.formats.nbest_check import check_nbest
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.jobs.moses_import import search_of
-from xlate.jobs.prepare.annotation_store import load_documents, load_factor, save_documents, save_factor
+from xlate.jobs.prepare.annotation_store import (
+    load_copies,
+    load_documents,
+    load_factor,
+    save_copies,
+    save_documents,
+    save_factor,
+)
 from xlate.jobs.prepare.stages import read_stage, run_stage
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
@@ -243,6 +250,7 @@ READERS = [
     Reader("read_documents", text("Gen.1\nGen.2\nEx.1\n"), of(read_documents, 3, "[A-Z][a-z]+")),
     Reader("load_factor", factor, lambda folder: load_factor(folder / "pos", "train"), 0.5),
     Reader("load_documents", documents, lambda folder: load_documents(folder), 0.5),
+    Reader("load_copies", lambda folder: save_copies(folder, np.array([0, 1, 0, 3])), lambda f: load_copies(f), 0.5),
     Reader("Vocabulary.load", text("<unk>\n<s>\n</s>\nthe\nhouse\n"), of(Vocabulary.load)),
     Reader("Truecaser.load", text("NASA\niPod\n\u0130stanbul\n"), of(Truecaser.load)),
     Reader("read_classes", text("the\t1\nhouse\t2\na\t1\n"), of(read_classes)),

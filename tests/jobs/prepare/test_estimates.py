@@ -1,0 +1,125 @@
+"""Estimates without a fold equal those of a text that never had it; events have nothing of their own sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.test_end_to_end import work  # noqa: F401
+from xlate.align.copies import parted_copies
+from xlate.align.lexical import lexical_table
+from xlate.jobs.prepare.estimates import Estimates, WithoutFold, estimates_of, part_of
+from xlate.jobs.prepare.folds import WHOLE, Folds
+from xlate.jobs.prepare.stages import read_stage
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.lm.kneser_ney import estimate
+from xlate.lm.model import NgramModel
+from xlate.phrases.blocks import BlockSet
+from xlate.phrases.events import collect_events
+from xlate.phrases.extract import extract_phrases
+from xlate.phrases.matching import match_blocks
+from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, score_phrases, select_phrases
+from xlate.phrases.table_rows import TableRows
+
+FOLDS = 3
+
+
+@pytest.fixture(scope="module")
+def prepared(work: Path) -> WorkDirectory:  # noqa: F811
+    return WorkDirectory(work)
+
+
+@pytest.fixture(scope="module")
+def folds(prepared: WorkDirectory) -> Folds:
+    return Folds.of_events(prepared, FOLDS)
+
+
+@pytest.fixture(scope="module")
+def without(prepared: WorkDirectory, folds: Folds) -> WithoutFold:
+    estimates = estimates_of(prepared, folds)[1]
+    assert isinstance(estimates, WithoutFold)
+    return estimates
+
+
+@pytest.fixture(scope="module")
+def direct(without: WithoutFold) -> tuple[BlockSet, np.ndarray]:
+    """The block set of the other folds' text alone, and its blocks' numbers in the whole text."""
+    source, target, links = without.text
+    table = score_phrases(extract_phrases(source, target, links, 7), lexical_table(source, target, links))
+    matches = match_blocks(table, source, target)
+    return BlockSet.count(table, matches, collect_events(matches)), TableRows(without.work.blocks.table).of(
+        table
+    ).pair_B
+
+
+def test_folds_hold_all_copies(prepared: WorkDirectory, folds: Folds) -> None:
+    assert folds.numbers == list(range(FOLDS))
+    assert parted_copies(prepared.copies, folds.fold_S) == 0
+    assert parted_copies(prepared.copies, folds.heldout_S.astype(np.int64)) == 0
+    assert np.bincount(folds.fold_S).max() - np.bincount(folds.fold_S).min() <= 1
+
+
+def test_in_no_folds_only_what_is_held_out_is_unseen(prepared: WorkDirectory) -> None:
+    paper = Folds.of_events(prepared, 0)
+    assert paper.numbers == [WHOLE, 0]
+    assert np.array_equal(paper.fold_S == 0, paper.heldout_S)
+    kinds = {fold: type(made) for fold, made in estimates_of(prepared, paper).items()}
+    assert kinds == {WHOLE: Estimates, 0: WithoutFold}
+    assert paper.identity != Folds.of_events(prepared, FOLDS).identity
+
+
+def test_the_blocks_are_those_of_the_other_folds(without: WithoutFold, direct: tuple[BlockSet, np.ndarray]) -> None:
+    blocks, row_B = direct
+    known_B = without.blocks.known_B
+    assert known_B is not None
+    assert 0 < known_B.sum() < len(known_B)
+    assert sorted(row_B.tolist()) == np.flatnonzero(known_B).tolist()
+    for name in ("count_B", "left_B", "right_B"):
+        assert np.array_equal(getattr(without.blocks, name)[row_B], getattr(blocks, name))
+        assert not getattr(without.blocks, name)[~known_B].any()
+    np.testing.assert_allclose(without.blocks.lexical_B[row_B], blocks.lexical_B, rtol=1e-5)
+    np.testing.assert_allclose(without.blocks.unigram_cost_B[row_B], blocks.unigram_cost_B, rtol=1e-5)
+
+
+def test_scores_are_those_of_the_other_folds(without: WithoutFold, direct: tuple[BlockSet, np.ndarray]) -> None:
+    blocks, row_B = direct
+    ours, theirs = without.blocks.table.scores_B4[row_B], blocks.table.scores_B4
+    np.testing.assert_allclose(ours[:, DIRECT_PHRASE], theirs[:, DIRECT_PHRASE], rtol=1e-6)
+    # The links inside a block are the most frequent ones of the whole text, which now and then are others.
+    alike = np.isclose(ours[:, DIRECT_LEXICAL], theirs[:, DIRECT_LEXICAL], rtol=1e-4)
+    assert alike.mean() > 0.98
+
+
+def test_options_are_the_known_blocks_most_frequent_first(without: WithoutFold) -> None:
+    blocks = without.blocks
+    offsets_P1, option_O = blocks.options
+    assert blocks.known_B is not None
+    assert sorted(option_O.tolist()) == np.flatnonzero(blocks.known_B).tolist()
+    for phrase in range(0, len(offsets_P1) - 1, 50):
+        options = option_O[offsets_P1[phrase] : offsets_P1[phrase + 1]]
+        assert set(np.asarray(blocks.table.source_B)[options]) <= {phrase}
+        assert (np.diff(blocks.count_B[options]) <= 0).all()
+
+
+def test_the_language_model_is_that_of_the_other_folds(without: WithoutFold, folds: Folds) -> None:
+    whole, target = without.work, without.text[1]
+    order = read_stage(whole.path, "lm").number("order")
+    direct = NgramModel.from_arpa(estimate(whole.lm_text(target), whole.target_vocabulary, order))
+    unseen = select_phrases(whole.encoded[1], folds.rows(1))
+    assert np.array_equal(without.lm.sentence_logprobs(unseen), direct.sentence_logprobs(unseen))
+    assert without.lm.sentence_logprobs(unseen).sum() < whole.lm.sentence_logprobs(unseen).sum()
+
+
+def test_matches_of_a_fold_are_of_blocks_that_stand_elsewhere(without: WithoutFold, folds: Folds) -> None:
+    matches, known_B = without.work.matches, without.blocks.known_B
+    assert known_B is not None
+    every = part_of(matches, folds.fold_S == 1, None)
+    part = part_of(matches, folds.fold_S == 1, known_B)
+    assert 0 < len(part) < len(every)
+    assert len(part.offsets_S1) == len(matches.offsets_S1)
+    assert set(np.unique(part.sentence_M)) <= set(folds.rows(1).tolist())
+    assert known_B[part.block_M].all()
+    kept = [tuple(row) for row, known in zip(every.rows_M5.tolist(), known_B[every.block_M], strict=True) if known]
+    assert [tuple(row) for row in part.rows_M5.tolist()] == kept
