@@ -77,7 +77,12 @@ OWN = {"distortion": "direct,model1,lm_first,length", "swap_or": "unigram,orient
 
 
 @pytest.mark.parametrize("kind", ["distortion", "swap_or"])
-def test_optional_floats_are_trained_and_tuned(work: Path, tmp_path: Path, kind: str) -> None:  # noqa: F811
+def test_optional_floats_are_trained_and_tuned(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    kind: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Local training learns the costs and leaves the count of blocks at 0; tuning moves it from there."""
     floats = f"model.floats=[{OWN[kind]},forward,forward_lexical,block_count]"
     model = "distortion" if kind == "distortion" else "floats"
@@ -96,6 +101,8 @@ def test_optional_floats_are_trained_and_tuned(work: Path, tmp_path: Path, kind:
     arguments = ["translate", f"run={tmp_path / 'tuned'}", f"input={tmp_path / 'in.txt'}", "nbest=5"]
     assert main([*arguments, f"nbest_out={tmp_path / 'n.txt'}", f"output={tmp_path / 'out.txt'}"]) == 0
     assert "block_count=" in (tmp_path / "n.txt").read_text()
+    assert main(["inspect", f"run={tmp_path / 'tuned'}", "sentence='Nirka no holdo va bolko ast.'"]) == 0
+    assert {"forward", "forward_lexical", "block_count"} <= set(capsys.readouterr().out.replace("│", " ").split())
     again = ["loss.floats.data=nbest", "loss.floats.nbest=20", f"base={tmp_path / 'tuned'}"]
     assert trained(work, tmp_path / "nbest", *chosen, *QUICK, *again)["dev_bleu"] > 5
     whole = trained(
