@@ -11,7 +11,11 @@ from tests.formats.test_lattice_files import arcs_of_fst, arcs_of_slf
 from tests.test_end_to_end import QUICK, run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.cli.train import expand
+from xlate.config.load import load
+from xlate.config.schema import TrainConfig
 from xlate.jobs.paper_page import write_pages
+from xlate.jobs.prepare.block_stores import block_stores
+from xlate.jobs.prepare.work import WorkDirectory
 from xlate.scoring.feature_weights import load_feature_weights
 from xlate.scoring.weights import load_weights
 
@@ -67,6 +71,57 @@ def test_the_global_model_goes_on_from_a_run(work: Path, run: Path, tmp_path: Pa
         assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *options, f"base={base}"]) == status
     assert main(["train", f"work={work}", f"run={tmp_path / 'none'}", "loss=global"]) == 2
     assert main(["train", f"work={work}", f"run={tmp_path / 'x'}", "loss=global", f"base={run}", "model=floats"]) == 2
+
+
+OWN = {"distortion": "direct,model1,lm_first,length", "swap_or": "unigram,orientation,lm_first"}
+
+
+@pytest.mark.parametrize("kind", ["distortion", "swap_or"])
+def test_optional_floats_are_trained_and_tuned(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    kind: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Local training learns the costs and leaves the count of blocks at 0; tuning moves it from there."""
+    floats = f"model.floats=[{OWN[kind]},forward,forward_lexical,block_count]"
+    model = "distortion" if kind == "distortion" else "floats"
+    chosen = [f"model={model}", f"decoder={kind}", floats, "model.threshold=1"]
+    before = trained(work, tmp_path / "run", *chosen, *QUICK, "loss.project_sign=false")["weights"]
+    for weights in before.values():
+        assert weights["forward"] != 0
+        assert weights["forward_lexical"] != 0
+        assert weights["block_count"] == 0
+    tune = ["loss=mira", "loss.tune.rounds=2", "loss.tune.start=base", f"base={tmp_path / 'run'}"]
+    figures = trained(work, tmp_path / "tuned", *chosen, *tune)
+    sets = load_weights(tmp_path / "tuned" / "weights.safetensors").sets
+    assert all(weights.dense_D[weights.dense_names.index("block_count")] != 0 for weights in sets.values())
+    assert figures["dev_bleu"] > 15
+    (tmp_path / "in.txt").write_text("Nirka no holdo va bolko ast.\n")
+    arguments = ["translate", f"run={tmp_path / 'tuned'}", f"input={tmp_path / 'in.txt'}", "nbest=5"]
+    assert main([*arguments, f"nbest_out={tmp_path / 'n.txt'}", f"output={tmp_path / 'out.txt'}"]) == 0
+    assert "block_count=" in (tmp_path / "n.txt").read_text()
+    assert main(["inspect", f"run={tmp_path / 'tuned'}", "sentence='Nirka no holdo va bolko ast.'"]) == 0
+    assert {"forward", "forward_lexical", "block_count"} <= set(capsys.readouterr().out.replace("│", " ").split())
+    again = ["loss.floats.data=nbest", "loss.floats.nbest=20", f"base={tmp_path / 'tuned'}"]
+    assert trained(work, tmp_path / "nbest", *chosen, *QUICK, *again)["dev_bleu"] > 5
+    whole = trained(
+        work, tmp_path / "global", *chosen, "loss=global", "loss.globally.rounds=1", f"base={tmp_path / 'run'}"
+    )
+    assert whole["weights"]["linked"]["block_count"] != 0
+
+
+def test_stores_without_optional_floats_stay_what_they_were(work: Path) -> None:  # noqa: F811
+    """Only the optional floats that are named make other stores."""
+    held = WorkDirectory(work)
+
+    def identity(*floats: str) -> str:
+        model = load(TrainConfig, "train", [f"work={work}", "model=floats", f"model.floats=[{','.join(floats)}]"]).model
+        return block_stores(held, model).identity
+
+    assert identity("unigram") == identity("lexical", "unigram")
+    assert len({identity("unigram"), identity("unigram", "forward"), identity("forward", "block_count")}) == 3
+    assert identity("forward", "block_count") == identity("block_count", "unigram", "forward")
 
 
 def test_margin_losses_train(work: Path, tmp_path: Path) -> None:  # noqa: F811

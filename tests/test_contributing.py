@@ -17,6 +17,7 @@ from tests.losses import test_every_loss as suite
 from xlate.cli.main import main
 from xlate.demo.corpus import DemoCorpus
 from xlate.features.bigrams import FAMILIES, Family, Names
+from xlate.features.more_floats import MORE_FLOATS, BlockFloat
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.losses.loss import loss_of, losses
 from xlate.phrases.blocks import BlockSet
@@ -215,6 +216,25 @@ def test_a_new_family_of_features_is_learned_and_used(
     arguments = [f"run={tmp_path / 'run'}", f"input={work.parent / 'test.de'}", f"output={tmp_path / 'slow.txt'}"]
     assert main(["translate", *arguments, "fast=false"]) == 0
     assert read_lines(tmp_path / "slow.txt") == lines
+
+
+def test_a_new_optional_float_is_learned_and_used(
+    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The length of the target phrase gets a weight, and both decoders translate alike with it."""
+    rows = BlockFloat(lambda blocks: np.diff(blocks.table.target_phrases.offsets_S1)[blocks.table.target_B], copied=1.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(MORE_FLOATS, "NEW", rows)
+        figures = trained(
+            work, tmp_path / "run", "model=floats", "model.floats=[lexical,NEW]", "loss.project_sign=false"
+        )
+        assert figures["weights"]["linked"]["NEW"] != 0
+        lines = translations(tmp_path / "run", work.parent / "test.de")
+        arguments = [f"run={tmp_path / 'run'}", f"input={work.parent / 'test.de'}", f"output={tmp_path / 'slow.txt'}"]
+        assert main(["translate", *arguments, "fast=false"]) == 0
+        assert read_lines(tmp_path / "slow.txt") == lines
+    assert main(["translate", *arguments]) == 2
+    assert "not the weights of the orientation model" in capsys.readouterr().err
 
 
 def test_a_run_with_a_family_that_is_not_known_is_refused_in_words(

@@ -28,6 +28,7 @@ from xlate.candidates.block_instances import STORES, BlockInstances, write_store
 from xlate.candidates.store import CandidateStore
 from xlate.features.bigram_index import BigramIndex
 from xlate.features.block import FLOATS, block_arrays
+from xlate.features.more_floats import more_floats
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.lm.arpa import read_arpa
@@ -62,13 +63,15 @@ class Setting:
     instances: BlockInstances
 
 
-def setting(table, source, target, lm, *, threshold=0, every=0, top=9, families=("BB",), **choices) -> Setting:
+def setting(table, source, target, lm, *, threshold=0, every=0, top=9, families=("BB",), more=(), **choices) -> Setting:
+    scores_B4 = 1 - np.random.default_rng(1).random((len(table), 4))
+    table = replace(table, scores_B4=scores_B4)
     matches = match_blocks(table, source, target)
     events = collect_events(matches)
     blocks = BlockSet.count(table, matches, events)
     index = BigramIndex.frequent(named(blocks), families, threshold)
     instances = BlockInstances(
-        blocks=as_stored(block_arrays(blocks, lm, TARGET, index.keys_F, SMOOTHING)),
+        blocks=as_stored(block_arrays(blocks, lm, TARGET, index.keys_F, SMOOTHING, more)),
         features=len(index),
         lm=lm,
         matches=matches,
@@ -76,6 +79,7 @@ def setting(table, source, target, lm, *, threshold=0, every=0, top=9, families=
         target=EncodedText(lm.map_vocabulary(TARGET.words)[target.ids_T], target.offsets_S1),
         heldout_S=np.arange(len(source)) % (every or len(source) + 1) == (every or 0) - 1,
         alternatives=top,
+        dense_names=(*FLOATS, *more_floats(more)),
         **choices,
     )
     return Setting(blocks, index, lm, instances)
@@ -90,10 +94,10 @@ def as_stored(blocks: BlockArrays) -> BlockArrays:
     return blocks._replace(**views)
 
 
-def written(directory, name):
+def written(directory, name, more=()):
     """The instances of a store as lists of (gain, floats, ids)."""
     store = CandidateStore.open(directory / name)
-    assert store.dense_names == list(FLOATS)
+    assert store.dense_names == [*FLOATS, *more]
     batch = store.arrays
     ids, offsets_C1, values = batch.flat_ids()
     assert values is None
@@ -107,26 +111,30 @@ def written(directory, name):
 
 CHOICE_SETS = st.sets(st.sampled_from(["listed_only", "by_span", "by_target"]))
 FAMILY_SETS = st.sets(st.sampled_from(["BB", "TP", "WB"]))
+MORE_SETS = st.sets(st.sampled_from(["forward", "forward_lexical", "block_count"]))
 
 
 class PlainBuilder:
     """Instances straight from the words of A1, A2 and A3, with Python's own lists and sets."""
 
-    def __init__(self, s: Setting, top: int, *, listed_only=False, by_span=False, by_target=False) -> None:
-        self.blocks, self.lm, self.top = s.blocks, s.lm, top
+    def __init__(self, s: Setting, top: int, *, more=(), listed_only=False, by_span=False, by_target=False) -> None:
+        self.blocks, self.lm, self.top, self.more = s.blocks, s.lm, top, more
         self.ids_by_key = {key: i for i, key in enumerate(s.index.keys_F.tolist())}
         self.listed_only, self.by_span, self.by_target = listed_only, by_span, by_target
         self.words = s.lm.map_vocabulary(TARGET.words)
 
     def floats(self, b, orientation, history):
-        """The five costs of a block behind the target words of a history."""
+        """The costs of a block behind the target words of a history."""
         costs = []
         state = self.lm.state_of([BEGIN_ID, *(int(self.words[w]) for w in history)])
         for word in phrase_of(self.blocks.table, b)[1]:
             logprob, state = self.lm.score(state, int(self.words[word]))
             costs.append(-logprob)
         share = 0.0 if orientation == NEUTRAL else self.blocks.orientation_cost_B2(SMOOTHING)[b, orientation]
-        return [self.blocks.unigram_cost_B[b], share, costs[0], sum(costs[1:]), self.blocks.lexical_B[b]]
+        _, _, forward, lexical = self.blocks.table.scores_B4[b].tolist()
+        more = {"forward": -math.log(forward), "forward_lexical": -math.log(lexical), "block_count": 1.0}
+        own = [self.blocks.unigram_cost_B[b], share, costs[0], sum(costs[1:]), self.blocks.lexical_B[b]]
+        return own + [cost for name, cost in more.items() if name in self.more]
 
     def alternatives(self, b):
         """The most frequent blocks with the source phrase of a block."""
@@ -205,8 +213,9 @@ def assert_alike(found, expected):
     st.integers(1, 4),
     CHOICE_SETS,
     FAMILY_SETS,
+    MORE_SETS,
 )
-def test_stores_equal_a_plain_builder(tmp_path_factory, table, corpus, threshold, every, top, chosen, families):
+def test_stores_equal_a_plain_builder(tmp_path_factory, table, corpus, threshold, every, top, chosen, families, more):
     directory = tmp_path_factory.mktemp("stores")
     choices = dict.fromkeys(chosen, True) | {"families": sorted(families)}
     s = setting(
@@ -216,10 +225,11 @@ def test_stores_equal_a_plain_builder(tmp_path_factory, table, corpus, threshold
         threshold=threshold,
         every=every,
         top=top,
+        more=more,
         **choices,
     )
     sizes = s.instances.write(directory)
-    plain = PlainBuilder(s, top, **dict.fromkeys(chosen, True))
+    plain = PlainBuilder(s, top, more=more, **dict.fromkeys(chosen, True))
     expected = {name: [] for name in STORES}
     for number, (source, target) in enumerate(corpus):
         linked, neutral = plain.sentence(source, target)
@@ -228,7 +238,7 @@ def test_stores_equal_a_plain_builder(tmp_path_factory, table, corpus, threshold
         expected["neutral" + held] += neutral
     assert sizes == {name: len(instances) for name, instances in expected.items()}
     for name in STORES:
-        assert_alike(written(directory, name), expected[name])
+        assert_alike(written(directory, name, more_floats(more)), expected[name])
 
 
 @pytest.fixture

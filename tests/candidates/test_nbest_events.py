@@ -14,7 +14,8 @@ from xlate.kernels.orientation import NEUTRAL, RIGHT
 
 def test_steps_become_linked_and_neutral_instances(tmp_path):
     table = table_of([([3], [3]), ([4], [4]), ([4], [6])])
-    s = setting(table, encoded([[3, 4]] * 2), encoded([[3, 4], [3, 6]]), trigrams())
+    more = ("forward", "block_count")
+    s = setting(table, encoded([[3, 4]] * 2), encoded([[3, 4], [3, 6]]), trigrams(), more=more)
     numbers = {phrase_of(s.blocks.table, b): b for b in range(3)}
     a, b, x = numbers[(3,), (3,)], numbers[(4,), (4,)], numbers[(4,), (6,)]
     word = s.lm.map_vocabulary(TARGET.words)
@@ -23,16 +24,18 @@ def test_steps_become_linked_and_neutral_instances(tmp_path):
         OracleStep(a, 1, b, 1, RIGHT, (x,), (int(word[3]),)),
         OracleStep(-1, 2, b, 1, RIGHT, (x,), (int(word[3]),)),
     ]
-    sizes = write_events(tmp_path, steps, s.instances.blocks, s.lm, FLOATS, len(s.index))
+    sizes = write_events(tmp_path, steps, s.instances.blocks, s.lm, (*FLOATS, *more), len(s.index))
     assert sizes == {"linked": 1, "neutral": 1}, "a step behind an unknown word teaches nothing"
     s.instances.write(tmp_path / "whole")
     # The same bigram with its only alternative is in the training text.
     [expected] = [
-        i for i in written(tmp_path / "whole", "linked") if i[0][2] == [s.index.keys_F.tolist().index(a << 31 | b)]
+        i
+        for i in written(tmp_path / "whole", "linked", more)
+        if i[0][2] == [s.index.keys_F.tolist().index(a << 31 | b)]
     ]
-    [found] = written(tmp_path, "linked")
+    [found] = written(tmp_path, "linked", more)
     assert [(gain, ids) for gain, _, ids in found] == [(gain, ids) for gain, _, ids in expected]
     np.testing.assert_allclose([c[1] for c in found], [c[1] for c in expected], rtol=1e-6)
-    [alone] = written(tmp_path, "neutral")
+    [alone] = written(tmp_path, "neutral", more)
     assert [(gain, ids) for gain, _, ids in alone] == [(1.0, [])]
     assert CandidateStore.open(tmp_path / "neutral").sparse_size == 0

@@ -91,7 +91,7 @@ def test_weights_of_other_floats_are_refused() -> None:
     model = load(TrainConfig, "train", ["work=w"]).model
     file = WeightsFile({"linked": Weights(np.zeros(1), np.zeros(0), ("unigram",))}, {}, {}, {})
     with pytest.raises(InputError, match="not the weights of the orientation model"):
-        event_kind(model.kind).checked_set(file, "linked")
+        event_kind(model.kind).checked_set(file, "linked", model)
     with pytest.raises(InputError, match=r"(?s)unknown value of model\.kind.*zz"):
         kind_of("zz")
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.features.bigrams import feature_keys, sides, split_key
+from xlate.features.more_floats import MORE_FLOATS, MoreFloats
 from xlate.lm.arpa import ArpaModel, NgramTable
 from xlate.lm.model import NgramModel
 from xlate.models.block.decoder import BlockModel, BlockSearch
+from xlate.models.distortion.model import DistortionModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
@@ -106,6 +109,31 @@ def random_model(
         keys_F,
         rng.normal(0, 1, size=len(keys_F)) * (rng.random(len(keys_F)) < 0.9),
     )
+
+
+Model = TypeVar("Model", BlockModel, DistortionModel)
+
+
+def with_more(model: Model, seed: int) -> Model:
+    """The same with every optional float, over random scores of the table, some of them 0."""
+    rng, table = np.random.default_rng(seed), model.blocks.table
+    scores_B4 = rng.random((len(table), 4)) * (rng.random((len(table), 4)) < 0.9)
+    blocks = replace(model.blocks, table=replace(table, scores_B4=scores_B4))
+    more = MoreFloats.of(blocks, list(MORE_FLOATS))
+    names = [name for name in ("linked", "neutral", "weights") if hasattr(model, name)]
+    weights = {name: np.append(getattr(model, name), rng.normal(-0.3, 0.3, size=3)) for name in names}
+    return replace(model, blocks=blocks, more=more, **weights)
+
+
+def more_costs(model: BlockModel | DistortionModel, b: int) -> list[float]:
+    """The optional floats of a block, or of a copied word, in the order of the model's weights."""
+    if not model.more.names:
+        return []
+    assert model.more.names == ("forward", "forward_lexical", "block_count")
+    if b < 0:
+        return [0.0, 0.0, 1.0]
+    _, _, forward, lexical = model.blocks.table.scores_B4[b].tolist()
+    return [*(float(np.float32(-math.log(p))) if p else 100.0 for p in (forward, lexical)), 1.0]
 
 
 def random_keys(rng: np.random.Generator, blocks: BlockSet, family: str, share: float) -> NDArray[np.uint64]:
@@ -227,7 +255,8 @@ class _Scorer:
             orientation = float(np.float32(-math.log((left if letter == "L" else right) / (left + right))))
         if letter == "N":
             orientation = 0.0
-        return [unigram / (span[1] - span[0]), orientation, costs[0], sum(costs[1:]), lexical]
+        own = [unigram / (span[1] - span[0]), orientation, costs[0], sum(costs[1:]), lexical]
+        return own + more_costs(self.model, b)
 
     def weights(self, letter: str) -> np.ndarray:
         weights = np.array(self.model.neutral if letter == "N" else self.model.linked)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.models.distortion.test_decoder import jumping
 from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights, with_sparse
-from tests.models.small_models import model_and_arpa
+from tests.models.small_models import model_and_arpa, with_more
 from xlate.features.phrase_templates import BIGRAM, REORDERING, WORD_PAIR
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.distortion.decoder import DistortionDecoder, DistortionSearch
@@ -43,12 +43,19 @@ def phrase(kind: str | None, *, sparse: bool = False) -> PhraseDecoder:
     return PhraseDecoder(model, random_weights(rng, model.size), search, sparse_F=rng.normal(0, 0.3, size=size))
 
 
+def more(system: AnySystem) -> AnySystem:
+    """A block system with every optional float."""
+    return system.changed(model=with_more(system.model, 4))
+
+
 SYSTEMS = {
     "block": block,
     "block mon": lambda: block(1, mode="mon"),
     "block swap": lambda: block(2, mode="swap", end_of_sentence=False),
     "block partition": lambda: block(3, partition="local"),
+    "block more": lambda: more(block(4)),
     "distortion": distortion,
+    "distortion more": lambda: more(distortion(5)),
     "phrase": lambda: phrase(None),
     "phrase wbe": lambda: phrase("wbe"),
     "phrase hier5": lambda: phrase("hier5"),

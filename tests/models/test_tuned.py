@@ -14,7 +14,7 @@ from xlate.text.numbering import Numbering
 SENTENCES = [["a", "b"], ["b", "zz", "a"], ["d", "a"], []]
 
 
-@pytest.fixture(params=["block", "distortion"])
+@pytest.fixture(params=["block", "distortion", "distortion more"])
 def tuned(request: pytest.FixtureRequest) -> TunedCosts:
     return TunedCosts(SYSTEMS[request.param]())
 

@@ -13,7 +13,6 @@ from tests.kernels.search.lattices import all_paths
 from tests.models.small_models import enumerate_all, model_and_arpa, random_words
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
-from xlate.models.block.lattice import DENSE_NAMES
 from xlate.models.block.steps import float_totals
 from xlate.search.lattice_graph import chosen_arcs
 
@@ -120,8 +119,8 @@ def test_posteriors_leave_and_enter_whole():
     assert in_N[-1] == pytest.approx(1.0)
     # d ln Z / d w = expected features.
     dense_D, bigrams_F = weights_of(model)
-    for d in range(len(DENSE_NAMES)):
-        step_D = 1e-5 * (np.arange(len(DENSE_NAMES)) == d)
+    for d in range(len(dense_D)):
+        step_D = 1e-5 * (np.arange(len(dense_D)) == d)
         upper, lower = (lattice.rescored(dense_D + s * step_D, bigrams_F).log_sum() for s in (1, -1))
         assert (upper - lower) / 2e-5 == pytest.approx(lattice.expected_dense_D()[d], abs=1e-6)
 

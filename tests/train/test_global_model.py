@@ -15,7 +15,6 @@ from tests.models.small_models import model_and_arpa, random_words
 from xlate.candidates.lattice import LatticeExample
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
-from xlate.models.block.lattice import DENSE_NAMES
 from xlate.scoring.weights import Weights
 from xlate.search.lattice import Lattice
 from xlate.search.lattice_graph import chosen_arcs
@@ -56,8 +55,8 @@ def task(sentences: int = 20) -> tuple[Task, Task, Weights, Weights]:
     rng = np.random.default_rng(5)
     words = [random_words(rng, 5) for _ in range(2 * sentences)]
     best = [BlockDecoder(model, SEARCH).translate(w)[0].words for w in words]
-    true = Weights(np.concatenate([model.linked, model.neutral]), model.feature_weights.copy(), DENSE_NAMES)
-    disturbed = Weights(true.dense_D + rng.normal(0, 0.3, size=10), 0 * true.sparse_F, DENSE_NAMES)
+    true = Weights(np.concatenate([model.linked, model.neutral]), model.feature_weights.copy(), model.dense_names)
+    disturbed = Weights(true.dense_D + rng.normal(0, 0.3, size=10), 0 * true.sparse_F, model.dense_names)
     parts = (slice(0, sentences), slice(sentences, None))
     first, second = (Task(model, words[part], best[part]) for part in parts)
     return first, second, true, disturbed

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import StoreWriter
-from xlate.features.block import DISTORTION_FLOATS, FLOATS
+from xlate.features.block import FLOATS
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.kernels.features.block_instances import (
     Filled,
@@ -43,7 +43,7 @@ class BlockInstances:
     is true.
 
     Attributes:
-        blocks: what dense and sparse features are computed from.
+        blocks: what dense and sparse features are computed from; dense_names: the names of the dense ones.
         features: the number of sparse features.
         lm: the language model.
         matches: of the text; events: which match follows which.
@@ -69,6 +69,7 @@ class BlockInstances:
     listed_only: bool = False
     by_span: bool = False
     by_target: bool = False
+    dense_names: tuple[str, ...] = FLOATS
 
     def write(self, directory: Path, names: Sequence[str] = STORES) -> dict[str, int]:
         """Writes the stores of these instances alone; see `write_stores`."""
@@ -110,11 +111,6 @@ class BlockInstances:
             self.blocks, self.lm.arrays, self.lm.begin_state, self.alternatives, matches, text
         )
         return filled
-
-    @property
-    def dense_names(self) -> tuple[str, ...]:
-        """The names of the dense features of the model that `blocks` was made for."""
-        return FLOATS if self.blocks.dense == len(FLOATS) else DISTORTION_FLOATS
 
     @cached_property
     def _grouped(self) -> Events:

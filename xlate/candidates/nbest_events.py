@@ -55,7 +55,7 @@ def write_events(
         blocks: what features are computed from; lm: the language model; names: of the floats.
         features: the number of sparse features.
     """
-    rows = [(step, step.orientation == NEUTRAL and blocks.dense == 5) for step in steps]
+    rows = [(step, step.orientation == NEUTRAL and blocks.oriented) for step in steps]
     sizes = {}
     for name, neutral in (("linked", False), ("neutral", True)):
         kept = [step for step, is_neutral in rows if is_neutral == neutral and (neutral or step.before >= 0)]

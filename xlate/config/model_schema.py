@@ -6,6 +6,11 @@ from dataclasses import dataclass
 
 from xlate.config.fields import key
 
+OF_FLOATS = (
+    "float features that are trained; more by choice: forward, forward_lexical (-ln p and -ln lex of target given "
+    "source), block_count (for tuning and the global model: events cannot tell, so local training leaves it at 0)"
+)
+
 
 @dataclass
 class SparseConfig:
@@ -79,9 +84,7 @@ class BlockModelConfig(EventModelConfig):
 
     name: str = key("what tables call it", "block")
     kind: str = key("orientation", "orientation")
-    floats: list[str] = key(
-        "float features that are trained", ["unigram", "orientation", "lm_first", "lm_rest", "lexical"]
-    )
+    floats: list[str] = key(OF_FLOATS, ["unigram", "orientation", "lm_first", "lm_rest", "lexical"])
     binary: list[str] = key("families of binary features: BB, TP, WB", ["BB"])
     orientation_smoothing: float = key("added to counts of orientations", 0.5)
 
@@ -93,7 +96,7 @@ class DistortionModelConfig(EventModelConfig):
     name: str = key("what tables call it", "distortion")
     kind: str = key("distortion", "distortion")
     floats: list[str] = key(
-        "float features that are trained",
+        OF_FLOATS,
         ["direct", "model1", "lm_first", "lm_rest", "inbound", "outbound", "length"],
     )
     by_target: bool = key("alternatives are also blocks with the same target words (source+target)", True)

@@ -17,6 +17,8 @@ The phrase-distortion model (TZ07, Table V) has instead
     outbound     (f)  -ln p(jump | source word left)
     length       (g)  minus the number of target words
 
+Behind these come the optional floats that a model names (`features/more_floats.py`).
+
 Example: b = (das haus, the house) with o = R behind a block that ends "in": unigram 9.2, orientation 0.1, lm_first 0.8
 (the | in), lm_rest 2.9 (house | in the), lexical 1.3, and, when seen often enough, the sparse
 features `BB:im|in>das haus|the house`, `TP:in>the house` and `WB:in>the`.
@@ -24,10 +26,13 @@ features `BB:im|in>das haus|the house`, `TP:in>the house` and `WB:in>the`.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.features.bigrams import bigram_families
+from xlate.features.more_floats import MoreFloats
 from xlate.kernels.features.block_features import BlockArrays, DistortionArrays
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
@@ -44,6 +49,7 @@ def block_arrays(
     target_vocabulary: Vocabulary,
     feature_keys_F: NDArray[np.uint64],
     smoothing: float,
+    more: Collection[str] = (),
 ) -> BlockArrays:
     """Everything the feature kernels need, computed once.
 
@@ -52,8 +58,10 @@ def block_arrays(
         target_vocabulary: what the block set's target words are numbered by.
         feature_keys_F: the keys of the sparse features, sorted; the id of one is its place.
         smoothing: k of the orientation cost.
+        more: names of optional floats.
     """
-    return _arrays(blocks, lm, target_vocabulary, feature_keys_F, blocks.orientation_cost_B2(smoothing), None)
+    arrays = _arrays(blocks, lm, target_vocabulary, feature_keys_F, more, None)
+    return arrays._replace(orientation_B2=blocks.orientation_cost_B2(smoothing))
 
 
 def distortion_arrays(
@@ -63,6 +71,7 @@ def distortion_arrays(
     feature_keys_F: NDArray[np.uint64],
     distortion: Distortion,
     model1_B: NDArray[np.float32],
+    more: Collection[str] = (),
 ) -> BlockArrays:
     """Everything the kernels need for the dense features of the phrase-distortion model.
 
@@ -71,10 +80,10 @@ def distortion_arrays(
         target_vocabulary: what the block set's target words are numbered by.
         feature_keys_F: the keys of the sparse features, sorted; the id of one is its place.
         distortion: jump costs; model1_B: -ln p(S|T) under Model 1 of every block.
+        more: names of optional floats.
     """
-    nothing_B2 = np.zeros((0, 2), dtype=np.float32)
     kept = block_distortion(blocks, distortion, model1_B)
-    return _arrays(blocks, lm, target_vocabulary, feature_keys_F, nothing_B2, kept)
+    return _arrays(blocks, lm, target_vocabulary, feature_keys_F, more, kept)
 
 
 def block_distortion(blocks: BlockSet, distortion: Distortion, model1_B: NDArray[np.float32]) -> DistortionArrays:
@@ -96,16 +105,17 @@ def _arrays(
     lm: NgramModel,
     target_vocabulary: Vocabulary,
     feature_keys_F: NDArray[np.uint64],
-    orientation_B2: NDArray[np.float32],
+    more: Collection[str],
     distortion: DistortionArrays | None,
 ) -> BlockArrays:
+    optional = MoreFloats.of(blocks, more)
     words_T = lm.map_vocabulary(target_vocabulary.words)[blocks.table.target_phrases.ids_T]
     options_P1, option_O = blocks.options
     none_B, none_V = np.zeros(0, dtype=np.float32), np.zeros((0, 1), dtype=np.float32)
     nobody_B = np.zeros(0, dtype=np.int32)
     return BlockArrays(
         unigram_B=blocks.unigram_cost_B,
-        orientation_B2=orientation_B2,
+        orientation_B2=np.zeros((0, 2), dtype=np.float32),
         lexical_B=np.ascontiguousarray(blocks.lexical_B),
         source_B=np.ascontiguousarray(blocks.table.source_B),
         options_P1=options_P1,
@@ -115,5 +125,7 @@ def _arrays(
         target_offsets_Q1=np.ascontiguousarray(blocks.table.target_phrases.offsets_S1),
         bigrams=bigram_families(blocks, feature_keys_F),
         distortion=distortion or DistortionArrays(none_B, none_B, nobody_B, nobody_B, none_V, none_V),
-        dense=len(FLOATS) if distortion is None else len(DISTORTION_FLOATS),
+        more_BX=optional.cost_BX,
+        oriented=distortion is None,
+        dense=len(FLOATS if distortion is None else DISTORTION_FLOATS) + len(optional.names),
     )

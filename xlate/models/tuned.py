@@ -49,10 +49,12 @@ class TunedCosts:
     Attributes:
         system: under the weights it was trained with.
         processes: how many decode.
+        from_zero_D: the dense features that are tuned though their weight is 0; None for none.
     """
 
     system: AnySystem
     processes: int = 1
+    from_zero_D: NDArray[np.bool_] | None = None
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -66,9 +68,12 @@ class TunedCosts:
 
     @property
     def trained_D(self) -> NDArray[np.bool_]:
-        """What the system has a weight for."""
+        """What the system has a weight for, and what may begin at 0."""
         weights = self.system.weights
-        return np.append(weights.dense_D != 0, bool(len(weights.sparse_F)))
+        used_D = weights.dense_D != 0
+        if self.from_zero_D is not None:
+            used_D |= self.from_zero_D
+        return np.append(used_D, bool(len(weights.sparse_F)))
 
     @property
     def uniform(self) -> Weights:

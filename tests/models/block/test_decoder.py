@@ -16,6 +16,7 @@ from tests.models.small_models import (
     enumerate_all,
     model_and_arpa,
     random_words,
+    with_more,
 )
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
@@ -62,6 +63,20 @@ def test_unlimited_beam_is_enumeration(mode, fast):
             words = random_words(rng, length)
             [found] = decode(model, words, fast, **search)
             assert_is_best(found, enumerate_all(model, BlockSearch(**search), words, arpa))
+
+
+@BOTH
+@EACH_MODE
+def test_optional_floats_are_in_the_score(mode, fast):
+    for seed in range(6):
+        model, arpa = model_and_arpa(seed)
+        model = with_more(model, seed)
+        words = random_words(np.random.default_rng(seed), 1 + seed % 3)
+        search = {"mode": mode, "partition": ["off", "local"][seed % 2], "options": 2, **EVERYTHING}
+        oracle = enumerate_all(model, BlockSearch(**search), words, arpa)
+        found = decode(model, words, fast, nbest=10**6, distinct=False, **search)
+        assert [d.score for d in found] == pytest.approx([o.score for o in oracle], abs=1e-9)
+        assert [len(step.floats) for step in found[0].steps] == [8] * len(found[0].steps)
 
 
 @BOTH

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.models.small_models import SOURCE, block_set, model_and_arpa, random_words
+from xlate.features.block import FLOATS
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
 from xlate.models.block.explain import contributions, explain
 
@@ -52,4 +53,4 @@ def test_a_line_in_full():
 def test_contributions_leave_out_zeros():
     model, _ = model_and_arpa(2)
     [derivation] = BlockDecoder(model, BlockSearch(mode="mon")).translate(["zz"])
-    assert [how.split()[0] for how, _ in contributions(derivation.steps[-1])] == ["lm_first"]
+    assert [how.split()[0] for how, _ in contributions(derivation.steps[-1], FLOATS)] == ["lm_first"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.models.small_models import SOURCE, TARGET, _Scorer, model_and_arpa, random_words
+from tests.models.small_models import SOURCE, TARGET, _Scorer, model_and_arpa, more_costs, random_words, with_more
 from xlate.errors import InputError
 from xlate.kernels.search.distortion_decoder import allowed, cover, rest_estimate
 from xlate.models.block.decoder import BlockSearch
@@ -82,7 +82,7 @@ def score_of(model, scorer, search, words, spans, blocks):
             20.0 if b < 0 else float(model.model1_B[b]),
             costs[0], sum(costs[1:]),
             float(model.distortion.inbound_VK[ids[begin], column]), float(model.distortion.outbound_VK[left, column]),
-            -len(numbers),
+            -len(numbers), *more_costs(model, b),
         ]  # fmt: skip
         total += float(np.dot(model.weights, floats)) + sparse(model, scorer, before, b)
         target += scorer.target(b, (begin, end))
@@ -134,6 +134,19 @@ def test_unlimited_beam_is_enumeration(max_skips, fast):
             best = [row[1:] for row in oracle if row[0] > oracle[0][0] - 1e-9]
             assert (tuple(found.words), parts(found)) in best
     assert max(sizes) > (10 if max_skips == 0 else 100)
+
+
+@BOTH
+def test_optional_floats_are_in_the_score(fast):
+    for seed in range(6):
+        model, scorer = jumping(seed)
+        model = with_more(model, seed)
+        words = random_words(np.random.default_rng(seed), 1 + seed % 3)
+        given = {"window": 3, "max_phrase": 2, **EVERYTHING}
+        oracle = enumerate_jumps(model, scorer, DistortionSearch(**given), words)
+        found = decode(model, words, fast, nbest=10_000, distinct=False, **given)
+        assert [d.score for d in found] == pytest.approx([row[0] for row in oracle], abs=1e-9)
+        assert [len(step.floats) for step in found[0].steps] == [10] * len(found[0].steps)
 
 
 @BOTH

@@ -15,6 +15,7 @@ from xlate.candidates.block_instances import STORES, BlockInstances, write_store
 from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import ModelConfig
 from xlate.features.bigram_index import BigramIndex, BlockNames
+from xlate.features.more_floats import more_floats
 from xlate.jobs.prepare.estimates import Estimates, estimates_of, part_of
 from xlate.jobs.prepare.folds import Folds
 from xlate.jobs.prepare.stages import Stage, identity_of, run_stage
@@ -45,8 +46,8 @@ class BlockStores:
 def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
     """Opens the stores of a model's settings, making them first when they are not there.
 
-    They hold all floats of the model's kind and, those of its binary families that stand above its threshold; which of
-    the floats are trained does not matter to them.
+    They hold all floats of the model's kind, the optional ones it names, and those of its binary families that stand
+    above its threshold; which of the kind's own floats are trained does not matter to them.
     """
     folds = Folds.of_events(work, model.folds)
     whole = Estimates(work)
@@ -62,6 +63,8 @@ def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
         "on": [whole.identity, folds.identity],
         "version": 3,
     }
+    if more := more_floats(model.floats):
+        settings["more_floats"] = list(more)
     words = BlockNames(work.blocks, work.source_vocabulary, work.target_vocabulary)
     features = BigramIndex.frequent(words, model.binary, model.threshold)
     name = f"candidates/{identity_of(settings)[:12]}"
@@ -94,6 +97,7 @@ def _write(
             listed_only=model.listed_only,
             by_span=model.by_span,
             by_target=model.by_target,
+            dense_names=kind.names(model),
         )
 
     def parts() -> Iterator[BlockInstances]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig
 from xlate.features.block import FLOATS, block_arrays
+from xlate.features.more_floats import more_floats
 from xlate.jobs.prepare.estimates import Estimates
 from xlate.jobs.systems.kind import Asked, EventKind, common_search
 from xlate.kernels.features.block_features import BlockArrays
@@ -28,8 +29,8 @@ class Block(EventKind):
 
     def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: NDArray[np.uint64]) -> BlockArrays:
         """Counts of blocks and their orientations."""
-        words = estimates.work.target_vocabulary
-        return block_arrays(estimates.blocks, estimates.lm, words, keys_F, model.orientation_smoothing)
+        words, more = estimates.work.target_vocabulary, more_floats(model.floats)
+        return block_arrays(estimates.blocks, estimates.lm, words, keys_F, model.orientation_smoothing, more)
 
     def identity_settings(self, estimates: Estimates, model: ModelConfig) -> dict[str, Any]:  # noqa: ARG002
         """The smoothing of orientations."""
@@ -37,8 +38,8 @@ class Block(EventKind):
 
     def model(self, estimates: Estimates, weights: WeightsFile, model: ModelConfig) -> BlockModel:
         """Blocks under the linked and neutral weights."""
-        shared = self.shared(estimates, weights)
-        linked, neutral = (self.checked_set(weights, name).dense_D for name in self.sets)
+        shared = self.shared(estimates, weights, model)
+        linked, neutral = (self.checked_set(weights, name, model).dense_D for name in self.sets)
         return BlockModel(**shared, linked=linked, neutral=neutral, orientation_smoothing=model.orientation_smoothing)
 
     def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> BlockSearch:  # noqa: B008

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig
 from xlate.features.block import DISTORTION_FLOATS, distortion_arrays
+from xlate.features.more_floats import more_floats
 from xlate.jobs.prepare.estimates import Estimates
 from xlate.jobs.systems.jumps import distortion_stage, load_distortion
 from xlate.jobs.systems.kind import Asked, EventKind, common_search
@@ -30,8 +31,8 @@ class DistortionKind(EventKind):
     def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: NDArray[np.uint64]) -> BlockArrays:
         """Counts of blocks, jump costs and Model 1."""
         distortion, model1_B = load_distortion(estimates.work, distortion_stage(estimates, model))
-        words = estimates.work.target_vocabulary
-        return distortion_arrays(estimates.blocks, estimates.lm, words, keys_F, distortion, model1_B)
+        words, more = estimates.work.target_vocabulary, more_floats(model.floats)
+        return distortion_arrays(estimates.blocks, estimates.lm, words, keys_F, distortion, model1_B, more)
 
     def identity_settings(self, estimates: Estimates, model: ModelConfig) -> dict[str, Any]:
         """What was estimated."""
@@ -39,9 +40,9 @@ class DistortionKind(EventKind):
 
     def model(self, estimates: Estimates, weights: WeightsFile, model: ModelConfig) -> DistortionModel:
         """Blocks with jump costs under the one weight set."""
-        shared = self.shared(estimates, weights)
+        shared = self.shared(estimates, weights, model)
         distortion, model1_B = load_distortion(estimates.work, distortion_stage(estimates, model))
-        weights_D = self.checked_set(weights, "linked").dense_D
+        weights_D = self.checked_set(weights, "linked", model).dense_D
         return DistortionModel(**shared, weights=weights_D, distortion=distortion, model1_B=model1_B)
 
     def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> DistortionSearch:  # noqa: B008

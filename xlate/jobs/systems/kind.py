@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from xlate.config.model_schema import ModelConfig
@@ -15,6 +16,7 @@ from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
+from xlate.features.more_floats import MORE_FLOATS, MoreFloats, more_floats
 from xlate.jobs.prepare.estimates import Estimates
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
@@ -122,7 +124,7 @@ class EventKind(Kind):
     """A kind of model that learns from events of the training text, too.
 
     Attributes:
-        floats: names of its floats.
+        floats: names of its own floats, which every model of the kind has; a model's settings may add optional ones.
         sets: names of its weight sets.
     """
 
@@ -130,6 +132,15 @@ class EventKind(Kind):
     tunes_from_run = True
     floats: ClassVar[tuple[str, ...]]
     sets: ClassVar[tuple[str, ...]]
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What `model.floats` may name."""
+        return (*self.floats, *MORE_FLOATS)
+
+    def names(self, model: ModelConfig) -> tuple[str, ...]:
+        """The floats of a model's settings: the kind's own, trained or not, and the optional ones that are named."""
+        return (*self.floats, *more_floats(model.floats))
 
     @abstractmethod
     def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: NDArray[Any]) -> BlockArrays:
@@ -195,33 +206,35 @@ class EventKind(Kind):
         base = Path(str(config.base))
         file = weights_of(base)
         system = self.open(base, config, file, work, Asked())
-        tuned = TunedCosts(system, config.loss.tune.processes)
+        optional = [name in MORE_FLOATS for name in self.names(config.model)] * len(self.sets)
+        tuned = TunedCosts(system, config.loss.tune.processes, np.array(optional))
         start = tuned.trained if config.loss.tune.start == "base" else tuned.uniform
         metadata = {**file.metadata, **made_with(config.model)}
         return ToTune(tuned, start, lambda weights: self.saved(tuned.weighted(weights), file), metadata)
 
-    def shared(self, estimates: Estimates, weights: WeightsFile) -> dict[str, Any]:
+    def shared(self, estimates: Estimates, weights: WeightsFile, model: ModelConfig) -> dict[str, Any]:
         """What the models over blocks have in common."""
-        first = self.sets[0]
+        first, blocks = self.sets[0], estimates.blocks
         return {
-            "blocks": estimates.blocks,
+            "blocks": blocks,
             "lm": estimates.lm,
             "source_vocabulary": estimates.work.source_vocabulary,
             "target_vocabulary": estimates.work.target_vocabulary,
             "feature_keys": weights.extra[f"{first}.keys"],
-            "feature_weights": self.checked_set(weights, first).sparse_F,
+            "feature_weights": self.checked_set(weights, first, model).sparse_F,
+            "more": MoreFloats.of(blocks, more_floats(model.floats)),
         }
 
-    def checked_set(self, weights: WeightsFile, name: str) -> Weights:
-        """A set of weights with the floats of the model, in their order.
+    def checked_set(self, weights: WeightsFile, name: str, model: ModelConfig) -> Weights:
+        """A set of weights with the floats of the model's settings, in their order.
 
         Raises:
             InputError: it is not there, or has others.
         """
-        held = weights.sets.get(name)
-        if held is None or held.dense_names != self.floats:
+        held, names = weights.sets.get(name), self.names(model)
+        if held is None or held.dense_names != names:
             seen = f"{name}: {None if held is None else ' '.join(held.dense_names)}"
-            expected = " ".join(self.floats)
+            expected = " ".join(names)
             raise InputError(f"not the weights of the {self.name} model", seen=seen, expected=expected)
         return held
 

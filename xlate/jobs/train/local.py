@@ -11,6 +11,7 @@ from typing import Any
 from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
+from xlate.features.more_floats import MORE_FLOATS
 from xlate.jobs.prepare.block_stores import BlockStores, block_stores
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
@@ -123,9 +124,9 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
             check_bound=loss.check_bound,
         )
 
-    names = event_kind(config.model.kind).floats
-    linked = tuple(name in floats for name in names)
-    neutral = tuple(name in floats and name != "orientation" for name in names)
+    names = event_kind(config.model.kind).names(config.model)
+    linked = tuple(name in floats and (name not in MORE_FLOATS or MORE_FLOATS[name].local) for name in names)
+    neutral = tuple(used and name != "orientation" for name, used in zip(names, linked, strict=True))
     nothing = tuple(False for _ in names)
     chosen = [settings("floats", "linked", linked, False)]
     if "neutral" in event_kind(config.model.kind).sets:
@@ -210,7 +211,7 @@ def _learner(config: TrainConfig) -> LearnerOf:
 
 def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:
     """Zero weights, as the paper starts; -1 on every chosen float when nothing is to be trained."""
-    names = event_kind(config.model.kind).floats
+    names = event_kind(config.model.kind).names(config.model)
     sets = {name: Weights.zeros(names, len(stores.features)) for name in event_kind(config.model.kind).sets}
     if "neutral" in sets:
         sets["neutral"] = Weights.zeros(names, 0)

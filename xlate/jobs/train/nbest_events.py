@@ -54,7 +54,7 @@ def nbest_stores(
         kind = event_kind(config.model.kind)
         arrays = kind.feature_arrays(Estimates(work), config.model, features.keys_F)
         steps = list(_steps(work, trained, base, config.loss.floats.split, config.loss.floats.nbest))
-        return write_events(target, steps, arrays, work.lm, kind.floats, len(features))
+        return write_events(target, steps, arrays, work.lm, kind.names(config.model), len(features))
 
     stage = run_stage(folder, "events", settings, make)
     return {name: CandidateStore.open(stage.folder / name) for name in ("linked", "neutral")}, stage.identity

@@ -104,12 +104,12 @@ def _check_tuning(config: TrainConfig, *, started: bool = False) -> None:
 def _check_local(config: TrainConfig) -> None:
     """Of the block models, which learn from events."""
     loss, model = config.loss, config.model
-    _one_of("model.floats", model.floats, event_kind(model.kind).floats)
+    _one_of("model.floats", model.floats, event_kind(model.kind).choices)
     _one_of("model.binary", model.binary, tuple(FAMILIES))
     local = (name for name, kind in losses().items() if kind.needs in (Needs.TRUTH, Needs.GAINS))
     _one_of("loss.name", [loss.name], (*local, "uniform", "global"))
     if not model.floats:
-        some = ", ".join(event_kind(model.kind).floats)
+        some = ", ".join(event_kind(model.kind).choices)
         raise InputError("a model without floats", seen="model.floats=[]", expected=f"at least one of {some}")
     if loss.name == "global":
         _check_global(config)

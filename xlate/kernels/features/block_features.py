@@ -13,7 +13,6 @@ from xlate.kernels.features.bigram_features import BigramFamilies
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.memory.hashing import HashTable, find, pack
 
-ORIENTATION_DENSE = 5
 NOBODY = -1
 BEGIN_WORD = 1
 
@@ -37,9 +36,9 @@ class BlockArrays(NamedTuple):
     """What the features of B blocks are computed from; costs are negative natural logs.
 
     Blocks of source phrase p, most frequent first, are `option_O[options_P1[p]:options_P1[p + 1]]`. Target words are
-    numbered as the language model does. `bigrams` finds the ids of the sparse features of (b', b). The number of
-    dense features says which model's they are: 5 the orientation model's, 7 the phrase-distortion model's, for which
-    alone `distortion` is filled.
+    numbered as the language model does. `bigrams` finds the ids of the sparse features of (b', b). The dense features
+    are those of the orientation model where `oriented`, else those of the phrase-distortion model, for which alone
+    `distortion` is filled; X optional ones of `more_BX` stand behind them. `dense` counts all.
     """
 
     unigram_B: NDArray[np.float32]
@@ -53,6 +52,8 @@ class BlockArrays(NamedTuple):
     target_offsets_Q1: NDArray[np.int64]
     bigrams: BigramFamilies
     distortion: DistortionArrays
+    more_BX: NDArray[np.float32]
+    oriented: bool
     dense: int
 
 
@@ -96,7 +97,7 @@ def block_costs(
         rest -= more
     out_D[2] = -logprob
     out_D[3] = rest
-    if blocks.dense == ORIENTATION_DENSE:
+    if blocks.oriented:
         out_D[0] = blocks.unigram_B[block]
         out_D[1] = blocks.orientation_B2[block, placed.orientation] if placed.orientation < 2 else 0.0
         out_D[4] = blocks.lexical_B[block]
@@ -105,6 +106,9 @@ def block_costs(
         out_D[1] = blocks.distortion.model1_B[block]
         out_D[4], out_D[5] = jump_costs(blocks.distortion, before.block, before.source_end, block, placed.start)
         out_D[6] = first - last
+    own = blocks.dense - blocks.more_BX.shape[1]
+    for x in range(blocks.more_BX.shape[1]):
+        out_D[own + x] = blocks.more_BX[block, x]
     return state
 
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from xlate.kernels.features.bigram_features import put_bigrams
 from xlate.kernels.features.block_features import (
     NOBODY,
-    ORIENTATION_DENSE,
     Before,
     BlockArrays,
     Placed,
@@ -87,13 +86,13 @@ def _room(instances: int, candidates: int, dense: int, families: int) -> Filled:
 
 
 @njit(cache=True, inline="always")
-def _is_new(dense: int, placed: Placed, taken_X: NDArray[np.int64], n: int) -> bool:
+def _is_new(oriented: bool, placed: Placed, taken_X: NDArray[np.int64], n: int) -> bool:
     """Whether a candidate is none of the first n of its instance; if so, takes it down as number n.
 
-    With the `dense` features of the orientation model, a block is told apart from itself by its orientation; with those
-    of the phrase-distortion model, by its position.
+    With the features of the orientation model, a block is told apart from itself by its orientation; with those of the
+    phrase-distortion model, by its position.
     """
-    if dense == ORIENTATION_DENSE:
+    if oriented:
         key = placed.block * 3 + placed.orientation
     else:
         key = (placed.block << 16) | placed.start
@@ -142,7 +141,7 @@ def _add_alternatives(
     first = blocks.options_P1[phrase]
     for o in range(first, min(first + top, blocks.options_P1[phrase + 1])):
         placed = Placed(int(blocks.option_O[o]), true.start, true.orientation)
-        if _is_new(blocks.dense, placed, taken_X, place.taken):
+        if _is_new(blocks.oriented, placed, taken_X, place.taken):
             place = _put(filled, place, blocks, lm, before, placed, -1.0)
     return place
 
@@ -175,7 +174,7 @@ def _add_target_alternatives(
     for m in range(first, last):
         if text.rows_M5[m, 4] == text.rows_M5[true.match, 4]:
             placed = _placed(text, Successor(m, true.orientation))
-            if _is_new(blocks.dense, placed, taken_X, place.taken):
+            if _is_new(blocks.oriented, placed, taken_X, place.taken):
                 place = _put(filled, place, blocks, lm, before, placed, -1.0)
     return place
 
@@ -241,7 +240,7 @@ def linked_instances(
         place = Place(place.candidate, 0)
         for e in range(low, high):
             placed = _placed(text, Successor(events.successor_E[e], events.orientation_E[e]))
-            if _is_new(blocks.dense, placed, taken_X, place.taken):
+            if _is_new(blocks.oriented, placed, taken_X, place.taken):
                 if events.shown_E[e]:
                     place = _put(filled, place, blocks, lm, before, placed, 1.0)
                 else:
@@ -278,7 +277,7 @@ def neutral_instances(
         true = _placed(text, Successor(match, NEUTRAL))
         before = Before(NOBODY, 0, int(states[text.rows_M5[match, 3]]))
         place = Place(place.candidate, 0)
-        if _is_new(blocks.dense, true, taken_X, 0):
+        if _is_new(blocks.oriented, true, taken_X, 0):
             place = _put(filled, place, blocks, lm, before, true, 1.0)
         place = _add_alternatives(filled, place, taken_X, blocks, lm, before, true, top)
         filled.candidate_offsets_I1[i + 1] = place.candidate

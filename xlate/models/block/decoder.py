@@ -13,7 +13,7 @@ from xlate.kernels.search.block_coverage import LONGEST_SENTENCE
 from xlate.kernels.search.block_decoder import SearchNumbers, SentenceArrays, search_blocks
 from xlate.kernels.search.hypotheses import Limits
 from xlate.models.block.explain import explain
-from xlate.models.block.lattice import DENSE_NAMES, block_arcs
+from xlate.models.block.lattice import block_arcs
 from xlate.models.block.model import LM_FIRST, LM_REST, BlockModel
 from xlate.models.block.moves import BlockMoves
 from xlate.models.block.options import collect_options, linked_weights
@@ -37,9 +37,9 @@ class BlockDecoder(System[BlockMoves, BlockSearch]):
         Σ_i w(o_i)·f(b_i, o_i; b_{i-1}) + [o_i ∈ {L, R}] v(b_{i-1}, b_i) - Z_i   +   w_c · -ln p(</s> | history)
 
     over all sequences that cover the source once and in the order `mode` allows (`BlockMoves`). f are the costs (a)-(e)
-    of A3, w(L) = w(R) = `linked`, w(N) = `neutral`, v the summed weights of the binary features, w_c the linked weight
-    of (c); Z_i is 0, or with `partition="local"` ln Σ_{b ∈ Γ(b_i)} exp(w·f(b, o_i; b_{i-1}) + v). (TZ07 Eq. 1 and 6,
-    section 5.1.)
+    of A3 and the optional floats, w(L) = w(R) = `linked`, w(N) = `neutral`, v the summed weights of the binary
+    features, w_c the linked weight of (c); Z_i is 0, or with `partition="local"`
+    ln Σ_{b ∈ Γ(b_i)} exp(w·f(b, o_i; b_{i-1}) + v). (TZ07 Eq. 1 and 6, section 5.1.)
 
     Args:
         model: blocks, language model, weights.
@@ -62,7 +62,7 @@ class BlockDecoder(System[BlockMoves, BlockSearch]):
     @property
     def feature_names(self) -> tuple[str, ...]:
         """The floats of L and R steps (the end among them), of N steps, the sum of binary features, the partition."""
-        return (*DENSE_NAMES, "binary", PARTITION)
+        return (*self.model.dense_names, "binary", PARTITION)
 
     @property
     def weights_D(self) -> NDArray[np.float64]:
@@ -73,7 +73,7 @@ class BlockDecoder(System[BlockMoves, BlockSearch]):
     def weights(self) -> Weights:
         """The linked floats' weights, then the neutral ones', and those of the binary features."""
         dense_D = np.concatenate([self.model.linked, self.model.neutral])
-        return Weights(dense_D, np.asarray(self.model.feature_weights), DENSE_NAMES)
+        return Weights(dense_D, np.asarray(self.model.feature_weights), self.model.dense_names)
 
     @property
     def features(self) -> FeatureIndex:

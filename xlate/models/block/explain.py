@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xlate.features.block import FLOATS
 from xlate.kernels.orientation import LETTERS
 from xlate.models.block.lexicon import BlockLexicon
 from xlate.models.block.steps import BlockDerivation, BlockStep
 from xlate.models.derivation import COPIED
 
 
-def explain(
-    model: BlockLexicon, source: Sequence[str], derivation: BlockDerivation, names: Sequence[str] = FLOATS
-) -> str:
+def explain(model: BlockLexicon, source: Sequence[str], derivation: BlockDerivation) -> str:
     """The trace of a derivation as text: one block a line, then the end of the sentence, then the sum.
 
     A line holds source span (from 0, end excluded), orientation, source words -> target words, how often the block was
@@ -24,17 +21,16 @@ def explain(
         model: whose derivation it is.
         source: the words to show for the source side, as many as were translated.
         derivation: what to explain.
-        names: of the floats of each step.
 
     Example:
         [0,2) N  das haus -> the house  (N=12)  -3.41 = unigram -0.5×4.2=-2.1, lexical -0.3×2.6=-0.78, …
     """
-    lines = [_line(model, source, step, names) for step in derivation.steps]
+    lines = [_line(model, source, step) for step in derivation.steps]
     lines.append(f"sum {derivation.score:.4f}  {' '.join(derivation.words)}")
     return "\n".join(lines)
 
 
-def contributions(step: BlockStep, names: Sequence[str] = FLOATS) -> list[tuple[str, float]]:
+def contributions(step: BlockStep, names: Sequence[str]) -> list[tuple[str, float]]:
     """What a step's score is the sum of, as (how it came about, value), strongest first, zeros left out."""
     parts = [
         (f"{name} {weight:.3g}×{cost:.4g}", weight * cost)
@@ -45,9 +41,9 @@ def contributions(step: BlockStep, names: Sequence[str] = FLOATS) -> list[tuple[
     return sorted((part for part in parts if part[1]), key=lambda part: -abs(part[1]))
 
 
-def _line(model: BlockLexicon, source: Sequence[str], step: BlockStep, names: Sequence[str]) -> str:
+def _line(model: BlockLexicon, source: Sequence[str], step: BlockStep) -> str:
     what = "end of sentence" if step.is_end else "  ".join(_block(model, source, step))
-    reasons = ", ".join(f"{how}={value:.4g}" for how, value in contributions(step, names))
+    reasons = ", ".join(f"{how}={value:.4g}" for how, value in contributions(step, model.float_names))
     return f"{what}  {step.score:.4f}" + (f" = {reasons}" if reasons else "")
 
 

@@ -8,18 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import places_of
-from xlate.features.block import FLOATS
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.lattice_arcs import arc_bigrams, arc_language_costs, live_contexts
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.lexicon import BlockLexicon
-from xlate.models.block.model import FLOAT_COUNT, LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM
+from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM
 from xlate.models.block.moves import NO_BLOCK, BlockMoves
 from xlate.models.derivation import END
 from xlate.search.lattice_graph import LatticeArcs, chosen_arcs, linear_scores
 from xlate.text.vocabulary import END_ID
-
-DENSE_NAMES = tuple(f"{kind}_{name}" for kind in ("linked", "neutral") for name in FLOATS)
 
 
 def block_arcs(moves: BlockMoves, found: LatticeArcs) -> LatticeArcs:
@@ -46,7 +43,7 @@ def block_arcs(moves: BlockMoves, found: LatticeArcs) -> LatticeArcs:
 def _dense(
     moves: BlockMoves, graph: ArcGraph, option_A: NDArray[np.int32], orientation_A: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """Floats (a)-(e) of every arc in the columns of its weights, linked ones first; shape (A, 10)."""
+    """The floats of every arc in the columns of its weights, linked ones first; shape (A, 2 · (5 + X))."""
     options, model = moves.options, moves.model
     end_word = END_ID if moves.search.end_of_sentence else -1
     language_A2 = arc_language_costs(
@@ -58,17 +55,18 @@ def _dense(
         options.phrase_words_W,
         options.phrase_offsets_O1,
     )
-    float_A5 = np.zeros((len(option_A), FLOAT_COUNT))
-    float_A5[:, UNIGRAM] = options.unigram_O[option_A]
-    float_A5[:, ORIENTATION] = options.orientation_O3[option_A, orientation_A]
-    float_A5[:, LEXICAL] = options.lexical_O[option_A]
-    float_A5[option_A < 0] = 0.0
-    float_A5[:, [LM_FIRST, LM_REST]] = language_A2
+    float_AD = np.zeros((len(option_A), len(model.float_names)))
+    float_AD[:, UNIGRAM] = options.unigram_O[option_A]
+    float_AD[:, ORIENTATION] = options.orientation_O3[option_A, orientation_A]
+    float_AD[:, LEXICAL] = options.lexical_O[option_A]
+    float_AD[:, len(model.own_floats) :] = options.more_OX[option_A]
+    float_AD[option_A < 0] = 0.0
+    float_AD[:, [LM_FIRST, LM_REST]] = language_A2
     neutral_A = orientation_A == NEUTRAL
-    linked_A5, neutral_A5 = float_A5 * ~neutral_A[:, None], float_A5 * neutral_A[:, None]
+    linked_AD, neutral_AD = float_AD * ~neutral_A[:, None], float_AD * neutral_A[:, None]
     if moves.search.mode == "swap":
-        linked_A5[:, ORIENTATION] = 0.0
-    return np.concatenate([linked_A5, neutral_A5], axis=1)
+        linked_AD[:, ORIENTATION] = 0.0
+    return np.concatenate([linked_AD, neutral_AD], axis=1)
 
 
 def with_bigrams(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from xlate.errors import InputError
 from xlate.features.bigram_index import BigramIndex, BlockNames
 from xlate.features.bigrams import bigram_families, contexts
+from xlate.features.more_floats import MoreFloats
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.bigram_features import BigramFamilies, bigram_row, bigrams_weight
 from xlate.kernels.search.block_model import ModelArrays
@@ -27,14 +29,32 @@ class BlockLexicon:
         blocks, lm, source_vocabulary: what was prepared.
         feature_keys, feature_weights: sorted keys of a `BigramIndex` and their weights, shape (F,).
         target_vocabulary: numbers of the blocks' target words; None when they are the language model's.
+        own_floats: the names of the model's own floats; more: its X optional ones, whose weights stand behind theirs.
     """
 
+    own_floats: ClassVar[tuple[str, ...]]
     blocks: BlockSet
     lm: NgramModel
     source_vocabulary: Vocabulary
     feature_keys: NDArray[np.uint64]
     feature_weights: NDArray[np.float64]
     target_vocabulary: Vocabulary | None
+    more: MoreFloats
+
+    @property
+    def float_names(self) -> tuple[str, ...]:
+        """The names of all floats, in the order of weights."""
+        return (*self.own_floats, *self.more.names)
+
+    def check_weights(self, name: str, weights: NDArray[np.float64]) -> None:
+        """Looks whether there is a weight for each float.
+
+        Raises:
+            InputError: weights of another shape or not finite.
+        """
+        size = len(self.float_names)
+        if np.shape(weights) != (size,) or not np.isfinite(weights).all():
+            raise InputError(f"the {name} cannot be used", seen=weights, expected=f"{size} finite numbers")
 
     def check_features(self) -> None:
         """Compares keys and weights.

@@ -9,35 +9,37 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.errors import InputError
+from xlate.features.block import FLOATS
+from xlate.features.more_floats import MoreFloats
 from xlate.lm.model import NgramModel
 from xlate.models.block.lexicon import BlockLexicon
 from xlate.phrases.blocks import BlockSet
 from xlate.text.vocabulary import Vocabulary
 
-FLOAT_COUNT = 5
-UNIGRAM, ORIENTATION, LM_FIRST, LM_REST, LEXICAL = range(FLOAT_COUNT)
+UNIGRAM, ORIENTATION, LM_FIRST, LM_REST, LEXICAL = range(len(FLOATS))
 
 
 @dataclass(frozen=True)
 class BlockModel(BlockLexicon):
-    """Blocks with two weight vectors over the floats (a)-(e) and one weight for each of F binary features.
+    """Blocks with two weight vectors over floats, (a)-(e) and optional ones, and one for each of F binary features.
 
     The floats are costs (negative natural logs), so trained weights are negative as a rule. `linked` scores blocks to
     the left or right of their predecessor, `neutral` all others (TZ07 section 5.1).
 
     Attributes:
         blocks, lm, source_vocabulary: what was prepared.
-        linked, neutral: weights of (a) to (e), shape (5,).
+        linked, neutral: weights of (a) to (e) and of the optional floats, shape (5 + X,).
         feature_keys, feature_weights: sorted keys of a `BigramIndex` and their weights, shape (F,).
         target_vocabulary: numbers of the blocks' target words; None when they are the language model's.
         orientation_smoothing: added to N_L(b) and N_R(b) before (b) is taken, as in training.
+        more: the optional floats.
 
     Raises:
         InputError: weights of another shape or not finite, or bigram keys that are not sorted.
     """
 
     kind: ClassVar[str] = "orientation"
+    own_floats: ClassVar[tuple[str, ...]] = FLOATS
 
     blocks: BlockSet
     lm: NgramModel
@@ -48,16 +50,18 @@ class BlockModel(BlockLexicon):
     feature_weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     target_vocabulary: Vocabulary | None = None
     orientation_smoothing: float = 0.5
+    more: MoreFloats = field(default_factory=MoreFloats.none)
 
     def __post_init__(self) -> None:
         """Checks the weights."""
-        for name in ("linked", "neutral"):
-            weights = getattr(self, name)
-            if np.shape(weights) != (FLOAT_COUNT,) or not np.isfinite(weights).all():
-                raise InputError(
-                    f"the {name} weights cannot be used", seen=weights, expected=f"{FLOAT_COUNT} finite numbers"
-                )
+        self.check_weights("linked weights", self.linked)
+        self.check_weights("neutral weights", self.neutral)
         self.check_features()
+
+    @property
+    def dense_names(self) -> tuple[str, ...]:
+        """The names of the floats of L and R steps, then of N steps."""
+        return tuple(f"{kind}_{name}" for kind in ("linked", "neutral") for name in self.float_names)
 
     @cached_property
     def orientation_cost_B2(self) -> NDArray[np.float32]:

@@ -42,7 +42,8 @@ class SpanOptions:
 
     A span from `start` of `length` words (1 to J) is cell c = start · J + length - 1; its options are numbers
     `cell_offsets_C1[c]` to `cell_offsets_C1[c + 1]`. `block_O` is `COPIED` where the source word itself is the target.
-    `alone_O` is the score of an option from an empty history. `phrase_words_W` are the language model's numbers.
+    `more_OX` are its X optional floats, `alone_O` is the score of an option from an empty history. `phrase_words_W` are
+    the language model's numbers.
     """
 
     words: tuple[str, ...]
@@ -51,6 +52,7 @@ class SpanOptions:
     block_O: NDArray[np.int32]
     start_O: NDArray[np.int32]
     end_O: NDArray[np.int32]
+    more_OX: NDArray[np.float64]
     alone_O: NDArray[np.float64]
     phrase_offsets_O1: NDArray[np.int64]
     phrase_words_W: NDArray[np.int32]
@@ -73,8 +75,8 @@ class SpanOptions:
 class SentenceOptions(SpanOptions):
     """Options of the orientation model, with what does not depend on the history.
 
-    `static_O3` is the weighted sum of floats (a), (b), (e) for each orientation L, R, N; `alone_O` that of all but
-    (b), from an empty history, under the linked weights.
+    `static_O3` is the weighted sum of floats (a), (b), (e) and the optional ones for each orientation L, R, N;
+    `alone_O` that of all but (b), from an empty history, under the linked weights.
     """
 
     unigram_O: NDArray[np.float64]
@@ -185,11 +187,12 @@ def _gather(
     orientation_O3[copied_O, :NEUTRAL] = np.log(2.0)
     left_O[copied_O] = search.left_count <= 0
     unigram_O /= length_O
-    linked = linked_weights(model, search)
+    linked, own = linked_weights(model, search), len(model.own_floats)
+    more_OX = model.more.of_units(block_O)
     static_O3 = np.stack(
         [
-            w[UNIGRAM] * unigram_O + w[ORIENTATION] * orientation_O3[:, o] + w[LEXICAL] * lexical_O
-            for o, w in ((LEFT, linked), (RIGHT, linked), (NEUTRAL, model.neutral))
+            w[UNIGRAM] * unigram_O + w[ORIENTATION] * orientation_O3[:, o] + w[LEXICAL] * lexical_O + more_OX @ w[own:]
+            for o, w in ((LEFT, linked), (RIGHT, linked), (NEUTRAL, np.asarray(model.neutral)))
         ],
         axis=1,
     )
@@ -208,14 +211,15 @@ def _gather(
         lexical_O=lexical_O,
         left_O=left_O,
         static_O3=static_O3,
-        alone_O=alone_O + linked[LM_REST] * rest_O,
+        more_OX=more_OX,
+        alone_O=alone_O + linked[LM_REST] * rest_O + more_OX @ linked[own:],
         phrase_offsets_O1=phrase_offsets_O1,
         phrase_words_W=phrase_words_W,
     )
 
 
 def linked_weights(model: BlockModel, search: BlockSearch) -> NDArray[np.float64]:
-    """The weights of L and R steps, (b) switched off in mode `swap`; shape (5,)."""
+    """The weights of L and R steps, (b) switched off in mode `swap`; shape (5 + X,)."""
     weights = np.array(model.linked, dtype=np.float64)
     if search.mode == "swap":
         weights[ORIENTATION] = 0.0

@@ -25,8 +25,8 @@ class BlockSearch:
         threshold: a hypothesis whose score is below this share of the best one's is dropped (scores are logs, so
             ln(threshold) is added); 0 keeps all.
         options: the most blocks of one source span.
-        option_order: which blocks those are: the most frequent (`count`) or the best by unigram, lexical and language
-            model cost from an empty history under the linked weights (`score`).
+        option_order: which blocks those are: the most frequent (`count`) or the best by unigram, lexical, language
+            model and optional costs from an empty history under the linked weights (`score`).
         max_phrase: the longest source phrase of a block, in words.
         min_left_count: blocks with N_L(b) below it are never generated to the left; None stands for 3 in `swap_or`
             (TZ07 section 5.1) and for 0 in `swap`.

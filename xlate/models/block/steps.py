@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.kernels.orientation import NEUTRAL, RIGHT
-from xlate.models.block.model import FLOAT_COUNT, LM_FIRST
+from xlate.models.block.model import LM_FIRST
 from xlate.models.block.moves import NO_BLOCK, BlockMoves, BlockState
 from xlate.models.derivation import END, Derivation, Step
 from xlate.search.space import END_LABEL
@@ -26,7 +26,8 @@ class BlockStep(Step):
     Attributes:
         predecessor: the block before it, negative when there is none or it is none.
         source_words: the source phrase.
-        floats: costs, natural logs; of the orientation model (a)-(e), (a) divided by the source phrase's length.
+        floats: costs, natural logs; of the orientation model (a)-(e), (a) divided by the source phrase's length. The
+            optional ones stand behind the model's own.
         weights: the weights they are multiplied with.
         sparse: name and weight of each binary feature that has a weight.
         normalizer: what the partition subtracts; 0 when it is off.
@@ -59,9 +60,9 @@ def float_totals(steps: Iterable[BlockStep], size: int) -> tuple[NDArray[np.floa
     return linked_D, neutral_D
 
 
-def block_features(steps: Sequence[BlockStep]) -> NDArray[np.float64]:
-    """Summed floats of L and R steps, of N steps, the binary features' summed weights, and minus the normalizers."""
-    linked_D, neutral_D = float_totals(steps, FLOAT_COUNT)
+def block_features(steps: Sequence[BlockStep], size: int) -> NDArray[np.float64]:
+    """Summed floats of L and R steps, of N steps, `size` each, the binary features' weights, minus the normalizers."""
+    linked_D, neutral_D = float_totals(steps, size)
     sparse = sum(step.sparse_score for step in steps)
     return np.concatenate([linked_D, neutral_D, [sparse, -sum(step.normalizer for step in steps)]])
 
@@ -81,7 +82,7 @@ def read_derivation(moves: BlockMoves, labels: Iterable[int]) -> BlockDerivation
         steps.append(step)
         last = step.unit
         state = moves.after(state, option, orientation, lm_state)
-    return scored(moves.options.words, steps, partial(block_features, steps))
+    return scored(moves.options.words, steps, partial(block_features, steps, len(moves.model.float_names)))
 
 
 def scored(
@@ -117,6 +118,7 @@ def _step(moves: BlockMoves, state: BlockState, option: int, orientation: int, l
             first,
             rest,
             float(options.lexical_O[option]),
+            *options.more_OX[option].tolist(),
         ),
         weights=tuple((moves.linked if linked else moves.neutral).tolist()),
         sparse=model.features_of(last, block) if linked else (),

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.features.block import DISTORTION_FLOATS
 from xlate.features.index import FeatureIndex
 from xlate.kernels.search.distortion_decoder import JumpNumbers, JumpSentence, search_jumps
 from xlate.kernels.search.hypotheses import Limits
@@ -30,8 +29,9 @@ from xlate.text.vocabulary import END_ID, Vocabulary
 class DistortionDecoder(System[JumpMoves, DistortionSearch]):
     """Translates sentences into the block sequences of the highest score Σ_i w·f(b_i; b_{i-1}) + v(b_{i-1}, b_i).
 
-    f are the seven floats of TZ07, Table V, v the summed weights of the binary features; the sequences cover the source
-    once, in an order that `DistortionSearch` allows. Behind the last block comes w_c · -ln p(</s> | history).
+    f are the seven floats of TZ07, Table V, and the optional ones, v the summed weights of the binary features; the
+    sequences cover the source once, in an order that `DistortionSearch` allows. Behind the last block comes
+    w_c · -ln p(</s> | history).
 
     Args:
         model: blocks, language model, weights.
@@ -49,7 +49,7 @@ class DistortionDecoder(System[JumpMoves, DistortionSearch]):
     @property
     def feature_names(self) -> tuple[str, ...]:
         """The floats, and the sum of binary features."""
-        return (*DISTORTION_FLOATS, "binary")
+        return (*self.model.float_names, "binary")
 
     @property
     def weights_D(self) -> NDArray[np.float64]:
@@ -60,7 +60,7 @@ class DistortionDecoder(System[JumpMoves, DistortionSearch]):
     def weights(self) -> Weights:
         """The weights of floats and binary features."""
         model = self.model
-        return Weights(np.asarray(model.weights), np.asarray(model.feature_weights), DISTORTION_FLOATS)
+        return Weights(np.asarray(model.weights), np.asarray(model.feature_weights), model.float_names)
 
     @property
     def features(self) -> FeatureIndex:
@@ -125,4 +125,4 @@ class DistortionDecoder(System[JumpMoves, DistortionSearch]):
 
     def explain(self, source: Sequence[str], derivation: BlockDerivation) -> str:
         """Block by block."""
-        return explain(self.model, source, derivation, DISTORTION_FLOATS)
+        return explain(self.model, source, derivation)

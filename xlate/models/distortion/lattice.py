@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from xlate.features.block import DISTORTION_FLOATS
 from xlate.kernels.search.lattice_arcs import arc_language_costs
 from xlate.models.block.lattice import with_bigrams
 from xlate.models.derivation import END
@@ -31,8 +30,9 @@ def jump_arcs(moves: JumpMoves, found: LatticeArcs) -> LatticeArcs:
     last_N = np.zeros(graph.nodes, dtype=np.int64)
     last_N[graph.target_A] = np.where(option_A < 0, 0, options.end_O[option_A])
     place = last_N[graph.source_A], options.start_O[option_A]
-    dense_AD = np.zeros((len(option_A), len(DISTORTION_FLOATS)))
+    dense_AD = np.zeros((len(option_A), len(model.float_names)))
     dense_AD[:, [DIRECT, MODEL1, LENGTH]] = options.floats_O3[option_A]
+    dense_AD[:, len(model.own_floats) :] = options.more_OX[option_A]
     dense_AD[:, INBOUND], dense_AD[:, OUTBOUND] = options.inbound_1n[place], options.outbound_1n[place]
     dense_AD[option_A < 0] = 0.0
     dense_AD[:, [LM_FIRST, LM_REST]] = language_A2

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.features.block import DISTORTION_FLOATS
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.spans import phrase_costs, span_futures
 from xlate.models.block.steps import BlockDerivation, BlockStep, end_step, float_totals, scored
@@ -166,9 +165,9 @@ def intervals(covered: frozenset[int], n: int) -> Iterator[tuple[int, int]]:
             begin = None
 
 
-def jump_features(steps: Sequence[BlockStep]) -> NDArray[np.float64]:
-    """The summed floats, and the binary features' summed weights."""
-    linked_D, neutral_D = float_totals(steps, len(DISTORTION_FLOATS))
+def jump_features(steps: Sequence[BlockStep], size: int) -> NDArray[np.float64]:
+    """The summed floats, `size` of them, and the binary features' summed weights."""
+    linked_D, neutral_D = float_totals(steps, size)
     return np.append(linked_D + neutral_D, sum(step.sparse_score for step in steps))
 
 
@@ -187,7 +186,7 @@ def read_jumps(moves: JumpMoves, labels: Iterable[int]) -> BlockDerivation:
         steps.append(_step(moves, state, label, last, score, before))
         before, last = steps[-1].source_span, int(moves.options.block_O[label])
         state = moves.after(state, label, lm_state)
-    return scored(moves.options.words, steps, partial(jump_features, steps))
+    return scored(moves.options.words, steps, partial(jump_features, steps, len(moves.model.float_names)))
 
 
 def _step(moves: JumpMoves, state: JumpState, option: int, last: int, score: float, before: Span | None) -> BlockStep:
@@ -196,6 +195,7 @@ def _step(moves: JumpMoves, state: JumpState, option: int, last: int, score: flo
     first, rest, _ = moves.lm_costs(state.lm_state, option)
     direct, model1, length = options.floats_O3[option].tolist()
     inbound, outbound = options.inbound_1n[state.last, begin], options.outbound_1n[state.last, begin]
+    own = direct, model1, first, rest, float(inbound), float(outbound), length
     return BlockStep(
         unit=block,
         source_spans=((begin, end),),
@@ -203,7 +203,7 @@ def _step(moves: JumpMoves, state: JumpState, option: int, last: int, score: flo
         orientation=_orientation(before, begin, end),
         predecessor=last,
         source_words=options.words[begin:end],
-        floats=(direct, model1, first, rest, float(inbound), float(outbound), length),
+        floats=(*own, *options.more_OX[option].tolist()),
         weights=tuple(np.asarray(model.weights).tolist()),
         sparse=model.features_of(last, block),
         score=score,

@@ -20,9 +20,10 @@ from xlate.text.vocabulary import BEGIN_ID
 class JumpOptions(SpanOptions):
     """Options of the phrase-distortion model, with the costs of jumps between all positions.
 
-    `floats_O3` are direct, Model 1 and length costs, `static_O` their weighted sum, `alone_O` that and the language
-    model's from an empty history. `inbound_1n[e, s]` and `outbound_1n[e, s]` are the costs of going on at position s
-    when the last block ended before e, 0 standing for the beginning of the sentence; `jump_1n` is their weighted sum.
+    `floats_O3` are direct, Model 1 and length costs, `static_O` the weighted sum of them and the optional floats,
+    `alone_O` that and the language model's from an empty history. `inbound_1n[e, s]` and `outbound_1n[e, s]` are the
+    costs of going on at position s when the last block ended before e, 0 standing for the beginning of the sentence;
+    `jump_1n` is their weighted sum.
     """
 
     floats_O3: NDArray[np.float64]
@@ -55,7 +56,8 @@ def _gather(
     offsets_O1, words_W = target_phrases(model, words, block_O, start_O)
     floats_O3 = _static_floats(model, search, block_O, np.diff(offsets_O1))
     weights = np.asarray(model.weights, dtype=np.float64)
-    static_O = floats_O3 @ weights[[DIRECT, MODEL1, LENGTH]]
+    more_OX = model.more.of_units(block_O)
+    static_O = floats_O3 @ weights[[DIRECT, MODEL1, LENGTH]] + more_OX @ weights[len(model.own_floats) :]
     first_O, rest_O = lm_costs_alone(model, offsets_O1, words_W)
     inbound_1n, outbound_1n = jump_floats(model, words)
     return JumpOptions(
@@ -67,6 +69,7 @@ def _gather(
         end_O=start_O + length_O,
         floats_O3=floats_O3,
         static_O=static_O,
+        more_OX=more_OX,
         alone_O=static_O + weights[LM_FIRST] * first_O + weights[LM_REST] * rest_O,
         phrase_offsets_O1=offsets_O1,
         phrase_words_W=words_W,

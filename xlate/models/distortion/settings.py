@@ -23,7 +23,7 @@ class DistortionSearch:
         threshold: a hypothesis whose score is below this share of the best one's with as many covered words is
             dropped; 0 keeps all.
         options: the most blocks of one source span; option_order: the most frequent (`count`) or the best by direct,
-            Model 1, length and language model costs (`score`).
+            Model 1, length, language model and optional costs (`score`).
         max_phrase: the longest source phrase of a block, in words.
         end_of_sentence: whether the cost of `</s>` is added under the weight of `lm_first`.
         future_cost: whether pruning compares score plus an estimate of what is left to translate.
