@@ -56,7 +56,7 @@ class BlockFolds:
         """The fold of each sentence pair."""
         return self.folds.fold_S
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """The text, its folds, and what floats depend on."""
         whole = Estimates(self.work)

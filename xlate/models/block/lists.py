@@ -118,7 +118,8 @@ def _units(
     The block before is `NO_BLOCK` where there is none or none is asked for.
     """
     block_A = np.where(paths.label_A < 0, END, block_O[paths.label_A // labels]).astype(np.int32)
-    before_A = np.concatenate([[NO_BLOCK], block_A[:-1]]).astype(np.int32)
+    before_A = np.full(len(block_A), NO_BLOCK, dtype=np.int32)
+    before_A[1:] = block_A[:-1]
     before_A[paths.first_N] = NO_BLOCK
     before_A[~asks_A] = NO_BLOCK
     pairs_L2 = np.stack([before_A, block_A], axis=1)[paths.label_A >= 0]
