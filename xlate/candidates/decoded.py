@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +16,19 @@ from xlate.errors import InputError
 from xlate.kernels.counting.ngram_statistics import list_statistics
 from xlate.metrics.bleu import ORDER
 from xlate.text.encoded import EncodedText
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How candidates are drawn: so many with shares of exp(scale · score); the seed and the words decide which."""
+
+    draws: int
+    scale: float
+    seed: int
+
+    def seed_of(self, words: Sequence[str]) -> int:
+        """The seed for a sentence."""
+        return (zlib.crc32(" ".join(words).encode()) + self.seed) % 2**31
 
 
 class DecodedList(NamedTuple):

@@ -1,8 +1,8 @@
-"""From the units that parts are to the sparse ids that templates make of them.
+"""From the units that parts are to the sparse ids that templates or families make of them.
 
-Lists say nothing of templates, so text is decoded once for every set of features. A unit is a phrase in its place:
-the numbers of `Applications`, then the orientation and the four words of `Groups`; the source words between a phrase
-and the group before it are `between_T`.
+Lists say nothing of features, so text is decoded once for every set of them. The unit of a phrase model is a phrase in
+its place: the numbers of `Applications`, then the orientation and the four words of `Groups`; the source words between
+a phrase and the group before it are `between_T`. That of a model over blocks is the block before and the block.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
+from xlate.features.bigram_index import BigramIndex
 from xlate.features.phrase_sparse import Applications, Groups, SparseFeatures
 
 # Columns of `unit_PU`.
 APPLICATION = slice(0, 7)
 ORIENTATION, TOP = 7, slice(8, 12)
 UNITS_AT_A_TIME = 250_000
+# Sparse features that units have.
+UnitFeatures = SparseFeatures | BigramIndex
 
 
 def under_templates(
-    lists: CandidateBatch, sparse: SparseFeatures, weights_D: NDArray[np.float64] | None, gamma: float
+    lists: CandidateBatch, sparse: UnitFeatures, weights_D: NDArray[np.float64] | None, gamma: float
 ) -> CandidateBatch:
-    """Lists of units as lists of the ids that templates give.
+    """Lists of units as lists of the ids of their features.
 
     Dense features are weighted into `base_C`; without weights they are kept as features. Candidates that were drawn
     have ln(draws) / γ there: exp(γ · score) is then their weight as a sample of all derivations, and sparse weights
@@ -34,7 +37,9 @@ def under_templates(
     base_C = None if weights_D is None else lists.dense_CD @ weights_D
     if lists.draws_C is not None and lists.draws_C.any():
         base_C = np.log(lists.draws_C) / gamma
-    id_offsets_P1, ids_N = _ids(lists, sparse)
+    assert lists.unit_PU is not None
+    found = sparse.of_pairs(lists.unit_PU) if isinstance(sparse, BigramIndex) else _template_ids(lists, sparse)
+    id_offsets_P1, ids_N = found
     return replace(
         lists,
         dense_CD=lists.dense_CD if weights_D is None else lists.dense_CD[:, :0],
@@ -47,7 +52,7 @@ def under_templates(
     )
 
 
-def _ids(lists: CandidateBatch, sparse: SparseFeatures) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _template_ids(lists: CandidateBatch, sparse: SparseFeatures) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The features of every unit, made piece by piece: on the way they take several times their room."""
     assert lists.unit_PU is not None
     assert lists.between_offsets_P1 is not None

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.features.bigrams import FAMILIES, family_ranges, frequent_keys, split_key
+from xlate.features.bigrams import FAMILIES, bigram_families, family_ranges, frequent_keys, split_key
 from xlate.features.index import Numbers, Ranges, ids_by_name
+from xlate.kernels.search.lattice_arcs import arc_bigrams
 from xlate.phrases.blocks import BlockSet
 from xlate.text.vocabulary import Vocabulary
 
@@ -76,6 +77,12 @@ class BigramIndex:
     def names(self, ids: Numbers) -> Iterator[str]:
         """The names of some features."""
         return map(self.words.feature, self.keys_F[ids].tolist())
+
+    def of_pairs(self, pairs_P2: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The ids of all features of pairs (b', b), none where either is negative: offsets (P+1) and ids."""
+        families = bigram_families(self.words.blocks, self.keys_F)
+        before_P, block_P = np.ascontiguousarray(pairs_P2.T, dtype=np.int32)
+        return arc_bigrams(families, before_P, block_P)
 
     @cached_property
     def _id_of(self) -> dict[str, int]:

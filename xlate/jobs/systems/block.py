@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.config.model_schema import ModelConfig
-from xlate.config.schema import DecoderConfig
+from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.features.block import FLOATS, block_arrays
 from xlate.features.more_floats import more_floats
 from xlate.jobs.prepare.estimates import Estimates
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.block_lists import BlockLists, check_block_lists
 from xlate.jobs.systems.kind import Asked, EventKind, common_search
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.block.decoder import BlockDecoder
@@ -56,3 +59,11 @@ class Block(EventKind):
     def decoder(self, model: BlockModel, settings: DecoderConfig, asked: Asked = Asked()) -> BlockDecoder:  # noqa: B008
         """Beam search over neighbours that may be exchanged."""
         return BlockDecoder(model, self.search(settings, asked), asked.fast)
+
+    def check_lists(self, config: TrainConfig) -> None:
+        """There must be binary features, and a base run with the floats."""
+        check_block_lists(config)
+
+    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> BlockLists:
+        """The block bigrams."""
+        return BlockLists(self, config, work, base)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.config.model_schema import ModelConfig
-from xlate.config.schema import DecoderConfig
+from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.features.block import DISTORTION_FLOATS, distortion_arrays
 from xlate.features.more_floats import more_floats
 from xlate.jobs.prepare.estimates import Estimates
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.block_lists import BlockLists, check_block_lists
 from xlate.jobs.systems.jumps import distortion_stage, load_distortion
 from xlate.jobs.systems.kind import Asked, EventKind, common_search
 from xlate.kernels.features.block_features import BlockArrays
@@ -64,3 +67,11 @@ class DistortionKind(EventKind):
     ) -> DistortionDecoder:
         """Beam search over jumps."""
         return DistortionDecoder(model, self.search(settings, asked), asked.fast)
+
+    def check_lists(self, config: TrainConfig) -> None:
+        """There must be binary features, and a base run with the floats."""
+        check_block_lists(config)
+
+    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> BlockLists:
+        """The block bigrams."""
+        return BlockLists(self, config, work, base)

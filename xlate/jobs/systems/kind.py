@@ -20,6 +20,7 @@ from xlate.features.more_floats import MORE_FLOATS, MoreFloats, more_floats
 from xlate.jobs.prepare.estimates import Estimates
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
+from xlate.jobs.systems.listed import ListedModel
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.system import AnySystem
 from xlate.models.tuned import TunedCosts, TunedSystem
@@ -61,14 +62,12 @@ class Kind(ABC):
         of_costs: whether the floats are costs, so that weights below 0 are the rule.
         ranks_lists: whether it ranks lists that are given, and translates nothing.
         tunes_from_run: whether tuning goes on from a run of it.
-        decodes_folds: whether systems of it can be made that have not seen a fold of the training text.
     """
 
     name: ClassVar[str]
     of_costs: ClassVar[bool] = False
     ranks_lists: ClassVar[bool] = False
     tunes_from_run: ClassVar[bool] = False
-    decodes_folds: ClassVar[bool] = False
 
     @abstractmethod
     def open(
@@ -106,6 +105,22 @@ class Kind(ABC):
 
         Raises:
             InputError: a run or work directory is missing.
+        """
+
+    @abstractmethod
+    def check_lists(self, config: TrainConfig) -> None:
+        """Looks whether sparse weights of such a model can be learned from lists of the training text.
+
+        Raises:
+            InputError: there are none, or the settings or the base run do not allow it.
+        """
+
+    @abstractmethod
+    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> ListedModel:
+        """What is learned from lists of the training text, with the float weights of a run.
+
+        Raises:
+            InputError: the run has none, or other ones.
         """
 
     def check(self, model: ModelConfig) -> None:  # noqa: B027 - most kinds have nothing to check

@@ -46,6 +46,14 @@ class Rerank(Kind):
         """Raises InputError."""
         self._refuse(None)
 
+    def check_lists(self, config: TrainConfig) -> None:  # noqa: ARG002
+        """Raises InputError."""
+        self._refuse(None)
+
+    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> NoReturn:  # noqa: ARG002
+        """Raises InputError."""
+        self._refuse(base)
+
     def _refuse(self, run: Path | None) -> NoReturn:
         raise InputError(
             "a run that ranks lists has no decoder",

@@ -1,8 +1,8 @@
 """N-best lists of the training text, decoded in folds by systems that have not seen them (Auli et al. 2014, section 5).
 
-The word alignment is that of the whole text; phrases, reordering and language model of a fold's system are counted
-without the fold. Models and shards are kept in the work directory under what they were made from: a run that was killed
-goes on with the first shard that is missing, and runs that differ only in features or losses decode nothing.
+The word alignment is that of the whole text; all else that a fold's system knows is counted without the fold. Shards
+are kept in the work directory under what they were made from: a run that was killed goes on with the first shard that
+is missing, and runs that differ only in features or losses decode nothing.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,24 +21,17 @@ from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.decoded import DecodedList, listed
+from xlate.candidates.decoded import DecodedList, Draw, listed
 from xlate.candidates.nbest_store import statistic_names
 from xlate.candidates.pool import pool
 from xlate.candidates.store import CandidateStore, StoreWriter, is_whole, shard_path
+from xlate.candidates.units import UnitFeatures
 from xlate.config.loss_schema import ListsConfig
 from xlate.config.schema import DecoderConfig
 from xlate.features.index import signature
-from xlate.features.phrase_sparse import SparseFeatures
-from xlate.features.sparse_subset import features_of_subset
-from xlate.jobs.prepare.fold_models import FoldModels
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.phrase import Phrase
-from xlate.models.phrase.list_arrays import Draw, with_units
-from xlate.models.phrase.model import PhraseModel
-from xlate.models.phrase.store import load_phrase_model
-from xlate.phrases.table_rows import WholeRows
+from xlate.jobs.systems.listed import FoldSystems
 from xlate.progress import track
 from xlate.scoring.weights import Weights
 from xlate.search.nbest_oracle import first_best, oracle
@@ -55,7 +48,7 @@ class Jackknife:
 
     Attributes:
         work: the work directory.
-        reordering: kind of the reordering model, as in `phrase_stage`.
+        models: the systems that decode the folds.
         weights: float weights to decode with, sparse ones too when there are `sparse`.
         decoder: search settings.
         settings: folds, list size, shard size, processes.
@@ -64,12 +57,12 @@ class Jackknife:
     """
 
     work: WorkDirectory
-    reordering: str
+    models: FoldSystems
     weights: Weights
     decoder: DecoderConfig
     settings: ListsConfig
     seed: int = 1
-    sparse: SparseFeatures | None = None
+    sparse: UnitFeatures | None = None
 
     def decode(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Decodes every shard that is not there; False when `stop` said so before the end.
@@ -139,11 +132,6 @@ class Jackknife:
             return None
         return Draw(self.settings.nbest, self.settings.gamma, self.seed)
 
-    @cached_property
-    def models(self) -> FoldModels:
-        """The models that decode the folds."""
-        return FoldModels(self.work, self.reordering, self.settings.folds)
-
     def _shards(self, fold: int, rows: NDArray[np.int64]) -> list[tuple[Path, NDArray[np.int64]]]:
         size = self.settings.shard
         cuts = [rows[start : start + size] for start in range(0, len(rows), size)]
@@ -152,48 +140,29 @@ class Jackknife:
     def _decode_fold(
         self, fold: int, wanted: Sequence[tuple[Path, NDArray[np.int64]]], stop: Callable[[], bool]
     ) -> bool:
-        with self.models.kept(fold):
-            stage = self.models.stage(fold)
-            model = load_phrase_model(stage.folder / "model")
-        rows = self.models.whole_rows(model.table)
-        model, weights = self._with_sparse(model, rows)
-        decoder = Phrase().decoder(model, weights, self.decoder, Asked(self.settings.nbest))
-        hypotheses = partial(with_units, draw=self._draw)
+        system = self.models.opened(fold, self.weights, self.sparse, self.decoder, self.settings.nbest)
+        hypotheses = partial(system.hypotheses, draw=self._draw)
         source, words = self.work.encoded[0], self.work.source_vocabulary
         for path, some in wanted:
             start = time.perf_counter()
             sentences = [[words.word(w) for w in source[s].tolist()] for s in some.tolist()]
             found: list[DecodedList] = []
-            decoded = each_sentence(decoder, hypotheses, sentences, self.settings.processes)
+            decoded = each_sentence(system.decoder, hypotheses, sentences, self.settings.processes)
             for arrays in track(decoded, f"fold {fold}", total=len(sentences)):
                 if stop():
                     return False
                 found.append(arrays)
-            lists = self._listed(found, some, rows.pair_B)
+            lists = system.numbered(self._listed(found, some))
             figures = {"seconds": round(time.perf_counter() - start, 2), **headroom(lists)}
-            with StoreWriter(path, model.columns[: lists.dense_CD.shape[1]], 0, statistic_names(), figures) as writer:
+            with StoreWriter(path, system.columns, 0, statistic_names(), figures) as writer:
                 writer.append(lists)
             log.info("%s: %s", path.relative_to(self.folder), ", ".join(f"{k} {v}" for k, v in figures.items()))
         self.models.discard(fold)
         return True
 
-    def _with_sparse(self, model: PhraseModel, rows: WholeRows) -> tuple[PhraseModel, Weights]:
-        """A fold's model with the sparse features of its pairs, and their weights."""
-        if self.sparse is None:
-            return model, self.weights
-        features, ids_F = features_of_subset(self.sparse, model.table, *rows)
-        return replace(model, sparse=features), replace(self.weights, sparse_F=self.weights.sparse_F[ids_F])
-
-    def _listed(
-        self, found: Sequence[DecodedList], rows: NDArray[np.int64], pair_B: NDArray[np.int64]
-    ) -> CandidateBatch:
+    def _listed(self, found: Sequence[DecodedList], rows: NDArray[np.int64]) -> CandidateBatch:
         references = EncodedText.from_ids(self.work.encoded[1][s] for s in rows.tolist())
-        lists = listed(found, references, np.arange(len(rows) + 1), rows)
-        assert lists.unit_PU is not None
-        known = lists.unit_PU[:, 0] >= 0
-        # A pair of the fold's table by its number in the table of the whole text.
-        lists.unit_PU[known, 0] = pair_B[lists.unit_PU[known, 0]]
-        return lists
+        return listed(found, references, np.arange(len(rows) + 1), rows)
 
 
 def pooled(made: Sequence[Jackknife]) -> CandidateBatch:

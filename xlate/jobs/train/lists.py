@@ -1,9 +1,9 @@
 """Runs of sparse features trained from lists of the training text (Auli, Galley & Gao 2014, section 5).
 
-One command: float weights θ are tuned, the training text is decoded in folds, sparse weights φ are learned with θ
-fixed, and float weights are tuned again with the sums φ·u as new float features. With `rounds` the text is decoded
-again with φ, and φ learned anew from the lists of all rounds. θ and the lists are kept in the work directory under what
-they were made from, so that runs that differ in features or losses share them.
+One command: float weights θ are tuned, or are those of a base run; the training text is decoded in folds, sparse
+weights φ are learned with θ fixed, and float weights are tuned again with the sums φ·u as new float features. With
+`rounds` the text is decoded again with φ, and φ learned anew from the lists of all rounds. θ and the lists are kept in
+the work directory under what they were made from, so that runs that differ in features or losses share them.
 """
 
 from __future__ import annotations
@@ -14,22 +14,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from xlate.candidates.units import UnitFeatures
 from xlate.config.identity import identity_of_training
 from xlate.config.loss_schema import ListsConfig, TunedLossConfig
 from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
-from xlate.features.phrase_sparse import SparseFeatures
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.systems import phrase as phrase_models
+from xlate.jobs.systems.listed import FoldSystems, ListedModel
+from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.train.jackknife import Jackknife, pooled
 from xlate.jobs.train.measuring import measured_splits
 from xlate.jobs.train.sparse_learning import Learned, learn, learned_before
 from xlate.jobs.train.tuned import made_from_text, tuning_summary
 from xlate.jobs.train.tuning import tune, tuning_text
-from xlate.models.phrase.model import PhraseModel
-from xlate.models.phrase.tuned import TunedPhrases, with_sums
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.locks import awaited
 from xlate.train.run import Outcome, Run
@@ -50,13 +48,12 @@ class ListTraining:
         train_part: trains the run of the float weights.
 
     Raises:
-        InputError: no work directory, a base run of another model, or nothing to tune on.
+        InputError: no work directory, or nothing to tune on.
     """
 
     def __init__(self, config: TrainConfig, train_part: TrainPart) -> None:
-        if config.base is not None:
-            phrase_models.phrase_base(Path(config.base))
         self.config, self.train_part = config, train_part
+        self.kind = kind_of(config.model.kind)
         self.work = WorkDirectory(Path(config.work)).check()
         self.text = tuning_text(_tune_config(config), self.work, config.decoder.max_words)
 
@@ -71,26 +68,24 @@ class ListTraining:
         base = Path(config.base) if config.base is not None else self._tuned_floats(run)
         if base is None:
             return None
-        theta = weights_of(base).sets[phrase_models.SET]
+        model = self.kind.listed(config, work, base)
         if config.loss.lists.machine is not None:
-            return self._part(config.loss.lists, theta, run)
-        model = phrase_models.open_phrase_model(Path("."), config)
-        learned = _learned(config, work, model, theta, run)
+            return self._part(config.loss.lists, model, run)
+        learned = _learned(config, work, model, run)
         if learned is None:
             return None
-        system = TunedPhrases(
-            phrase_models.unweighted(model, config.decoder), _tune_config(config).processes, learned.phi_F
-        )
-        found = tune(_as_tuning(config), system, with_sums(learned.theta, model), self.text, run)
+        tuned = model.to_tune(learned.theta, learned.phi_F)
+        found = tune(_as_tuning(config), tuned.system, tuned.start, self.text, run)
         if found is None:
             return None
         weights, rounds = found
-        self._save(run, model, weights, learned)
+        saved = tuned.saved(weights)
+        save_weights(run.weights, saved.sets, features=saved.features, extra=saved.extra, metadata=tuned.metadata)
         summary = {**tuning_summary(config, weights, rounds, self.text), **learned.figures, "base": str(base)}
         return {**summary, **measured_splits(config, work, run, len(rounds))}
 
-    def _part(self, settings: ListsConfig, theta: Weights, run: Run) -> dict[str, Any] | None:
-        lists = _lists(self.config, self.work, theta)
+    def _part(self, settings: ListsConfig, model: ListedModel, run: Run) -> dict[str, Any] | None:
+        lists = _lists(self.config, self.work, model.folds(settings.folds), model.theta)
         if not lists.decode(run.stop.__bool__):
             return None
         return {
@@ -100,16 +95,8 @@ class ListTraining:
             "lists": str(lists.folder),
         }
 
-    def _save(self, run: Run, model: PhraseModel, weights: Weights, learned: Learned) -> None:
-        assert model.sparse is not None
-        work = {"work": self.config.work, "work_identity": self.work.identity}
-        metadata = {**work, **made_with(self.config.model)}
-        learned_weights = replace(weights, sparse_F=learned.phi_F).single()
-        name = phrase_models.SET
-        save_weights(run.weights, {name: learned_weights}, features={name: model.sparse}, metadata=metadata)
-
     def _tuned_floats(self, run: Run) -> Path | None:
-        """The run of the float weights, made when it is not there; None when stopped."""
+        """The run of a phrase model's float weights, made when it is not there; None when stopped."""
         config = self.config
         assert isinstance(config.model, PhraseModelConfig)
         model = replace(config.model, sparse=None)
@@ -122,31 +109,35 @@ class ListTraining:
 
 
 def _lists(
-    config: TrainConfig, work: WorkDirectory, weights: Weights, sparse: SparseFeatures | None = None
+    config: TrainConfig,
+    work: WorkDirectory,
+    systems: FoldSystems,
+    weights: Weights,
+    sparse: UnitFeatures | None = None,
 ) -> Jackknife:
     assert config.loss.lists is not None
-    kind = config.model.reordering or "none"
-    return Jackknife(work, kind, weights, config.decoder, config.loss.lists, config.seed, sparse)
+    return Jackknife(work, systems, weights, config.decoder, config.loss.lists, config.seed, sparse)
 
 
-def _learned(config: TrainConfig, work: WorkDirectory, model: PhraseModel, theta: Weights, run: Run) -> Learned | None:
+def _learned(config: TrainConfig, work: WorkDirectory, model: ListedModel, run: Run) -> Learned | None:
     """What the last round learned, None when stopped; each decodes with what is known and learns from all lists."""
     assert config.loss.lists is not None
+    systems, theta = model.folds(config.loss.lists.folds), model.theta
     made: list[Jackknife] = []
     found: Learned | None = None
     step = 0
     for number in range(1, config.loss.lists.rounds + 1):
         if found is None:
-            lists = _lists(config, work, theta)
+            lists = _lists(config, work, systems, theta)
         else:
-            lists = _lists(config, work, replace(with_sums(found.theta, model), sparse_F=found.phi_F), model.sparse)
+            lists = _lists(config, work, systems, model.weighted(found.theta, found.phi_F), model.features)
         made.append(lists)
         held = run.checkpoint(f"sparse-{number}.safetensors")
-        found = learned_before(held, theta, model)
+        found = learned_before(held, theta, model.features)
         if found is None:
             if not lists.decode(run.stop.__bool__):
                 return None
-            found = learn(config, model, pooled(made), theta, held, run, step)
+            found = learn(config, model.features, pooled(made), theta, held, run, step)
         if found is None:
             return None
         step += found.figures["list_epochs"] + 1

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from xlate.config.loss_schema import ListsConfig
+from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.features.bigrams import FAMILIES
 from xlate.features.sparse_sets import SparseSettings, check_sparse
-from xlate.jobs.systems.registry import EVENT_KINDS, KINDS, event_kind, kind_of
+from xlate.jobs.systems.registry import EVENT_KINDS, event_kind, kind_of
 from xlate.jobs.train.list_settings import check_lists, list_settings
 from xlate.jobs.train.tuners import TUNERS, optimiser
 from xlate.jobs.train.tuning import tuning_settings
@@ -62,11 +63,9 @@ def _check_rerank(config: TrainConfig) -> None:
 
 
 def _check_sparse_lists(config: TrainConfig, lists: ListsConfig) -> None:
-    if not kind_of(config.model.kind).decodes_folds:
-        able = ", ".join(name for name, kind in KINDS.items() if kind.decodes_folds)
-        raise InputError("no lists of the training text with this model", seen=config.model.kind, expected=able)
-    if config.model.sparse is None:
-        raise InputError("no sparse features to train", seen="sparse=none", expected="sparse=local, full or another")
+    if config.model.kind in EVENT_KINDS:
+        _check_event_model(config.model)
+    kind_of(config.model.kind).check_lists(config)
     check_lists(lists)
     list_settings(lists, config.seed)
     Objective.of("bleu", lists.gain)
@@ -103,18 +102,23 @@ def _check_tuning(config: TrainConfig, *, started: bool = False) -> None:
 
 def _check_local(config: TrainConfig) -> None:
     """Of the block models, which learn from events."""
-    loss, model = config.loss, config.model
-    _one_of("model.floats", model.floats, event_kind(model.kind).choices)
-    _one_of("model.binary", model.binary, tuple(FAMILIES))
+    loss = config.loss
+    _check_event_model(config.model)
     local = (name for name, kind in losses().items() if kind.needs in (Needs.TRUTH, Needs.GAINS))
     _one_of("loss.name", [loss.name], (*local, "uniform", "global"))
-    if not model.floats:
-        some = ", ".join(event_kind(model.kind).choices)
-        raise InputError("a model without floats", seen="model.floats=[]", expected=f"at least one of {some}")
     if loss.name == "global":
         _check_global(config)
     elif loss.name != "uniform":
         _check_steps(config)
+
+
+def _check_event_model(model: ModelConfig) -> None:
+    floats = event_kind(model.kind).choices
+    _one_of("model.floats", model.floats, floats)
+    _one_of("model.binary", model.binary, tuple(FAMILIES))
+    if not model.floats:
+        expected = f"at least one of {', '.join(floats)}"
+        raise InputError("a model without floats", seen="model.floats=[]", expected=expected)
 
 
 def _check_steps(config: TrainConfig) -> None:

@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.spread import spread_within_lists
-from xlate.candidates.units import under_templates
+from xlate.candidates.units import UnitFeatures, under_templates
 from xlate.config.schema import TrainConfig
-from xlate.features.phrase_sparse import SparseFeatures
 from xlate.jobs.train.jackknife import headroom
 from xlate.jobs.train.list_settings import list_settings
 from xlate.jobs.train.warnings import warn_if_all_zero
 from xlate.metrics.sentence_bleu import sentence_bleu
-from xlate.models.phrase.model import PhraseModel
 from xlate.progress import track
 from xlate.scoring.device import device_of
 from xlate.scoring.weights import Weights, load_weights, save_weights
@@ -43,20 +41,20 @@ class Learned:
     figures: dict[str, Any]
 
 
-def learned_before(held: Path, theta: Weights, model: PhraseModel) -> Learned | None:
+def learned_before(held: Path, theta: Weights, features: UnitFeatures) -> Learned | None:
     """What `learn` wrote into a file, None when there is none."""
     if not held.exists():
         return None
     # Killed in between, a process has left it.
     _checkpoint_of(held).unlink(missing_ok=True)
     file = load_weights(held)
-    weights = file.fitting(PHI, model.sparse, held)
+    weights = file.fitting(PHI, features, held)
     return Learned(replace(theta, dense_D=weights.dense_D), weights.sparse_F, file.metadata["figures"])
 
 
 def learn(
     config: TrainConfig,
-    model: PhraseModel,
+    features: UnitFeatures,
     lists: CandidateBatch,
     theta: Weights,
     held: Path,
@@ -68,13 +66,12 @@ def learn(
     `step` is that of the first epoch in the reports.
     """
     assert config.loss.lists is not None
-    assert model.sparse is not None
     settings = config.loss.lists
     start = time.perf_counter()
     if settings.sentences is not None and settings.sentences < len(lists):
         lists = lists.select(sample(len(lists), settings.sentences, config.seed))
     spread_D = spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
-    learner, size = _learner(config, model.sparse, lists, theta, spread_D)
+    learner, size = _learner(config, features, lists, theta, spread_D)
     made = time.perf_counter()
     checkpoint = _checkpoint(held, learner, config)
     figures: list[EpochFigures] = []
@@ -90,7 +87,7 @@ def learn(
     best = min(figures, key=lambda one: one.heldout_loss)
     summary = {
         "active_features": int(np.count_nonzero(phi_F)),
-        "sparse_templates": len(model.sparse),
+        "sparse_templates": len(features),
         "list_sentences": size,
         "list_epochs": len(figures) - 1,
         "list_heldout_BLEU": round(best.heldout_bleu, 4),
@@ -103,7 +100,7 @@ def learn(
     if settings.joint:
         theta = replace(theta, dense_D=learner.weights.dense_D / spread_D)
     learned = replace(theta, sparse_F=phi_F).single()
-    save_weights(held, {PHI: learned}, features={PHI: model.sparse}, metadata={"figures": summary})
+    save_weights(held, {PHI: learned}, features={PHI: features}, metadata={"figures": summary})
     checkpoint.remove()
     return Learned(theta, phi_F, summary)
 
@@ -119,7 +116,7 @@ def _checkpoint(held: Path, learner: ListLearner | DeviceListLearner, config: Tr
 
 
 def _learner(
-    config: TrainConfig, sparse: SparseFeatures, lists: CandidateBatch, theta: Weights, spread_D: NDArray[np.float64]
+    config: TrainConfig, sparse: UnitFeatures, lists: CandidateBatch, theta: Weights, spread_D: NDArray[np.float64]
 ) -> tuple[ListLearner | DeviceListLearner, int]:
     """Who learns from the lists, and how many there are."""
     assert config.loss.lists is not None

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.features.index import FeatureIndex
+from xlate.kernels.orientation import NEUTRAL, RIGHT
 from xlate.kernels.search.block_coverage import LONGEST_SENTENCE
 from xlate.kernels.search.block_decoder import SearchNumbers, SentenceArrays, search_blocks
 from xlate.kernels.search.hypotheses import Limits
+from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.explain import explain
-from xlate.models.block.lattice import block_arcs
+from xlate.models.block.lattice import arc_floats, block_arcs
 from xlate.models.block.model import LM_FIRST, LM_REST, BlockModel
 from xlate.models.block.moves import BlockMoves
 from xlate.models.block.options import collect_options, linked_weights
@@ -76,6 +78,11 @@ class BlockDecoder(System[BlockMoves, BlockSearch]):
         return Weights(dense_D, np.asarray(self.model.feature_weights), self.model.dense_names)
 
     @property
+    def labels_of_option(self) -> int:
+        """One for each orientation."""
+        return 3
+
+    @property
     def features(self) -> FeatureIndex:
         """The binary features of a block and its predecessor."""
         return self.model.feature_index
@@ -122,6 +129,15 @@ class BlockDecoder(System[BlockMoves, BlockSearch]):
     def arc_features(self, space: BlockMoves, found: LatticeArcs) -> LatticeArcs:
         """Floats and binary features of the arcs."""
         return block_arcs(space, found)
+
+    def step_floats(
+        self, space: BlockMoves, graph: ArcGraph, label_A: NDArray[np.int32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The floats of arcs, those of L and R steps first, (A, 10), and which ask for the block before, (A,)."""
+        end_A = label_A < 0
+        orientation_A = np.where(end_A, RIGHT, label_A % 3)
+        option_A = np.where(end_A, -1, label_A // 3).astype(np.int32)
+        return arc_floats(space, graph, option_A, orientation_A), orientation_A != NEUTRAL
 
     def explain(self, source: Sequence[str], derivation: BlockDerivation) -> str:
         """Block by block."""

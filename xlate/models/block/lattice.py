@@ -27,7 +27,7 @@ def block_arcs(moves: BlockMoves, found: LatticeArcs) -> LatticeArcs:
     """
     option_A, orientation_A = found.label_A // 3, np.where(found.label_A < 0, RIGHT, found.label_A % 3)
     option_A[found.label_A < 0] = -1
-    dense_AD = _dense(moves, found.graph, option_A, orientation_A)
+    dense_AD = arc_floats(moves, found.graph, option_A, orientation_A)
     block_A = np.where(option_A < 0, END, moves.options.block_O[option_A]).astype(np.int32)
     # An N step asks for no predecessor; behind a block generated to the left the next one is neutral.
     successor_A = np.where(orientation_A == NEUTRAL, NO_BLOCK, block_A).astype(np.int32)
@@ -40,10 +40,13 @@ def block_arcs(moves: BlockMoves, found: LatticeArcs) -> LatticeArcs:
     return arcs._replace(base_A=arcs.score_A - linear_A)
 
 
-def _dense(
+def arc_floats(
     moves: BlockMoves, graph: ArcGraph, option_A: NDArray[np.int32], orientation_A: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """The floats of every arc in the columns of its weights, linked ones first; shape (A, 2 · (5 + X))."""
+    """The floats of every arc in the columns of its weights, linked ones first; shape (A, 2 · (5 + X)).
+
+    Option -1 is the end of the sentence.
+    """
     options, model = moves.options, moves.model
     end_word = END_ID if moves.search.end_of_sentence else -1
     language_A2 = arc_language_costs(

@@ -150,8 +150,9 @@ def blocks_of_spans(
         return cells[kept], blocks[kept]
     row_C = span_rows(model.source_finder, model.source_vocabulary.ids(words), longest)
     offsets_P1, order_O = model.blocks.options
-    copied_C = (row_C < 0) & (np.arange(len(row_C)) % longest == 0)
     size_C = np.where(row_C < 0, 0, offsets_P1[row_C + 1] - offsets_P1[row_C])
+    # Of a word that stands in left-out sentences alone no block is known.
+    copied_C = (size_C == 0) & (np.arange(len(row_C)) % longest == 0)
     if search.option_order == "count":
         size_C = np.minimum(size_C, search.options)
     size_C = np.where(copied_C, 1, size_C)

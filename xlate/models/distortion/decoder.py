@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from xlate.features.index import FeatureIndex
 from xlate.kernels.search.distortion_decoder import JumpNumbers, JumpSentence, search_jumps
 from xlate.kernels.search.hypotheses import Limits
+from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.explain import explain
 from xlate.models.block.steps import BlockDerivation
-from xlate.models.distortion.lattice import jump_arcs
+from xlate.models.distortion.lattice import arc_floats, jump_arcs
 from xlate.models.distortion.model import LM_FIRST, LM_REST, DistortionModel
 from xlate.models.distortion.moves import JumpMoves, read_jumps
 from xlate.models.distortion.options import collect_jump_options
@@ -61,6 +62,11 @@ class DistortionDecoder(System[JumpMoves, DistortionSearch]):
         """The weights of floats and binary features."""
         model = self.model
         return Weights(np.asarray(model.weights), np.asarray(model.feature_weights), model.float_names)
+
+    @property
+    def labels_of_option(self) -> int:
+        """A label is an option."""
+        return 1
 
     @property
     def features(self) -> FeatureIndex:
@@ -122,6 +128,12 @@ class DistortionDecoder(System[JumpMoves, DistortionSearch]):
     def arc_features(self, space: JumpMoves, found: LatticeArcs) -> LatticeArcs:
         """Floats and binary features of the arcs."""
         return jump_arcs(space, found)
+
+    def step_floats(
+        self, space: JumpMoves, graph: ArcGraph, label_A: NDArray[np.int32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The floats of arcs, (A, 7), all of which ask for the block before, (A,)."""
+        return arc_floats(space, graph, label_A), np.ones(len(label_A), dtype=np.bool_)
 
     def explain(self, source: Sequence[str], derivation: BlockDerivation) -> str:
         """Block by block."""

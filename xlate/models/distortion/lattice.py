@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xlate.kernels.search.lattice_arcs import arc_language_costs
+from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.lattice import with_bigrams
 from xlate.models.derivation import END
 from xlate.models.distortion.model import DIRECT, INBOUND, LENGTH, LM_FIRST, LM_REST, MODEL1, OUTBOUND
@@ -15,7 +17,15 @@ from xlate.text.vocabulary import END_ID
 
 def jump_arcs(moves: JumpMoves, found: LatticeArcs) -> LatticeArcs:
     """The arcs with floats and binary features; nodes know the last block wherever a feature may ask."""
-    options, model, graph, option_A = moves.options, moves.model, found.graph, found.label_A
+    option_A = found.label_A
+    block_A = np.where(option_A < 0, END, moves.options.block_O[option_A]).astype(np.int32)
+    found = found._replace(dense_AD=arc_floats(moves, found.graph, option_A))
+    return with_bigrams(moves.model, found, block_A, block_A)
+
+
+def arc_floats(moves: JumpMoves, graph: ArcGraph, option_A: NDArray[np.int32]) -> NDArray[np.float64]:
+    """The floats of every arc, shape (A, 7); option -1 is the end of the sentence."""
+    options, model = moves.options, moves.model
     end_word = END_ID if moves.search.end_of_sentence else -1
     language_A2 = arc_language_costs(
         model.lm.arrays,
@@ -36,5 +46,4 @@ def jump_arcs(moves: JumpMoves, found: LatticeArcs) -> LatticeArcs:
     dense_AD[:, INBOUND], dense_AD[:, OUTBOUND] = options.inbound_1n[place], options.outbound_1n[place]
     dense_AD[option_A < 0] = 0.0
     dense_AD[:, [LM_FIRST, LM_REST]] = language_A2
-    block_A = np.where(option_A < 0, END, options.block_O[option_A]).astype(np.int32)
-    return with_bigrams(model, found._replace(dense_AD=dense_AD), block_A, block_A)
+    return dense_AD

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of, places_of
-from xlate.candidates.decoded import DecodedList
+from xlate.candidates.decoded import DecodedList, Draw
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.lists import PhraseList, target_ids
 from xlate.models.phrase.model import SPARSE_REORDERING
-
-
-@dataclass(frozen=True)
-class Draw:
-    """How candidates are drawn: so many with shares of exp(scale · score); the seed and the words decide which."""
-
-    draws: int
-    scale: float
-    seed: int
 
 
 def with_floats(decoder: PhraseDecoder, words: Sequence[str]) -> DecodedList:
@@ -64,8 +53,7 @@ def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None =
         found = decoder.nbest_list(words)
         draws_C = np.zeros(len(found), dtype=np.int32)
     else:
-        seed = (zlib.crc32(" ".join(words).encode()) + draw.seed) % 2**31
-        found, drawn_C = decoder.drawn_list(words, draw.draws, draw.scale, seed)
+        found, drawn_C = decoder.drawn_list(words, draw.draws, draw.scale, draw.seed_of(words))
         draws_C = drawn_C.astype(np.int32)
     sums, parts = found.model.slots.get(SPARSE_REORDERING), found.told_apart()
     groups = parts.groups

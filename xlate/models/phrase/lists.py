@@ -20,6 +20,7 @@ from xlate.kernels.search.phrase_paths import (
     path_features,
 )
 from xlate.models.derivation import Derivation, Step
+from xlate.models.option_words import numbered_words
 from xlate.models.phrase.model import (
     DISTORTION,
     LM,
@@ -34,7 +35,6 @@ from xlate.models.phrase.model import (
 )
 from xlate.models.phrase.moves import PhraseMoves
 from xlate.models.phrase.options import PhraseOptions
-from xlate.text.numbering import Numbering
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 
@@ -183,14 +183,10 @@ class PhraseList:
 
 def target_ids(model: PhraseModel, options: PhraseOptions) -> NDArray[np.int32]:
     """The target words of all options as `Numbering` numbers them, shape (W,), at `options.phrases.offsets_O1`."""
-    offsets_O1, targets = options.phrases.offsets_O1, model.table.target_phrases
-    known, copied = np.flatnonzero(options.pair_O >= 0), np.flatnonzero(options.pair_O < 0)
-    ids_W = np.empty(int(offsets_O1[-1]), dtype=np.int32)
-    rows = model.table.target_B[options.pair_O[known]]
-    ids_W[places_of(offsets_O1, known)] = targets.ids_T[places_of(targets.offsets_S1, rows)]
-    words = [options.words[start] for start in options.start_O[copied].tolist()]
-    ids_W[offsets_O1[copied]] = Numbering(model.target_vocabulary, options.words).ids(words)
-    return ids_W
+    offsets_O1 = options.phrases.offsets_O1
+    return numbered_words(
+        model.table, model.target_vocabulary, options.words, options.pair_O, options.start_O, offsets_O1
+    )
 
 
 def _between(

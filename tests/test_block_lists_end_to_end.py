@@ -1,0 +1,262 @@
+"""Binary features of the models over blocks trained from lists of the training text, from the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.made_once import made_once
+from tests.test_end_to_end import prepare_small, translate
+from xlate.align.copies import parted_copies
+from xlate.candidates.store import CandidateStore
+from xlate.cli.main import main
+from xlate.config.schema import TrainConfig
+from xlate.config.stored import read_config
+from xlate.errors import InputError
+from xlate.features.bigrams import families_of
+from xlate.jobs.prepare.folds import Folds
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_weights import weights_of
+from xlate.jobs.systems import block_lists
+from xlate.jobs.systems.block_lists import BlockFolds
+from xlate.jobs.systems.kind import Asked
+from xlate.jobs.systems.registry import event_kind, open_system
+from xlate.phrases.extract import extract_phrases
+from xlate.phrases.table import select_phrases
+from xlate.phrases.table_rows import TableRows
+from xlate.scoring.weights import load_weights
+from xlate.train.list_learner import ListLearner
+
+FOLDS = 3
+LISTS = [
+    f"loss.lists.folds={FOLDS}",
+    "loss.lists.nbest=15",
+    "loss.lists.shard=70",
+    "loss.lists.epochs=4",
+    "loss.lists.heldout_every=3",
+]
+STEPS = ["loss.lists.gamma=1", "loss.lists.rate=0.01", "loss.tune.rounds=1", "loss.tune.nbest=15"]
+LEARN = ["loss=xbleu", *LISTS, *STEPS]
+MODELS = {"distortion": ["model=distortion", "decoder=distortion"], "block": ["model=block"]}
+FEATURES = ["model.threshold=1", "model.binary=[BB,WB]"]
+LINE = "Nirka no holdo va bolko ast.\n"
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    small = made_once(tmp_path_factory, "small", prepare_small)
+    folder = tmp_path_factory.mktemp("lists") / "work"
+    shutil.copytree(small, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bases(work: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A run of the floats of each model."""
+    found = {name: tmp_path_factory.mktemp("bases") / name for name in MODELS}
+    for name, folder in found.items():
+        assert (
+            main(["train", f"work={work}", f"run={folder}", *MODELS[name], "model.binary=[]", f"model.folds={FOLDS}"])
+            == 0
+        )
+    return found
+
+
+def train(work: Path, folder: Path, *overrides: str) -> dict:
+    assert main(["train", f"work={work}", f"run={folder}", *overrides]) == 0
+    return json.loads((folder / "summary.json").read_text())
+
+
+def command(name: str, bases: dict[str, Path]) -> list[str]:
+    return [*MODELS[name], *FEATURES, *LEARN, f"base={bases[name]}"]
+
+
+@pytest.fixture(scope="module")
+def runs(work: Path, bases: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A run of binary features of each model."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name in MODELS:
+        train(work, folder / name, *command(name, bases))
+    return {name: folder / name for name in MODELS}
+
+
+def shards(work: Path) -> list[Path]:
+    return sorted(work.glob("lists/*/fold-*/shard-*"))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_binary_weights_are_learned_and_the_run_is_like_any_other(
+    name: str, work: Path, bases: dict[str, Path], runs: dict[str, Path], tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    figures = json.loads((runs[name] / "summary.json").read_text())
+    assert figures["list_heldout_loss"] < figures["list_heldout_loss_before"]
+    assert figures["list_oracle_BLEU"] > figures["list_first_BLEU"] + 1
+    assert figures["active_features"] > 50
+    assert figures["dev_bleu"] > 15
+    file = load_weights(runs[name] / "weights.safetensors")
+    assert file.sets["linked"].active == figures["active_features"]
+    assert set(families_of(file.extra["linked.keys"])) == {"BB", "WB"}
+    assert set(file.sets) == set(load_weights(bases[name] / "weights.safetensors").sets)
+    config = read_config(runs[name] / "config.yaml", TrainConfig)
+    system, _ = open_system(runs[name], config, Asked(5))
+    for derivation in system.translate(LINE.lower().replace(".", " .").split()):
+        assert derivation.features_D @ system.weights_D == pytest.approx(derivation.score)
+    assert translate(runs[name], tmp_path, LINE).strip()
+    assert main(["inspect", f"run={runs[name]}", "top=3"]) == 0
+    assert "BB:" in capsys.readouterr().out
+    again = [*MODELS[name], *FEATURES, "loss=mira", f"base={runs[name]}", "loss.tune.start=base", *STEPS[2:]]
+    tuned = train(work, tmp_path / "tuned", *again)
+    assert tuned["weights"]["dense"]["binary"] != 0
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_system_of_a_fold_has_not_seen_it(name: str, work: Path, bases: dict[str, Path]) -> None:
+    whole, kind = WorkDirectory(work), event_kind({"block": "orientation"}.get(name, name))
+    config = read_config(bases[name] / "config.yaml", TrainConfig)
+    folds = BlockFolds(kind, whole, config.model, FOLDS, weights_of(bases[name]))
+    assert parted_copies(whole.copies, folds.fold_I) == 0
+    theta = kind.open(bases[name], config, weights_of(bases[name]), whole, Asked()).weights
+    for fold in range(FOLDS):
+        decoder = folds.opened(fold, theta, None, config.decoder, 5).decoder
+        kept = np.flatnonzero(folds.fold_I != fold)
+        source, target = (select_phrases(text, kept) for text in whole.encoded)
+        longest = whole.settings("phrases", {"max_length": int})["max_length"]
+        counts = extract_phrases(source, target, whole.links.select(kept), longest)
+        rows = TableRows(whole.blocks.table).of(counts).pair_B
+        seen_B = np.isin(np.arange(len(whole.blocks)), rows)
+        assert not seen_B.all()
+        found = 0
+        for s in np.flatnonzero(folds.fold_I == fold)[:20].tolist():
+            options = decoder.space([whole.source_vocabulary.word(w) for w in whole.encoded[0][s].tolist()]).options
+            assert seen_B[options.block_O[options.block_O >= 0]].all()
+            found += len(options)
+        assert found > 100
+        target = select_phrases(whole.encoded[1], np.flatnonzero(folds.fold_I == fold))
+        assert decoder.model.lm.sentence_logprobs(target).sum() < whole.lm.sentence_logprobs(target).sum()
+
+
+def test_every_sentence_has_a_list(work: Path, runs: dict[str, Path]) -> None:
+    del runs
+    lists = CandidateStore.of_shards([path for path in shards(work) if "fold-0" in str(path)][:1]).arrays
+    assert (np.diff(lists.candidate_offsets_I1) > 0).all()
+
+
+def test_lists_are_shared_by_families_objectives_and_folds_by_events(
+    work: Path, bases: dict[str, Path], runs: dict[str, Path], tmp_path: Path
+) -> None:
+    del runs
+    times = {path: path.stat().st_mtime_ns for path in shards(work)}
+    base = [*MODELS["distortion"], *LEARN, f"base={bases['distortion']}", "model.threshold=1"]
+    for number, (families, *more) in enumerate(
+        (
+            ("[TP]", "loss.lists.objective=ramp"),
+            ("[TP,WB]", "loss.lists.objective=softmax_margin", "loss.lists.joint=true"),
+            ("[BB]", "loss.lists.objective=pro", "loss/tune=mert"),
+        )
+    ):
+        figures = train(work, tmp_path / str(number), *base, f"model.binary={families}", *more)
+        assert figures["active_features"] > 0
+    assert {path: path.stat().st_mtime_ns for path in shards(work)} == times
+    made = Folds.of_events(WorkDirectory(work), FOLDS).identity[:12]
+    assert [path.name for path in (work / "without").iterdir()] == [made]
+
+
+def test_joint_training_leaves_floats_that_the_model_does_not_have(
+    work: Path, bases: dict[str, Path], tmp_path: Path
+) -> None:
+    few = [*MODELS["distortion"], "model.floats=[direct,lm_first,lm_rest,length]"]
+    train(work, tmp_path / "base", *few, "model.binary=[]", f"model.folds={FOLDS}")
+    train(work, tmp_path / "run", *few, *FEATURES, *LEARN, f"base={tmp_path / 'base'}", "loss.lists.joint=true")
+    before, after = (load_weights(tmp_path / name / "weights.safetensors").sets["linked"] for name in ("base", "run"))
+    np.testing.assert_array_equal(before.dense_D != 0, after.dense_D != 0)
+    assert not np.allclose(before.dense_D / before.dense_D[0], after.dense_D / after.dense_D[0])
+
+
+def test_a_second_decoding_knows_what_was_learned(
+    work: Path, bases: dict[str, Path], runs: dict[str, Path], tmp_path: Path
+) -> None:
+    once = json.loads((runs["distortion"] / "summary.json").read_text())
+    again = train(work, tmp_path / "run", *command("distortion", bases), "loss.lists.rounds=2")
+    assert once["list_hypotheses"] < again["list_hypotheses"] < once["list_hypotheses"] * 2
+    one, two = (load_weights(tmp_path / "run" / "checkpoint" / f"sparse-{n}.safetensors") for n in (1, 2))
+    assert not np.array_equal(one.sets["sparse.safetensors"].sparse_F, two.sets["sparse.safetensors"].sparse_F)
+
+
+def test_candidates_are_drawn_from_the_graph(work: Path, bases: dict[str, Path], tmp_path: Path) -> None:
+    drawn = [*command("distortion", bases), "loss.lists.candidates=drawn", "loss.lists.gamma=1"]
+    figures = train(work, tmp_path / "run", *drawn)
+    assert figures["list_heldout_loss"] < figures["list_heldout_loss_before"]
+    some = [store.arrays for store in map(CandidateStore.open, shards(work)) if store.arrays.draws_C.any()]
+    assert {int(n) for n in np.add.reduceat(some[0].draws_C, some[0].candidate_offsets_I1[:-1])} == {15}
+
+
+def test_stopped_while_it_learns_a_run_goes_on_to_the_same_weights(
+    work: Path, bases: dict[str, Path], runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    epoch = ListLearner.epoch
+
+    def signalled(self: ListLearner, number: int) -> float:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return epoch(self, number)
+
+    # One machine of three decodes its fold; the run that learns decodes the others.
+    arguments = ["train", f"work={work}", *command("distortion", bases)]
+    shutil.rmtree(work / "lists")
+    assert main([*arguments, f"run={tmp_path / 'part'}", "loss.lists.machines=3", "loss.lists.machine=1"]) == 0
+    assert {path.parent.name for path in shards(work)} == {"fold-1"}
+    times = {path: path.stat().st_mtime_ns for path in shards(work)}
+    monkeypatch.setattr(ListLearner, "epoch", signalled)
+    assert main([*arguments, f"run={tmp_path / 'run'}"]) == 128 + signal.SIGTERM
+    monkeypatch.undo()
+    assert main([*arguments, f"run={tmp_path / 'run'}"]) == 0
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+    files = [(folder / "weights.safetensors").read_bytes() for folder in (tmp_path / "run", runs["distortion"])]
+    assert files[0] == files[1]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["model.binary=[]"], "no binary features"),
+        (["model.binary=[XX]"], "model.binary"),
+        (["base=null"], "train one first"),
+        (["base=nowhere"], "nowhere"),
+        (["model.jump_reach=3"], "model.jump_reach=7"),
+        (["loss.lists.objective=mse"], "no such loss"),
+        (["loss.tune.start=base"], "start"),
+    ],
+)
+def test_settings_that_cannot_be(
+    work: Path, bases: dict[str, Path], tmp_path: Path, overrides: list[str], message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    given = [*command("distortion", bases), *overrides]
+    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *given]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_partition_is_refused(
+    work: Path, bases: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [*command("block", bases), "decoder.partition=local"]
+    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *given]) == 2
+    assert "partition" in capsys.readouterr().err
+
+
+def test_a_base_of_another_work_directory_is_refused(
+    work: Path, bases: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, file = read_config(bases["distortion"] / "config.yaml", TrainConfig), weights_of(bases["distortion"])
+    other = replace(file, metadata={**file.metadata, "work_identity": "other"})
+    monkeypatch.setattr(block_lists, "weights_of", lambda _: other)
+    with pytest.raises(InputError, match="another work directory"):
+        event_kind("distortion").listed(config, WorkDirectory(work), bases["distortion"])

@@ -1,0 +1,116 @@
+"""Lists of the training text for the phrase model: systems of folds, and sparse weights learned from lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.candidates.batch import CandidateBatch
+from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.features.phrase_sparse import SparseFeatures
+from xlate.features.sparse_subset import features_of_subset
+from xlate.jobs.prepare.fold_models import FoldModels
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_weights import made_with, weights_of
+from xlate.jobs.systems.kind import Asked, Saved, ToTune
+from xlate.jobs.systems.listed import FoldSystem, ListedModel
+from xlate.jobs.systems.phrase_models import KIND, open_phrase_model
+from xlate.models.phrase.list_arrays import with_units
+from xlate.models.phrase.model import SPARSE_REORDERING, PhraseModel
+from xlate.models.phrase.store import load_phrase_model
+from xlate.models.phrase.tuned import TunedPhrases, with_sums
+from xlate.scoring.weights import Weights
+
+if TYPE_CHECKING:
+    from xlate.jobs.systems.phrase import Phrase
+
+
+@dataclass(frozen=True)
+class PhraseFolds:
+    """Phrase systems that have not seen a fold; their models are removed when the fold is decoded."""
+
+    kind: Phrase
+    models: FoldModels
+
+    @property
+    def fold_I(self) -> NDArray[np.int64]:
+        """The fold of each sentence pair."""
+        return self.models.fold_I
+
+    @property
+    def identity(self) -> str:
+        """What the models are made from."""
+        return self.models.identity
+
+    def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderConfig, nbest: int) -> FoldSystem:
+        """The system without a fold, with the sparse features that its pairs have."""
+        with self.models.kept(fold):
+            stage = self.models.stage(fold)
+            model = load_phrase_model(stage.folder / "model")
+        rows = self.models.whole_rows(model.table)
+        if sparse is not None:
+            features, ids_F = features_of_subset(sparse, model.table, *rows)
+            model, weights = replace(model, sparse=features), replace(weights, sparse_F=weights.sparse_F[ids_F])
+        sums = model.slots.get(SPARSE_REORDERING)
+
+        def numbered(lists: CandidateBatch) -> CandidateBatch:
+            assert lists.unit_PU is not None
+            known = lists.unit_PU[:, 0] >= 0
+            # A pair of the fold's table by its number in the table of the whole text.
+            lists.unit_PU[known, 0] = rows.pair_B[lists.unit_PU[known, 0]]
+            return lists
+
+        decoder = self.kind.decoder(model, weights, search, Asked(nbest))
+        return FoldSystem(decoder, with_units, model.columns[: None if sums is None else sums.start], numbered)
+
+    def discard(self, fold: int) -> None:
+        """Removes the model of a fold."""
+        self.models.discard(fold)
+
+
+class PhraseLists(ListedModel):
+    """The sparse features of a work directory's phrase model, and the float weights of a run.
+
+    Raises:
+        InputError: the run has no weights.
+    """
+
+    def __init__(self, kind: Phrase, config: TrainConfig, work: WorkDirectory, base: Path) -> None:
+        self.kind, self.config, self.work = kind, config, work
+        self.theta = weights_of(base).sets[KIND]
+
+    @cached_property
+    def model(self) -> PhraseModel:
+        """The model of the whole text."""
+        return open_phrase_model(Path("."), self.config)
+
+    @property
+    def features(self) -> SparseFeatures:
+        """Its sparse features."""
+        assert self.model.sparse is not None
+        return self.model.sparse
+
+    def folds(self, count: int) -> PhraseFolds:
+        """The systems of so many folds."""
+        return PhraseFolds(self.kind, FoldModels(self.work, self.config.model.reordering or "none", count))
+
+    def weighted(self, theta: Weights, phi_F: NDArray[Any]) -> Weights:
+        """Both together, sums of sparse features at 1."""
+        return replace(with_sums(theta, self.model), sparse_F=phi_F)
+
+    def to_tune(self, theta: Weights, phi_F: NDArray[Any]) -> ToTune:
+        """The floats and the sums of sparse features."""
+        assert self.config.loss.tune is not None
+        decoder = self.kind.unweighted(self.model, self.config.decoder)
+        system = TunedPhrases(decoder, self.config.loss.tune.processes, phi_F)
+
+        def saved(weights: Weights) -> Saved:
+            return Saved({KIND: replace(weights, sparse_F=phi_F).single()}, {KIND: self.features}, {})
+
+        of_work = {"work": self.config.work, "work_identity": self.work.identity}
+        return ToTune(system, with_sums(theta, self.model), saved, {**of_work, **made_with(self.config.model)})

@@ -1,0 +1,92 @@
+"""Where the phrase model of a run is: its own, that of its base, or that of its work directory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from xlate.config.model_schema import SparseConfig
+from xlate.config.schema import TrainConfig
+from xlate.config.stored import config_of_run
+from xlate.errors import InputError
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_weights import weights_path
+from xlate.jobs.systems.phrase_stage import MODEL, phrase_stage
+from xlate.jobs.train.sparse_models import imported_sparse_features, no_text_for, sparse_features
+from xlate.models.phrase.model import PhraseModel
+from xlate.models.phrase.store import load_phrase_model
+from xlate.report.run_directory import CONFIG_FILE
+
+KIND = "phrase"
+
+
+def phrase_base(base: Path, *, weighted: bool = True) -> None:
+    """Checks that a run is of the phrase model and, with `weighted`, that it has weights.
+
+    Raises:
+        InputError: it is not, or has none.
+    """
+    trained = config_of_run(base)
+    if trained.model.kind != KIND:
+        raise InputError("the base run has another model", file=base, seen=trained.model.name, expected="model=phrase")
+    if weighted:
+        weights_path(base)
+
+
+def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
+    """The model of a run: its own, that of the run it is based on, or that of its work directory.
+
+    With sparse features it is that of the imported system it is based on, if any and if they are not learned from
+    lists of its work directory's text, or that of its work directory.
+
+    Raises:
+        InputError: none of them is there.
+    """
+    if (run / MODEL).exists():
+        return load_phrase_model(run / MODEL)
+    if config.model.sparse is not None and (imported := _imported(config)) is not None:
+        model = load_phrase_model(imported / MODEL)
+        return replace(model, sparse=imported_sparse_features(config.model.sparse, model))
+    # Sparse features are those of the work directory, whatever run the float weights came from.
+    if config.base is not None and config.model.sparse is None:
+        base = Path(config.base)
+        trained = config_of_run(base)
+        if trained.model.reordering != config.model.reordering:
+            raise InputError(
+                "the base run has another reordering model than the run that was tuned on it",
+                file=base / CONFIG_FILE,
+                seen=f"model.reordering={trained.model.reordering}",
+                expected=f"model.reordering={config.model.reordering}",
+                remedy="restore the configuration of the base run",
+            )
+        return open_phrase_model(base, trained)
+    work = WorkDirectory(Path(config.work)).check()
+    model = load_phrase_model(phrase_stage(work, config.model.reordering or "none").folder / MODEL)
+    if config.model.sparse is None:
+        return model
+    sparse = sparse_features(work, config.model.sparse, model.table, model.orientations)
+    return replace(model, sparse=sparse)
+
+
+def check_words_of_base(config: TrainConfig, sparse: SparseConfig) -> None:
+    """Checks that the kinds of words of sparse features are there where a run is based on an imported system.
+
+    Raises:
+        InputError: classes are to be computed, for which such a system has no text.
+    """
+    computed = [kind for kind in sparse.words if kind.startswith("class")]
+    if computed and _imported(config) is not None:
+        no_text_for(computed[0])
+
+
+def _imported(config: TrainConfig) -> Path | None:
+    """The imported system a run is based on, through any other runs; None when it is based on none.
+
+    What is learned from lists of a work directory's text is of that work directory's model, whatever it began with.
+    """
+    while config.base is not None and config.loss.lists is None:
+        base = Path(config.base)
+        if (base / MODEL).exists():
+            return base
+        config = config_of_run(base)
+    return None

@@ -1,0 +1,155 @@
+"""The n-best list of a sentence under a model over blocks as arrays: floats, words, and pairs of neighbouring blocks.
+
+Pairs say nothing of families, so that a text is decoded once for all of them. The readable form are the derivations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.arrays.ragged import offsets_of, places_of
+from xlate.candidates.decoded import DecodedList, Draw
+from xlate.errors import InputError
+from xlate.kernels.search.best_paths import Texts, k_best_paths
+from xlate.kernels.search.lattice_passes import ArcGraph
+from xlate.kernels.search.sampled_paths import sample_paths
+from xlate.models.block.lexicon import BlockLexicon
+from xlate.models.block.moves import NO_BLOCK
+from xlate.models.block.options import SpanOptions
+from xlate.models.derivation import END
+from xlate.models.option_words import numbered_words
+from xlate.scoring.weights import Weights
+from xlate.search.graph import SearchGraph
+from xlate.search.space import END_LABEL
+
+Ints = NDArray[np.int64]
+
+
+class ListDecoder(Protocol):
+    """What lists ask of the decoder of a model over blocks."""
+
+    @property
+    def model(self) -> BlockLexicon:
+        """Blocks and vocabularies."""
+
+    @property
+    def search(self) -> Any:
+        """Settings: the size of lists, and whether words must differ."""
+
+    @property
+    def weights(self) -> Weights:
+        """Float weights; a float without weight is 0 in lists, so that it gets none."""
+
+    @property
+    def labels_of_option(self) -> int:
+        """How many labels each option has, one behind the other."""
+
+    def space(self, words: Sequence[str], /) -> Any:
+        """The moves over a sentence."""
+
+    def search_space(self, space: Any, /, *, every_arc: bool) -> SearchGraph:
+        """The graph of a space."""
+
+    def step_floats(
+        self, space: Any, graph: ArcGraph, label_A: NDArray[np.int32], /
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The floats of arcs in the order of `weights`, (A, D), and which ask for the block before, (A,)."""
+
+
+def with_units(decoder: ListDecoder, words: Sequence[str], draw: Draw | None = None) -> DecodedList:
+    """The n-best list of a sentence, or derivations that are drawn; units are pairs of a block and the one before.
+
+    Raises:
+        InputError: a sentence without words, or of more than the search can number.
+    """
+    if not words:
+        raise InputError("an empty sentence has no list", expected="one word or more")
+    space, search = decoder.space(words), decoder.search
+    arcs = decoder.search_space(space, every_arc=True).arcs
+    texts = _texts(decoder, space.options, search.distinct)
+    if draw is None:
+        offsets_N1, labels_L, _ = k_best_paths(arcs, texts, search.nbest)
+        draws_C = np.zeros(len(offsets_N1) - 1, dtype=np.int32)
+    else:
+        generator = np.random.default_rng(draw.seed_of(words))
+        offsets_N1, labels_L, drawn_C = sample_paths(arcs, draw.scale, draw.draws, generator)
+        draws_C = drawn_C.astype(np.int32)
+    paths = _Paths(offsets_N1, labels_L)
+    floats_AD, asks_A = decoder.step_floats(space, paths.graph, paths.label_A)
+    used_D = decoder.weights.dense_D != 0
+    floats_CD = np.add.reduceat(floats_AD, paths.first_N, axis=0) if len(draws_C) else floats_AD[:0]
+    parts_K, unit_PU = _units(paths, space.options.block_O, decoder.labels_of_option, asks_A)
+    return DecodedList(
+        np.where(used_D, floats_CD, 0.0).astype(np.float32),
+        offsets_of(np.diff(texts.offsets_O1)[labels_L])[offsets_N1],
+        texts.words_W[places_of(texts.offsets_O1, labels_L)],
+        part_offsets_C1=offsets_N1,
+        parts_K=parts_K,
+        unit_PU=unit_PU,
+        between_offsets_P1=np.zeros(len(unit_PU) + 1, dtype=np.int64),
+        between_T=np.zeros(0, dtype=np.int32),
+        draws_C=draws_C,
+    )
+
+
+def _texts(decoder: ListDecoder, options: SpanOptions, distinct: bool) -> Texts:
+    """The target words of each label."""
+    model, offsets_O1 = decoder.model, options.phrase_offsets_O1
+    ids_W = numbered_words(
+        model.blocks.table, model.phrase_vocabulary, options.words, options.block_O, options.start_O, offsets_O1
+    )
+    if decoder.labels_of_option == 1:
+        return Texts(offsets_O1, ids_W, distinct)
+    option = np.repeat(np.arange(len(options)), decoder.labels_of_option)
+    return Texts(offsets_of(np.diff(offsets_O1)[option]), ids_W[places_of(offsets_O1, option)], distinct)
+
+
+def _units(
+    paths: _Paths, block_O: NDArray[np.int32], labels: int, asks_A: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The steps of all paths as numbers of different units, (L,), and those as (block before, block), (P, 2).
+
+    The block before is `NO_BLOCK` where there is none or none is asked for.
+    """
+    block_A = np.where(paths.label_A < 0, END, block_O[paths.label_A // labels]).astype(np.int32)
+    before_A = np.full(len(block_A), NO_BLOCK, dtype=np.int32)
+    before_A[1:] = block_A[:-1]
+    before_A[paths.first_N] = NO_BLOCK
+    before_A[~asks_A] = NO_BLOCK
+    pairs_L2 = np.stack([before_A, block_A], axis=1)[paths.label_A >= 0]
+    keys_L = (pairs_L2[:, 0].astype(np.int64) << 32) + pairs_L2[:, 1]
+    _, first_P, parts_L = np.unique(keys_L, return_index=True, return_inverse=True)
+    return parts_L.reshape(-1).astype(np.int32), pairs_L2[first_P]
+
+
+@dataclass(frozen=True)
+class _Paths:
+    """N paths as a graph of their own in which none shares a node but the start, each with the arc of its end."""
+
+    offsets_N1: Ints
+    labels_L: NDArray[np.int32]
+
+    @cached_property
+    def label_A(self) -> NDArray[np.int32]:
+        """The labels of all arcs, path by path."""
+        label_A: NDArray[np.int32] = np.insert(self.labels_L, self.offsets_N1[1:], END_LABEL).astype(np.int32)
+        return label_A
+
+    @cached_property
+    def first_N(self) -> Ints:
+        """The first arc of each path."""
+        first_N: Ints = self.offsets_N1[:-1] + np.arange(len(self.offsets_N1) - 1)
+        return first_N
+
+    @cached_property
+    def graph(self) -> ArcGraph:
+        """The arcs: arc a leads to node a + 1."""
+        source_A = np.arange(len(self.label_A), dtype=np.int32)
+        source_A[self.first_N] = 0
+        return ArcGraph(source_A, np.arange(1, len(source_A) + 1, dtype=np.int32), len(source_A) + 1)

@@ -1,0 +1,41 @@
+"""The target words of a sentence's options, numbered as in lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.arrays.ragged import places_of
+from xlate.phrases.table import PhraseTable
+from xlate.text.numbering import Numbering
+from xlate.text.vocabulary import Vocabulary
+
+
+def numbered_words(
+    table: PhraseTable,
+    vocabulary: Vocabulary,
+    words: Sequence[str],
+    unit_O: NDArray[np.integer],
+    start_O: NDArray[np.int32],
+    offsets_O1: NDArray[np.int64],
+) -> NDArray[np.int32]:
+    """The target words of all options as `Numbering` numbers them, shape (W,).
+
+    Args:
+        table: of the pairs that options are.
+        vocabulary: of its target words.
+        words: of the sentence.
+        unit_O: the pair of each option, negative where a source word stands for itself.
+        start_O: the first source word of each.
+        offsets_O1: where the words of each option go.
+    """
+    targets = table.target_phrases
+    known, copied = np.flatnonzero(unit_O >= 0), np.flatnonzero(unit_O < 0)
+    ids_W = np.empty(int(offsets_O1[-1]), dtype=np.int32)
+    rows = table.target_B[unit_O[known]]
+    ids_W[places_of(offsets_O1, known)] = targets.ids_T[places_of(targets.offsets_S1, rows)]
+    own = [words[start] for start in start_O[copied].tolist()]
+    ids_W[offsets_O1[copied]] = Numbering(vocabulary, words).ids(own)
+    return ids_W
