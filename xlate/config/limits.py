@@ -134,6 +134,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "jump_reach": _SOME,
         "jump_smoothing": POSITIVE,
         "model1_iterations": _SOME,
+        "direct_discount": BELOW_ONE,
     },
     model_schema.PhraseModelConfig: {"reordering": ("none", "wbe", "phrase", "hier", "hier5")},
     loss_schema.FloatPhaseConfig: {

@@ -50,6 +50,7 @@ class _ModelKeys:
     jump_reach: int
     jump_smoothing: float
     model1_iterations: int
+    direct_discount: float
     reordering: str
     sparse: SparseConfig | None = None
     rerank: RerankConfig | None = None
@@ -103,6 +104,10 @@ class DistortionModelConfig(EventModelConfig):
     jump_reach: int = key("the longest jump told apart from longer ones, in words", 7)
     jump_smoothing: float = key("how strongly jumps of a word are smoothed by those of all words", 5.0)
     model1_iterations: int = key("iterations of IBM Model 1", 5)
+    direct_discount: float = key(
+        "taken off every N(b) in -ln N(b)/N(T); at 0 a block seen once, its target phrase too, costs nothing",
+        0.0,
+    )
 
 
 @dataclass

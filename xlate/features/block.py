@@ -72,6 +72,7 @@ def distortion_arrays(
     distortion: Distortion,
     model1_B: NDArray[np.float32],
     more: Collection[str] = (),
+    discount: float = 0.0,
 ) -> BlockArrays:
     """Everything the kernels need for the dense features of the phrase-distortion model.
 
@@ -80,18 +81,20 @@ def distortion_arrays(
         target_vocabulary: what the block set's target words are numbered by.
         feature_keys_F: the keys of the sparse features, sorted; the id of one is its place.
         distortion: jump costs; model1_B: -ln p(S|T) under Model 1 of every block.
-        more: names of optional floats.
+        more: names of optional floats; discount: of the counts behind the direct cost.
     """
-    kept = block_distortion(blocks, distortion, model1_B)
+    kept = block_distortion(blocks, distortion, model1_B, blocks.direct_cost_B(discount))
     return _arrays(blocks, lm, target_vocabulary, feature_keys_F, more, kept)
 
 
-def block_distortion(blocks: BlockSet, distortion: Distortion, model1_B: NDArray[np.float32]) -> DistortionArrays:
-    """The part of the phrase-distortion model that training and decoding share."""
+def block_distortion(
+    blocks: BlockSet, distortion: Distortion, model1_B: NDArray[np.float32], direct_B: NDArray[np.float32]
+) -> DistortionArrays:
+    """The costs of the phrase-distortion model by block and by source word."""
     phrases, source_B = blocks.table.source_phrases, np.asarray(blocks.table.source_B)
     words_T, offsets_P1 = np.asarray(phrases.ids_T), phrases.offsets_S1
     return DistortionArrays(
-        direct_B=blocks.direct_cost_B,
+        direct_B=direct_B,
         model1_B=np.ascontiguousarray(model1_B),
         first_B=words_T[offsets_P1[source_B]].astype(np.int32),
         last_B=words_T[offsets_P1[source_B + 1] - 1].astype(np.int32),

@@ -82,13 +82,21 @@ class BlockSet:
         costs: NDArray[np.float32] = -np.log(counts_B / max(1, int(self.count_B.sum()))).astype(np.float32)
         return costs
 
-    @cached_property
-    def direct_cost_B(self) -> NDArray[np.float32]:
-        """-ln N(b)/N(T), T the target phrase of b (TZ07 section 5.3); a block never matched counts half."""
+    def direct_cost_B(self, discount: float = 0.0) -> NDArray[np.float32]:
+        """-ln (N(b) - d)/N(T), T the target phrase of b (TZ07 section 5.3); a block never matched counts half.
+
+        With the discount d = 0, as in the paper, a block seen once costs nothing when its target phrase was seen once.
+
+        Raises:
+            InputError: the discount is not from 0 to below 1.
+        """
+        if not 0 <= discount < 1:
+            raise InputError("no usable discount of counts", seen=discount, expected="a number from 0 to below 1")
         counts_B = np.maximum(self.count_B, UNSEEN_COUNT)
         target_B = np.asarray(self.table.target_B)
         total_Q = np.bincount(target_B, weights=counts_B, minlength=len(self.table.target_phrases))
-        costs: NDArray[np.float32] = -np.log(counts_B / total_Q[target_B]).astype(np.float32)
+        kept_B = np.maximum(self.count_B - float(discount), UNSEEN_COUNT * (1.0 - discount))
+        costs: NDArray[np.float32] = -np.log(kept_B / total_Q[target_B]).astype(np.float32)
         return costs
 
     def orientation_cost_B2(self, smoothing: float = 0.5) -> NDArray[np.float32]:

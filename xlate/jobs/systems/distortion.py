@@ -35,18 +35,26 @@ class DistortionKind(EventKind):
         """Counts of blocks, jump costs and Model 1."""
         distortion, model1_B = load_distortion(estimates.work, distortion_stage(estimates, model))
         words, more = estimates.work.target_vocabulary, more_floats(model.floats)
-        return distortion_arrays(estimates.blocks, estimates.lm, words, keys_F, distortion, model1_B, more)
+        given = (estimates.blocks, estimates.lm, words, keys_F, distortion, model1_B, more)
+        return distortion_arrays(*given, model.direct_discount)
 
     def identity_settings(self, estimates: Estimates, model: ModelConfig) -> dict[str, Any]:
         """What was estimated."""
-        return {"distortion": distortion_stage(estimates, model).identity}
+        discount = {"direct_discount": model.direct_discount} if model.direct_discount else {}
+        return {"distortion": distortion_stage(estimates, model).identity, **discount}
 
     def model(self, estimates: Estimates, weights: WeightsFile, model: ModelConfig) -> DistortionModel:
         """Blocks with jump costs under the one weight set."""
         shared = self.shared(estimates, weights, model)
         distortion, model1_B = load_distortion(estimates.work, distortion_stage(estimates, model))
         weights_D = self.checked_set(weights, "linked", model).dense_D
-        return DistortionModel(**shared, weights=weights_D, distortion=distortion, model1_B=model1_B)
+        return DistortionModel(
+            **shared,
+            weights=weights_D,
+            distortion=distortion,
+            model1_B=model1_B,
+            direct_discount=model.direct_discount,
+        )
 
     def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> DistortionSearch:  # noqa: B008
         """The settings that concern this decoder."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -28,6 +29,7 @@ class DistortionModel(BlockLexicon):
         weights: of (a) to (g) and of the optional floats, shape (7 + X,).
         distortion: jump costs by source word; model1_B: -ln p(S|T) of every block under Model 1.
         feature_keys, feature_weights, target_vocabulary, more: as in `BlockLexicon`.
+        direct_discount: taken off counts before the direct cost, as in training.
 
     Raises:
         InputError: weights of another shape or not finite, or feature keys that are not sorted.
@@ -46,6 +48,12 @@ class DistortionModel(BlockLexicon):
     feature_weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     target_vocabulary: Vocabulary | None = None
     more: MoreFloats = field(default_factory=MoreFloats.none)
+    direct_discount: float = 0.0
+
+    @cached_property
+    def direct_cost_B(self) -> NDArray[np.float32]:
+        """(a) of every block."""
+        return self.blocks.direct_cost_B(self.direct_discount)
 
     def __post_init__(self) -> None:
         """Checks the weights."""

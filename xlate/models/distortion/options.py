@@ -86,7 +86,7 @@ def _static_floats(
     known_O = np.where(copied_O, 0, block_O)
     floats_O3 = np.zeros((len(block_O), 3))
     if len(model.blocks.table):
-        floats_O3[:, 0] = model.blocks.direct_cost_B[known_O]
+        floats_O3[:, 0] = model.direct_cost_B[known_O]
         floats_O3[:, 1] = model.model1_B[known_O]
     floats_O3[copied_O, 0], floats_O3[copied_O, 1] = search.unknown_direct, search.unknown_model1
     floats_O3[:, 2] = -target_length_O
