@@ -52,6 +52,11 @@ ROWS = {
          "loss.tune.rounds=1"),
         ("work",), ("work/lists", "work/folds", "work/theta", "work/classes", "run"),
     ),
+    "block lists": Row(
+        ("train", *BLOCK, *LISTS, *LEARNING, "loss=xbleu", "base=base", "loss.lists.epochs=200", "run=run",
+         "loss.lists.gamma=1", "loss.tune.rounds=1", "loss.tune.nbest=15"),
+        ("work", "base"), ("work/lists", "work/without", "run"),
+    ),
     "rerank": Row(
         ("train", *RERANK, *GIVEN, "run=run", "loss.lists.epochs=400", "checkpoint_seconds=0"), ("lists",), ("run",)
     ),

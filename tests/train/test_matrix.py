@@ -27,6 +27,7 @@ from xlate.candidates.nbest_columns import nbest_arrays
 from xlate.candidates.nbest_store import nbest_candidates, write_nbest_store
 from xlate.candidates.spread import spread_within_lists
 from xlate.candidates.store import CandidateStore
+from xlate.candidates.units import under_templates
 from xlate.config.tune_schema import TUNERS as CONFIGS
 from xlate.errors import InputError
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
@@ -36,6 +37,7 @@ from xlate.losses.pro import PairwiseLogistic
 from xlate.metrics.objective import BLEU
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
+from xlate.models.block.lists import with_units
 from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.distortion.settings import DistortionSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
@@ -99,7 +101,7 @@ def test_a_training_changes_weights_and_lowers_the_loss(
     elif source == "lattices":
         changed, before, after = on_lattices(system)
     else:
-        lists = from_file(tmp_path) if system == "rerank" else LISTS[system]()
+        lists = from_file(tmp_path) if system == "rerank" else (UNITS if source in LEARNED else LISTS)[system]()
         if source in LEARNED:
             changed, before, after = in_steps(name, lists, device=source.endswith("device"))
         else:
@@ -164,7 +166,8 @@ def in_steps(name: str, lists: CandidateBatch, *, device: bool) -> tuple[bool, f
     given = arrays, twice.gain_CG, heldout_I, sparse_size(lists), chosen, start_of(lists).dense_D * spread_D
     learner = DeviceListLearner(*given) if device else ListLearner(*given)
     figures = list(learner.epochs())
-    changed = bool((learner.weights.dense_D != given[-1]).any())
+    moved = bool((learner.weights.dense_D != given[-1]).any())
+    changed = moved and (bool(learner.weights.sparse_F.any()) or not sparse_size(lists))
     return changed, figures[0].heldout_loss, min(one.heldout_loss for one in figures)
 
 
@@ -268,6 +271,27 @@ def phrase_lists() -> CandidateBatch:
     return lists
 
 
+def with_bigrams(decoder: BlockDecoder | DistortionDecoder) -> CandidateBatch:
+    """Lists of the training text: pairs of blocks become the ids of the decoder's features."""
+    lists = with_references([with_units(decoder, words) for words in sentences()])
+    found = under_templates(lists, decoder.features, None, 1.0)
+    assert sparse_size(found) > 0
+    return found
+
+
+@cache
+def block_units() -> CandidateBatch:
+    model, _ = model_and_arpa(11, others=False)
+    return with_bigrams(BlockDecoder(model, BlockSearch(beam=30, threshold=0.0, nbest=NBEST)))
+
+
+@cache
+def distortion_units() -> CandidateBatch:
+    model, _ = jumping(11)
+    return with_bigrams(DistortionDecoder(model, DistortionSearch(beam=30, threshold=0.0, nbest=NBEST)))
+
+
+UNITS = {"block": block_units, "distortion": distortion_units, "phrase": phrase_lists}
 LISTS = {"block": block_lists, "distortion": distortion_lists, "phrase": phrase_lists}
 
 

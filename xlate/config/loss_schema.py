@@ -80,7 +80,7 @@ class ListsConfig(_FoldKeys):
     objective: str = key("expected_bleu, cll, softmax_margin, hinge, ramp or pro", "expected_bleu")
     heldout_every: int = key("every so many lists one is held out", 20)
     gain: str = key("smoothing of sentence BLEU: add-1, gao (brevity not clipped), floor, exp or none", "gao")
-    gamma: float = key("scale of the scores", 20.0)
+    gamma: float = key("scale of the scores; about 2 where float weights are not scaled to sum to 1", 20.0)
     margin: float = key("what a unit of gain is worth in softmax-margin, hinge and ramp", 10.0)
     rate: float = key("the step of sparse weights", 0.003)
     dense_rate: float = key("the step of float weights where they are learned too", 0.003)
@@ -198,9 +198,10 @@ class RankingLossConfig(LossConfig):
 
 @dataclass
 class ListLossConfig(LossConfig):
-    """Sparse features of the phrase model (Auli, Galley & Gao 2014).
+    """Sparse features from lists of the training text (Auli, Galley & Gao 2014).
 
-    Float weights are tuned, sparse ones learned from lists of the training text, and float weights tuned again.
+    Float weights of the phrase model are tuned, those of the models over blocks come from a run base; sparse weights
+    are learned from lists of the training text, and float weights tuned again.
     """
 
     name: str = key("the loss", "xbleu")

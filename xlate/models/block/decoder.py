@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.features.index import FeatureIndex
+from xlate.features.bigram_index import BigramIndex
 from xlate.kernels.orientation import NEUTRAL, RIGHT
 from xlate.kernels.search.block_coverage import LONGEST_SENTENCE
 from xlate.kernels.search.block_decoder import SearchNumbers, SentenceArrays, search_blocks
@@ -83,7 +83,7 @@ class BlockDecoder(System[BlockMoves, BlockSearch]):
         return 3
 
     @property
-    def features(self) -> FeatureIndex:
+    def features(self) -> BigramIndex:
         """The binary features of a block and its predecessor."""
         return self.model.feature_index
 

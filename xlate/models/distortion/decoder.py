@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.features.index import FeatureIndex
+from xlate.features.bigram_index import BigramIndex
 from xlate.kernels.search.distortion_decoder import JumpNumbers, JumpSentence, search_jumps
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph
@@ -69,7 +69,7 @@ class DistortionDecoder(System[JumpMoves, DistortionSearch]):
         return 1
 
     @property
-    def features(self) -> FeatureIndex:
+    def features(self) -> BigramIndex:
         """The binary features of a block and its predecessor."""
         return self.model.feature_index
 
