@@ -112,7 +112,7 @@ def results(folder: Path, row: Row) -> dict[str, str]:
     found = {}
     for path in sorted(path for name in row.results for path in (folder / name).rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix()
-        timed = path.name in TIMED or path.name.startswith("events.out") or path.match("work/lists/*/*/*.json")
+        timed = path.name in TIMED or path.name.startswith("events.out") or path.match("work/lists/*/*/*/header.json")
         if not timed and "/." not in name:
             found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return found
