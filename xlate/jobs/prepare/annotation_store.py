@@ -21,7 +21,7 @@ from xlate.text.vocabulary import Vocabulary
 VOCABULARY = "vocabulary of a factor"
 FACTOR = "factor of a text"
 DOCUMENTS = "documents of a text"
-COPIES = "copies in a text"
+COPIES = "list of copies"
 FACTOR_LAYOUT = {"ids_T": ("<i4", 1), "offsets_S1": ("<i8", 1)}
 DOCUMENTS_LAYOUT = {"offsets_D1": ("<i8", 1)}
 COPIES_LAYOUT = {"group_S": ("<i8", 1)}
