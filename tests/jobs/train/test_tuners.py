@@ -10,15 +10,25 @@ import pytest
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.config.limits import Range, limits_of
-from xlate.config.tune_schema import TUNERS, TuneConfig
+from xlate.config.tune_schema import (
+    TUNERS,
+    ExpectedBleuConfig,
+    MertConfig,
+    MiraConfig,
+    ProConfig,
+    RampConfig,
+    TuneConfig,
+)
+from xlate.errors import InputError
 from xlate.jobs.train import tuners
+from xlate.jobs.train.tuners import chosen_weights, optimiser
 from xlate.jobs.train.tuning import tuning_settings
 from xlate.scoring.weights import Weights
 from xlate.tuners.tuned import Tuned
 
 TRAINED_D = np.ones(2, dtype=np.bool_)
 # Read where lists are decoded, not by the tuner or its rounds.
-ELSEWHERE = {"name", "split", "source", "references", "start", "nbest", "metric", "gain", "processes"}
+ELSEWHERE = {"name", "split", "source", "references", "start", "nbest", "metric", "gain", "processes", "weights"}
 
 
 def given_to(monkeypatch: pytest.MonkeyPatch, config: TuneConfig) -> str:
@@ -54,3 +64,40 @@ def test_every_key_arrives(monkeypatch: pytest.MonkeyPatch, tuner: str, key: str
     changed = replace(config, **{key: other(getattr(config, key), limits_of(type(config))[key])})
     assert given_to(monkeypatch, config) == given_to(monkeypatch, config)
     assert given_to(monkeypatch, changed) != given_to(monkeypatch, config)
+
+
+START = Weights(np.array([-2.0, -1.0, 0.0]), np.zeros(0), ("a", "length", "block_count"))
+
+
+def test_only_the_named_weights_are_tuned() -> None:
+    every_D = np.array([True, True, False])
+    assert chosen_weights(MertConfig(), START, every_D).tolist() == every_D.tolist()
+    # A weight that the system does not train may be named.
+    named = MertConfig(weights=["length", "block_count"])
+    assert chosen_weights(named, START, every_D).tolist() == [False, True, True]
+    with pytest.raises(InputError, match="no float weight of this name"):
+        chosen_weights(MertConfig(weights=["len"]), START, every_D)
+
+
+@pytest.mark.parametrize("kind", [MiraConfig, MertConfig, ProConfig, ExpectedBleuConfig, RampConfig])
+def test_weights_that_are_not_named_keep_their_values(kind: type[TuneConfig]) -> None:
+    random = np.random.default_rng(3)
+    lists = random_lists(random)
+    settings = kind(weights=["length"])
+    start = Weights(np.array([-2.0, -1.0, 0.5]), np.zeros(0), START.dense_names)
+    chosen_D = chosen_weights(settings, start, np.ones(3, dtype=np.bool_))
+    found = optimiser(settings, chosen_D)(lists, start, 1)
+    assert found.dense_D[[0, 2]].tolist() == [-2.0, 0.5]
+    assert found.dense_D[1] != -1.0
+
+
+def random_lists(random: np.random.Generator) -> CandidateBatch:
+    """Six lists of eight hypotheses, whose statistics of BLEU depend on the second float."""
+    dense_CD = random.normal(size=(48, 3)).astype(np.float32)
+    matched_C = np.clip(np.round(4 - 2 * dense_CD[:, 1]), 0, 8)
+    lengths = [np.full(48, 8.0), np.full(48, 8.0)]
+    counts = [*(np.maximum(matched_C - n, 0) for n in range(4)), *(np.full(48, 8.0 - n) for n in range(4))]
+    gain_CG = np.stack([*lengths, *counts], axis=1).astype(np.float32)
+    return CandidateBatch(
+        np.arange(7, dtype=np.int64) * 8, dense_CD, gain_CG, np.zeros(49, np.int64), np.zeros(0, np.int32)
+    ).validate()
