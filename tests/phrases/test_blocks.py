@@ -232,3 +232,20 @@ def test_an_interrupted_save_over_an_older_block_set_is_no_block_set(saved, monk
     monkeypatch.undo()
     with pytest.raises(InputError, match="not a whole block set"):
         BlockSet.load(folder)
+
+
+@pytest.mark.parametrize("discount", [0.0, 0.5])
+def test_a_discount_makes_what_was_seen_once_cost_more(discount):
+    """a|x once, a|y twice, b|y once: without a discount a|x costs nothing."""
+    table = table_of([([3], [3]), ([3], [4]), ([4], [4])])
+    blocks = block_set(table, [(3,), (3,), (3,), (4,)], [(3,), (4,), (4,), (4,)])
+    assert blocks.count_B.tolist() == [1, 2, 1]
+    expected = [-math.log((n - discount) / total) for n, total in ((1, 1), (2, 3), (1, 3))]
+    np.testing.assert_allclose(blocks.direct_cost_B(discount), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("discount", [-0.1, 1.0, math.nan])
+def test_discounts_that_cannot_be(discount):
+    blocks = block_set(table_of([([3], [3])]), [(3,)], [(3,)])
+    with pytest.raises(InputError, match="no usable discount of counts"):
+        blocks.direct_cost_B(discount)

@@ -32,7 +32,7 @@ def copy_groups(sources: Iterable[Sequence[str]], targets: Iterable[Sequence[str
     Raises:
         ValueError: different numbers of sources and targets.
     """
-    # Digests take a fifth of the memory of the words; two of a million sentences share one with probability 1e-7.
+    # Digests take less memory than the words; that two of a million sentences share one has a probability below 1e-7.
     first: list[dict[bytes, int]] = [{}, {}]
     parent: list[int] = []
 
@@ -97,12 +97,12 @@ def _room(held_K: Ints, more: int) -> Ints:
 def heldout_pairs(group_S: Ints, every: int) -> NDArray[np.bool_]:
     """Which of S pairs are held out, (S,): every so many groups, with all their copies; none when `every` is 0.
 
-    A group of more than a hundredth of the text stays, so that about as many pairs are held out as were asked for.
+    Copies that are more than a hundredth of the text stay, so that about as many pairs are held out as were asked for.
     """
     if not every:
         return np.zeros(len(group_S), dtype=bool)
     _, place_S, size_G = np.unique(group_S, return_inverse=True, return_counts=True)
-    small_G = size_G * 100 <= len(group_S)
+    small_G = (size_G == 1) | (size_G * 100 <= len(group_S))
     number_G = np.cumsum(small_G) - 1
     held_G = small_G & (number_G % every == every - 1)
     held_S: NDArray[np.bool_] = held_G[place_S.reshape(-1)]

@@ -30,11 +30,16 @@ PREPARED = ("data=demo", "data.generated.test=1000", "phrases.max_length=2")
 TUNING = ("loss.tune.nbest=50", "loss.tune.rounds=5")
 # Tuned weights have sizes that sum to 1, so differences of scores are small, and expected BLEU magnifies them.
 LISTS = ("loss.lists.nbest=50", "loss.lists.gamma=10", "loss.lists.rate=0.03", "loss.lists.epochs=10")
+FROM_BASE = (*TUNING, "loss.tune.start=base")
 BIGRAMS = ("model.binary=[BB,TP,WB]", "model.threshold=1", *TUNING, *LISTS)
 SYSTEMS = (
     ("mon", "MON, floats trained locally", ("model=floats", "decoder=mon")),
     ("swap-or", "SWAP&OR, floats trained locally", ("model=floats", "decoder=swap_or")),
-    ("tuned", "SWAP&OR, floats tuned for BLEU", ("model=floats", "decoder=swap_or", "loss=mira", *TUNING)),
+    (
+        "tuned",
+        "SWAP&OR, floats tuned for BLEU",
+        ("model=floats", "decoder=swap_or", "loss=mira", *FROM_BASE),
+    ),
     ("binary", "the same and bigrams of blocks", ("model=block", "decoder=swap_or", "loss=xbleu", *BIGRAMS)),
 )
 # Each of these starts from the weights of another system.
@@ -71,8 +76,7 @@ def demo(config: DemoConfig) -> list[Row]:
 def _system(config: DemoConfig, work: WorkDirectory, name: str, title: str, settings: tuple[str, ...]) -> Row:
     folder, given = Path(config.run) / name, [f"work={config.work}", f"seed={config.seed}", *settings]
     if name in BASES:
-        start = [] if name == "binary" else ["loss.tune.start=base"]
-        given += [f"base={Path(config.run) / BASES[name]}", *start]
+        given.append(f"base={Path(config.run) / BASES[name]}")
     outcome = train(load(TrainConfig, "train", given), folder)
     if outcome.summary is None:
         raise InputError("the demo was stopped", file=folder, remedy="the same command goes on from here")

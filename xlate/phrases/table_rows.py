@@ -37,6 +37,8 @@ class TableRows:
         target_Q = _rows(table.target_phrases, self._target_finder)
         keys_B = _pair_keys(source_P[table.source_B], target_Q[table.target_B])
         keys, row = self._sorted_pairs
+        if not len(keys):
+            return WholeRows(source_P, target_Q, np.full(len(keys_B), -1))
         place = np.minimum(np.searchsorted(keys, keys_B), len(keys) - 1)
         return WholeRows(source_P, target_Q, np.where(keys[place] == keys_B, row[place], -1))
 

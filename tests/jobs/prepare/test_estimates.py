@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from tests.test_end_to_end import work  # noqa: F401
 from xlate.align.copies import parted_copies
 from xlate.align.lexical import lexical_table
+from xlate.errors import InputError
 from xlate.jobs.prepare.estimates import Estimates, WithoutFold, estimates_of, part_of
 from xlate.jobs.prepare.folds import WHOLE, Folds
 from xlate.jobs.prepare.stages import read_stage
@@ -123,3 +125,20 @@ def test_matches_of_a_fold_are_of_blocks_that_stand_elsewhere(without: WithoutFo
     assert known_B[part.block_M].all()
     kept = [tuple(row) for row, known in zip(every.rows_M5.tolist(), known_B[every.block_M], strict=True) if known]
     assert [tuple(row) for row in part.rows_M5.tolist()] == kept
+
+
+def test_a_text_of_copies_cannot_be_cut_into_folds(prepared: WorkDirectory) -> None:
+    copies = replace(prepared)
+    vars(copies)["copies"] = np.zeros(len(prepared.copies), dtype=np.int64)
+    with pytest.raises(InputError, match="cannot be cut into folds") as error:
+        Folds.of_events(copies, FOLDS)
+    assert error.value.remedy is not None
+    assert "model.folds=0" in error.value.remedy
+    assert Folds.of_events(copies, 0).numbers == [WHOLE]
+
+
+def test_an_empty_table_has_no_rows_of_another(prepared: WorkDirectory) -> None:
+    table = prepared.blocks.table
+    nothing = table.select(np.zeros(len(table), dtype=bool))
+    assert set(TableRows(nothing).of(table).pair_B.tolist()) == {-1}
+    assert TableRows(table).of(table).pair_B.tolist() == list(range(len(table)))

@@ -1,9 +1,9 @@
 """What the features of blocks are computed from: estimates of the training text, or of it without a fold.
 
-Most blocks of a sentence pair were extracted from that very pair. Events whose features come from estimates of the
-whole text do not look like new text: their true blocks are long and nearly without alternatives. So the events of a
-fold are made with blocks, counts, language model, jumps and Model 1 of the other folds. Blocks keep the numbers that
-they have in the whole text. The word alignment is that of the whole text.
+Most blocks were extracted once, from the one sentence pair that they match in. Events whose features come from
+estimates of the whole text do not look like new text: their true blocks are long and nearly without alternatives. So
+the events of a fold are made with blocks, counts, language model, jumps and Model 1 of the other folds. Blocks keep the
+numbers that they have in the whole text. The word alignment is that of the whole text.
 """
 
 from __future__ import annotations
@@ -72,17 +72,10 @@ class Estimates:
         """The language model of the target."""
         return self.work.lm
 
-    @property
-    def pairs(self) -> NDArray[np.int64]:
-        """The sentence pairs that estimates are made from."""
-        return np.arange(len(self.work.copies))
-
     @cached_property
     def text(self) -> tuple[EncodedText, EncodedText, Links]:
-        """Source, target and links of these pairs."""
-        source, target = self.work.encoded
-        pairs = self.pairs
-        return select_phrases(source, pairs), select_phrases(target, pairs), self.work.links.select(pairs)
+        """Source, target and links of the sentence pairs that estimates are made from."""
+        return (*self.work.encoded, self.work.links)
 
 
 @dataclass(frozen=True)
@@ -109,10 +102,14 @@ class WithoutFold(Estimates):
         whole = Estimates(self.work).identity
         return identity_of({"on": whole, "folds": self.folds.identity, "fold": self.fold, "version": 1})
 
-    @property
-    def pairs(self) -> NDArray[np.int64]:
-        """Those of the other folds."""
-        return self.folds.others(self.fold)
+    @cached_property
+    def text(self) -> tuple[EncodedText, EncodedText, Links]:
+        """The pairs of the other folds."""
+        return self._pairs(self.folds.others(self.fold))
+
+    def _pairs(self, rows: NDArray[np.int64]) -> tuple[EncodedText, EncodedText, Links]:
+        source, target = self.work.encoded
+        return select_phrases(source, rows), select_phrases(target, rows), self.work.links.select(rows)
 
     @cached_property
     def blocks(self) -> BlockSet:
@@ -145,14 +142,8 @@ class WithoutFold(Estimates):
 
     def _counts_elsewhere(self) -> NDArray[np.int64]:
         """How often each block was extracted from the other folds, (B,)."""
-        source, target = self.work.encoded
-        own = self.folds.rows(self.fold)
-        here = extract_phrases(
-            select_phrases(source, own),
-            select_phrases(target, own),
-            self.work.links.select(own),
-            self.work.settings("phrases", {"max_length": int})["max_length"],
-        )
+        longest = self.work.settings("phrases", {"max_length": int})["max_length"]
+        here = extract_phrases(*self._pairs(self.folds.rows(self.fold)), longest)
         row_X = self.rows.of(here).pair_B
         count_B = np.array(self.work.blocks.table.count_B, dtype=np.int64)
         count_B[row_X[row_X >= 0]] -= here.count_B[row_X >= 0]

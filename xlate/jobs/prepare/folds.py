@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.align.copies import balanced_folds, heldout_pairs
+from xlate.errors import InputError
 from xlate.jobs.prepare.stages import identity_of, read_stage
 from xlate.jobs.prepare.work import WorkDirectory
 
@@ -29,10 +30,23 @@ class Folds:
 
     @classmethod
     def of_events(cls, work: WorkDirectory, folds: int) -> Folds:
-        """The folds that events are made in; with 0, as in the paper, only held-out pairs are one."""
+        """The folds that events are made in; with 0, as in the paper, only held-out pairs are one.
+
+        Raises:
+            InputError: all pairs are copies of each other, so that there is nothing outside of their fold.
+        """
         every = read_stage(work.path, "blocks").number("heldout_every")
         heldout_S = heldout_pairs(work.copies, every)
         fold_S = balanced_folds(work.copies, folds) if folds else np.where(heldout_S, 0, WHOLE)
+        if folds and len(np.unique(fold_S)) == 1:
+            seen = f"{len(fold_S)} pairs, {len(np.unique(work.copies))} without their copies"
+            raise InputError(
+                "the training text cannot be cut into folds",
+                file=work.path,
+                seen=seen,
+                expected="pairs that are not all copies of each other",
+                remedy="model.folds=0 makes events as the paper does",
+            )
         on = read_stage(work.path, "corpus").identity
         return cls(fold_S, heldout_S, identity_of({"on": on, "folds": folds, "heldout_every": every, "version": 1}))
 

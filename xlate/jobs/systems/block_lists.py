@@ -25,7 +25,6 @@ from xlate.jobs.systems.kind import Asked, EventKind, ToTune
 from xlate.jobs.systems.listed import FoldSystem, ListedModel
 from xlate.models.block.lists import with_units
 from xlate.models.system import AnySystem
-from xlate.models.tuned import TunedCosts
 from xlate.phrases.table_rows import TableRows
 from xlate.scoring.weights import Weights, WeightsFile
 
@@ -121,10 +120,10 @@ class BlockLists(ListedModel):
         return replace(theta, sparse_F=phi_F.astype(np.float64))
 
     def to_tune(self, theta: Weights, phi_F: NDArray[Any]) -> ToTune:
-        """The floats that have a weight, and the scale of the learned weights."""
+        """The floats that a run of the model tunes, and the scale of the learned weights."""
         assert self.config.loss.tune is not None
         system = self._whole(self.features.keys_F).with_weights(self.weighted(theta, phi_F))
-        tuned = TunedCosts(system, self.config.loss.tune.processes)
+        tuned = self.kind.tuned(system, self.config.model, self.config.loss.tune.processes)
         extra = {f"{self.kind.sets[0]}.keys": self.features.keys_F}
         file = replace(self.file, extra=extra)
         of_work = {"work": str(self.config.work), "work_identity": self.work.identity}

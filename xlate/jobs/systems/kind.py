@@ -221,11 +221,15 @@ class EventKind(Kind):
         base = Path(str(config.base))
         file = weights_of(base)
         system = self.open(base, config, file, work, Asked())
-        optional = [name in MORE_FLOATS for name in self.names(config.model)] * len(self.sets)
-        tuned = TunedCosts(system, config.loss.tune.processes, np.array(optional))
+        tuned = self.tuned(system, config.model, config.loss.tune.processes)
         start = tuned.trained if config.loss.tune.start == "base" else tuned.uniform
         metadata = {**file.metadata, **made_with(config.model)}
         return ToTune(tuned, start, lambda weights: self.saved(tuned.weighted(weights), file), metadata)
+
+    def tuned(self, system: AnySystem, model: ModelConfig, processes: int) -> TunedCosts:
+        """A system to be tuned: its floats that have a weight, and the optional ones that are named."""
+        optional = [name in MORE_FLOATS for name in self.names(model)] * len(self.sets)
+        return TunedCosts(system, processes, np.array(optional))
 
     def shared(self, estimates: Estimates, weights: WeightsFile, model: ModelConfig) -> dict[str, Any]:
         """What the models over blocks have in common."""
