@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tests.test_end_to_end import work  # noqa: F401
-from xlate.align.copies import parted_copies
 from xlate.align.lexical import lexical_table
 from xlate.errors import InputError
 from xlate.jobs.prepare.estimates import Estimates, WithoutFold, estimates_of, part_of
+from xlate.jobs.prepare.fold_models import FoldModels
 from xlate.jobs.prepare.folds import WHOLE, Folds
 from xlate.jobs.prepare.stages import read_stage
 from xlate.jobs.prepare.work import WorkDirectory
@@ -56,10 +56,24 @@ def direct(without: WithoutFold) -> tuple[BlockSet, np.ndarray]:
     ).pair_B
 
 
-def test_folds_hold_all_copies(prepared: WorkDirectory, folds: Folds) -> None:
+def with_copies(prepared: WorkDirectory, group_S: np.ndarray) -> WorkDirectory:
+    """The same text with other groups of copies; the built-in corpus has hardly any."""
+    changed = replace(prepared)
+    vars(changed)["copies"] = group_S
+    return changed
+
+
+def test_folds_hold_all_copies(prepared: WorkDirectory) -> None:
+    group_S = np.arange(len(prepared.copies))
+    group_S[100:150] = group_S[:50]
+    assert (group_S != np.arange(len(group_S))).sum() == 50
+    folds = Folds.of_events(with_copies(prepared, group_S), FOLDS)
     assert folds.numbers == list(range(FOLDS))
-    assert parted_copies(prepared.copies, folds.fold_S) == 0
-    assert parted_copies(prepared.copies, folds.heldout_S.astype(np.int64)) == 0
+    assert np.array_equal(folds.fold_S[100:150], folds.fold_S[:50])
+    assert np.array_equal(folds.heldout_S[100:150], folds.heldout_S[:50])
+    assert folds.heldout_S[:50].any()
+    phrase_fold_I = FoldModels(with_copies(prepared, group_S), "hier", FOLDS).fold_I
+    assert np.array_equal(phrase_fold_I, folds.fold_S)
     assert np.bincount(folds.fold_S).max() - np.bincount(folds.fold_S).min() <= 1
 
 
@@ -128,8 +142,7 @@ def test_matches_of_a_fold_are_of_blocks_that_stand_elsewhere(without: WithoutFo
 
 
 def test_a_text_of_copies_cannot_be_cut_into_folds(prepared: WorkDirectory) -> None:
-    copies = replace(prepared)
-    vars(copies)["copies"] = np.zeros(len(prepared.copies), dtype=np.int64)
+    copies = with_copies(prepared, np.zeros(len(prepared.copies), dtype=np.int64))
     with pytest.raises(InputError, match="cannot be cut into folds") as error:
         Folds.of_events(copies, FOLDS)
     assert error.value.remedy is not None
