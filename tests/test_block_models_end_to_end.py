@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.formats.test_lattice_files import arcs_of_fst, arcs_of_slf
@@ -109,6 +110,27 @@ def test_optional_floats_are_trained_and_tuned(
         work, tmp_path / "global", *chosen, "loss=global", "loss.globally.rounds=1", f"base={tmp_path / 'run'}"
     )
     assert whole["weights"]["linked"]["block_count"] != 0
+
+
+def test_one_weight_is_tuned_and_the_others_stay(
+    run: Path,  # noqa: F811
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    base = load_weights(run / "weights.safetensors").sets["linked"]
+    tune = [f"work={work}", "loss=mert", "loss.tune.rounds=1", "loss.tune.nbest=20", f"base={run}", "model.threshold=1"]
+    chosen = [*tune, "loss.tune.start=base"]
+    assert main(["train", *tune, "loss.tune.weights=[binary]", f"run={tmp_path / 'run'}"]) == 2
+    assert "loss.tune.start=base" in capsys.readouterr().err
+    assert main(["train", *chosen, "loss.tune.weights=[lm]", f"run={tmp_path / 'run'}"]) == 2
+    assert "linked_lm_first" in capsys.readouterr().err
+    # What was refused has written nothing, so that the same folder can be taken.
+    assert main(["train", *chosen, "loss.tune.weights=[linked_lm_first]", f"run={tmp_path / 'run'}"]) == 0
+    found = load_weights(tmp_path / "run" / "weights.safetensors").sets["linked"]
+    others = [name != "lm_first" for name in base.dense_names]
+    assert np.array_equal(found.dense_D[others], base.dense_D[others])
+    assert np.array_equal(found.sparse_F, base.sparse_F)
 
 
 def test_stores_without_optional_floats_stay_what_they_were(work: Path) -> None:  # noqa: F811

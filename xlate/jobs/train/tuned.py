@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from xlate.config.schema import TrainConfig
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.kind import ToTune
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.train.measuring import measured_splits, rounded
+from xlate.jobs.train.tuners import chosen_weights
 from xlate.jobs.train.tuning import TuningText, tune, tuning_text
 from xlate.scoring.weights import Weights, save_weights
 from xlate.train.run import Run
@@ -22,7 +25,7 @@ class TunedTraining:
     """Rounds of decoding a text and finding better weights on its n-best lists; see `train.tuning`.
 
     Raises:
-        InputError: no text to tune on, or no base run where one is needed.
+        InputError: no text to tune on, no base run where one is needed, or no weight of a name in `loss.tune.weights`.
     """
 
     def __init__(self, config: TrainConfig) -> None:
@@ -33,6 +36,14 @@ class TunedTraining:
         assert config.loss.tune is not None
         self.work = WorkDirectory(Path(config.work)).check() if config.work else None
         self.text = tuning_text(config.loss.tune, self.work, config.decoder.max_words)
+        if config.loss.tune.weights:
+            # Names of weights are known when the system is open; a wrong one is said before anything is written.
+            chosen_weights(config.loss.tune, self.to_tune.start, self.to_tune.system.trained_D)
+
+    @cached_property
+    def to_tune(self) -> ToTune:
+        """What is tuned."""
+        return self.kind.to_tune(self.config, self.work)
 
     def made_from(self) -> Mapping[str, Any]:
         """What is tuned on makes the run as much as the work directory does."""
@@ -41,7 +52,7 @@ class TunedTraining:
     def learn(self, run: Run) -> dict[str, Any] | None:
         """Tunes, writes the weights, and translates the dev set, and the test set if asked."""
         config, work = self.config, self.work
-        tuned = self.kind.to_tune(config, work)
+        tuned = self.to_tune
         found = tune(config, tuned.system, tuned.start, self.text, run)
         if found is None:
             return None
