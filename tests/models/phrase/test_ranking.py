@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from tests.models.phrase.small_phrase_models import SOURCE, random_phrase_model, random_weights, with_sparse
-from xlate.models.phrase import ranking as phrase_ranking
+from xlate.models import ranking as ranking_module
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.model import LM
-from xlate.models.phrase.ranking import RankedPhrases, RankedRows
+from xlate.models.phrase.ranking import RankedPairs, RankedPhrases
 
 
-def of_source(ranked: RankedPhrases, row: int) -> RankedRows:
+def of_source(ranked: RankedPhrases, row: int) -> RankedPairs:
     rows = np.array([row])
     ranked.rank(rows)
-    return ranked.pairs(rows)
+    return ranked.units(rows)
 
 
-def bits(rows: RankedRows) -> list[bytes]:
+def bits(rows: RankedPairs) -> list[bytes]:
     arrays = [value for name, value in vars(rows).items() if name != "phrases"]
     return [array.tobytes() for array in (*arrays, *rows.phrases)]
 
@@ -26,7 +26,7 @@ def bits(rows: RankedRows) -> list[bytes]:
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("at_a_time", [1, 3, 1 << 14])
 def test_order_and_company_make_no_difference(monkeypatch, sparse, at_a_time):
-    monkeypatch.setattr(phrase_ranking, "AT_A_TIME", at_a_time)
+    monkeypatch.setattr(ranking_module, "AT_A_TIME", at_a_time)
     rng = np.random.default_rng(3)
     model = random_phrase_model(rng, "hier", most=6)
     if sparse:
@@ -48,10 +48,10 @@ def test_the_best_pairs_of_a_phrase_stay():
     every, best = RankedPhrases(model, weights_D, 100, None), RankedPhrases(model, weights_D, 2, None)
     for row in range(len(model.table.source_phrases)):
         rows, kept = of_source(every, row), of_source(best, row)
-        assert sorted(rows.pair_R.tolist()) == np.flatnonzero(model.table.source_B == row).tolist()
+        assert sorted(rows.unit_R.tolist()) == np.flatnonzero(model.table.source_B == row).tolist()
         assert rows.alone_R.tolist() == sorted(rows.alone_R.tolist(), reverse=True)
-        assert kept.pair_R.tolist() == rows.pair_R[:2].tolist()
-        for at, pair in enumerate(rows.pair_R.tolist()):
+        assert kept.unit_R.tolist() == rows.unit_R[:2].tolist()
+        for at, pair in enumerate(rows.unit_R.tolist()):
             words = model.lm.vocabulary.ids(model.target_words(pair))
             lm_score = weights_D[LM] * model.lm.score_words(model.lm.empty_state, words)[0]
             assert rows.alone_R[at] - rows.static_R[at] == pytest.approx(lm_score)
@@ -80,7 +80,7 @@ def test_what_is_too_much_is_forgotten_and_ranked_anew(
     sentences = [["a", "b", "c"], ["d"], ["c", "a"], ["b", "d", "a"]] * 3
 
     def found(most: int) -> tuple[list[tuple[list[str], float]], int]:
-        monkeypatch.setattr(phrase_ranking, "MOST", most)
+        monkeypatch.setattr(ranking_module, "MOST", most)
         decoder = PhraseDecoder(model, weights, PhraseSearch(nbest=3))
         lists = [[(list(d.words), d.score) for d in decoder.translate(words)] for words in sentences]
         return [pair for one in lists for pair in one], int((decoder.ranked._place_P >= 0).sum())

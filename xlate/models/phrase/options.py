@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +15,15 @@ from xlate.kernels.memory.distinct_rows import distinct_rows
 from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.model import LM, PHRASE_PENALTY, UNKNOWN, UNKNOWN_PENALTY, WORD_PENALTY, PhraseModel
-from xlate.models.phrase.ranking import RankedPhrases, RankedRows, logprobs_alone, phrases_alone, weighted
+from xlate.models.phrase.ranking import RankedPairs, RankedPhrases, weighted
+from xlate.models.ranking import joined_rows, logprobs_alone, phrases_alone
 
 NO_FORWARD = 0
 
 
 @dataclass(frozen=True)
 class PhraseOptions:
-    """O options of a sentence of n words, grouped by source span; see `RankedRows` for the numbers of each.
+    """O options of a sentence of n words, grouped by source span; see `RankedPairs` for the numbers of each.
 
     `source_n` are the numbers of the words, `first_O` and `last_O` those of the first and last target word of options.
     What an option scores by the orientation of the phrase after is row `forward_O` of `forward_FK`, whose first is 0.
@@ -93,19 +93,19 @@ def collect_phrase_options(
     size_C = copied_C.astype(np.int64)
     size_C[known_C] = ranked.sizes(rows)
     cell_O = np.repeat(np.arange(len(row_C)), size_C)
-    found = ranked.pairs(rows)
+    found = ranked.units(rows)
     copied_O = copied_C[cell_O]
     if copied_O.any():
         starts = cell_O[copied_O] // longest
         copies = _copies(model, weights_D, [words[start] for start in starts.tolist()], sparse_F)
-        found = _joined(found, copies, copied_O)
+        found = joined_rows(found, copies, copied_O)
     number_O, first_F = distinct_rows(found.forward_RK.view(np.uint64))
     return PhraseOptions(
         words=tuple(words),
         source_n=source_n,
         longest=longest,
         cell_offsets_C1=offsets_of(size_C),
-        pair_O=found.pair_R,
+        pair_O=found.unit_R,
         start_O=(cell_O // longest).astype(np.int32),
         end_O=(cell_O // longest + cell_O % longest + 1).astype(np.int32),
         static_O=found.static_R,
@@ -121,7 +121,7 @@ def collect_phrase_options(
 
 def _copies(
     model: PhraseModel, weights_D: NDArray[np.float64], words: list[str], sparse_F: NDArray[np.float64] | None
-) -> RankedRows:
+) -> RankedPairs:
     """Words that stand for themselves."""
     penalty = weights_D[UNKNOWN] * UNKNOWN_PENALTY - weights_D[WORD_PENALTY] + weights_D[PHRASE_PENALTY]
     static, backward = np.full(len(words), penalty), np.zeros((len(words), model.orientations))
@@ -131,8 +131,9 @@ def _copies(
     text = np.arange(len(words) + 1), model.lm.vocabulary.ids(words)
     target = model.target_vocabulary.ids(words)
     no_forward = np.zeros((len(words), model.orientations))
-    scores = static, static + weights_D[LM] * logprobs_alone(model.lm, *text), backward, no_forward
-    return RankedRows(np.full(len(words), COPIED), *scores, target, target, phrases_alone(model.lm, *text))
+    alone = static + weights_D[LM] * logprobs_alone(model.lm, *text)
+    scores = static, alone, phrases_alone(model.lm, *text), backward, no_forward
+    return RankedPairs(np.full(len(words), COPIED), *scores, target, target)
 
 
 def copied_words(model: PhraseModel, words: Sequence[str]) -> Applications:
@@ -140,21 +141,6 @@ def copied_words(model: PhraseModel, words: Sequence[str]) -> Applications:
     source, target = model.source_vocabulary.ids(words), model.target_vocabulary.ids(words)
     one = np.ones(len(words), dtype=np.int64)
     return Applications(np.full(len(words), COPIED), source, source, target, target, one, one)
-
-
-def _joined(known: RankedRows, copies: RankedRows, copied_O: NDArray[np.bool_]) -> RankedRows:
-    """The pairs of the table and the copied words, in the order of the options."""
-    order_O = np.argsort(np.concatenate([np.flatnonzero(~copied_O), np.flatnonzero(copied_O)]), kind="stable")
-
-    def both(name: str) -> NDArray[Any]:
-        return np.concatenate([getattr(known, name), getattr(copies, name)])[order_O]
-
-    one, other = known.phrases, copies.phrases
-    lengths_O = np.concatenate([np.diff(one.offsets_O1), np.diff(other.offsets_O1)])
-    places = places_of(offsets_of(lengths_O), order_O)
-    words = (np.concatenate([a, b])[places] for a, b in zip(one[1:], other[1:], strict=True))
-    phrases = PhrasesAlone(offsets_of(lengths_O[order_O]), *words)
-    return RankedRows(phrases=phrases, **{f.name: both(f.name) for f in fields(RankedRows) if f.name != "phrases"})
 
 
 def selected_options(options: PhraseOptions, kept: NDArray[np.int64]) -> PhraseOptions:

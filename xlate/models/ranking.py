@@ -1,0 +1,168 @@
+"""The best units of source sides under one weight vector, ranked when a sentence first asks for them.
+
+A text uses few of a table's source phrases. What is ranked stays, so a phrase is ranked once; a whole text in one go is
+faster than sentence by sentence.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.arrays.ragged import offsets_of, places_of
+from xlate.kernels.lm.ngram import walk_sentences
+from xlate.kernels.lm.phrase_lm import PhrasesAlone, walk_alone
+from xlate.lm.model import NgramModel
+
+# So many source sides are ranked at a time: what is worked out on the way grows with them.
+AT_A_TIME = 1 << 14
+# Units that are kept, some 150 bytes each, before a text of any length begins anew.
+MOST = 1 << 20
+UNRANKED = -1
+
+
+@dataclass(frozen=True)
+class RankedRows:
+    """R units, those of each source side together and best first; a system adds arrays with a row for each.
+
+    Attributes:
+        unit_R: their numbers in the table.
+        static_R: the weighted sum of what they score wherever they stand.
+        alone_R: that and the weighted language model score without a history, by which they are ranked.
+        phrases: target words in the language model's numbers.
+    """
+
+    unit_R: NDArray[np.int64]
+    static_R: NDArray[np.float64]
+    alone_R: NDArray[np.float64]
+    phrases: PhrasesAlone
+
+
+Rows = TypeVar("Rows", bound=RankedRows)
+
+
+class Ranking(ABC, Generic[Rows]):
+    """The best units of each source side asked for, under some weights.
+
+    Args:
+        sources: how many source sides the table has.
+        rows: the class of what is ranked.
+    """
+
+    def __init__(self, sources: int, rows: type[Rows]) -> None:
+        self.sources = sources
+        self.rows = rows
+        self._forget()
+
+    @abstractmethod
+    def ranked(self, rows: NDArray[np.int64]) -> tuple[Rows, NDArray[np.int64]]:
+        """The best units of some source sides, and how many of them each has."""
+
+    def _forget(self) -> None:
+        self._place_P = np.full(self.sources, UNRANKED, dtype=np.int32)
+        empty, _ = self.ranked(np.zeros(0, dtype=np.int64))
+        self._offsets_S1 = GrowingArray(np.zeros(1, dtype=np.int64))
+        self._columns = {name: GrowingArray(array) for name, array in _columns(empty).items()}
+        self._word_offsets_R1 = GrowingArray(np.zeros(1, dtype=np.int64))
+        self._words = [GrowingArray(array) for array in empty.phrases[1:]]
+
+    def rank(self, rows: NDArray[np.integer]) -> None:
+        """Ranks those of these source sides that were not ranked yet; others are forgotten when they are too many."""
+        if len(self._columns["unit_R"]) > MOST and (self._place_P[rows] == UNRANKED).any():
+            self._forget()
+        new = np.unique(rows[self._place_P[rows] == UNRANKED]).astype(np.int64)
+        for start in range(0, len(new), AT_A_TIME):
+            self._append(new[start : start + AT_A_TIME])
+
+    def sizes(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+        """How many units each of S source sides has, all of them ranked; shape (S,)."""
+        offsets_S1, place_S = self._offsets_S1.array, self._place_P[rows]
+        size_S: NDArray[np.int64] = offsets_S1[place_S + 1] - offsets_S1[place_S]
+        return size_S
+
+    def units(self, rows: NDArray[np.integer]) -> Rows:
+        """The units of source sides, all of them ranked, one source side after the other."""
+        places = places_of(self._offsets_S1.array, self._place_P[rows])
+        offsets_R1 = self._word_offsets_R1.array
+        at = places_of(offsets_R1, places)
+        offsets = offsets_of(offsets_R1[places + 1] - offsets_R1[places])
+        phrases = PhrasesAlone(offsets, *(column.array[at] for column in self._words))
+        return self.rows(phrases=phrases, **{name: column.array[places] for name, column in self._columns.items()})
+
+    def _append(self, rows: NDArray[np.int64]) -> None:
+        found, size_S = self.ranked(rows)
+        self._place_P[rows] = len(self._offsets_S1) - 1 + np.arange(len(rows), dtype=np.int32)
+        self._offsets_S1.append(len(self._columns["unit_R"]) + offsets_of(size_S)[1:])
+        self._word_offsets_R1.append(len(self._words[0]) + found.phrases.offsets_O1[1:])
+        for name, array in _columns(found).items():
+            self._columns[name].append(array)
+        for column, values in zip(self._words, found.phrases[1:], strict=True):
+            column.append(np.asarray(values))
+
+
+def best_of_groups(score_B: NDArray[np.float64], size_S: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """The places of the `most` highest scores of each of S groups, best first, of equals the first."""
+    order = np.lexsort((-score_B, np.repeat(np.arange(len(size_S)), size_S)))
+    rank_B = np.arange(len(order)) - np.repeat(offsets_of(size_S)[:-1], size_S)
+    return order[rank_B < most]
+
+
+class GrowingArray:
+    """An array that grows at its end."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._array, self._size = array, len(array)
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """What it holds now."""
+        return self._array[: self._size]
+
+    def append(self, more: NDArray[Any]) -> None:
+        """Puts more rows behind the last."""
+        size = self._size + len(more)
+        if size > len(self._array):
+            grown = np.empty((max(size, 2 * len(self._array)), *self._array.shape[1:]), dtype=self._array.dtype)
+            grown[: self._size] = self.array
+            self._array = grown
+        self._array[self._size : size] = more
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+
+def joined_rows(one: Rows, other: Rows, other_O: NDArray[np.bool_]) -> Rows:
+    """Units of two kinds in one order; `other_O` says which of them are of the second."""
+    order_O = np.argsort(np.concatenate([np.flatnonzero(~other_O), np.flatnonzero(other_O)]), kind="stable")
+    a, b = one.phrases, other.phrases
+    lengths_O = np.concatenate([np.diff(a.offsets_O1), np.diff(b.offsets_O1)])
+    places = places_of(offsets_of(lengths_O), order_O)
+    phrases = PhrasesAlone(
+        offsets_of(lengths_O[order_O]),
+        np.concatenate([a.words_W, b.words_W])[places],
+        np.concatenate([a.states_W, b.states_W])[places],
+        np.concatenate([a.rest_W, b.rest_W])[places],
+    )
+    others = _columns(other)
+    columns = {name: np.concatenate([array, others[name]])[order_O] for name, array in _columns(one).items()}
+    return type(one)(phrases=phrases, **columns)
+
+
+def phrases_alone(lm: NgramModel, offsets_O1: NDArray[np.int64], words_W: NDArray[np.int32]) -> PhrasesAlone:
+    """O phrases of W words, in the model's numbers, with what they are without a history (natural logs)."""
+    return PhrasesAlone(offsets_O1, words_W, *walk_alone(lm.arrays, lm.empty_state, offsets_O1, words_W))
+
+
+def logprobs_alone(lm: NgramModel, offsets_O1: NDArray[np.int64], words_W: NDArray[np.int32]) -> NDArray[np.float64]:
+    """The natural log probability of each of O phrases of W words without a history, shape (O,)."""
+    logprob_O: NDArray[np.float64] = walk_sentences(lm.arrays, lm.empty_state, -1, words_W, offsets_O1)
+    return logprob_O
+
+
+def _columns(rows: RankedRows) -> dict[str, NDArray[Any]]:
+    return {field.name: getattr(rows, field.name) for field in fields(rows) if field.name != "phrases"}
