@@ -174,6 +174,10 @@ class Online:
         first_K = np.array(state.first) if state.first else np.zeros(self.learner.document.sums_K.shape)
         start, begun = time.perf_counter(), state.position
         if settings.shards > 1:
+            # Shards are finished or not begun.
+            if stop():
+                self._save()
+                return False
             self._shards(order, figures, first_K)
         elif not self._sentences(order, figures, first_K, stop):
             return False
@@ -219,6 +223,8 @@ class Online:
         if self.settings.processes == 1:
             results = work(0, shards)
         else:
+            # Learned from here for nothing, so that what is compiled when it is needed is compiled before the fork.
+            self._shard(0, shards[0][:1], clock)
             with Workers(work, min(self.settings.processes, len(shards))) as workers:
                 results = self._side_by_side(workers, shards)
         for result in results:
