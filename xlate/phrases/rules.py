@@ -44,6 +44,8 @@ class RuleTable:
     link_offsets_B1: NDArray[np.int64]
     link_source_K: NDArray[np.int16]
     link_target_K: NDArray[np.int16]
+    insertion_B: NDArray[np.int16]
+    deletion_B: NDArray[np.int16]
 
     def __len__(self) -> int:
         """The number of rules B."""
