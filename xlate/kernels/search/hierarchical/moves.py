@@ -160,8 +160,8 @@ def reached(sentence: RuleSentence, stacks: Stacks, stack: int) -> Reached:
     n, word = sentence.words, np.int64(stacks.trie.word_N[stack])
     begin, end = word // (n + 1), word % (n + 1)
     if begin > n:
-        return Reached(begin - n - 1, end, True, np.int64(ROOT))
-    return Reached(begin, end, False, np.int64(stacks.trie.parent_N[stack]))
+        return Reached(int(begin - n - 1), int(end), True, int(np.int64(ROOT)))
+    return Reached(int(begin), int(end), False, int(np.int64(stacks.trie.parent_N[stack])))
 
 
 @njit(cache=True, inline="always")
