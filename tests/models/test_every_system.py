@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.models.distortion.test_decoder import jumping
-from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules
+from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules, with_structure
 from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights, with_sparse
 from tests.models.small_models import model_and_arpa, with_more
 from xlate.features.phrase_templates import BIGRAM, REORDERING, WORD_PAIR
@@ -51,6 +51,14 @@ def hierarchical(**search: object) -> HierarchicalDecoder:
     return HierarchicalDecoder(random_rules(rng), random_rule_weights(rng), RuleSearch(**settings))  # type: ignore[arg-type]
 
 
+def structured() -> HierarchicalDecoder:
+    """A hierarchical system with features of the structure of derivations."""
+    rng = np.random.default_rng(9)
+    model, sparse_F = with_structure(rng, random_rules(rng, 2))
+    search = RuleSearch(algorithm="stack", **EXACT)  # type: ignore[arg-type]
+    return HierarchicalDecoder(model, random_rule_weights(rng, model.size), search, sparse_F=sparse_F)
+
+
 def more(system: AnySystem) -> AnySystem:
     """A block system with every optional float."""
     return system.changed(model=with_more(system.model, 4))
@@ -68,6 +76,7 @@ SYSTEMS = {
     "phrase wbe": lambda: phrase("wbe"),
     "phrase hier5": lambda: phrase("hier5"),
     "hierarchical": hierarchical,
+    "hierarchical structure": structured,
     "hierarchical short": lambda: hierarchical(max_span=2, options=3),
     "phrase sparse": lambda: phrase("hier", sparse=True),
 }

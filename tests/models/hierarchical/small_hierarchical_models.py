@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
+from tests.models.phrase.small_phrase_models import random_classes
 from tests.models.small_models import SOURCE, TARGET, random_arpa
+from xlate.features.structure import FAMILIES, StructureFeatures, StructureTemplates
+from xlate.features.word_values import every_word
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED, Span
 from xlate.models.hierarchical.model import SIZE, UNKNOWN, HierarchicalModel
-from xlate.models.hierarchical.moves import RuleStep, own_spans
 from xlate.models.hierarchical.scored import RuleDerivation, score_rules_of
+from xlate.models.hierarchical.steps import RuleStep, own_spans
 from xlate.phrases.rules import GAP, RuleTable
 from xlate.text.encoded import EncodedText
 
@@ -59,22 +63,39 @@ def random_rules(rng: np.random.Generator, most: int = 3) -> HierarchicalModel:
     return HierarchicalModel(rule_table(rng, rules), SOURCE, TARGET, NgramModel.from_arpa(random_arpa(rng)))
 
 
-def random_rule_weights(rng: np.random.Generator) -> np.ndarray:
+def with_structure(rng: np.random.Generator, model: HierarchicalModel) -> tuple[HierarchicalModel, np.ndarray]:
+    """The model with structure features over words and random classes, and random weights of many of them."""
+    source, target = ((every_word(side.words), random_classes(rng, side.words)) for side in (SOURCE, TARGET))
+    features = StructureFeatures(StructureTemplates(FAMILIES, source, target))
+    for family, name in enumerate(FAMILIES):
+        sides = {"target_bigram": (TARGET, TARGET), "parent_child": (SOURCE, SOURCE)}.get(name, (SOURCE, TARGET))
+        sides = (*sides, *sides) if name == "pair_bigram" else sides
+        words = itertools.product(*(range(1, len(side)) for side in sides))
+        facts = [(family, *row, *[0] * (4 - len(row))) for row in words]
+        features.of_facts(np.array(facts, dtype=np.int32), add=True)
+    return replace(model, structure=features), rng.normal(0, 0.2, len(features)) * (rng.random(len(features)) < 0.5)
+
+
+def random_rule_weights(rng: np.random.Generator, size: int = SIZE) -> np.ndarray:
     """Weights of both signs, unknown words cheap enough to matter."""
-    weights_D = rng.normal(0.2, 0.3, size=SIZE)
+    weights_D = rng.normal(0.2, 0.3, size=size)
     weights_D[UNKNOWN] = 0.02
     return weights_D
 
 
 def enumerate_rules(
-    model: HierarchicalModel, weights_D: np.ndarray, max_span: int, words: list[str]
+    model: HierarchicalModel,
+    weights_D: np.ndarray,
+    max_span: int,
+    words: list[str],
+    sparse_F: np.ndarray | None = None,
 ) -> list[RuleDerivation]:
     """Every derivation of a sentence, best first: by the definition of the grammar and of the features."""
     found = []
     for cuts in _cuttings(len(words), max_span):
         parts = [list(_derived(model, words, span, glued=True)) for span in cuts]
         found += [
-            score_rules_of(model, weights_D, words, [step for part in steps for step in part])
+            score_rules_of(model, weights_D, words, [step for part in steps for step in part], sparse_F)
             for steps in itertools.product(*parts)
         ]
     return sorted(found, key=lambda derivation: -derivation.score)

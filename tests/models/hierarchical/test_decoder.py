@@ -7,11 +7,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tests.models.hierarchical.small_hierarchical_models import enumerate_rules, random_rule_weights, random_rules
+from tests.models.hierarchical.small_hierarchical_models import (
+    enumerate_rules,
+    random_rule_weights,
+    random_rules,
+    with_structure,
+)
 from xlate.errors import InputError
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
 from xlate.models.hierarchical.options import backtracks
 from xlate.models.hierarchical.scored import steps_back
+from xlate.models.hierarchical.structure import facts_of
 from xlate.models.hierarchical.text import tree
 
 EXACT = {"beam": None, "threshold": 0.0, "options": 1000, "pop_limit": 10**6, "nbest": 10**6, "distinct": False}
@@ -33,6 +39,35 @@ def test_every_derivation_is_found(seed, max_span, algorithm):
         assert found[0].words == expected[0].words or found[0].score == pytest.approx(expected[1].score)
         best = decoder.with_search(nbest=1).translate(words)[0]
         assert best.score == pytest.approx(expected[0].score, abs=1e-6)
+
+
+@pytest.mark.parametrize("algorithm", ["stack", "cube"])
+def test_every_derivation_is_found_with_structure_features(algorithm):
+    rng = np.random.default_rng(11)
+    model, sparse_F = with_structure(rng, random_rules(rng, 2))
+    weights_D = random_rule_weights(rng, model.size)
+    decoder = HierarchicalDecoder(model, weights_D, RuleSearch(algorithm=algorithm, **EXACT), sparse_F=sparse_F)
+    for sentence in SENTENCES[:-1]:
+        words = sentence.split()
+        expected = enumerate_rules(model, weights_D, 10, words, sparse_F)
+        found = decoder.translate(words)
+        assert [d.score for d in found] == pytest.approx([d.score for d in expected], abs=1e-6)
+        assert weights_D @ found[0].features_D == pytest.approx(found[0].score, abs=1e-6)
+    without = decoder.changed(sparse_F=None).translate(words)
+    assert [d.score for d in without] != pytest.approx([d.score for d in found], abs=1e-3)
+
+
+def test_facts_of_lists_are_those_of_the_definitions():
+    rng = np.random.default_rng(12)
+    model, _ = with_structure(rng, random_rules(rng))
+    decoder = HierarchicalDecoder(model, random_rule_weights(rng, model.size), RuleSearch(**EXACT))
+    for words in (sentence.split() for sentence in SENTENCES):
+        space, listed = decoder.space(words), decoder.nbest_list(words)
+        offsets, facts = listed.facts
+        ends, labels = listed.paths.offsets_N1.tolist(), listed.paths.labels_L.tolist()
+        for a, b in pairwise(ends):
+            expected = facts_of(model, words, space.steps(labels[a:b])).tolist()
+            assert sorted(facts[offsets[a] : offsets[b]].tolist()) == sorted(expected)
 
 
 def test_lists_have_the_features_of_the_definitions():

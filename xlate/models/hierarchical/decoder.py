@@ -12,17 +12,20 @@ from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.hierarchical.cube_search import search_rule_cubes
+from xlate.kernels.search.hierarchical.facts import local_scores
 from xlate.kernels.search.hierarchical.moves import LONGEST_SENTENCE, RuleNumbers, RuleSentence
 from xlate.kernels.search.hierarchical.stack_search import search_rules
 from xlate.kernels.search.hypotheses import Limits
 from xlate.models.derivation import Derivation, Span
 from xlate.models.hierarchical.lists import RuleList, listed_paths, rule_arcs
-from xlate.models.hierarchical.model import COLUMNS, GLUE, LM, SIZE, SLOTS, HierarchicalModel
-from xlate.models.hierarchical.moves import RuleMoves, RuleStep, occurring
+from xlate.models.hierarchical.model import GLUE, LM, HierarchicalModel
+from xlate.models.hierarchical.moves import RuleMoves, occurring
 from xlate.models.hierarchical.options import collect_rule_options
 from xlate.models.hierarchical.ranking import RankedRules
 from xlate.models.hierarchical.scored import score_rules_of, word_links
 from xlate.models.hierarchical.settings import RuleSearch
+from xlate.models.hierarchical.steps import RuleStep
+from xlate.models.hierarchical.structure import no_structure, rule_words, structure_of
 from xlate.models.hierarchical.text import explain_rules
 from xlate.models.system import System
 from xlate.scoring.weights import Weights
@@ -41,12 +44,14 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
         weights_D: in the order of `model.RULE_FEATURES`, shape (D,).
         search: settings.
         fast: the compiled search; the readable one, for stack search only, gives the same derivations and scores.
+        sparse_F: weights of the model's structure features; without them all are 0, as are those of features that are
+            newer than the weights.
 
     Raises:
         InputError: weights of another shape or not finite, or cube pruning without `fast`.
     """
 
-    PARTS = ("model", "weights_D", "search", "fast")
+    PARTS = ("model", "weights_D", "search", "fast", "sparse_F")
     LONGEST = LONGEST_SENTENCE
 
     def __init__(
@@ -55,20 +60,29 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
         weights_D: NDArray[np.float64],
         search: RuleSearch | None = None,
         fast: bool = True,
+        sparse_F: NDArray[np.float64] | None = None,
     ) -> None:
         self.model = model
         self._weights_D = np.asarray(weights_D, dtype=np.float64)
         self.search = search or RuleSearch()
         self.fast = fast
-        if self._weights_D.shape != (SIZE,) or not np.isfinite(self._weights_D).all():
-            raise InputError("the weights cannot be used", seen=self._weights_D, expected=f"{SIZE} finite numbers")
+        self.sparse_F = np.zeros(0) if sparse_F is None else np.asarray(sparse_F, dtype=np.float64)
+        known = 0 if model.structure is None else len(model.structure)
+        if self._weights_D.shape != (model.size,) or not np.isfinite(self._weights_D).all():
+            raise InputError(
+                "the weights cannot be used", seen=self._weights_D, expected=f"{model.size} finite numbers"
+            )
+        if len(self.sparse_F) > known or not np.isfinite(self.sparse_F).all():
+            raise InputError(
+                "the weights cannot be used", seen=self.sparse_F, expected=f"at most {known} finite numbers"
+            )
         if self.search.algorithm == "cube" and not fast:
             raise InputError("cube pruning has no readable form", expected="the compiled search, or algorithm stack")
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Of the float features."""
-        return COLUMNS
+        return self.model.columns
 
     @property
     def weights_D(self) -> NDArray[np.float64]:
@@ -77,13 +91,19 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
 
     @property
     def weights(self) -> Weights:
-        """Float weights."""
-        return Weights(self.weights_D.copy(), np.zeros(0), COLUMNS)
+        """Float weights, 1 for the sum of sparse features, and the weights of those times what their sum weighed."""
+        dense_D = self.weights_D.copy()
+        if self.model.structure is None:
+            return Weights(dense_D, np.zeros(0), self.model.columns)
+        sparse_F = np.zeros(len(self.model.structure))
+        sparse_F[: len(self.sparse_F)] = self.sparse_F * dense_D[-1]
+        dense_D[-1] = 1.0
+        return Weights(dense_D, sparse_F, self.model.columns)
 
     @property
     def features(self) -> FeatureIndex | None:
-        """None: there are no sparse features."""
-        return None
+        """Those of the structure of derivations, if any."""
+        return self.model.structure
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -92,7 +112,7 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
 
     def with_weights(self, weights: Weights) -> HierarchicalDecoder:
         """The same decoder under other weights."""
-        return self.changed(weights_D=weights.dense_D)
+        return self.changed(weights_D=weights.dense_D, sparse_F=weights.sparse_F)
 
     @cached_property
     def ranked(self) -> RankedRules:
@@ -103,7 +123,18 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
         """The moves over a sentence."""
         self.check_length(words)
         options = collect_rule_options(self.model, self.ranked, self.search.max_span, words)
-        return RuleMoves(self.model, self.weights_D, self.search, options)
+        if not self.has_sparse:
+            return RuleMoves(self.model, self.weights_D, self.search, options, no_structure(len(options.found.unit_R)))
+        assert self.model.structure is not None
+        known = self.model.structure.weighted(self.sparse_F * self.weights_D[-1])
+        held = rule_words(self.model, options.found.unit_R, self.model.source_vocabulary.ids(words))
+        options = options.with_scores(local_scores(held, known))
+        return RuleMoves(self.model, self.weights_D, self.search, options, structure_of(held, known))
+
+    @cached_property
+    def has_sparse(self) -> bool:
+        """Whether any structure feature has a weight that is not 0."""
+        return bool(self.sparse_F.any())
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> RuleMoves:
         """The moves with all rules whose words stand in the target, whatever the search's limit of options."""
@@ -117,7 +148,7 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
 
     def derivation(self, space: RuleMoves, labels: Sequence[int]) -> Derivation[RuleStep]:
         """The derivation along the labels of a path, its features from their definitions."""
-        return score_rules_of(self.model, self.weights_D, space.options.words, space.steps(labels))
+        return score_rules_of(self.model, self.weights_D, space.options.words, space.steps(labels), self.sparse_F)
 
     def compiled_search(self, space: RuleMoves, *, every_arc: bool) -> SearchGraph:
         """By the kernel of the algorithm."""
@@ -153,7 +184,7 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
 
     def _list(self, moves: RuleMoves) -> RuleList:
         arcs = self.search_space(moves, every_arc=True).arcs
-        return listed_paths(moves, arcs, self.search.nbest, self.search.distinct)
+        return listed_paths(moves, arcs, self.search.nbest, self.search.distinct, self.sparse_F)
 
     def explain(self, source: Sequence[str], derivation: Derivation[RuleStep]) -> str:
         """Rule by rule as a tree, then feature by feature."""
@@ -161,8 +192,10 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
 
     def shown_features(self, derivation: Derivation[RuleStep]) -> Iterator[tuple[str, Sequence[float]]]:
         """By their names, those of several numbers together."""
-        for name, part in SLOTS.items():
-            yield name, derivation.features_D[part].tolist()
+        start = 0
+        for name, count in self.model.features.items():
+            yield name, derivation.features_D[start : start + count].tolist()
+            start += count
 
     def word_links(self, derivation: Derivation[RuleStep]) -> list[Span]:
         """What the rules align."""
@@ -197,4 +230,5 @@ def sentence_arrays(moves: RuleMoves) -> RuleSentence:
         phrases=found.phrases,
         future_nn=future_nn,
         suffix_n=suffix_n,
+        structure=moves.structure,
     )

@@ -9,6 +9,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.features.structure import StructureFeatures
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.lm.model import NgramModel
 from xlate.phrases.matching import phrase_finder
@@ -43,6 +44,8 @@ COLUMNS = tuple(
 # What a source word that stands for itself counts, and the least log that is taken, as in the phrase model.
 UNKNOWN_PENALTY = -100.0
 LOWEST_LOG = -100.0
+# The sum of the sparse features, the last float of a model that has some.
+STRUCTURE = "SparseStructure0"
 
 
 @dataclass(frozen=True)
@@ -52,13 +55,30 @@ class HierarchicalModel:
     A derivation has D = 13 float features: ln p of the language model; minus its words; its rules; the spans that were
     glued on; natural logs of the four scores of its rules; minus the target words, and minus the source words, that no
     word across explains (Bender et al. 2004); minus the times its rules went back in the source, and minus the words
-    they went back (Watanabe et al. 2006b); the penalty of words that stand for themselves.
+    they went back (Watanabe et al. 2006b); the penalty of words that stand for themselves. With structure features
+    their weighted sum is one more.
     """
 
     table: RuleTable
     source_vocabulary: Vocabulary
     target_vocabulary: Vocabulary
     lm: NgramModel
+    structure: StructureFeatures | None = None
+
+    @property
+    def features(self) -> dict[str, int]:
+        """The D float features by name, and how many numbers each has."""
+        return {**RULE_FEATURES, **({STRUCTURE: 1} if self.structure is not None else {})}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """A name for each float feature."""
+        return (*COLUMNS, *((STRUCTURE,) if self.structure is not None else ()))
+
+    @property
+    def size(self) -> int:
+        """The number of float features D."""
+        return len(self.columns)
 
     @cached_property
     def source_finder(self) -> PhraseFinder:
@@ -81,7 +101,7 @@ class HierarchicalModel:
         """What rules have wherever they stand, shape (N, D); a negative number is a word that stands for itself."""
         table, known_N = self.table, np.asarray(rule_N) >= 0
         rules = np.asarray(rule_N)[known_N]
-        features_ND = np.zeros((len(known_N), SIZE))
+        features_ND = np.zeros((len(known_N), self.size))
         features_ND[:, RULE_PENALTY] = 1.0
         features_ND[:, WORD_PENALTY] = -1.0
         features_ND[~known_N, UNKNOWN] = UNKNOWN_PENALTY

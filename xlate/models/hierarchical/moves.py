@@ -10,46 +10,39 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.models.derivation import COPIED, Span, Step
+from xlate.kernels.search.hierarchical.facts import Structure, between_score
+from xlate.models.derivation import COPIED
 from xlate.models.hierarchical.model import GLUE, LM, HierarchicalModel
 from xlate.models.hierarchical.options import RuleOptions
 from xlate.models.hierarchical.settings import RuleSearch
+from xlate.models.hierarchical.steps import RuleStep, own_spans
 from xlate.search.forced_decoding import phrases_in
 from xlate.search.space import END_LABEL, Move, SearchSpace, Words
 from xlate.text.vocabulary import END_ID
 
 
 class OpenSpan(NamedTuple):
-    """A span that is still to be translated: by one rule, or glued together from several, then up to the end."""
+    """A span that is still to be translated: by one rule, or glued together from several, then up to the end.
+
+    `parent` says which linked source words the rule has whose gap it is, as far as structure features look at them.
+    """
 
     begin: int
     end: int
     glued: bool
+    parent: int = 0
 
 
 class RuleState(NamedTuple):
-    """All that a continuation depends on: the open spans, that which comes next last, and the words so far."""
+    """All that a continuation depends on: the open spans, that which comes next last, and the words so far.
+
+    `ending` says what structure features look at of the rule before.
+    """
 
     spans: tuple[OpenSpan, ...]
     lm_state: int
+    ending: int = 0
     ended: bool = False
-
-
-@dataclass(frozen=True)
-class RuleStep(Step):
-    """A rule put into a derivation.
-
-    Attributes:
-        span: the source words from the first of the rule to behind the last, gaps among them.
-        gaps: the spans left open, in the order of the target.
-        glued: whether the rule was glued on to what is before, and not put into a gap.
-        swapped: whether its gaps come in reverse in the target.
-    """
-
-    span: Span = (0, 0)
-    gaps: tuple[Span, ...] = ()
-    glued: bool = False
-    swapped: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,6 +58,7 @@ class RuleMoves(SearchSpace[RuleState]):
     weights_D: NDArray[np.float64]
     search: RuleSearch
     options: RuleOptions
+    structure: Structure
     allowed: frozenset[Words] | None = None
 
     @property
@@ -99,7 +93,7 @@ class RuleMoves(SearchSpace[RuleState]):
         """All moves from a state."""
         if not state.spans:
             score = float(self.weights_D[LM]) * self.model.lm.score(state.lm_state, END_ID)[0]
-            yield Move(RuleState((), 0, True), self.levels, score, END_LABEL)
+            yield Move(RuleState((), 0, ended=True), self.levels, score, END_LABEL)
             return
         top = state.spans[-1]
         ends = range(top.begin + 1, min(top.end, top.begin + self.options.longest) + 1) if top.glued else (top.end,)
@@ -124,11 +118,14 @@ class RuleMoves(SearchSpace[RuleState]):
             if self.allowed is not None and self.words_of(offset + rank) not in self.allowed:
                 continue
             swapped = bool(options.found.swapped_R[at])
-            gaps = [OpenSpan(*span, False) for span in reversed(options.gaps(match, swapped))]
+            parent, ending = int(self.structure.parent_T[at]), int(self.structure.ending_T[at])
+            gaps = [OpenSpan(*span, False, parent) for span in reversed(options.gaps(match, swapped))]
             logprob, lm_state = self.model.lm.score_words(state.lm_state, self._phrase(at))
             fixed = glue + float(self.backtrack_M2[match, int(swapped)])
+            if self.structure.active:
+                fixed += between_score(self.structure, state.ending, top.parent, at)
             score = float(options.found.static_R[at]) + (fixed + float(self.weights_D[LM]) * logprob)
-            after = RuleState((*below, *gaps), lm_state)
+            after = RuleState((*below, *gaps), lm_state, ending)
             covered = len(options.words) - sum(span.end - span.begin for span in after.spans)
             yield Move(after, covered, score, offset + rank)
 
@@ -169,17 +166,6 @@ class RuleMoves(SearchSpace[RuleState]):
             )
             waiting = max(waiting - 1, 0) + len(gaps)
         return tuple(steps)
-
-
-def own_spans(span: Span, gaps: Sequence[Span]) -> tuple[Span, ...]:
-    """The runs of source words that a rule translates itself, from left to right."""
-    own: list[Span] = []
-    at = span[0]
-    for begin, end in [*sorted(gaps), (span[1], span[1])]:
-        if at < begin:
-            own.append((at, begin))
-        at = end
-    return tuple(own)
 
 
 def occurring(moves: RuleMoves, target: Sequence[str]) -> RuleMoves:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -77,6 +77,11 @@ class RuleOptions:
             self.matches, best_M2, n, self.longest, float(weights_D[GLUE])
         )
         return found
+
+    def with_scores(self, more_T: NDArray[np.float64]) -> RuleOptions:
+        """The same options whose translations score more wherever they stand."""
+        found = self.found
+        return replace(self, found=replace(found, static_R=found.static_R + more_T, alone_R=found.alone_R + more_T))
 
     def _best_M2(self) -> NDArray[np.float64]:
         """The best translation of each match alone, with gaps in order and in reverse; minus infinity for none."""

@@ -8,18 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.models.derivation import COPIED, Derivation
-from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM, SIZE, HierarchicalModel
-from xlate.models.hierarchical.moves import RuleStep
+from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM, HierarchicalModel
+from xlate.models.hierarchical.steps import RuleStep
+from xlate.models.hierarchical.structure import facts_of, structure_score
 from xlate.text.vocabulary import END_ID
 
 RuleDerivation = Derivation[RuleStep]
 
 
 def score_rules_of(
-    model: HierarchicalModel, weights_D: NDArray[np.float64], source: Sequence[str], steps: Sequence[RuleStep]
+    model: HierarchicalModel,
+    weights_D: NDArray[np.float64],
+    source: Sequence[str],
+    steps: Sequence[RuleStep],
+    sparse_F: NDArray[np.float64] | None = None,
 ) -> RuleDerivation:
     """Adds up the features of a derivation from their definitions; see `HierarchicalModel`."""
-    features_D = np.zeros(SIZE)
+    features_D = np.zeros(model.size)
     lm_state = int(model.lm.begin_state)
     for step in steps:
         features_D += model.rule_features(np.array([step.unit]))[0]
@@ -30,6 +35,8 @@ def score_rules_of(
         features_D[LM] += logprob
     if source:
         features_D[LM] += model.lm.score(lm_state, END_ID)[0]
+    if model.structure is not None and sparse_F is not None:
+        features_D[-1] = structure_score(model.structure, sparse_F, facts_of(model, source, steps))
     return Derivation(tuple(source), tuple(steps), features_D, float(weights_D @ features_D))
 
 

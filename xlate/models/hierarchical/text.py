@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.models.derivation import COPIED
-from xlate.models.hierarchical.model import COLUMNS, HierarchicalModel
-from xlate.models.hierarchical.moves import RuleStep
+from xlate.models.hierarchical.model import HierarchicalModel
 from xlate.models.hierarchical.scored import RuleDerivation
+from xlate.models.hierarchical.steps import RuleStep
 
 _SCORES = ("p(f|e)", "lex(f|e)", "p(e|f)", "lex(e|f)")
 
@@ -25,7 +25,7 @@ def explain_rules(
           [1,2)  go -> go
     """
     lines = [f"{'  ' * depth}{_explained(model, source, step)}" for depth, step in tree(derivation.steps)]
-    parts = zip(COLUMNS, weights_D.tolist(), derivation.features_D.tolist(), strict=True)
+    parts = zip(model.columns, weights_D.tolist(), derivation.features_D.tolist(), strict=True)
     for name, weight, value in sorted(parts, key=lambda part: -abs(part[1] * part[2])):
         if weight * value:
             lines.append(f"  {name:<24} {weight:>9.4f} × {value:>10.4f} = {weight * value:>9.4f}")

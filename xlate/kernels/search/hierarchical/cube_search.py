@@ -42,6 +42,7 @@ from xlate.kernels.search.hierarchical.moves import (
     opened,
     reached,
     stacks_with_room,
+    structure_score,
 )
 from xlate.kernels.search.hypotheses import (
     NONE,
@@ -66,7 +67,7 @@ def search_rule_cubes(
     n, stacks, cubes = sentence.words, new_stacks(), no_cubes(sentence.words)
     search = first_hypothesis(sentence, numbers, stacks)
     for level in range(n):
-        alive, offsets_G1 = _groups(search, stacks, survivors(search, numbers.limits, level))
+        alive, offsets_G1 = _groups(sentence, search, stacks, survivors(search, numbers.limits, level))
         for g in range(len(offsets_G1) - 1):
             group = alive[offsets_G1[g] : offsets_G1[g + 1]]
             first, last = matches_of(sentence, reached(sentence, stacks, search.nodes[group[0]].first))
@@ -84,12 +85,12 @@ def search_rule_cubes(
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _groups(
-    search: Hypotheses, stacks: Stacks, alive: NDArray[np.int64]
+    sentence: RuleSentence, search: Hypotheses, stacks: Stacks, alive: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Hypotheses, best first, put together where the span on top is the same; and where each of G groups begins."""
     keys = np.empty(len(alive), dtype=np.int64)
     for at in range(len(alive)):
-        keys[at] = stacks.trie.word_N[search.nodes[alive[at]].first]
+        keys[at] = stacks.trie.word_N[search.nodes[alive[at]].first] // sentence.structure.parents
     order = np.argsort(keys, kind="mergesort")
     offsets_G1, groups = np.empty(len(alive) + 1, dtype=np.int64), 0
     for at in range(len(alive)):
@@ -162,7 +163,7 @@ def _push_row(
         # Most corners never come to the top: the language model is asked when one does.
         cell.score, cell.lm_state = _alone(sentence, match, cell.option), UNASKED
     else:
-        cell.score, cell.lm_state = _scored(lm, sentence, numbers, search, (node, match, cell.option))
+        cell.score, cell.lm_state = _scored(lm, sentence, numbers, search, stacks, (node, match, cell.option))
     estimate = cell.base + cell.score
     if estimate >= search.bars_L[level]:
         cubes.sizes[3] += 1
@@ -192,12 +193,20 @@ def _alone(sentence: RuleSentence, match: int, at: int) -> float:
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _scored(
-    lm: NgramArrays, sentence: RuleSentence, numbers: RuleNumbers, search: Hypotheses, place: tuple[int, int, int]
+    lm: NgramArrays,
+    sentence: RuleSentence,
+    numbers: RuleNumbers,
+    search: Hypotheses,
+    stacks: Stacks,
+    place: tuple[int, int, int],
 ) -> tuple[float, int]:
     """What a translation of a match scores after a hypothesis, and the history behind it."""
     node, match, at = place
     logprob, after = ask(lm, sentence, search.memo, search.nodes[node].second, at)
     fixed = sentence.backtrack_M2[match, 1 if sentence.swapped_T[at] else 0]
+    if sentence.structure.active:
+        parent = reached(sentence, stacks, search.nodes[node].first).parent
+        fixed += structure_score(sentence, search.nodes[node].third, parent, at)
     return sentence.static_T[at] + fixed + numbers.lm_weight * logprob, after
 
 
@@ -232,14 +241,14 @@ def _take_best(
         cube, row, at = cell.cube, cell.row, cell.option
         match, node = cubes.cubes[cube].edge, cubes.rows_R[row]
         if cell.lm_state == UNASKED:
-            cell.score, cell.lm_state = _scored(lm, sentence, numbers, search, (node, match, at))
+            cell.score, cell.lm_state = _scored(lm, sentence, numbers, search, stacks, (node, match, at))
             sift_down(cubes, cubes.heap[0], cell.base + cell.score)
             continue
         _make_move(sentence, numbers, search, stacks, cubes, (cubes.heap[0], level))
         taken += 1
         # Each cell has one way to it: along the first column to its row, then along the row.
         if at + 1 < sentence.end_M[match]:
-            _next_of_row(lm, sentence, numbers, search, cubes, level)
+            _next_of_row(lm, sentence, numbers, search, stacks, cubes, level)
         else:
             drop_top(cubes)
         if at == sentence.begin_M[match] and row + 1 < cubes.cubes[cube].end:
@@ -249,14 +258,20 @@ def _take_best(
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _next_of_row(
-    lm: NgramArrays, sentence: RuleSentence, numbers: RuleNumbers, search: Hypotheses, cubes: Cubes, level: int
+    lm: NgramArrays,
+    sentence: RuleSentence,
+    numbers: RuleNumbers,
+    search: Hypotheses,
+    stacks: Stacks,
+    cubes: Cubes,
+    level: int,
 ) -> None:
     """Puts the cell behind the one on top of the heap in its place; there must be room."""
     before, cell = cubes.cells[cubes.heap[0]], cubes.cells[cubes.sizes[2]]
     cell.cube, cell.row, cell.option = before.cube, before.row, before.option + 1
     cell.fixed, cell.base = before.fixed, before.base
     node, match = cubes.rows_R[cell.row], cubes.cubes[cell.cube].edge
-    cell.score, cell.lm_state = _scored(lm, sentence, numbers, search, (node, match, cell.option))
+    cell.score, cell.lm_state = _scored(lm, sentence, numbers, search, stacks, (node, match, cell.option))
     estimate = cell.base + cell.score
     if estimate < search.bars_L[level]:
         drop_top(cubes)
@@ -279,8 +294,9 @@ def _make_move(
     cell, level = cubes.cells[place[0]], place[1]
     node, match, at = cubes.rows_R[cell.row], cubes.cubes[cell.cube].edge, cell.option
     top = reached(sentence, stacks, search.nodes[node].first)
-    stack = opened(sentence, stacks, base_of(sentence, stacks, top, match), match, sentence.swapped_T[at])
+    base, structure = base_of(sentence, stacks, top, match), sentence.structure
+    stack = opened(sentence, stacks, base, match, sentence.swapped_T[at], structure.parent_T[at])
     score = cell.score + (numbers.glue if top.glued else 0.0)
     label = sentence.label_offsets_M1[match] - sentence.begin_M[match] + at
-    key = key_of(stack, cell.lm_state, 0)
+    key = key_of(stack, cell.lm_state, structure.ending_T[at])
     add_move(search, numbers.limits, node, key, level, stacks.future_N[stack], score, label)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, SAID, PhrasesAlone, emptied, phrase_logprob, remembered
 from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
+from xlate.kernels.search.hierarchical.facts import Structure, between_score
 from xlate.kernels.search.hierarchical.matches import NO_GAP, Matches
 from xlate.kernels.search.hypotheses import (
     NONE,
@@ -53,6 +54,7 @@ class RuleSentence(NamedTuple):
     phrases: PhrasesAlone
     future_nn: NDArray[np.float64]
     suffix_n: NDArray[np.float64]
+    structure: Structure
 
 
 class RuleNumbers(NamedTuple):
@@ -69,8 +71,9 @@ class RuleNumbers(NamedTuple):
 class Stacks(NamedTuple):
     """Stacks of open spans in a trie: a node is a stack, its word the span on top, its parent what is below.
 
-    The span from i to j is word i·(n+1) + j when a rule must translate it, and that plus (n+1)² when it may be glued
-    together; such a span reaches to the end of the sentence. `future_N` estimates what a stack will score.
+    The span from i to j is number i·(n+1) + j when a rule must translate it, and that plus (n+1)² when it may be glued
+    together; such a span reaches to the end of the sentence. The word is that number times the number of parents of
+    `Structure`, plus the parent whose gap the span is. `future_N` estimates what a stack will score.
     """
 
     trie: Trie
@@ -79,13 +82,14 @@ class Stacks(NamedTuple):
 
 class Reached(NamedTuple):
     """Which matches translate the beginning of the span on top of a stack, and what stays below: `glued` spans have
-    matches of every end.
+    matches of every end. `parent` is that of `Structure` whose gap the span is.
     """
 
     begin: int
     end: int
     glued: bool
     below: int
+    parent: int
 
 
 @njit(cache=True, nogil=True)
@@ -136,9 +140,10 @@ def stacks_with_room(stacks: Stacks, more: int) -> Stacks:
 
 
 @njit(cache=True, inline="always")
-def pushed(sentence: RuleSentence, stacks: Stacks, stack: int, begin: int, end: int) -> int:
+def pushed(sentence: RuleSentence, stacks: Stacks, stack: int, begin: int, end: int, parent: int) -> int:
     """A stack with a span on top that a rule must translate; there must be room."""
-    node = child(stacks.trie, stack, begin * (sentence.words + 1) + end)
+    word = (begin * (sentence.words + 1) + end) * sentence.structure.parents + parent
+    node = child(stacks.trie, stack, word)
     stacks.future_N[node] = stacks.future_N[stack] + sentence.future_nn[begin, end]
     return node
 
@@ -149,7 +154,7 @@ def pushed_glued(sentence: RuleSentence, stacks: Stacks, begin: int) -> int:
     n = sentence.words
     if begin == n:
         return ROOT
-    node = child(stacks.trie, ROOT, (begin + n + 1) * (n + 1) + n)
+    node = child(stacks.trie, ROOT, ((begin + n + 1) * (n + 1) + n) * sentence.structure.parents)
     stacks.future_N[node] = sentence.suffix_n[begin]
     return node
 
@@ -157,11 +162,12 @@ def pushed_glued(sentence: RuleSentence, stacks: Stacks, begin: int) -> int:
 @njit(cache=True, inline="always")
 def reached(sentence: RuleSentence, stacks: Stacks, stack: int) -> Reached:
     """What the top of a stack, which must not be empty, asks for."""
-    n, word = sentence.words, np.int64(stacks.trie.word_N[stack])
+    n, parents = sentence.words, sentence.structure.parents
+    word, parent = np.int64(stacks.trie.word_N[stack]) // parents, np.int64(stacks.trie.word_N[stack]) % parents
     begin, end = word // (n + 1), word % (n + 1)
     if begin > n:
-        return Reached(int(begin - n - 1), int(end), True, int(np.int64(ROOT)))
-    return Reached(int(begin), int(end), False, int(np.int64(stacks.trie.parent_N[stack])))
+        return Reached(int(begin - n - 1), int(end), True, int(np.int64(ROOT)), 0)
+    return Reached(int(begin), int(end), False, int(np.int64(stacks.trie.parent_N[stack])), int(parent))
 
 
 @njit(cache=True, inline="always")
@@ -187,7 +193,7 @@ def covered_so_far(sentence: RuleSentence, stacks: Stacks, stack: int) -> int:
     """How many words a stack leaves no span for."""
     n, open_words = sentence.words, 0
     while stack > 0:
-        word = stacks.trie.word_N[stack]
+        word = stacks.trie.word_N[stack] // sentence.structure.parents
         open_words += word % (n + 1) - word // (n + 1) % (n + 1)
         stack = stacks.trie.parent_N[stack]
     return n - open_words
@@ -200,16 +206,18 @@ def base_of(sentence: RuleSentence, stacks: Stacks, top: Reached, match: int) ->
 
 
 @njit(cache=True, inline="always")
-def opened(sentence: RuleSentence, stacks: Stacks, base: int, match: int, swapped: bool) -> int:
-    """The stack behind a match: its gaps on top, that which comes first in the target last; there must be room."""
+def opened(sentence: RuleSentence, stacks: Stacks, base: int, match: int, swapped: bool, parent: int) -> int:
+    """The stack behind a match under a translation that is a parent of this number: its gaps on top, that which comes
+    first in the target last; there must be room.
+    """
     gaps_M4 = sentence.matches.gaps_M4
     if gaps_M4[match, 0] == NO_GAP:
         return base
     if gaps_M4[match, 2] == NO_GAP:
-        return pushed(sentence, stacks, base, gaps_M4[match, 0], gaps_M4[match, 1])
+        return pushed(sentence, stacks, base, gaps_M4[match, 0], gaps_M4[match, 1], parent)
     upper, lower = (2, 0) if swapped else (0, 2)
-    below = pushed(sentence, stacks, base, gaps_M4[match, lower], gaps_M4[match, lower + 1])
-    return pushed(sentence, stacks, below, gaps_M4[match, upper], gaps_M4[match, upper + 1])
+    below = pushed(sentence, stacks, base, gaps_M4[match, lower], gaps_M4[match, lower + 1], parent)
+    return pushed(sentence, stacks, below, gaps_M4[match, upper], gaps_M4[match, upper + 1], parent)
 
 
 @njit(cache=True, inline="always")
@@ -219,6 +227,14 @@ def ask(lm: NgramArrays, sentence: RuleSentence, memo: NDArray[Any], lm_state: i
     if not known:
         said.logprob, said.after = phrase_logprob(lm, sentence.phrases, at, lm_state)
     return said.logprob, said.after
+
+
+@njit(cache=True, inline="always")
+def structure_score(sentence: RuleSentence, ending: int, parent: int, at: int) -> float:
+    """What structure features score between a translation and what it stands behind and within."""
+    if not sentence.structure.active:
+        return 0.0
+    return between_score(sentence.structure, ending, parent, at)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
