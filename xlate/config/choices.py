@@ -49,6 +49,7 @@ SCHEMAS: dict[str, tuple[type[Any], ...]] = {
     "model": tuple(MODELS.values()),
     "model.sparse": (model_schema.SparseConfig,),
     "model.rules": (model_schema.RulesConfig,),
+    "model.structure": (model_schema.StructureConfig,),
     "decoder": tuple(DECODERS.values()),
     "loss": (
         *LOSSES.values(),

@@ -50,6 +50,20 @@ class RulesConfig:
     unlikely: float = key("words whose lexical probability is below this count as inserted or deleted", 0.1)
 
 
+@dataclass
+class StructureConfig:
+    """Sparse features of the structure of derivations (Watanabe et al. 2007, section 3.2)."""
+
+    families: list[str] = key(
+        "word_pair, pair_bigram, insertion, target_bigram, parent_child",
+        ["word_pair", "pair_bigram", "insertion", "target_bigram", "parent_child"],
+    )
+    words: list[str] = key(
+        "what words are looked at as: all, topN, classN (computed), prefixN, suffixN, digits", ["all", "class50"]
+    )
+    class_seed: int = key("seed of computed word classes", 1)
+
+
 class _ModelKeys:
     """What code may ask a model for; each has those of its own fields, and no sparse features if it names none."""
 
@@ -70,6 +84,7 @@ class _ModelKeys:
     sparse: SparseConfig | None = None
     rerank: RerankConfig | None = None
     rules: RulesConfig
+    structure: StructureConfig | None = None
 
 
 @dataclass
@@ -143,6 +158,7 @@ class HierarchicalModelConfig(ModelConfig):
     name: str = key("what tables call it", "hierarchical")
     kind: str = key("hierarchical", "hierarchical")
     rules: RulesConfig = key("rules that are extracted", RulesConfig())
+    structure: StructureConfig | None = key("sparse features, chosen by structure=…", None)
 
 
 @dataclass

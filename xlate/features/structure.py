@@ -27,6 +27,7 @@ from xlate.kernels.features.structure import (
     Growing,
     Kinds,
     StructureWeights,
+    appended,
     description_keys,
     new_memory,
     numbered,
@@ -118,6 +119,10 @@ class StructureFeatures:
         """One family, since features of all of them take turns."""
         return ranges_of([("structure", len(self))])
 
+    def of_units(self, facts_A5: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The ids of the features of A facts, new ones among them: offsets (A + 1) and ids."""
+        return self.of_facts(np.ascontiguousarray(facts_A5, dtype=np.int32), add=True)
+
     def of_facts(
         self, facts_A5: NDArray[np.int32], *, add: bool = False
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -127,11 +132,15 @@ class StructureFeatures:
 
     def weighted(self, sparse_F: NDArray[np.float64]) -> StructureWeights:
         """The features under weights; those that are newer than the weights weigh 0."""
-        weights_F = np.zeros(max(len(self), 1))
-        weights_F[: len(sparse_F)] = sparse_F
-        return StructureWeights(
-            self.kinds, HashTable(self._growing.keys_H, self._growing.rows_H), weights_F, new_memory()
-        )
+        weights_F = np.ascontiguousarray(sparse_F, dtype=np.float64)
+        table = HashTable(self._growing.keys_H, self._growing.rows_H)
+        return StructureWeights(self.kinds, table, weights_F, new_memory())
+
+    def extended(self, described_F7: NDArray[np.int32]) -> None:
+        """Takes over the features of another index that began as this one: those that are newer than its own."""
+        newer_N7 = np.ascontiguousarray(described_F7[len(self) :], dtype=np.int32)
+        if len(newer_N7):
+            self._growing = appended(self._growing, newer_N7, description_keys(self.kinds, newer_N7))
 
     def kept(self, ids: NDArray[np.integer]) -> StructureFeatures:
         """An index of some of the features, in that order."""

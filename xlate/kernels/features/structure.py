@@ -95,7 +95,8 @@ def fact_score(known: StructureWeights, family: int, words: tuple[int, int, int,
         values = described(known.kinds, family, words, pair)
         if values[0] != NO_VALUE:
             row = find(known.table, feature_key(family, pair, values))
-            if row >= 0:
+            # A feature may be newer than the weights.
+            if 0 <= row < len(known.weights_F):
                 total += known.weights_F[row]
     held.key, held.score = key, total
     return total
@@ -195,6 +196,16 @@ def _with_room(growing: Growing, more: int) -> Growing:
                     slot = (slot + np.uint64(1)) & mask
                 keys_H[slot], rows_H[slot] = growing.keys_H[old], growing.rows_H[old]
     return Growing(keys_H, rows_H, described_F7, growing.size_1)
+
+
+@njit(cache=True, nogil=True)
+def appended(growing: Growing, described_N7: NDArray[np.int32], keys_N: NDArray[np.uint64]) -> Growing:
+    """The table with N more features, which must be new to it."""
+    growing = _with_room(growing, len(keys_N))
+    for n in range(len(keys_N)):
+        line = described_N7[n]
+        _row(growing, keys_N[n], line[0], line[1:3], (line[3], line[4], line[5], line[6]), True)
+    return growing
 
 
 @njit(cache=True)

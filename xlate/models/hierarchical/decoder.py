@@ -72,10 +72,9 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
             raise InputError(
                 "the weights cannot be used", seen=self._weights_D, expected=f"{model.size} finite numbers"
             )
-        if len(self.sparse_F) > known or not np.isfinite(self.sparse_F).all():
-            raise InputError(
-                "the weights cannot be used", seen=self.sparse_F, expected=f"at most {known} finite numbers"
-            )
+        if len(self.sparse_F) > known:
+            seen, expected = f"{len(self.sparse_F)} sparse weights", f"at most {known}"
+            raise InputError("the weights cannot be used", seen=seen, expected=expected)
         if self.search.algorithm == "cube" and not fast:
             raise InputError("cube pruning has no readable form", expected="the compiled search, or algorithm stack")
 
@@ -126,7 +125,8 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
         if not self.has_sparse:
             return RuleMoves(self.model, self.weights_D, self.search, options, no_structure(len(options.found.unit_R)))
         assert self.model.structure is not None
-        known = self.model.structure.weighted(self.sparse_F * self.weights_D[-1])
+        scale = float(self.weights_D[-1])
+        known = self.model.structure.weighted(self.sparse_F if scale == 1.0 else scale * self.sparse_F)
         held = rule_words(self.model, options.found.unit_R, self.model.source_vocabulary.ids(words))
         options = options.with_scores(local_scores(held, known))
         return RuleMoves(self.model, self.weights_D, self.search, options, structure_of(held, known))
