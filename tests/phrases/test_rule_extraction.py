@@ -19,7 +19,7 @@ from xlate.errors import InputError
 from xlate.kernels.counting.rule_extraction import ONE
 from xlate.phrases import rule_extraction
 from xlate.phrases.rule_extraction import RuleCounts, RuleSettings, extract_rules
-from xlate.phrases.rule_forms import count_forms
+from xlate.phrases.rule_forms import rule_forms
 from xlate.phrases.rule_runs import RuleRuns
 from xlate.phrases.rules import GAP
 from xlate.text.encoded import EncodedText
@@ -171,7 +171,7 @@ def test_equals_the_definition(corpus, asked):
 @given(linked_corpora(), some_settings)
 def test_forms_equal_the_definition(corpus, asked):
     source, target, links = zip(*corpus, strict=True)
-    forms = count_forms(encoded(source), encoded(target), Links.from_pairs(links), asked)
+    forms = rule_forms(encoded(source), encoded(target), Links.from_pairs(links), asked)
     tokens = Counter(
         (source_side, target_side)
         for sentence in corpus
@@ -305,7 +305,7 @@ def test_nothing_to_extract():
     assert len(extracted([([], [4], set()), ([3], [5], set())], RuleSettings())) == 0
     empty = encoded([])
     assert len(extract_rules(empty, empty, Links.from_pairs([]))) == 0
-    forms = count_forms(empty, empty, Links.from_pairs([]))
+    forms = rule_forms(empty, empty, Links.from_pairs([]))
     assert (forms.types_G.tolist(), forms.share_of_types, forms.share_of_tokens) == ([0, 0, 0], 1.0, 1.0)
 
 

@@ -39,7 +39,7 @@ class RuleForms:
         return float(self.normal_tokens_G.sum() / max(1, self.tokens_G.sum())) if self.tokens_G.any() else 1.0
 
 
-def count_forms(
+def rule_forms(
     source: EncodedText,
     target: EncodedText,
     links: Links,
