@@ -14,6 +14,7 @@ from tests.candidates.test_pool import A, D, units_of
 from tests.models.phrase.moses_system import ARPA, TABLE, write_system
 from tests.models.phrase.small_phrase_models import random_phrase_model
 from tests.models.small_models import block_set, random_arpa
+from tests.phrases.small_corpora import small_rules
 from xlate.align.error_rate import read_gold, read_hypothesis_links
 from xlate.align.links import read_links
 from xlate.candidates.datapoints import read_datapoints
@@ -47,6 +48,7 @@ from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.matching import Matches
+from xlate.phrases.rules import RuleTable
 from xlate.phrases.table import PhraseTable
 from xlate.report.records import Records
 from xlate.report.run_directory import RunDirectory
@@ -291,6 +293,7 @@ READERS = [
     Reader("NgramModel.load", lambda folder: NgramModel.from_arpa(random_arpa(np.random.default_rng(1))).save(
         folder / "lm"), look_at_lm),
     Reader("PhraseTable.load", lambda folder: small_blocks().table.save(folder), PhraseTable.load),
+    Reader("RuleTable.load", lambda folder: small_rules().save(folder), RuleTable.load),
     Reader("BlockSet.load", lambda folder: small_blocks().save(folder), BlockSet.load),
     Reader("Matches.load", lambda folder: Matches(np.array([[0, 0, 1, 0, 1]], np.int32), np.array([0, 1])).save(
         folder), Matches.load),

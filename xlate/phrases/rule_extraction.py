@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -201,20 +202,21 @@ def _parts(source: EncodedText) -> Iterator[tuple[int, int]]:
     """First and last sentence of parts of about `PART_WORDS` words."""
     part_S = source.offsets_S1[:-1] // PART_WORDS
     firsts = np.flatnonzero(np.diff(part_S, prepend=-1)).tolist()
-    return zip(firsts, [*firsts[1:], len(source)], strict=True)
+    return pairwise([*firsts, len(source)])
 
 
 def _bytes(store: RuleStore) -> int:
     return sum(array.nbytes for part in store[:-1] for array in part) + store.weight_N.nbytes
 
 
-def _is_gap(text: EncodedText) -> NDArray[np.bool_]:
+def is_gap(text: EncodedText) -> NDArray[np.bool_]:
+    """Which words of some sides are non-terminals, (T,)."""
     is_gap_T: NDArray[np.bool_] = (text.ids_T == GAP) | (text.ids_T == SECOND)
     return is_gap_T
 
 
 def _without_gaps(targets: EncodedText) -> EncodedText:
-    is_gap_T = _is_gap(targets)
+    is_gap_T = is_gap(targets)
     gaps_Q = np.bincount(row_numbers(targets.offsets_S1)[is_gap_T], minlength=len(targets))
     return EncodedText(targets.ids_T[~is_gap_T], offsets_of(np.diff(targets.offsets_S1) - gaps_Q))
 
@@ -228,7 +230,7 @@ def _swapped(targets: EncodedText) -> NDArray[np.bool_]:
 
 
 def _check_words(text: EncodedText, side: str) -> None:
-    wrong = np.flatnonzero(_is_gap(text))
+    wrong = np.flatnonzero(is_gap(text))
     if len(wrong):
         line = int(np.searchsorted(text.offsets_S1, wrong[0], side="right"))
         raise InputError(

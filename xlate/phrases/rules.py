@@ -82,8 +82,7 @@ class RuleTable:
 
     def gaps(self) -> NDArray[np.int64]:
         """How many non-terminals each of the source sides has, (P,)."""
-        rows_T = row_numbers(self.source_sides.offsets_S1)
-        return np.bincount(rows_T[np.asarray(self.source_sides.ids_T) == GAP], minlength=len(self.source_sides))
+        return _gaps(self.source_sides)
 
     def select(self, keep_B: NDArray[np.bool_]) -> RuleTable:
         """The rules marked true, with the sides they use; scores and counts stay as they are."""
@@ -128,14 +127,30 @@ def _check(stored: StoredArrays) -> None:
     check_lengths(stored, swapped_B=(rules,), insertion_B=(rules,), deletion_B=(rules,))
     check_pairs(stored, "source_sides", "target_phrases")
     source = EncodedText(stored["source_sides_ids"], stored["source_sides_offsets"])
-    gaps_P = np.bincount(row_numbers(source.offsets_S1)[source.ids_T == GAP], minlength=len(source))
-    check_within(stored, "source_sides_ids", 0, MOST_GAPS + 1, gaps_P)
-    for name, texts, gaps in (("insertion_B", "target_phrases", 0), ("deletion_B", "source_sides", gaps_P)):
-        lengths = np.diff(stored[f"{texts}_offsets"]) - gaps
-        rows_B = stored["target_B" if texts == "target_phrases" else "source_B"]
-        for piece in pieces(rules):
-            most = lengths[rows_B[piece]]
-            wrong = np.flatnonzero((stored[name][piece] < 0) | (stored[name][piece] > most))
-            if len(wrong):
-                at = piece.start + int(wrong[0])
-                raise refuse(stored, name, f"{stored[name][at]} at {at}", f"up to {most[wrong[0]]}, its words")
+    check_within(stored, "source_sides_ids", 0, MOST_GAPS + 1, _gaps(source))
+    words_P = np.diff(source.offsets_S1) - _gaps(source)
+    words_Q = np.diff(stored["target_phrases_offsets"])
+    for piece in pieces(rules):
+        ends = np.asarray(stored["link_offsets_B1"][piece.start : piece.stop + 1])
+        source_B, target_B = np.asarray(stored["source_B"][piece]), np.asarray(stored["target_B"][piece])
+        _check_counts(stored, "insertion_B", piece, words_Q[target_B])
+        _check_counts(stored, "deletion_B", piece, words_P[source_B])
+        places_K = np.repeat(source.offsets_S1[source_B], np.diff(ends)) + stored["link_source_K"][ends[0] : ends[-1]]
+        wrong = np.flatnonzero(source.ids_T[places_K] == GAP)
+        if len(wrong):
+            seen = f"a link to a non-terminal at {int(ends[0] + wrong[0])}"
+            raise refuse(stored, "link_source_K", seen, "links of words")
+
+
+def _check_counts(stored: StoredArrays, name: str, piece: slice, most: NDArray[np.int64]) -> None:
+    """Checks that no rule of a piece has more inserted or deleted words than words."""
+    counts = stored[name][piece]
+    wrong = np.flatnonzero((counts < 0) | (counts > most))
+    if len(wrong):
+        seen = f"{counts[wrong[0]]} at {piece.start + int(wrong[0])}"
+        raise refuse(stored, name, seen, f"from 0 to {most[wrong[0]]}, the words of the side")
+
+
+def _gaps(source_sides: EncodedText) -> NDArray[np.int64]:
+    is_gap_T = np.asarray(source_sides.ids_T) == GAP
+    return np.bincount(row_numbers(source_sides.offsets_S1)[is_gap_T], minlength=len(source_sides))
