@@ -107,7 +107,7 @@ def _lines(path: str | Path, grammar: Scfg, prefix: str, sign: float, counts: bo
     for b, (rule, row) in enumerate(zip(grammar.rules, grammar.dense_BD.tolist(), strict=True)):
         check_words(path, rule.source + rule.target)
         values = [_number(sign * row[column] + 0.0) for column in bare]
-        values += [f"{name}={_number(row[column])}" for column, name in named if row[column]]
+        values += [f"{name}={_number(row[column])}" for column, name in named]
         values += [f"{name}={_number(value)}" for name, value in grammar.sparse.get(b, {}).items()]
         if counts and grammar.count_B is not None:
             values.append(f"{COUNT}={_number(float(grammar.count_B[b]))}")

@@ -26,7 +26,8 @@ Side = tuple[Symbol, ...]
 class ScfgRule(NamedTuple):
     """A rule lhs → ⟨source, target⟩: words and gaps on both sides, the same gaps on each.
 
-    Links are those of words, as (place in the source side, place in the target side); gaps count as places.
+    Links are those of words, as (place in the source side, place in the target side), in the order of the target; gaps
+    count as places.
 
     Example: `ScfgRule("X", ("ne", Gap("X", 1), "pas"), ("not", Gap("X", 1)), ((0, 0), (2, 0)))`
     """
@@ -90,6 +91,15 @@ class Scfg:
         for b, values in self.sparse.items():
             score_B[b] += sum(weights.get(name, 0.0) * value for name, value in values.items())
         return score_B
+
+    def column(self, name: str) -> Floats | None:
+        """The values of a feature in all rules, shape (B,); None when no rule has it."""
+        if name in self.names:
+            return self.dense_BD[:, self.names.index(name)]
+        value_B = np.zeros(len(self))
+        rows = [b for b, values in self.sparse.items() if name in values]
+        value_B[rows] = [self.sparse[b][name] for b in rows]
+        return value_B if rows else None
 
     def select(self, rows: Sequence[int]) -> Scfg:
         """The grammar of some rules, by their numbers."""

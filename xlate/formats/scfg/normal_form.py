@@ -190,17 +190,19 @@ def _scale(name: str) -> tuple[Callable[[NDArray[np.float64]], NDArray[np.float6
 
 
 def _scores(grammar: Scfg, names: Sequence[str], scale: str) -> NDArray[np.float64]:
-    missing = [name for name in names if name not in grammar.names]
-    if missing or len(names) != len(SCORES):
+    columns = {name: column for name in names if (column := grammar.column(name)) is not None}
+    missing = [name for name in names if name not in columns]
+    if (missing and len(grammar)) or len(names) != len(SCORES):
         raise InputError(
-            "no such features in the columns of the grammar",
+            "features that the grammar does not have",
             seen=", ".join(missing) or f"{len(names)} names",
             expected=f"four of {', '.join(grammar.names)}",
             remedy="say which features are p(f|e), lex(f|e), p(e|f) and lex(e|f)",
         )
     probability, _ = _scale(scale)
+    values_B4 = np.stack([columns.get(name, np.zeros(len(grammar))) for name in names], axis=1)
     with np.errstate(over="ignore"):
-        return probability(grammar.dense_BD[:, [grammar.names.index(name) for name in names]])
+        return probability(values_B4)
 
 
 def _check_scores(rules: list[ScfgRule], scores_B4: NDArray[np.float64]) -> None:

@@ -93,7 +93,7 @@ class RuleLines:
         return found
 
     def links(self, text: str, number: int) -> Links:
-        """Links like `0-1`, source first.
+        """Links like `0-1`, source first, in the order (target, source).
 
         Raises:
             InputError: something else stands there.
@@ -102,10 +102,10 @@ class RuleLines:
         if found is None:
             try:
                 pairs = [link.partition("-") for link in text.split()]
-                found = tuple((parse_int(source), parse_int(target)) for source, _, target in pairs)
+                by_target = sorted({(parse_int(target), parse_int(source)) for source, _, target in pairs})
             except ValueError:
                 raise self.error("malformed link", number, text, "links like 0-1, source first, from 0") from None
-            self._links[text] = found
+            self._links[text] = found = tuple((source, target) for target, source in by_target)
         return found
 
     def add(self, number: int, lhs: str, source: Sequence[Symbol], target: Sequence[Symbol], links: Links) -> None:
@@ -205,13 +205,13 @@ class RuleLines:
         return InputError(message, file=self.path, line=number, seen=seen, expected=expected, remedy=remedy)
 
     def grammar(self) -> Scfg:
-        """All that was read; a written name that at least half of the rules have becomes a column."""
+        """All that was read; without bare numbers, a name that at least half of the rules have becomes a column."""
         names = tuple(f"{self.prefix}{column}" for column in range(max(self.columns, 0)))
         dense_BD = np.zeros((len(self.rules), len(names)))
         if names and self.bare:
             dense_BD[np.array(self.bare, dtype=bool)] = np.array(self.values).reshape(-1, len(names))
         having = Counter(name for named in self.sparse.values() for name in named)
-        frequent = [name for name, count in having.items() if 2 * count >= len(self.rules) and name not in names]
+        frequent = [name for name, count in having.items() if not names and 2 * count >= len(self.rules)]
         more_BD = np.zeros((len(self.rules), len(frequent)))
         for column, name in enumerate(frequent):
             rows = [b for b, named in self.sparse.items() if name in named]

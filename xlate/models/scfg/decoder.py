@@ -9,10 +9,11 @@ from itertools import product
 
 from xlate.formats.scfg.grammar import Gap
 from xlate.lm.model import NgramModel
-from xlate.models.scfg.forest import TOP, BestDerivations, Edge, Hypothesis, Tree
+from xlate.models.scfg.forest import TOP, BestDerivations, Edge, Hypothesis
 from xlate.models.scfg.language import NO_ENDS, Ends, Languages, TargetSide
 from xlate.models.scfg.parsing import Cell, Match, parse
 from xlate.models.scfg.rules import COPY, SynchronousGrammar
+from xlate.models.scfg.trees import Tree, tree_words
 from xlate.text.vocabulary import BEGIN, END
 
 LANGUAGE, WORDS, COPIES = "LanguageModel", "TargetWords", "CopiedWords"
@@ -62,7 +63,12 @@ class CkyDecoder:
             weights: by names; features without a weight count 0.
             model: None decodes without one.
             pops: how many hypotheses are made for each label over each span; None makes all, which is exact.
+
+        Raises:
+            ValueError: pops is below 1.
         """
+        if pops is not None and pops < 1:
+            raise ValueError(f"pops must be 1 or more, or None, not {pops}")
         self.grammar = grammar
         self.weights = weights
         self.pops = pops
@@ -109,7 +115,7 @@ class CkyDecoder:
 
     def words(self, tree: Tree, source: Sequence[str]) -> tuple[str, ...]:
         """The target words of a derivation, without `<s>` and `</s>`."""
-        words = _yield(self.grammar, tree, self.grammar.source(source))
+        words = tree_words(self.grammar, tree, self.grammar.source(source))
         return tuple(word for word in words if not (self.grammar.marked and word in (BEGIN, END)))
 
     def features(self, tree: Tree, source: Sequence[str]) -> dict[str, float]:
@@ -122,7 +128,7 @@ class CkyDecoder:
                 continue
             for name, value in self.grammar.scfg.features(node.rule).items():
                 found[name] = found.get(name, 0.0) + value
-        words = _yield(self.grammar, tree, self.grammar.source(source))
+        words = tree_words(self.grammar, tree, self.grammar.source(source))
         found[WORDS], found[COPIES] = float(len(words)), float(copied)
         if self.languages.model is not None:
             model = self.languages.model
@@ -241,35 +247,3 @@ class _Cube:
         added += certain
         score = added + sum(tail.score for tail in tails)
         return Edge(score, added, rule, tails), estimate, ends
-
-
-def _yield(grammar: SynchronousGrammar, tree: Tree, source: Sequence[str]) -> list[str]:
-    """The target words of a derivation of a sentence as it is parsed."""
-    if tree.rule == COPY:
-        return [source[tree.cell.start]]
-    words: list[str] = []
-    for symbol in grammar.scfg.rules[tree.rule].target:
-        words += _yield(grammar, tree.below[symbol.number - 1], source) if isinstance(symbol, Gap) else [symbol]
-    return words
-
-
-def drawn(grammar: SynchronousGrammar, tree: Tree, source: Sequence[str]) -> Iterator[str]:
-    """Yields the lines of a derivation drawn as a tree, a rule a line, with the source words it covers.
-
-    Example:
-        X 0-3  ne [X,1] pas | not [X,1]
-          X 1-2  va | goes
-    """
-    for depth, node in _by_depth(tree, 0):
-        if node.rule == COPY:
-            word = grammar.source(source)[node.cell.start]
-            rule = f"{word} | {word} (copied)"
-        else:
-            rule = str(grammar.scfg.rules[node.rule]).partition(" → ")[2]
-        yield f"{'  ' * depth}{node.cell.label} {node.cell.start}-{node.cell.end}  {rule}"
-
-
-def _by_depth(tree: Tree, depth: int) -> Iterator[tuple[int, Tree]]:
-    yield depth, tree
-    for below in tree.below:
-        yield from _by_depth(below, depth + 1)

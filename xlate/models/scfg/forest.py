@@ -1,4 +1,4 @@
-"""What CKY leaves behind: hypotheses with all ways to each, their best derivations, and derivations as trees."""
+"""What CKY leaves behind: hypotheses with all ways to each, and their best derivations."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from xlate.models.scfg.language import Ends
 from xlate.models.scfg.parsing import Cell
+from xlate.models.scfg.trees import Tree
 
 # The number of the rule above the goal.
 TOP = -2
@@ -75,36 +76,31 @@ class BestDerivations:
         """The derivation of a rank from 0; None when there are not so many."""
         key = id(hypothesis)
         if key not in self._found:
+            # Kept, so that no other hypothesis gets the same id.
             self._kept.append(hypothesis)
             self._found[key], self._queue[key], self._pushed[key] = [], [], set()
             for edge in hypothesis.edges:
-                self._push(key, edge, (0,) * len(edge.tails))
+                self._push(key, Derivation(edge.score, edge, (0,) * len(edge.tails)))
         found, queue = self._found[key], self._queue[key]
         while len(found) <= rank and queue:
             derivation = heapq.heappop(queue)[2]
             found.append(derivation)
-            for place in range(len(derivation.ranks)):
-                ranks = list(derivation.ranks)
-                ranks[place] += 1
-                self._push(key, derivation.edge, tuple(ranks))
+            for place, tail in enumerate(derivation.edge.tails):
+                # One of the tails in its next best derivation. No call but this one is nested as deep as the tree.
+                below, now = self.at(tail, derivation.ranks[place] + 1), self._score(tail, derivation.ranks[place])
+                if below is not None:
+                    ranks = (*derivation.ranks[:place], derivation.ranks[place] + 1, *derivation.ranks[place + 1 :])
+                    self._push(key, Derivation(derivation.score - now + below.score, derivation.edge, ranks))
         return found[rank] if rank < len(found) else None
 
-    def _push(self, key: int, edge: Edge, ranks: tuple[int, ...]) -> None:
-        name = (id(edge), ranks)
-        if name in self._pushed[key]:
-            return
-        self._pushed[key].add(name)
-        score = edge.added
-        for tail, rank in zip(edge.tails, ranks, strict=True):
-            if rank == 0:
-                score += tail.score
-                continue
-            below = self.at(tail, rank)
-            if below is None:
-                return
-            score += below.score
-        queue = self._queue[key]
-        heapq.heappush(queue, (-score, len(self._pushed[key]), Derivation(score, edge, ranks)))
+    def _score(self, hypothesis: Hypothesis, rank: int) -> float:
+        return self._found[id(hypothesis)][rank].score if rank else hypothesis.score
+
+    def _push(self, key: int, derivation: Derivation) -> None:
+        name = (id(derivation.edge), derivation.ranks)
+        if name not in self._pushed[key]:
+            self._pushed[key].add(name)
+            heapq.heappush(self._queue[key], (-derivation.score, len(self._pushed[key]), derivation))
 
     def tree(self, derivation: Derivation, cell: Cell) -> Tree:
         """A derivation of a cell as a tree."""
@@ -114,17 +110,3 @@ class BestDerivations:
             assert inner is not None
             below.append(self.tree(inner, tail.cell))
         return Tree(cell, derivation.edge.rule, tuple(below))
-
-
-class Tree(NamedTuple):
-    """A derivation: a rule, by its number, over a cell, and the derivations of its non-terminals in source order."""
-
-    cell: Cell
-    rule: int
-    below: tuple[Tree, ...]
-
-    def nodes(self) -> Iterator[Tree]:
-        """This tree and all below it, from the top, source left to right."""
-        yield self
-        for tree in self.below:
-            yield from tree.nodes()

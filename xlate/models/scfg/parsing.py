@@ -45,15 +45,19 @@ def parse(grammar: SynchronousGrammar, source: Sequence[str], fill: Fill, root: 
     _Parse(grammar, source, fill, grammar.root if root is None else root).run()
 
 
+Item = tuple[Node, tuple[Cell, ...]]
+
+
 class _Parse:
-    """The dotted items of one sentence: `items[start][end]` are nodes of the trie, with the cells behind them."""
+    """The dotted items of one sentence by (start, end): nodes of the trie, with the cells behind them.
+
+    `longest[start]` is the largest limit of all items from there, so that no longer span need be looked at.
+    """
 
     def __init__(self, grammar: SynchronousGrammar, source: Sequence[str], fill: Fill, root: Node) -> None:
         self.grammar, self.source, self.fill, self.root = grammar, source, fill, root
-        size = len(source)
-        self.items: list[list[list[tuple[Node, tuple[Cell, ...]]]]] = [
-            [[] for _ in range(size + 1)] for _ in range(size + 1)
-        ]
+        self.items: dict[tuple[int, int], list[Item]] = {}
+        self.longest = [1] * len(source)
         self.labels: dict[tuple[int, int], list[str]] = {}
         self.unary: dict[str, list[tuple[str, Leaf]]] = defaultdict(list)
         for label, leaf in unary_leaves(root):
@@ -62,15 +66,13 @@ class _Parse:
     def run(self) -> None:
         """Visits all spans."""
         size = len(self.source)
-        for start in range(size):
-            self.items[start][start].append((self.root, ()))
         for length in range(1, size + 1):
             for start in range(size - length + 1):
-                self._span(start, start + length)
+                if length <= self.longest[start]:
+                    self._span(start, start + length)
 
     def _span(self, start: int, end: int) -> None:
-        items = self.items[start][end]
-        items.extend(self._extended(start, end))
+        items = [*self._after_word(start, end), *self._after_cells(start, end)]
         matches: dict[str, list[Match]] = defaultdict(list)
         for node, tails in items:
             for leaf in node.leaves:
@@ -78,8 +80,14 @@ class _Parse:
                     matches[leaf.lhs].append(Match(leaf.rules, tails))
         if end - start == 1 and self.grammar.copies(self.source[start]):
             matches[self.grammar.copy_label].append(Match((COPY,), ()))
-        if not matches:
-            return
+        if matches:
+            items.extend(self._cells(start, end, matches))
+        if items:
+            self.items[start, end] = items
+            self.longest[start] = max(self.longest[start], *(node.longest for node, _ in items))
+
+    def _cells(self, start: int, end: int, matches: dict[str, list[Match]]) -> Iterator[Item]:
+        """Fills the cells of a span; the items that begin with one of them."""
         found: list[str] = []
         for label in self.grammar.labels:
             for below, leaf in self.unary.get(label, ()):
@@ -89,22 +97,28 @@ class _Parse:
                 found.append(label)
         self.labels[start, end] = found
         for label in found:
-            node_behind = self.root.gaps.get(label)
-            if node_behind is not None and node_behind.longest > end - start:
-                items.append((node_behind, (Cell(label, start, end),)))
+            node = self.root.gaps.get(label)
+            if node is not None and node.longest > end - start:
+                yield node, (Cell(label, start, end),)
 
-    def _extended(self, start: int, end: int) -> Iterator[tuple[Node, tuple[Cell, ...]]]:
-        """The items over a span that come of shorter ones; whole-span cells in front follow when they are finished."""
+    def _after_word(self, start: int, end: int) -> Iterator[Item]:
+        """The items that go on by the last word of a span."""
         length, word = end - start, self.source[end - 1]
-        for node, tails in self.items[start][end - 1]:
+        before: list[Item] = [(self.root, ())] if length == 1 else self.items.get((start, end - 1), [])
+        for node, tails in before:
             after = node.words.get(word)
             if after is not None and after.longest >= length:
                 yield after, tails
+
+    def _after_cells(self, start: int, end: int) -> Iterator[Item]:
+        """The items that go on by a cell at the end of a span, but not over all of it."""
+        length = end - start
         for middle in range(start + 1, end):
             labels = self.labels.get((middle, end))
-            if not labels:
+            items = self.items.get((start, middle))
+            if not labels or not items:
                 continue
-            for node, tails in self.items[start][middle]:
+            for node, tails in items:
                 if node.longest < length:
                     continue
                 for label in labels:
