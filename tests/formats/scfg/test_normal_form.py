@@ -17,7 +17,7 @@ from xlate.formats.scfg.bracketed import (
     write_cdec_grammar,
     write_joshua_grammar,
 )
-from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule, joined
+from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule, glue_grammar, joined
 from xlate.formats.scfg.moses_rules import read_moses_grammar, write_moses_grammar
 from xlate.formats.scfg.normal_form import (
     FLOOR,
@@ -195,3 +195,14 @@ def test_joined_grammars_keep_their_features() -> None:
     assert both.count_B.tolist() == [1, 7]
     assert both.select([1]).features(0) == both.features(1)
     assert both.select([1]).rules == two.rules
+
+
+def test_glue_rules() -> None:
+    grammar = glue_grammar(["X", "Y"])
+    assert [str(rule) for rule in grammar.rules] == [
+        "S → [X,1] | [X,1]",
+        "S → [Y,1] | [Y,1]",
+        "S → [S,1] [X,2] | [S,1] [X,2]",
+        "S → [S,1] [Y,2] | [S,1] [Y,2]",
+    ]
+    assert [grammar.features(b) for b in range(4)] == [{}, {}, {"Glue": 1}, {"Glue": 1}]

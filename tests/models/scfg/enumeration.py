@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.formats.scfg.small_grammars import grammars
-from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule
+from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule, glue_grammar
 from xlate.models.scfg.rules import COPY, SynchronousGrammar
 
 MOST = 3000
@@ -73,14 +73,16 @@ def inserted(
 
 
 def glue(marked: bool) -> Scfg:
-    """Glue rules as cdec has them, or as Joshua has them with `<s>` and `</s>`."""
+    """Glue rules, or those of Joshua, with `<s>` and `</s>`."""
+    if not marked:
+        return glue_grammar("XY")
     goal, x = Gap("S", 1), Gap("X", 2)
-    rules = [ScfgRule("S", (goal, x), (goal, x))]
-    if marked:
-        rules += [ScfgRule("S", ("<s>",), ("<s>",)), ScfgRule("S", (goal, "</s>"), (goal, "</s>"))]
-    else:
-        rules += [ScfgRule("S", (Gap(label, 1),), (Gap(label, 1),)) for label in "XY"]
-    return Scfg(rules, ("Glue",), np.array([[1.0]] + [[0.0]] * (len(rules) - 1)))
+    rules = [
+        ScfgRule("S", (goal, x), (goal, x)),
+        ScfgRule("S", ("<s>",), ("<s>",)),
+        ScfgRule("S", (goal, "</s>"), (goal, "</s>")),
+    ]
+    return Scfg(rules, ("Glue",), np.array([[1.0], [0.0], [0.0]]))
 
 
 @st.composite

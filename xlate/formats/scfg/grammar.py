@@ -127,3 +127,14 @@ def joined(grammars: Iterable[Scfg]) -> Scfg:
     counts = [np.ones(len(part)) if part.count_B is None else part.count_B for part in parts]
     rules = [rule for part in parts for rule in part.rules]
     return Scfg(rules, names, dense_BD, sparse, np.concatenate(counts) if counted else None)
+
+
+def glue_grammar(labels: Sequence[str] = ("X",), goal: str = "S") -> Scfg:
+    """Rules that put pieces of a sentence one behind the other, as cdec adds them by itself.
+
+    Goal → label, and goal → goal label with the feature `Glue`, for each of some labels.
+    """
+    before = Gap(goal, 1)
+    rules = [ScfgRule(goal, (Gap(label, 1),), (Gap(label, 1),)) for label in labels]
+    rules += [ScfgRule(goal, (before, Gap(label, 2)), (before, Gap(label, 2))) for label in labels]
+    return Scfg(rules, ("Glue",), np.repeat([[0.0], [1.0]], len(labels), axis=0))

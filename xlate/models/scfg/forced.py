@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from xlate.formats.scfg.grammar import Gap, Side
 from xlate.models.scfg.parsing import Cell, Match, parse
-from xlate.models.scfg.rules import COPY, Node, SynchronousGrammar
+from xlate.models.scfg.rules import COPY, SynchronousGrammar
 
 # Derivations by the end of a span, by its start.
 Spans = dict[int, dict[int, int]]
@@ -25,7 +25,7 @@ def reachable(grammar: SynchronousGrammar, source: Sequence[str], target: Sequen
 def count_derivations(grammar: SynchronousGrammar, source: Sequence[str], target: Sequence[str]) -> int:
     """How many derivations a sentence and its translation have; rules that are spelled alike count as one."""
     forced = _Forced(grammar, grammar.source(source), grammar.source(target))
-    parse(grammar, forced.source, forced.fill, forced.fitting_rules())
+    parse(grammar, forced.source, forced.fill)
     whole = Cell(grammar.goal, 0, len(forced.source))
     return forced.cells.get(whole, {}).get(0, {}).get(len(forced.target), 0)
 
@@ -36,18 +36,10 @@ class _Forced:
     def __init__(self, grammar: SynchronousGrammar, source: Sequence[str], target: Sequence[str]) -> None:
         self.grammar, self.source, self.target = grammar, source, target
         self.cells: dict[Cell, Spans] = {}
-        self.places: dict[str, list[int]] = defaultdict(list)
+        self.places: dict[str, list[int]] = {}
         for place, word in enumerate(target):
-            self.places[word].append(place)
-
-    def fitting_rules(self) -> Node:
-        """The trie of the rules whose words all stand in the two sentences."""
-        sources, targets = {*self.source}, {*self.target}
-        return self.grammar.trie(
-            b
-            for b, rule in enumerate(self.grammar.scfg.rules)
-            if _within(rule.source, sources) and _within(rule.target, targets)
-        )
+            self.places.setdefault(word, []).append(place)
+        self._fitting: dict[int, list[Side]] = {}
 
     def fill(self, cell: Cell, matches: list[Match]) -> bool:
         """Counts the derivations of a cell."""
@@ -62,10 +54,15 @@ class _Forced:
         return bool(spans)
 
     def _sides(self, cell: Cell, rules: Sequence[int]) -> Iterable[Side]:
-        """The different target sides of some rules."""
+        """The different target sides of some rules whose words all stand in the translation."""
         if rules[0] == COPY:
             return [(self.source[cell.start],)]
-        return dict.fromkeys(self.grammar.scfg.rules[b].target for b in rules)
+        fitting = self._fitting.get(id(rules))
+        if fitting is None:
+            sides = dict.fromkeys(self.grammar.scfg.rules[b].target for b in rules)
+            fitting = [side for side in sides if all(isinstance(s, Gap) or s in self.places for s in side)]
+            self._fitting[id(rules)] = fitting
+        return fitting
 
     def _spread(self, side: Side, inner: Sequence[Spans]) -> dict[tuple[int, int], int]:
         """The spans of the translation that a target side covers, with the number of ways."""
@@ -88,7 +85,3 @@ class _Forced:
                 return {}
             reached = after
         return reached
-
-
-def _within(side: Side, words: set[str]) -> bool:
-    return all(isinstance(symbol, Gap) or symbol in words for symbol in side)

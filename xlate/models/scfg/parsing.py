@@ -33,16 +33,15 @@ class Match(NamedTuple):
 Fill = Callable[[Cell, list[Match]], bool]
 
 
-def parse(grammar: SynchronousGrammar, source: Sequence[str], fill: Fill, root: Node | None = None) -> None:
+def parse(grammar: SynchronousGrammar, source: Sequence[str], fill: Fill) -> None:
     """Calls `fill` once for every cell that some rule matches, after all cells that its rules need.
 
     Args:
         grammar: of the sentence.
         source: the words as they are parsed, see `SynchronousGrammar.source`.
         fill: is given a cell and its matches.
-        root: a trie of some of the rules; None takes all.
     """
-    _Parse(grammar, source, fill, grammar.root if root is None else root).run()
+    _Parse(grammar, source, fill).run()
 
 
 Item = tuple[Node, tuple[Cell, ...]]
@@ -54,13 +53,13 @@ class _Parse:
     `longest[start]` is the largest limit of all items from there, so that no longer span need be looked at.
     """
 
-    def __init__(self, grammar: SynchronousGrammar, source: Sequence[str], fill: Fill, root: Node) -> None:
-        self.grammar, self.source, self.fill, self.root = grammar, source, fill, root
+    def __init__(self, grammar: SynchronousGrammar, source: Sequence[str], fill: Fill) -> None:
+        self.grammar, self.source, self.fill, self.root = grammar, source, fill, grammar.root
         self.items: dict[tuple[int, int], list[Item]] = {}
         self.longest = [1] * len(source)
         self.labels: dict[tuple[int, int], list[str]] = {}
         self.unary: dict[str, list[tuple[str, Leaf]]] = defaultdict(list)
-        for label, leaf in unary_leaves(root):
+        for label, leaf in unary_leaves(grammar.root):
             self.unary[leaf.lhs].append((label, leaf))
 
     def run(self) -> None:

@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from xlate.errors import InputError
-from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule, joined
+from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule, Symbol, joined
 from xlate.text.vocabulary import BEGIN, END
 
 # The number of the rule that translates a word as itself.
@@ -32,26 +32,39 @@ class Node:
     __slots__ = ("gaps", "leaves", "longest", "words")
 
     def __init__(self) -> None:
-        self.words: dict[str, Node] = {}
-        self.gaps: dict[str, Node] = {}
+        # Most nodes have no branch: they share the empty ones, since many small objects slow Python down.
+        self.words: dict[str, Node] = _NONE
+        self.gaps: dict[str, Node] = _NONE
         self.leaves: list[Leaf] = []
         self.longest = 0
+
+    def after(self, symbol: Symbol) -> Node:
+        """The node behind one more symbol, made if it is not there."""
+        if isinstance(symbol, Gap):
+            self.gaps = branches = self.gaps or {}
+            name = symbol.label
+        else:
+            self.words = branches = self.words or {}
+            name = symbol
+        if name not in branches:
+            branches[name] = Node()
+        return branches[name]
 
     def add(self, rule: ScfgRule, number: int, limit: int) -> None:
         """Puts a rule into the trie that begins here."""
         node = self
         node.longest = max(node.longest, limit)
         for symbol in rule.source:
-            if isinstance(symbol, Gap):
-                node = node.gaps.setdefault(symbol.label, Node())
-            else:
-                node = node.words.setdefault(symbol, Node())
+            node = node.after(symbol)
             node.longest = max(node.longest, limit)
         for leaf in node.leaves:
             if leaf.lhs == rule.lhs and leaf.limit == limit:
                 leaf.rules.append(number)
                 return
         node.leaves.append(Leaf(rule.lhs, limit, [number]))
+
+
+_NONE: dict[str, Node] = {}
 
 
 class SynchronousGrammar:
@@ -83,14 +96,9 @@ class SynchronousGrammar:
         self.marked = any(BEGIN in rule.source for rule in self.scfg.rules)
         self._check_labels()
         self.labels = _label_order(self.scfg.rules, copy_label)
-        self.root = self.trie(range(len(self.scfg)))
-
-    def trie(self, rules: Iterable[int]) -> Node:
-        """The trie of some rules, by their numbers."""
-        root = Node()
-        for b in rules:
-            root.add(self.scfg.rules[b], b, self.limits[b])
-        return root
+        self.root = Node()
+        for b, (rule, limit) in enumerate(zip(self.scfg.rules, self.limits, strict=True)):
+            self.root.add(rule, b, limit)
 
     def source(self, words: Sequence[str]) -> list[str]:
         """A sentence as it is parsed."""
