@@ -27,7 +27,7 @@ SEARCH = ["decoder.options=10", "decoder.max_phrase=4", "decoder.pop_limit=30", 
 PHRASE = ["work=work", "model=phrase", "decoder=phrase", *SEARCH, "checkpoint_seconds=0"]
 LISTS = ["loss.lists.folds=3", "loss.lists.nbest=10", "loss.lists.shard=40", "loss.lists.processes=2"]
 LEARNING = ["loss.lists.tolerance=0", "loss.lists.adagrad=true"]
-GIVEN = ["nbest=train.nbest", "references=[train.ref]", "source=train.src"]
+GIVEN = ["nbest=train.nbest", "references=[train.ref]", "nbest_source=train.src"]
 # What says how long something took, or of which commit the program was; the figures of lists do in their metadata.
 TIMED = ("stage.json", "summary.json", "metrics.jsonl", "versions.json", "sparse-1.safetensors")
 

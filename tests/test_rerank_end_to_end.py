@@ -30,7 +30,7 @@ def write_lists(folder: Path, name: str, sentences: range) -> list[str]:
     return [
         f"nbest={folder / f'{name}.nbest'}",
         f"references=[{folder / f'{name}.ref'}]",
-        f"source={folder / f'{name}.src'}",
+        f"nbest_source={folder / f'{name}.src'}",
     ]
 
 
@@ -48,7 +48,7 @@ def test_a_run_ranks_the_lists_of_a_disjoint_part(tmp_path: Path, capsys: pytest
     figures = json.loads(capsys.readouterr().out)
     assert figures["bleu"]["first"] == figures["bleu"]["oracle"] == 100.0
     # Words alone, without a source: the cat and the dog cannot be told apart any more, the superfluous word can.
-    plain = [argument for argument in given if not argument.startswith("source")]
+    plain = [argument for argument in given if not argument.startswith("nbest_source")]
     assert main(["train", f"run={tmp_path / 'words'}", *RERANK, *plain]) == 0
     assert json.loads((tmp_path / "words" / "summary.json").read_text())["heldout_ranked_BLEU"] < 100
 

@@ -17,10 +17,12 @@ Ints = NDArray[np.int64]
 ROWS = {"I": ("sentence_I",), "C": ("dense_CD", "gain_CG", "base_C", "draws_C"), "P": ("unit_PU",)}
 RAGGED = {
     "candidate_part_offsets_C1": ("C", ("candidate_parts_K",)),
+    "word_offsets_C1": ("C", ("words_T",)),
     "part_id_offsets_P1": ("P", ("part_ids_N", "part_values_N")),
     "between_offsets_P1": ("P", ("between_T",)),
 }
 BETWEEN = ("part_offsets_I1", "candidate_part_offsets_C1", "candidate_parts_K")
+WORDS = ("word_offsets_C1", "words_T")
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class CandidateBatch:
     Parts may carry, in place of ids, the *unit* they are: U numbers `unit_PU`, and more `between_T` at
     `between_offsets_P1`, from which the ids of any templates are made (`candidates/units.py`). `sentence_I` is the
     number of each instance's sentence, `draws_C` how often a candidate was drawn by lot, 0 in lists of the best.
+    `words_T` at `word_offsets_C1` are the target words of each candidate, where lists are kept by their words.
     """
 
     candidate_offsets_I1: Ints
@@ -62,6 +65,8 @@ class CandidateBatch:
     unit_PU: NDArray[np.int32] | None = None
     between_offsets_P1: Ints | None = None
     between_T: NDArray[np.int32] | None = None
+    word_offsets_C1: Ints | None = None
+    words_T: NDArray[np.int32] | None = None
 
     @classmethod
     def joined(cls, batches: Sequence[CandidateBatch]) -> CandidateBatch:
@@ -110,6 +115,7 @@ class CandidateBatch:
         parts = len(self.part_id_offsets_P1) - 1
         _all_or_none(self, BETWEEN)
         _all_or_none(self, ("unit_PU", "between_offsets_P1", "between_T"))
+        _all_or_none(self, WORDS)
         if self.part_offsets_I1 is None:
             _check_length("part_id_offsets_P1 less one", parts, self.candidates)
         else:
@@ -117,6 +123,9 @@ class CandidateBatch:
         if self.between_T is not None and self.between_offsets_P1 is not None:
             check_offsets("between_offsets_P1", self.between_offsets_P1, len(self.between_T))
             _check_length("between_offsets_P1 less one", len(self.between_offsets_P1) - 1, parts)
+        if self.words_T is not None and self.word_offsets_C1 is not None:
+            check_offsets("word_offsets_C1", self.word_offsets_C1, len(self.words_T))
+            _check_length("word_offsets_C1 less one", len(self.word_offsets_C1) - 1, self.candidates)
         for names, size in (*zip(ROWS.values(), (len(self), self.candidates, parts)), (("part_values_N",), None)):
             for name in names:
                 array = getattr(self, name)

@@ -70,6 +70,8 @@ def listed(
     references: EncodedText,
     reference_offsets_I1: Ints,
     sentence_I: Ints | None = None,
+    *,
+    words: bool = False,
 ) -> CandidateBatch:
     """The lists of a text, with BLEU statistics as gains; plain when translations have no parts.
 
@@ -78,6 +80,7 @@ def listed(
         references: numbered sentence by sentence as the translations are.
         reference_offsets_I1: which of them belong to each sentence.
         sentence_I: numbers of the sentences, when they are to be kept.
+        words: the target words are kept too.
 
     Raises:
         InputError: no sentence.
@@ -112,6 +115,8 @@ def listed(
         unit_PU=_joined(found, np.concatenate, "unit_PU"),
         between_offsets_P1=_joined(found, joined_offsets, "between_offsets_P1"),
         between_T=_joined(found, np.concatenate, "between_T"),
+        word_offsets_C1=_joined(found, joined_offsets, "word_offsets_C1") if words else None,
+        words_T=_joined(found, np.concatenate, "words_T") if words else None,
     )
 
 

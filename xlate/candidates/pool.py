@@ -19,18 +19,20 @@ Hashes = NDArray[np.uint64]
 BASE = np.uint64(0x9E3779B97F4A7C15)
 
 
-def pool(batches: Sequence[CandidateBatch]) -> CandidateBatch:
+def pool(batches: Sequence[CandidateBatch], *, by_words: bool = False) -> CandidateBatch:
     """Joins lists of the same I instances; of equal candidates of an instance the first stays.
 
     Two candidates are equal when dense features, gains and the bags of what their parts hold are: ids with values, or
-    the units that the parts are, in any order. Earlier batches come first, and the order within a batch stays, so
-    joining with what is in the pool already changes nothing. Parts that no candidate holds any more are left out.
+    the units that the parts are, in any order; `by_words`, when their target words are, however they were derived.
+    Earlier batches come first, and the order within a batch stays, so joining with what is in the pool already changes
+    nothing. Parts that no candidate holds any more are left out.
 
     Args:
         batches: all of the same instances and columns, without base scores.
+        by_words: what makes candidates equal.
 
     Raises:
-        ValueError: no batch, other numbers of instances or columns, base scores, arrays that only some have.
+        ValueError: no batch, other numbers of instances or columns, base scores, arrays that only some have; no words.
     """
     _check(batches)
     instances = len(batches[0])
@@ -38,7 +40,18 @@ def pool(batches: Sequence[CandidateBatch]) -> CandidateBatch:
         return batches[0]
     whole = CandidateBatch.joined(batches)
     instance_C = row_numbers(whole.candidate_offsets_I1) % instances
-    kept_C = _first_of_equals(instance_C, _keys(whole))
+    kept_C = _first_of_equals(instance_C, _word_hashes(whole) if by_words else _keys(whole))
+    return _of_candidates(whole, instances, kept_C)
+
+
+def chosen(batch: CandidateBatch, rows_C: NDArray[np.integer]) -> CandidateBatch:
+    """Some candidates of a batch, those of an instance behind those of instances before it; with their parts alone."""
+    return _of_candidates(batch, len(batch), np.asarray(rows_C, dtype=np.int64))
+
+
+def _of_candidates(whole: CandidateBatch, instances: int, kept_C: Ints) -> CandidateBatch:
+    """Candidates of a batch in which the same I instances follow each other several times."""
+    instance_C = row_numbers(whole.candidate_offsets_I1) % instances
     rows = {"I": np.arange(instances), "C": kept_C, "P": kept_C}
     offsets_I1 = offsets_of(np.bincount(instance_C[kept_C], minlength=instances))
     if whole.part_offsets_I1 is None:
@@ -86,6 +99,17 @@ def _keys(batch: CandidateBatch) -> NDArray[np.void]:
     return rows_C.view(np.dtype((np.void, rows_C.dtype.itemsize)))
 
 
+def _word_hashes(batch: CandidateBatch) -> Hashes:
+    """A hash of each candidate's target words."""
+    if batch.words_T is None or batch.word_offsets_C1 is None:
+        raise ValueError("candidates without words cannot be told apart by them")
+    lengths_C = np.diff(batch.word_offsets_C1)
+    place_T = np.arange(len(batch.words_T)) - np.repeat(batch.word_offsets_C1[:-1], lengths_C)
+    powers = _powers(1 + int(place_T.max(initial=0)))
+    terms_T = (batch.words_T.astype(np.uint64) + np.uint64(2)) * powers[place_T]
+    return _mixed(_sums(terms_T, batch.word_offsets_C1) + lengths_C.astype(np.uint64))
+
+
 def _part_hashes(batch: CandidateBatch) -> Hashes:
     """What each part holds as a sum of 64-bit hashes, so that sums over parts are those of all that they hold."""
     values_N = batch.part_values_N
@@ -122,7 +146,7 @@ def _sums(values_N: Hashes, offsets_R1: Ints) -> Hashes:
     return sums_R
 
 
-def _first_of_equals(instance_C: Ints, keys_C: NDArray[np.void]) -> Ints:
+def _first_of_equals(instance_C: Ints, keys_C: NDArray[np.void] | Hashes) -> Ints:
     """Candidates by instance, each in the order given, that have no equal before them in their instance."""
     order_C = np.argsort(instance_C, kind="stable")
     _, number_C = np.unique(keys_C[order_C], return_inverse=True)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from xlate.arrays.npy import ArrayStream
 from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces, refuse
 from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, remedy_for, unusable, write_header
-from xlate.candidates.batch import BETWEEN, CandidateBatch
+from xlate.candidates.batch import BETWEEN, WORDS, CandidateBatch
 from xlate.errors import InputError
 from xlate.text.folders import WholeFolder, remove_folder, without_mark
 from xlate.text.json_files import Fields, check_fields
@@ -46,9 +46,11 @@ LAYOUT = {
     "unit_PU": ("<i4", 2),
     "between_offsets_P1": ("<i8", 1),
     "between_T": ("<i4", 1),
+    "word_offsets_C1": ("<i8", 1),
+    "words_T": ("<i4", 1),
 }
 UNITS = ("unit_PU", "between_offsets_P1", "between_T")
-OPTIONAL = (*BETWEEN, "part_values_N", "base_C", "sentence_I", "draws_C", *UNITS)
+OPTIONAL = (*BETWEEN, "part_values_N", "base_C", "sentence_I", "draws_C", *UNITS, *WORDS)
 SHARDS = "shard-*"
 FIELDS: Fields = {"dense_names": list, "gain_names": list, "sparse_size": int, "metadata": dict}
 
@@ -271,6 +273,10 @@ def _check(stored: StoredArrays) -> None:
     if "unit_PU" in stored.arrays:
         check_lengths(stored, unit_PU=(parts, stored["unit_PU"].shape[1]))
     _check_together(stored, UNITS)
+    _check_together(stored, WORDS)
+    if "words_T" in stored.arrays:
+        check_lengths(stored, word_offsets_C1=(candidates + 1,))
+        check_offsets(stored, "word_offsets_C1", len(stored["words_T"]))
     if "between_T" in stored.arrays:
         check_lengths(stored, between_offsets_P1=(parts + 1,))
         check_offsets(stored, "between_offsets_P1", len(stored["between_T"]))

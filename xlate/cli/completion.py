@@ -55,6 +55,6 @@ def _hydra_words(command: str, rest: str) -> list[str]:
 
     from xlate.config.choices import register
 
-    register()
+    register(command)
     loader = ConfigLoaderImpl(config_search_path=create_config_search_path(str(conf_folder())))
     return list(BashCompletion(loader)._query(config_name=command, line=rest))

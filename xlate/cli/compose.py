@@ -48,7 +48,7 @@ def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None],
         InputError: an override is wrong, or the configuration does not fit its schema.
     """
 
-    register()
+    register(command)
     failures: list[BaseException] = []
 
     def job(config: DictConfig) -> None:

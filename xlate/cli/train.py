@@ -20,6 +20,7 @@ GROUPS = {
     "loss/tune": ("loss.tune.",),
     "decoder": ("decoder.",),
     "sparse": ("model.sparse.",),
+    "source": ("source.", "loss."),
     "experiment": ("",),
 }
 

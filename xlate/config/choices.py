@@ -11,10 +11,11 @@ from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import Field, asdict, fields, is_dataclass
 from typing import Any, get_args, get_type_hints
 
-from xlate.config import decoder_schema, loss_schema, model_schema, schema
+from xlate.config import decoder_schema, loss_schema, model_schema, schema, source_schema
 from xlate.config.decoder_schema import DECODERS
 from xlate.config.loss_schema import LOSSES
 from xlate.config.model_schema import MODELS
+from xlate.config.source_schema import SOURCES
 from xlate.config.tune_schema import TUNERS
 from xlate.errors import InputError
 
@@ -34,6 +35,8 @@ CHOICES: dict[str, dict[str, Any]] = {
     "loss": {**LOSSES, **{name: loss_schema.TunedLossConfig(name, tuner()) for name, tuner in TUNERS.items()}},
     "loss/keys": {"local": loss_schema.LocalLossConfig, "lists": loss_schema.ListLossConfig},
     "loss/tune": TUNERS,
+    "source": SOURCES,
+    "source/keys": {"online": source_schema.OnlineSourceConfig},
     "data": {"files": schema.DataConfig},
     "data/keys": {"demo": schema.DemoDataConfig},
     "align": {
@@ -59,6 +62,7 @@ SCHEMAS: dict[str, tuple[type[Any], ...]] = {
         loss_schema.RankingLossConfig,
     ),
     "loss.tune": tuple(TUNERS.values()),
+    "source": tuple(SOURCES.values()),
     "data": (schema.DataConfig, schema.DemoDataConfig),
     "align": (schema.ComputedLinksConfig, schema.GivenLinksConfig),
 }
@@ -71,8 +75,12 @@ RENAMED = {
 }
 
 
-def register() -> None:
-    """Tells Hydra of all choices."""
+# Hydra takes a key for a group wherever there is a group of its name: commands with such a key do without the group.
+KEYS_OF_COMMANDS = dict.fromkeys(("align", "phrases", "nbest"), ("source",))
+
+
+def register(command: str) -> None:
+    """Tells Hydra of all choices that a command may be given."""
     from hydra.core.config_store import ConfigStore
 
     store = ConfigStore.instance()
@@ -81,6 +89,11 @@ def register() -> None:
             store.store(group=group, name=name, node=node)
     any_decoder = {field.name: None for kind in DECODERS.values() for field in fields(kind)}
     store.store(group="decoder/keys", name="any", node=any_decoder)
+    # A choice that changes another one; a file of it would be there for every command.
+    online = ["keys/online@source", "_self_", {"override /loss": "online"}]
+    store.store(group="source", name="online", node={"defaults": online}, package="_global_")
+    for group in KEYS_OF_COMMANDS.get(command, ()):
+        store.repo.pop(group, None)
 
 
 def schemas_of(plain: Plain, command: type[Any]) -> dict[str, type[Any]]:
@@ -108,6 +121,9 @@ def _of_training(plain: Plain) -> dict[str, type[Any]]:
     if "kind" in model:
         found["model"] = _named(MODELS, model["kind"], "model.kind")
         found["decoder"] = DECODERS[model["kind"]]
+    source = _part(plain, "source")
+    if "name" in source:
+        found["source"] = _named(SOURCES, source["name"], "source.name")
     if "name" not in loss:
         return found
     tune = loss.get("tune")

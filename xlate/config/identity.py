@@ -22,6 +22,9 @@ def identity_of_training(config: TrainConfig) -> dict[str, Any]:
     Wherever the base run lies, its weights make the difference; a base without weights counts by its name.
     """
     settings = {key: value for key, value in asdict(config).items() if key not in VOLATILE}
+    if config.source.name == "stored":
+        # As it was before there were sources, so that runs made then are still known.
+        settings["source"] = settings.pop("nbest_source")
     return settings | {"base": None if config.base is None else _sums(Path(config.base))}
 
 

@@ -12,7 +12,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xlate.config import decoder_schema, loss_schema, model_schema, nbest_schema, schema, tune_schema
+from xlate.config import decoder_schema, loss_schema, model_schema, nbest_schema, schema, source_schema, tune_schema
 from xlate.errors import InputError
 
 LARGEST_INT = 2**31 - 1
@@ -230,6 +230,25 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     },
     loss_schema.LocalSoftmaxConfig: {"sink": ANY},
     loss_schema.GlobalLossConfig: {"eta": POSITIVE},
+    source_schema.OnlineSourceConfig: {
+        "iterations": _SOME,
+        "nbest": _SOME,
+        "k": _SOME,
+        "m": _SOME,
+        "C": POSITIVE,
+        "eta": POSITIVE,
+        "gamma": POSITIVE,
+        "margin": POSITIVE,
+        "rate": NOT_NEGATIVE,
+        "dense_rate": NOT_NEGATIVE,
+        "gain": ("document", "add-1", "gao", "floor", "exp", "none"),
+        "batch": _SOME,
+        "processes": _SOME,
+        "shards": _SOME,
+        "select": ("average", "last", "best"),
+        "heldout_every": _whole(0, 1),
+        "start": ("uniform", "base"),
+    },
 }
 
 

@@ -40,7 +40,7 @@ def load(schema: type[T], command: str, overrides: Sequence[str] = ()) -> T:
 
 
 def _composed(command: str, overrides: Sequence[str]) -> DictConfig:
-    register()
+    register(command)
     state = GlobalHydra.instance()
     # Inside a command Hydra is running already; it gets its place back afterwards.
     running, state.hydra = state.hydra, None

@@ -182,6 +182,13 @@ class GlobalLossConfig(LossConfig):
 
 
 @dataclass
+class OnlineLossConfig(LossConfig):
+    """What source=online learns by: source.update says it."""
+
+    name: str = key("the loss", "online")
+
+
+@dataclass
 class TunedLossConfig(LossConfig):
     """Float weights, and sparse ones of the phrase model, for BLEU of a whole text."""
 
@@ -214,4 +221,5 @@ LOSSES: dict[str, type[LossConfig]] = {
     "local_softmax": LocalSoftmaxConfig,
     "uniform": UniformLossConfig,
     "global": GlobalLossConfig,
+    "online": OnlineLossConfig,
 }

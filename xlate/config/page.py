@@ -17,8 +17,8 @@ HEAD = """# Configuration
 
 Every command takes `key=value`. Keys stand in groups, and a group is a choice: `model=phrase` chooses the phrase model,
 and with it the keys under `model.`, its decoder (`decoder.`) and its loss (`loss.`). A choice has the keys that are
-listed with it and no others: what it does not use is refused. `model.kind`, `model.name`, `loss.name` and
-`loss.tune.name` say what was chosen; they are not listed. `xlate train model=phrase --help` shows the keys of what is
+listed with it and no others: what it does not use is refused. `model.kind`, `model.name`, `loss.name`, `loss.tune.name`
+and `source.name` say what was chosen; they are not listed. `xlate train model=phrase --help` shows the keys of what is
 chosen. Files of your own, in a folder given by `--config-dir`, begin with a choice: `defaults: [mira, _self_]`.
 
 This page is made by `python -m xlate.config.page > docs/configuration.md`. `-` means that a value must be given.
@@ -29,6 +29,7 @@ COMMANDS = {
     "structure": "xlate train model=hierarchical",
     "loss": "xlate train",
     "loss/tune": "xlate train loss=xbleu",
+    "source": "xlate train",
     "decoder": "xlate train, and xlate translate by the model of the run",
     "data": "xlate prepare",
     "align": "xlate prepare",
@@ -43,7 +44,7 @@ WITHOUT_NAME: dict[type[Any], str] = {
     loss_schema.RankingLossConfig: "xbleu of model=rerank",
 }
 # Where the keys of a group stand, when not under its own name.
-NAMES = ("model.kind", "model.name", "loss.name", "loss.tune.name")
+NAMES = ("model.kind", "model.name", "loss.name", "loss.tune.name", "source.name")
 PLACES = {"sparse": "model.sparse", "structure": "model.structure", "loss/tune": "loss.tune"}
 
 

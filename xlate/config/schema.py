@@ -16,6 +16,7 @@ from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.fields import key
 from xlate.config.loss_schema import LossConfig
 from xlate.config.model_schema import ModelConfig
+from xlate.config.source_schema import SourceConfig, StoredSourceConfig
 
 
 @dataclass
@@ -162,8 +163,9 @@ class TrainConfig:
     row: RowConfig | None = None
     nbest: str | None = None
     references: list[str] = field(default_factory=list)
-    source: str | None = None
+    nbest_source: str | None = None
     first_id: int | None = None
+    source: SourceConfig = field(default_factory=StoredSourceConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     loss: LossConfig = field(default_factory=LossConfig)
     decoder: DecoderConfig = field(default_factory=DecoderConfig)

@@ -27,7 +27,7 @@ def used_keys(plain: Mapping[str, Any], command: type[Any], *, stored: bool = Fa
     """
     kept = former(plain) if stored else dict(plain)
     chosen = schemas_of(kept, command)
-    for group in ("model", "decoder", "loss", "data", "align"):
+    for group in ("model", "decoder", "loss", "source", "data", "align"):
         if group in chosen and isinstance(kept.get(group), Mapping):
             kept[group] = _used(kept[group], chosen, group, "", stored)
     return kept
@@ -73,7 +73,7 @@ def _check_decoder(plain: Mapping[str, Any], kind: type[Any]) -> None:
 
 def former(plain: Mapping[str, Any]) -> dict[str, Any]:
     """A configuration of a training as it was written before, with today's names."""
-    loss = plain.get("loss")
+    loss, plain = plain.get("loss"), _with_lists_of(plain)
     if not isinstance(loss, Mapping):
         return dict(plain)
     made = dict(loss)
@@ -92,13 +92,21 @@ def former(plain: Mapping[str, Any]) -> dict[str, Any]:
     return {**plain, "loss": made}
 
 
+def _with_lists_of(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration in which `source` was the source of lists that are ranked."""
+    if isinstance(plain.get("source"), Mapping):
+        return dict(plain)
+    file = {"nbest_source": plain["source"]} if "source" in plain else {}
+    return {name: value for name, value in plain.items() if name != "source"} | file
+
+
 def _renamed(plain: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     return {RENAMED.get(prefix + name, prefix + name).removeprefix(prefix): value for name, value in plain.items()}
 
 
 def unknown_key(key: str, known: list[str]) -> InputError:
     """The error for a key that is not there, naming the one it is called now, or else the nearest one that is."""
-    group = next((g for g in ("model", "decoder", "loss") if key.startswith(f"{g}.")), "")
+    group = next((g for g in ("model", "decoder", "loss", "source") if key.startswith(f"{g}.")), "")
     elsewhere = keys_elsewhere(group).keys() | {f"tune.{name}" for name in keys_elsewhere("loss.tune")}
     other = bool(group) and key.removeprefix(f"{group}.") in elsewhere
     near = [RENAMED[key]] if key in RENAMED else _nearest(key, known)

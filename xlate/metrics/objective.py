@@ -62,6 +62,11 @@ class Objective:
         return set(self.weights) == {"bleu"}
 
     @property
+    def width(self) -> int:
+        """The number of columns of a row of statistics."""
+        return sum(COLUMNS[name] for name in ("bleu", *self.others))
+
+    @property
     def others(self) -> tuple[str, ...]:
         """The measures other than BLEU whose statistics are needed."""
         return tuple(name for name in self.weights if name != "bleu")

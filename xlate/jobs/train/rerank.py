@@ -92,7 +92,7 @@ class RankTraining:
         config = self.config
         assert config.nbest is not None
         assert config.model.rerank is not None
-        files = [config.nbest, *config.references, *filter(None, (config.source, config.model.rerank.classes))]
+        files = [config.nbest, *config.references, *filter(None, (config.nbest_source, config.model.rerank.classes))]
         return {"files": [file_hash(name) for name in files]}
 
     def learn(self, run: Run) -> dict[str, Any] | None:
@@ -157,7 +157,7 @@ class RankedLists:
         rerank, lists = config.model.rerank, config.loss.lists
         assert rerank is not None
         assert lists is not None
-        arrays, text = ListText.read(str(config.nbest), config.source, config.first_id)
+        arrays, text = ListText.read(str(config.nbest), config.nbest_source, config.first_id)
         references = [read_lines(path) for path in config.references]
         listed = nbest_candidates(arrays, references, config.first_id)
         heldout_I = np.arange(len(arrays.sentence_I)) % lists.heldout_every == lists.heldout_every - 1

@@ -12,6 +12,8 @@ from xlate.features.bigrams import FAMILIES
 from xlate.features.sparse_sets import SparseSettings, check_sparse
 from xlate.jobs.systems.registry import EVENT_KINDS, event_kind, kind_of
 from xlate.jobs.train.list_settings import check_lists, list_settings
+from xlate.jobs.train.online import NAME as ONLINE
+from xlate.jobs.train.online import check_online
 from xlate.jobs.train.tuners import TUNERS, optimiser
 from xlate.jobs.train.tuning import tuning_settings
 from xlate.losses.loss import Needs, losses
@@ -34,6 +36,8 @@ def check_training(config: TrainConfig) -> None:
     elif config.nbest is not None:
         seen = f"nbest={config.nbest} model={config.model.name}"
         raise InputError("lists that are given are ranked", seen=seen, expected="model=rerank, or no nbest=")
+    elif config.source.name == ONLINE:
+        check_online(config)
     elif config.loss.lists is not None:
         _check_sparse_lists(config, config.loss.lists)
     elif config.loss.name == "global" and config.model.kind not in EVENT_KINDS:

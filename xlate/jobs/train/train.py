@@ -13,6 +13,8 @@ from xlate.jobs.train.global_training import NAME as GLOBAL
 from xlate.jobs.train.global_training import GlobalMethod
 from xlate.jobs.train.lists import ListTraining
 from xlate.jobs.train.local import LocalTraining
+from xlate.jobs.train.online import NAME as ONLINE
+from xlate.jobs.train.online import OnlineTraining
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.settings import check_training
 from xlate.jobs.train.tuned import TunedTraining
@@ -55,6 +57,8 @@ def method_of(config: TrainConfig) -> ConfiguredMethod:
     """
     if kind_of(config.model.kind).ranks_lists:
         return RankTraining(config)
+    if config.source.name == ONLINE:
+        return OnlineTraining(config)
     if config.loss.name == GLOBAL:
         return GlobalMethod(config)
     if config.loss.lists is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -46,8 +46,12 @@ class TuningText:
         return len(self.sources)
 
 
-def tuning_text(tune: TuneConfig, work: WorkDirectory | None, most: int = MAX_WORDS) -> TuningText:
+def tuning_text(
+    tune: TuneConfig, work: WorkDirectory | None, most: int = MAX_WORDS, key: str = "loss.tune.source"
+) -> TuningText:
     """The text to tune on: tokenised files, or a split of the work directory; without lines that are empty or too long.
+
+    `key` is what names the source file, and `references` beside it those of the references.
 
     Raises:
         InputError: there is none, or its files have different numbers of lines.
@@ -55,15 +59,13 @@ def tuning_text(tune: TuneConfig, work: WorkDirectory | None, most: int = MAX_WO
     if tune.source is not None:
         sources = [split_tokens(line) for line in read_lines(tune.source)]
         streams = [[split_tokens(line) for line in read_lines(path)] for path in tune.references]
-        seen, remedy = tune.source, "loss.tune.references=[FILE,…]"
+        seen, remedy = tune.source, f"{key.rpartition('.')[0]}.references=[FILE,…]"
     elif work is not None and work.has_split(tune.split):
         sources = [work.source_tokens(line) for line in work.source_lines(tune.split)]
         streams = [[work.target_tokens(line) for line in stream] for stream in work.references(tune.split)]
         seen, remedy = tune.split, "prepare the work directory with references of this split"
     else:
-        raise InputError(
-            "nothing to tune on", seen=f"no {tune.split} set", expected="loss.tune.source=FILE, or a split of work="
-        )
+        raise InputError("nothing to tune on", seen=f"no {tune.split} set", expected=f"{key}=FILE, or a split of work=")
     if not streams:
         raise InputError("no references to tune on", seen=seen, remedy=remedy)
     lengths = [len(sources), *map(len, streams)]
@@ -129,7 +131,16 @@ class StoppedDecodingError(Exception):
 
 
 class NbestLists:
-    """The n-best lists of a text under any weights, with the statistics of an objective as gains."""
+    """The n-best lists of a text under any weights, with the statistics of an objective as gains.
+
+    Args:
+        system: what decodes.
+        text: what is decoded.
+        size: hypotheses of a list.
+        stop: says when to leave off.
+        objective: whose statistics are the gains.
+        words: lists keep the words of their hypotheses.
+    """
 
     def __init__(
         self,
@@ -138,21 +149,23 @@ class NbestLists:
         size: int,
         stop: Callable[[], bool],
         objective: Objective = BLEU,
+        *,
+        words: bool = False,
     ) -> None:
         self.system = system
         self.text = text
         self.size = size
         self.stop = stop
         self.objective = objective
+        self.words = words
         # Statistics of other measures than BLEU take milliseconds a sentence, and lists repeat from round to round.
         self.known: dict[tuple[str, int, str], list[float]] = {}
         self.numberings = [Numbering(system.vocabulary, source) for source in text.sources]
         pairs = zip(self.numberings, text.references, strict=True)
-        self.references = EncodedText.from_ids(numbering.ids(words) for numbering, rows in pairs for words in rows)
-        self.reference_offsets_I1 = offsets_of([len(rows) for rows in text.references])
+        self.references = [[numbering.ids(words) for words in rows] for numbering, rows in pairs]
 
     def decode(self, weights: Weights) -> CandidateBatch:
-        """The lists, best hypothesis first.
+        """The lists of all sentences, best hypothesis first.
 
         Raises:
             StoppedDecodingError: `stop` said so.
@@ -163,15 +176,21 @@ class NbestLists:
             if self.stop():
                 raise StoppedDecodingError
             found.append(one)
-        lists = listed(found, self.references, self.reference_offsets_I1)
-        beside = [self._statistics(name, found) for name in self.objective.others]
+        return self.listed(found, range(len(self.text)))
+
+    def listed(self, found: Sequence[DecodedList], sentences: Sequence[int]) -> CandidateBatch:
+        """The lists of some sentences, given their hypotheses."""
+        references = [self.references[i] for i in sentences]
+        text = EncodedText.from_ids(row for rows in references for row in rows)
+        lists = listed(found, text, offsets_of([len(rows) for rows in references]), words=self.words)
+        beside = [self._statistics(name, found, sentences) for name in self.objective.others]
         return replace(lists, gain_CG=np.concatenate([lists.gain_CG, *beside], axis=1)) if beside else lists
 
-    def _statistics(self, name: str, found: list[DecodedList]) -> NDArray[np.float32]:
+    def _statistics(self, name: str, found: Sequence[DecodedList], sentences: Sequence[int]) -> NDArray[np.float32]:
         """The statistics of another measure, which is made from text."""
         keys = [
             (name, i, " ".join(self.numberings[i].words(one.words_T[first:last])))
-            for i, one in enumerate(found)
+            for i, one in zip(sentences, found, strict=True)
             for first, last in pairwise(one.word_offsets_C1.tolist())
         ]
         wanted = list(dict.fromkeys(key for key in keys if key not in self.known))

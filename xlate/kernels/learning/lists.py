@@ -78,14 +78,14 @@ def list_pass(
         for at in range(start, end):
             i = order_I[at]
             if steps.rule.settles:
-                _settle_list(lists, learned, steps.rule, i)
+                settle_list(lists, learned, steps.rule, i)
             score_list(i, lists, learned.dense_D, learned.sparse_F, room.part_score, room.score_X)
             loss += _slopes(lists, steps.numbers, room, slope, i)
-            _spread(lists, room, i, (at - start) * size)
+            spread_slopes(lists, room, i, (at - start) * size)
         for d in range(len(learned.dense_D)):
             move_dense(learned, steps.rule, d, room.dense_slope_D[d] * (1.0 / (end - start)), 1.0)
         for at in range(start, end):
-            _step(lists, learned, steps.rule, room, order_I[at], (at - start) * size, 1.0 / (end - start))
+            move_parts(lists, learned, steps.rule, room, order_I[at], (at - start) * size, 1.0 / (end - start))
     return loss
 
 
@@ -125,7 +125,7 @@ def _slopes(lists: CandidateArrays, numbers: NDArray[np.float64], room: ListRoom
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _spread(lists: CandidateArrays, room: ListRoom, i: int, offset: int) -> None:
+def spread_slopes(lists: CandidateArrays, room: ListRoom, i: int, offset: int) -> None:
     """The slope of a part is the sum of those of the candidates that hold it, as often as they hold it."""
     for part in range(lists.part_offsets_I1[i + 1] - lists.part_offsets_I1[i]):
         room.part_slope[offset + part] = 0.0
@@ -140,7 +140,7 @@ def _spread(lists: CandidateArrays, room: ListRoom, i: int, offset: int) -> None
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _step(
+def move_parts(
     lists: CandidateArrays, learned: Learned, rule: Rule, room: ListRoom, i: int, offset: int, share: float
 ) -> None:
     """Moves the weights of every part uphill."""
@@ -160,7 +160,7 @@ def _step(
 
 
 @njit(cache=True, nogil=True)
-def _settle_list(lists: CandidateArrays, learned: Learned, rule: Rule, i: int) -> None:
+def settle_list(lists: CandidateArrays, learned: Learned, rule: Rule, i: int) -> None:
     """Settles all weights that a list looks at."""
     for part in range(lists.part_offsets_I1[i], lists.part_offsets_I1[i + 1]):
         for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):

@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.learning.candidates import CandidateArrays
+from xlate.kernels.learning.margins import margin_step
 from xlate.kernels.learning.scores import largest, score_list_twice
 from xlate.kernels.memory.lent import lent
 
@@ -111,7 +112,7 @@ def mira_pass(
             _count_parts(lists, room, hope, fear)
             norm = _norm(lists, steps, room, i, hope, fear)
             if norm > 0.0:
-                _move(lists, weights, steps, room, i, hope, fear, min(steps.most, (cost - margin) / norm))
+                _move(lists, weights, steps, room, i, hope, fear, margin_step(cost - margin, norm, steps.most))
             _forget_parts(lists, room, hope, fear)
         weights.clock_1[0] += 1
         for k in range(len(weights.background_K)):

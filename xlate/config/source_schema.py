@@ -1,0 +1,86 @@
+"""The keys of each choice of `source=…`: where the candidates come from that a training learns from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xlate.config.fields import key
+
+
+class _SourceKeys:
+    """What code may ask a source for; each has those of its own fields."""
+
+    iterations: int
+    nbest: int
+    k: int
+    m: int
+    update: str
+    C: float
+    eta: float
+    gamma: float
+    margin: float
+    rate: float
+    dense_rate: float
+    adagrad: bool
+    gain: str
+    metric: str
+    batch: int
+    processes: int
+    shards: int
+    select: str
+    heldout_every: int
+    start: str
+    split: str
+    text: str | None
+    references: list[str]
+
+
+@dataclass
+class SourceConfig(_SourceKeys):
+    """What every source has."""
+
+    name: str = key("the source; which keys there are depends on it")
+
+
+@dataclass
+class StoredSourceConfig(SourceConfig):
+    """Candidates are made first, or round by round, and then learned from; `loss=…` says how."""
+
+    name: str = key("the source", "stored")
+
+
+@dataclass
+class OnlineSourceConfig(SourceConfig):
+    """The decoder in the loop: each sentence is decoded with the weights of the moment (Watanabe et al. 2007)."""
+
+    name: str = key("the source", "online")
+    iterations: int = key("passes over the sentences", 50)
+    nbest: int = key("translations of a list, among which oracles are looked for (the paper: 1000)", 100)
+    k: int = key("the first so many of them are held against the oracles", 10)
+    m: int = key("oracles kept of each sentence", 10)
+    update: str = key("mira, averaged_perceptron, tillmann_zhang, or a loss over lists such as expected_bleu", "mira")
+    C: float = key("update=mira: what the steps of a sentence's pairs sum to at most", 0.01)
+    eta: float = key("the learning rate of tillmann_zhang and of losses", 0.01)
+    gamma: float = key("losses: scale of the scores", 1.0)
+    margin: float = key("what a unit of gain is worth in score", 1.0)
+    rate: float = key("how far sparse weights move, times the step", 1.0)
+    dense_rate: float = key("the same of float weights", 1.0)
+    adagrad: bool = key("losses: steps by AdaGrad", False)
+    gain: str = key(
+        "document: BLEU of the document of oracles with a translation in its place (the paper's approximated BLEU); or "
+        "the smoothing of BLEU of one sentence: add-1, gao, floor, exp or none",
+        "document",
+    )
+    metric: str = key("learned for bleu, chrf, ter, or a mixture like bleu:1,chrf:1", "bleu")
+    batch: int = key("sentences decoded with the same weights; 1: the paper's", 1)
+    processes: int = key("processes that decode the sentences of a batch, or learn the shards", 1)
+    shards: int = key("parts of the text learned apart, whose weights are mixed after each iteration", 1)
+    select: str = key("average (of all weights), last, or best (the average that translates best)", "average")
+    heldout_every: int = key("every so many sentences one is measured and not learned from; 0 for none", 0)
+    start: str = key("weights of the first step: uniform, or base (those of the run base)", "uniform")
+    split: str = key("learned from this split of the work directory", "dev")
+    text: str | None = key("or from this tokenised file", None)
+    references: list[str] = key("and its tokenised references", [])
+
+
+SOURCES: dict[str, type[SourceConfig]] = {"stored": StoredSourceConfig, "online": OnlineSourceConfig}

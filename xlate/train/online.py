@@ -1,0 +1,306 @@
+"""Online training with the decoder in the loop (Watanabe et al. 2007, Algorithm 1).
+
+Each sentence is decoded with the weights of the moment, and moves them. With `batch` so many sentences are decoded with
+the same weights, side by side perhaps, and then move them one after the other. With `shards` parts of the sentences are
+learned from apart, and their weights mixed after each iteration (McDonald, Hall & Mann 2010). The order of sentences is
+drawn anew for each iteration; nothing depends on time or on the number of processes, so that a training that was
+stopped ends with the same bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.candidates.batch import CandidateBatch
+from xlate.errors import InputError
+from xlate.progress import track
+from xlate.scoring.weights import Weights
+from xlate.search.workers import Workers
+from xlate.train.online_checkpoint import OnlineCheckpoint, OnlineState
+from xlate.train.online_learner import OnlineLearner
+from xlate.train.reporter import NullReporter, Reporter
+from xlate.updates.online import OnlineStep
+
+log = logging.getLogger(__name__)
+Rows = NDArray[np.int64]
+# The lists of some sentences, at most so many translations each, under some weights.
+DecodeRows = Callable[[Weights, Rows, int], CandidateBatch]
+SELECTIONS = ("average", "last", "best")
+
+
+@dataclass(frozen=True)
+class OnlineSettings:
+    """How long training goes on, and which of its weights it returns.
+
+    Attributes:
+        iterations: passes over the sentences.
+        size: translations of a list, among which oracles are looked for.
+        batch: sentences that are decoded with the same weights.
+        select: `average` returns the mean of the weights after all steps, `last` the last ones, `best` the average
+            after the iteration whose average translates best.
+        heldout_every: every so many sentences one is not learned from, and `best` means best there; 0: none, and it
+            means best of all sentences.
+        shards: parts of the sentences that are learned from apart in each iteration, whose weights are then mixed.
+        processes: in which shards are learned from.
+        seed: of the orders.
+    """
+
+    iterations: int = 50
+    size: int = 100
+    batch: int = 1
+    shards: int = 1
+    processes: int = 1
+    select: str = "average"
+    heldout_every: int = 0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Checks every value.
+
+        Raises:
+            InputError: a value outside its range.
+        """
+        if min(self.iterations, self.size, self.batch, self.shards, self.processes) < 1:
+            seen, expected = self, "all of them 1 or more"
+            raise InputError("settings of online training", seen=seen, expected=expected)
+        if self.select not in SELECTIONS:
+            raise InputError("which weights to return", seen=self.select, expected=", ".join(SELECTIONS))
+        if self.heldout_every == 1 or self.heldout_every < 0:
+            raise InputError("nothing left to learn from", seen=self.heldout_every, expected="0, 2 or more")
+
+
+@dataclass
+class IterationFigures:
+    """What an iteration met: BLEU of the first translations and of the oracles, the mean loss, pairs, Σ α, weights.
+
+    `average_bleu` is of the sentences that are measured, under the average of all weights so far.
+    """
+
+    iteration: int
+    bleu: float = 0.0
+    oracle_bleu: float = 0.0
+    loss: float = 0.0
+    pairs: int = 0
+    violated: int = 0
+    alpha: float = 0.0
+    active: int = 0
+    average_bleu: float | None = None
+
+    def add(self, step: OnlineStep) -> None:
+        """Counts a step."""
+        self.loss += step.loss
+        self.pairs += step.pairs
+        self.violated += step.violated
+        self.alpha += step.alpha
+
+    def join(self, other: IterationFigures) -> None:
+        """Counts the steps of a shard."""
+        for name in ("loss", "pairs", "violated", "alpha"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+class ShardResult(NamedTuple):
+    """What a shard ends with: the arrays of the learner, the oracles of its sentences, and figures."""
+
+    arrays: Mapping[str, NDArray[Any]]
+    oracles: dict[int, CandidateBatch]
+    figures: IterationFigures
+    first_K: NDArray[np.float64]
+
+
+@dataclass
+class Online:
+    """The loop.
+
+    Args:
+        learner: with the weights and the oracles.
+        decode: the lists of some sentences.
+        settings: see `OnlineSettings`.
+        checkpoint: where it goes on from.
+        reporter: takes the figures of every iteration.
+    """
+
+    learner: OnlineLearner
+    decode: DecodeRows
+    settings: OnlineSettings
+    checkpoint: OnlineCheckpoint
+    reporter: Reporter = field(default_factory=NullReporter)
+    _state: OnlineState = field(default_factory=OnlineState, init=False)
+
+    def run(self, stop: Callable[[], bool] = lambda: False) -> tuple[Weights, list[IterationFigures]] | None:
+        """The chosen weights and the figures of all iterations; None when `stop` said so before the end.
+
+        Raises:
+            InputError: the checkpoint is damaged, or all sentences are held out.
+        """
+        held = self.checkpoint.load()
+        if held is not None:
+            self._state = held
+            self.learner.restore(held.arrays)
+        while self._state.iteration < self.settings.iterations:
+            if not self._iteration(stop):
+                return None
+        return self._chosen(), [IterationFigures(**one) for one in self._state.figures]
+
+    @property
+    def sentences(self) -> int:
+        """How many there are."""
+        return len(self.learner.oracles)
+
+    def _divided(self) -> tuple[Rows, Rows]:
+        """The sentences to learn from, and those that are measured."""
+        rows, every = np.arange(self.sentences), self.settings.heldout_every
+        if not every:
+            return rows, rows if self.settings.select == "best" else rows[:0]
+        held_I = rows % every == every - 1
+        if held_I.all() or not held_I.any():
+            raise InputError("too few sentences", seen=self.sentences, expected="some to learn from and some held out")
+        return rows[~held_I], rows[held_I]
+
+    def _iteration(self, stop: Callable[[], bool]) -> bool:
+        """Goes through the sentences from where the state is; false when it was stopped."""
+        state, settings = self._state, self.settings
+        rows, measured = self._divided()
+        order = np.random.default_rng([settings.seed, state.iteration]).permutation(rows)
+        figures = IterationFigures(**state.partial) if state.partial else IterationFigures(state.iteration + 1)
+        first_K = np.array(state.first) if state.first else np.zeros(self.learner.document.sums_K.shape)
+        start, begun = time.perf_counter(), state.position
+        if settings.shards > 1:
+            self._shards(order, figures, first_K)
+        elif not self._sentences(order, figures, first_K, stop):
+            return False
+        speed = (len(order) - begun) / max(time.perf_counter() - start, 1e-9)
+        self._finish(figures, first_K, len(order), measured)
+        self._report(figures, speed)
+        if self.checkpoint.due or stop() or state.iteration == settings.iterations:
+            self._save()
+        return True
+
+    def _sentences(
+        self, order: Rows, figures: IterationFigures, first_K: NDArray[np.float64], stop: Callable[[], bool]
+    ) -> bool:
+        """Learns from sentences in an order, beginning where the state is."""
+        state, batch = self._state, self.settings.batch
+        starts = range(state.position, len(order), batch)
+        for place in track(starts, f"iteration {state.iteration + 1}"):
+            if stop():
+                self._save(figures, first_K)
+                return False
+            self._learn(order[place : place + batch], figures, first_K)
+            state.position = place + batch
+            if self.checkpoint.due and state.position < len(order):
+                self._save(figures, first_K)
+        return True
+
+    def _learn(self, some: Rows, figures: IterationFigures, first_K: NDArray[np.float64]) -> None:
+        """Decodes some sentences with the weights as they are, and learns from one after the other."""
+        lists = self.decode(self.learner.weights, some, self.settings.size)
+        for at, sentence in enumerate(some.tolist()):
+            one = lists.select([at])
+            first_K += one.gain_CG[:1].sum(axis=0)
+            figures.add(self.learner.learn(sentence, one))
+
+    def _shards(self, order: Rows, figures: IterationFigures, first_K: NDArray[np.float64]) -> None:
+        """Learns from every shard apart, beginning with the same weights, and takes the mean of what they end with."""
+        shards = [order[shard :: self.settings.shards] for shard in range(self.settings.shards)]
+        clock = int(self.learner.learned.clock_1[0]) + max(map(len, shards))
+
+        def work(start: int, chunk: Sequence[Rows]) -> list[ShardResult]:
+            return [self._shard(shard, rows, clock) for shard, rows in enumerate(chunk, start)]
+
+        if self.settings.processes == 1:
+            results = work(0, shards)
+        else:
+            with Workers(work, min(self.settings.processes, len(shards))) as workers:
+                results = self._side_by_side(workers, shards)
+        for result in results:
+            self.learner.put(result.oracles)
+            first_K += result.first_K
+            figures.join(result.figures)
+        self.learner.mix([result.arrays for result in results])
+
+    @staticmethod
+    def _side_by_side(workers: Workers[ShardResult], shards: Sequence[Rows]) -> list[ShardResult]:
+        results: list[ShardResult] = []
+        for shard, rows in enumerate(shards):
+            if workers.full:
+                results += workers.take()
+            workers.give(shard, [rows])
+        while len(workers):
+            results += workers.take()
+        return results
+
+    def _shard(self, shard: int, rows: Rows, clock: int) -> ShardResult:
+        """Learns from the sentences of a shard; the learner is as before afterwards."""
+        figures, first_K = IterationFigures(0), np.zeros(self.learner.document.sums_K.shape)
+
+        def work() -> dict[int, CandidateBatch]:
+            for place in range(0, len(rows), self.settings.batch):
+                self._learn(rows[place : place + self.settings.batch], figures, first_K)
+            self.learner.stand_still(clock)
+            found = ((sentence, self.learner.oracles[sentence]) for sentence in rows.tolist())
+            return {sentence: one for sentence, one in found if one is not None}
+
+        oracles, arrays = self.learner.apart(work, shard)
+        return ShardResult(arrays, oracles, figures, first_K)
+
+    def _finish(self, figures: IterationFigures, first_K: NDArray[np.float64], steps: int, measured: Rows) -> None:
+        """Closes an iteration."""
+        state, learner, average = self._state, self.learner, self.learner.average
+        objective = learner.document.objective
+        figures.bleu = float(objective.corpus(first_K[None])[0])
+        figures.oracle_bleu, figures.loss = learner.document.score, figures.loss / max(steps, 1)
+        figures.active = average.active
+        if len(measured):
+            lists = self.decode(average, measured, 1)
+            figures.average_bleu = float(objective.corpus(lists.gain_CG.sum(axis=0, dtype=np.float64)[None])[0])
+            if self.settings.select == "best" and figures.average_bleu > state.best_bleu:
+                state.best, state.best_bleu = average, figures.average_bleu
+        state.figures.append(asdict(figures))
+        state.iteration, state.position, state.partial, state.first = state.iteration + 1, 0, {}, []
+
+    def _save(self, figures: IterationFigures | None = None, first_K: NDArray[np.float64] | None = None) -> None:
+        """Writes where it is; with figures, within an iteration."""
+        state = self._state
+        state.arrays = self.learner.state()
+        state.partial = {} if figures is None else asdict(figures)
+        state.first = [] if first_K is None else first_K.tolist()
+        self.checkpoint.save(state)
+
+    def _chosen(self) -> Weights:
+        if self.settings.select == "last":
+            return self.learner.weights
+        best = self._state.best
+        return self.learner.average if best is None else best
+
+    def _report(self, figures: IterationFigures, speed: float) -> None:
+        step = figures.iteration
+        for name in ("bleu", "oracle_bleu", "average_bleu", "loss", "pairs", "violated", "alpha", "active"):
+            value = getattr(figures, name)
+            if value is not None:
+                self.reporter.scalar(f"online/{name.replace('bleu', 'BLEU')}", float(value), step)
+        self.reporter.scalar("online/sentences_per_second", speed, step)
+        weights = self.learner.weights
+        for name, value in zip(weights.dense_names, weights.dense_D.tolist(), strict=True):
+            self.reporter.scalar(f"weights/{name}", value, step)
+        if weights.active:
+            self.reporter.histogram("weights/sparse", weights.sparse_F[weights.sparse_F != 0], step)
+        log.info(
+            "iteration %d: BLEU %.2f, oracles %.2f, %d of %d pairs violated, %d features, %.1f sentences/s",
+            step, figures.bleu, figures.oracle_bleu, figures.violated, figures.pairs, figures.active, speed,
+        )  # fmt: skip
+
+
+def online_identity(made_from: Any, start: Weights) -> str:
+    """The SHA-256 of what a checkpoint belongs to."""
+    digest = hashlib.sha256(repr(made_from).encode())
+    digest.update(start.dense_D.tobytes() + start.sparse_F.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,210 @@
+"""What online training holds: weights, the oracles of every sentence, and the document that these make.
+
+One list is one step: its translations and the oracles known before are pooled by their words, the best of them are the
+oracles from now on, and the weights move by them and the first translations of the list (Watanabe et al. 2007,
+Algorithm 1, lines 4 and 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.pool import chosen, pool
+from xlate.kernels.learning.lists import list_room
+from xlate.kernels.learning.online import begin_list, step_list
+from xlate.kernels.learning.updates import Learned, settle_all
+from xlate.metrics.oracle_document import OracleDocument
+from xlate.scoring.weights import Weights
+from xlate.updates.online import OneList, OnlineStep, OnlineUpdate
+from xlate.updates.rule import UpdateRule
+
+Arrays = Mapping[str, NDArray[Any]]
+# The first of the arrays of oracles in a checkpoint, and which sentences have any.
+ORACLES, KNOWN = "oracles.", "known"
+MEMORY = "memory"
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class StepSettings:
+    """What a list gives, and how far it moves the weights.
+
+    Attributes:
+        hypotheses: translations of a list that make pairs, k.
+        oracles: kept of each sentence, m.
+        rate, dense_rate: step sizes of sparse and of dense weights.
+        adagrad: steps by AdaGrad, for losses.
+    """
+
+    hypotheses: int = 10
+    oracles: int = 10
+    rate: float = 1.0
+    dense_rate: float = 1.0
+    adagrad: bool = False
+
+
+class OnlineLearner:
+    """Weights that move by one list at a time.
+
+    Args:
+        start: where they begin; sparse features that are met later begin at 0.
+        trained_D: the dense weights that move.
+        update: how a list moves them.
+        settings: see `StepSettings`.
+        document: of the oracles, empty.
+    """
+
+    def __init__(
+        self,
+        start: Weights,
+        trained_D: NDArray[np.bool_],
+        update: OnlineUpdate,
+        settings: StepSettings,
+        document: OracleDocument,
+    ) -> None:
+        self.names, self.update, self.settings, self.document = start.dense_names, update, settings, document
+        self.rule = UpdateRule(adaptive=settings.adagrad, every=False, average=True)
+        self.compiled = self.rule.compiled(np.where(trained_D, settings.dense_rate, 0.0), settings.rate)
+        held = self.rule.memory(len(start.dense_D), len(start.sparse_F))
+        dense_D, sparse_F = (np.array(array, dtype=np.float64) for array in (start.dense_D, start.sparse_F))
+        self.learned = self.rule.learned(dense_D, sparse_F, held)
+        self.oracles: list[CandidateBatch | None] = [None] * len(document.statistics_IK)
+        self._room_F = np.zeros(len(sparse_F))
+
+    @property
+    def weights(self) -> Weights:
+        """The weights as they are."""
+        return Weights(self.learned.dense_D.copy(), self.learned.sparse_F.astype(np.float64), self.names)
+
+    @property
+    def average(self) -> Weights:
+        """The mean of the weights before the first step and after each."""
+        dense_D, sparse_F = self.rule.result(self.learned, self.compiled.eta_D, self.compiled.eta)
+        return Weights(np.asarray(dense_D, np.float64), np.asarray(sparse_F, np.float64), self.names)
+
+    def learn(self, sentence: int, found: CandidateBatch) -> OnlineStep:
+        """Learns from the list of a sentence, best translation first, with statistics as gains and words.
+
+        A list without translations is no step.
+        """
+        if not found.candidates:
+            return OnlineStep(np.zeros(0), 0.0)
+        known = self.oracles[sentence]
+        pooled = found if known is None else pool([found, known], by_words=True)
+        gain_C = self.document.gains(sentence, pooled.gain_CG)
+        best_M = np.argsort(-gain_C, kind="stable")[: self.settings.oracles]
+        self.oracles[sentence] = chosen(pooled, best_M)
+        self.document.replace(sentence, pooled.gain_CG[best_M[0]].astype(np.float64))
+        first_K = np.arange(min(self.settings.hypotheses, found.candidates))
+        rows_C = np.union1d(first_K, best_M)
+        oracle_M, hypothesis_K = np.searchsorted(rows_C, best_M), np.searchsorted(rows_C, first_K)
+        return self._step(chosen(pooled, rows_C), gain_C[rows_C], oracle_M, hypothesis_K)
+
+    def _step(
+        self,
+        lists: CandidateBatch,
+        gain_C: NDArray[np.float64],
+        oracle_M: NDArray[np.int64],
+        hypothesis_K: NDArray[np.int64],
+    ) -> OnlineStep:
+        self._hold(int(lists.part_ids_N.max(initial=-1)) + 1)
+        arrays = lists.arrays(gain_C, parts=True)
+        room = list_room(arrays, 1)
+        begin_list(arrays, self.learned, self.compiled, room)
+        score_C = room.score_X[: len(gain_C)].copy()
+        given = OneList(arrays, score_C, gain_C, oracle_M, hypothesis_K, self.compiled, self._room_F)
+        step = self.update.step(given)
+        if step.slope_C.any():
+            room.slope_X[: len(gain_C)] = step.slope_C
+            step_list(arrays, self.learned, self.compiled, room)
+        return step
+
+    def _hold(self, features: int) -> None:
+        """Makes room for so many sparse features; an index may have grown while a sentence was decoded."""
+        lacking = features - len(self.learned.sparse_F)
+        if lacking > 0:
+            grown = {
+                name: np.concatenate([array, np.zeros(lacking, dtype=array.dtype)])
+                for name, array in self.learned._asdict().items()
+                if name.endswith("_F") and (len(array) or name == "sparse_F" or self._is_held(name))
+            }
+            self.learned = self.learned._replace(**grown)
+            self._room_F = np.zeros(features)
+
+    def _is_held(self, name: str) -> bool:
+        return name != "sparse_squares_F" or self.rule.adaptive
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All that steps change, as arrays."""
+        held = {name: array for name, array in self.learned._asdict().items() if len(array)}
+        known_I = np.array([one is not None for one in self.oracles])
+        if known_I.any():
+            joined = CandidateBatch.joined([one for one in self.oracles if one is not None])
+            arrays = ((field.name, getattr(joined, field.name)) for field in fields(joined))
+            held |= {ORACLES + name: array for name, array in arrays if array is not None}
+        return held | {KNOWN: np.flatnonzero(known_I), MEMORY: self.update.memory}
+
+    def restore(self, held: Arrays) -> None:
+        """Takes back what `state` gave."""
+        self._take({name: array for name, array in held.items() if name in Learned._fields})
+        self.update.memory[:] = held[MEMORY]
+        oracles = {name.removeprefix(ORACLES): array for name, array in held.items() if name.startswith(ORACLES)}
+        rows = held[KNOWN].tolist()
+        joined = CandidateBatch(**oracles) if rows else None
+        self.put({sentence: joined.select([place]) for place, sentence in enumerate(rows) if joined is not None})
+
+    def put(self, oracles: Mapping[int, CandidateBatch]) -> None:
+        """Makes lists, best first, the oracles of some sentences."""
+        for sentence, one in oracles.items():
+            self.oracles[sentence] = one
+            self.document.replace(sentence, one.gain_CG[0].astype(np.float64))
+
+    def apart(self, work: Callable[[], Result], shard: int) -> tuple[Result, Arrays]:
+        """What some learning gives, and the weights it ends with; afterwards all is as it was before."""
+        before = {name: array.copy() for name, array in self.learned._asdict().items()}
+        oracles, document, memory = list(self.oracles), self.document, self.update.memory.copy()
+        self.document = replace(document, statistics_IK=document.statistics_IK.copy())
+        self.update.memory[:] += np.uint64(shard)
+        try:
+            result = work()
+            return result, {name: array.copy() for name, array in self.learned._asdict().items()}
+        finally:
+            self.oracles, self.document = oracles, document
+            self.update.memory[:] = memory
+            self.learned = Learned(**before)
+
+    def stand_still(self, clock: int) -> None:
+        """Lets the average count the weights as they are up to a step that is still to come."""
+        self.learned.dense_sum_D[:] += (clock - self.learned.clock_1[0]) * self.learned.dense_D
+        self.learned.clock_1[0] = clock
+        settle_all(self.learned, self.compiled)
+
+    def mix(self, parts: Sequence[Arrays]) -> None:
+        """Takes the mean of weights that were learned apart, up to the same step (McDonald, Hall & Mann 2010)."""
+        features = max(len(part["sparse_F"]) for part in parts)
+        mixed = {}
+        for name, array in parts[0].items():
+            padded = [
+                _padded(part[name], features) if name.endswith("_F") and len(array) else part[name] for part in parts
+            ]
+            whole = name in ("touched_F", "clock_1")
+            mixed[name] = padded[0] if whole else (sum(padded[1:], padded[0]) / len(parts)).astype(array.dtype)
+        self._take(mixed)
+        self.learned.touched_F[:] = self.learned.clock_1[0]
+        self.update.memory[:] += np.uint64(len(parts))
+
+    def _take(self, arrays: Arrays) -> None:
+        self._hold(len(arrays.get("sparse_F", ())))
+        for name, array in self.learned._asdict().items():
+            if len(array):
+                array[:] = arrays[name]
+
+
+def _padded(array: NDArray[Any], size: int) -> NDArray[Any]:
+    return np.concatenate([array, np.zeros(size - len(array), dtype=array.dtype)])

@@ -1,0 +1,112 @@
+"""What an online update is: from the scores of one list, how far each candidate's features are added to the weights."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.kernels.learning.candidates import CandidateArrays
+from xlate.kernels.learning.margins import inner_products
+from xlate.kernels.learning.updates import Rule
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class OneList:
+    """C candidates of one sentence under the weights of the moment, M oracles and K hypotheses among them.
+
+    Attributes:
+        arrays: the one list, its parts written out.
+        score_C, gain_C: of each candidate.
+        oracle_M, hypothesis_K: which candidates they are; one may be both.
+        rule: the step sizes.
+        room_F: a 0 for every sparse feature.
+    """
+
+    arrays: CandidateArrays
+    score_C: Floats
+    gain_C: Floats
+    oracle_M: Rows
+    hypothesis_K: Rows
+    rule: Rule
+    room_F: Floats
+
+    def products_CC(self) -> Floats:
+        """Inner products of the candidates' features, weighed by their step sizes, (C, C)."""
+        products_CC: Floats = inner_products(self.arrays, self.rule.eta_D, self.rule.eta, self.room_F)
+        return products_CC
+
+
+@dataclass(frozen=True)
+class OnlineStep:
+    """A step: the weights move by Σ slope · features · step size.
+
+    Attributes:
+        slope_C: of each candidate.
+        loss: what it cost to score the list as it was scored.
+        pairs: oracle and hypothesis that gains less; violated: those whose scores lead by too little.
+        alpha: what the α of all pairs sum to; 0 for losses, which have none.
+    """
+
+    slope_C: Floats
+    loss: float
+    pairs: int = 0
+    violated: int = 0
+    alpha: float = 0.0
+
+
+class OnlineUpdate(ABC):
+    """How a list moves the weights."""
+
+    @property
+    def memory(self) -> NDArray[np.uint64]:
+        """What it remembers from list to list, changed in place: nothing, or the state of random numbers."""
+        return np.zeros(0, dtype=np.uint64)
+
+    @abstractmethod
+    def step(self, given: OneList) -> OnlineStep:
+        """The step that a list asks for."""
+
+
+@dataclass(frozen=True)
+class PairUpdate(OnlineUpdate):
+    """An update by pairs of an oracle and a hypothesis that gains less: Σ α(o, e) (h(o) - h(e)) is added.
+
+    Pairs whose hypothesis gains as much or more are left out: to hold it back would be to learn what is worse.
+
+    Attributes:
+        margin: what a unit of gain is worth in score; it makes gains to the loss L(o, e).
+        name: how configurations call it.
+    """
+
+    margin: float = 1.0
+    name: ClassVar[str]
+
+    @abstractmethod
+    def alphas(self, given: OneList, loss_MK: Floats, lead_MK: Floats) -> Floats:
+        """The α of all pairs, (M, K), given L and by how much score oracles lead; 0 where L is not above 0."""
+
+    def violated(self, loss_MK: Floats, lead_MK: Floats) -> NDArray[np.bool_]:
+        """The pairs that lack score, (M, K)."""
+        violated_MK: NDArray[np.bool_] = (loss_MK > 0) & (lead_MK < loss_MK)
+        return violated_MK
+
+    def step(self, given: OneList) -> OnlineStep:
+        """The step that the α make; the loss is the largest of what pairs lack."""
+        oracle_M, hypothesis_K = given.oracle_M, given.hypothesis_K
+        loss_MK = self.margin * (given.gain_C[oracle_M][:, None] - given.gain_C[hypothesis_K])
+        lead_MK = given.score_C[oracle_M][:, None] - given.score_C[hypothesis_K]
+        violated_MK, slope_C = self.violated(loss_MK, lead_MK), np.zeros(len(given.score_C))
+        missing, alpha = 0.0, 0.0
+        if violated_MK.any():
+            alpha_MK = self.alphas(given, loss_MK, lead_MK)
+            np.add.at(slope_C, oracle_M, alpha_MK.sum(axis=1))
+            np.subtract.at(slope_C, hypothesis_K, alpha_MK.sum(axis=0))
+            missing, alpha = float((loss_MK - lead_MK)[violated_MK].max()), float(alpha_MK.sum())
+        return OnlineStep(slope_C, missing, int((loss_MK > 0).sum()), int(violated_MK.sum()), alpha)
