@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.features.bigram_index import BigramIndex
+from xlate.features.index import GrowingIndex
 from xlate.features.phrase_sparse import Applications, Groups, SparseFeatures
 from xlate.features.structure import StructureFeatures
 
@@ -51,6 +52,20 @@ def under_templates(
         part_id_offsets_P1=id_offsets_P1,
         part_ids_N=ids_N,
         base_C=None if base_C is None else base_C.astype(np.float32),
+        unit_PU=None,
+        between_offsets_P1=None,
+        between_T=None,
+    )
+
+
+def with_ids(lists: CandidateBatch, index: GrowingIndex) -> CandidateBatch:
+    """Lists of units as lists of the ids of their features; new features get ids."""
+    assert lists.unit_PU is not None
+    id_offsets_P1, ids_N = index.of_units(lists.unit_PU)
+    return replace(
+        lists,
+        part_id_offsets_P1=id_offsets_P1,
+        part_ids_N=ids_N,
         unit_PU=None,
         between_offsets_P1=None,
         between_T=None,

@@ -137,6 +137,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     schema.DemoConfig: {"seed": SEED, "sentences": _SOME},
     nbest_schema.NbestConfig: {"first_id": _whole(0)},
     model_schema.SparseConfig: {"class_seed": SEED},
+    model_schema.StructureConfig: {"class_seed": SEED},
     model_schema.RerankConfig: {
         "ngrams": _whole(0),
         "least_probability": PROBABILITY,

@@ -110,7 +110,7 @@ class StructureFeatures:
         return int(self._growing.size_1[0])
 
     @property
-    def described_F7(self) -> NDArray[np.int32]:
+    def described(self) -> NDArray[np.int32]:
         """What each feature is, shape (F, 7)."""
         return self._growing.described_F7[: len(self)]
 
@@ -119,9 +119,9 @@ class StructureFeatures:
         """One family, since features of all of them take turns."""
         return ranges_of([("structure", len(self))])
 
-    def of_units(self, facts_A5: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The ids of the features of A facts, new ones among them: offsets (A + 1) and ids."""
-        return self.of_facts(np.ascontiguousarray(facts_A5, dtype=np.int32), add=True)
+    def of_units(self, units: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The ids of the features of facts, (A, 5), new ones among them: offsets (A + 1) and ids."""
+        return self.of_facts(np.ascontiguousarray(units, dtype=np.int32), add=True)
 
     def of_facts(
         self, facts_A5: NDArray[np.int32], *, add: bool = False
@@ -136,15 +136,15 @@ class StructureFeatures:
         table = HashTable(self._growing.keys_H, self._growing.rows_H)
         return StructureWeights(self.kinds, table, weights_F, new_memory())
 
-    def extended(self, described_F7: NDArray[np.int32]) -> None:
+    def extended(self, described: NDArray[np.int32]) -> None:
         """Takes over the features of another index that began as this one: those that are newer than its own."""
-        newer_N7 = np.ascontiguousarray(described_F7[len(self) :], dtype=np.int32)
+        newer_N7 = np.ascontiguousarray(described[len(self) :], dtype=np.int32)
         if len(newer_N7):
             self._growing = appended(self._growing, newer_N7, description_keys(self.kinds, newer_N7))
 
     def kept(self, ids: NDArray[np.integer]) -> StructureFeatures:
         """An index of some of the features, in that order."""
-        return StructureFeatures(self.templates, self.described_F7[ids].copy())
+        return StructureFeatures(self.templates, self.described[ids].copy())
 
     def id(self, name: str) -> int:
         """The id of the first feature of this name, -1 when there is none."""
@@ -152,7 +152,7 @@ class StructureFeatures:
 
     def names(self, ids: Numbers) -> Iterator[str]:
         """Such as `word_pair:all,class50(haus,17)`: family, kinds, values."""
-        for row in self.described_F7[ids].tolist():
+        for row in self.described[ids].tolist():
             yield self._name(row)
 
     def _name(self, row: Sequence[int]) -> str:

@@ -139,6 +139,9 @@ def normal_rules(
         link_offsets_B1=offsets_of([len(each) for each in links]),
         link_source_K=links_K2[:, 0].copy(),
         link_target_K=links_K2[:, 1].copy(),
+        # Grammars do not say which words no word across makes likely.
+        insertion_B=np.zeros(len(order), dtype=np.int16),
+        deletion_B=np.zeros(len(order), dtype=np.int16),
     )
     return NormalRules(table, source_vocabulary, target_vocabulary, rows_B, normal_share(grammar, label))
 

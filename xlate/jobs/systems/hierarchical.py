@@ -152,7 +152,7 @@ def saved_rules(weights: Weights, features: FeatureIndex | None) -> Saved:
     used = np.flatnonzero(sparse_F)
     kept = features.kept(used)
     single = replace(weights, sparse_F=sparse_F[used]).single()
-    return Saved({KIND: single}, {KIND: kept}, {FEATURES: kept.described_F7.copy()})
+    return Saved({KIND: single}, {KIND: kept}, {FEATURES: kept.described.copy()})
 
 
 def hierarchical_model(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.candidates.decoded import DecodedList
+from xlate.features.index import GrowingIndex
 from xlate.kernels.features.structure import FACT
 from xlate.kernels.memory.distinct_rows import distinct_rows
 from xlate.models.hierarchical.decoder import HierarchicalDecoder
@@ -57,6 +58,11 @@ class TunedRules:
     def vocabulary(self) -> Vocabulary:
         """The target words."""
         return self.decoder.target_vocabulary
+
+    @property
+    def growing(self) -> GrowingIndex | None:
+        """The structure features whose weights are tuned."""
+        return self.decoder.model.structure if self.tunes_sparse else None
 
     def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
         """Lists without two hypotheses of the same words."""
