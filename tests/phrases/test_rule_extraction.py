@@ -122,24 +122,29 @@ def links_of(counts: RuleCounts, b: int, asked: RuleSettings):
 
 @st.composite
 def linked_corpora(draw):
-    sizes = draw(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=4))
-    word = st.sampled_from((0, 3, 4, 5))
-    corpus = []
-    for n, m in sizes:
-        grid = [(i, j) for i in range(n) for j in range(m)]
-        links = draw(st.sets(st.sampled_from(grid), max_size=7)) if grid else set()
-        corpus.append(([draw(word) for _ in range(n)], [draw(word) for _ in range(m)], links))
+    """Sentence pairs of few words whose links are mostly one to one, so that phrase pairs nest and rules come again."""
+    word, corpus = st.sampled_from((0, 3, 4)), []
+    for length in draw(st.lists(st.integers(0, 6), min_size=1, max_size=4)):
+        source = draw(st.lists(word, min_size=length, max_size=length))
+        target = draw(st.lists(word, min_size=length, max_size=length + 1))
+        places = draw(st.permutations(range(length)))
+        links = {link for link in enumerate(places) if draw(st.integers(0, 5))}
+        if length:
+            links |= draw(
+                st.sets(st.tuples(st.sampled_from(range(length)), st.sampled_from(range(length))), max_size=1)
+            )
+        corpus.append((source, target, links))
     return corpus
 
 
 some_settings = st.builds(
     RuleSettings,
-    source_span=st.integers(1, 6),
-    target_span=st.integers(1, 6),
-    symbols=st.integers(1, 6),
-    most_gaps=st.integers(0, 2),
-    least_gap=st.integers(1, 2),
-    least_links=st.integers(0, 2),
+    source_span=st.sampled_from((6, 10, 3)),
+    target_span=st.sampled_from((6, 10, 3)),
+    symbols=st.sampled_from((5, 6, 3)),
+    most_gaps=st.sampled_from((2, 1, 0)),
+    least_gap=st.sampled_from((1, 2)),
+    least_links=st.sampled_from((1, 1, 0, 2)),
     adjacent=st.booleans(),
     loose_phrases=st.booleans(),
     loose_gaps=st.booleans(),
@@ -267,6 +272,19 @@ def test_complete_set_of_a_sentence_pair():
         "ne va pas ||| not go": 0.5,
         "ne X1 pas ||| not X1": 0.5,
     }
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_of_equally_frequent_links_those_that_come_last_are_kept(cut, monkeypatch):
+    # "a b ||| A B" comes with three sets of links, one time each; the source positions of A, then of B, decide.
+    corpus = [([3, 4], [6, 7], links) for links in ({(0, 0), (1, 1)}, {(1, 0), (0, 1)}, {(1, 0), (0, 0), (1, 1)})]
+    if cut:
+        monkeypatch.setattr(rule_extraction, "GROWTH", 1 << 40)
+        monkeypatch.setattr(rule_extraction, "PART_WORDS", 1)
+    asked = RuleSettings(shared_counts=False)
+    counts = extracted(corpus, asked)
+    b = next(b for b in range(len(counts)) if rule(counts, b) == ((3, 4), (6, 7)))
+    assert links_of(counts, b, asked) == ((0, 1), (1, 0))
 
 
 def test_order_of_two_non_terminals():

@@ -148,7 +148,8 @@ def test_values_out_of_their_ranges_are_refused(tmp_path):
         "deletion_B": changed(table, "deletion_B", 0, -1),
         "link_source_K": changed(table, "link_source_K", int(table.link_offsets_B1[gapped]), gap),
         "source_sides_ids": replace(table, source_sides=replace(sides, ids_T=np.full_like(sides.ids_T, GAP))),
-        "swapped_B": replace(table, swapped_B=table.swapped_B[1:]),
+        "swapped_B": changed(table, "swapped_B", gapped, True),
+        "count_B": replace(table, count_B=table.count_B[1:]),
         "target_B": changed(table, "target_B", 0, len(table.target_phrases)),
     }
     for name, damaged in wrong.items():

@@ -127,14 +127,19 @@ def _check(stored: StoredArrays) -> None:
     check_lengths(stored, swapped_B=(rules,), insertion_B=(rules,), deletion_B=(rules,))
     check_pairs(stored, "source_sides", "target_phrases")
     source = EncodedText(stored["source_sides_ids"], stored["source_sides_offsets"])
-    check_within(stored, "source_sides_ids", 0, MOST_GAPS + 1, _gaps(source))
-    words_P = np.diff(source.offsets_S1) - _gaps(source)
+    gaps_P = _gaps(source)
+    check_within(stored, "source_sides_ids", 0, MOST_GAPS + 1, gaps_P)
+    words_P = np.diff(source.offsets_S1) - gaps_P
     words_Q = np.diff(stored["target_phrases_offsets"])
     for piece in pieces(rules):
         ends = np.asarray(stored["link_offsets_B1"][piece.start : piece.stop + 1])
         source_B, target_B = np.asarray(stored["source_B"][piece]), np.asarray(stored["target_B"][piece])
         _check_counts(stored, "insertion_B", piece, words_Q[target_B])
         _check_counts(stored, "deletion_B", piece, words_P[source_B])
+        turned = np.flatnonzero(stored["swapped_B"][piece] & (gaps_P[source_B] < MOST_GAPS))
+        if len(turned):
+            seen = f"swapped rule {piece.start + int(turned[0])} with {gaps_P[source_B[turned[0]]]} non-terminals"
+            raise refuse(stored, "swapped_B", seen, f"{MOST_GAPS} non-terminals in a swapped rule")
         places_K = np.repeat(source.offsets_S1[source_B], np.diff(ends)) + stored["link_source_K"][ends[0] : ends[-1]]
         wrong = np.flatnonzero(source.ids_T[places_K] == GAP)
         if len(wrong):
