@@ -118,9 +118,21 @@ def test_sentences_without_words_or_without_derivations(pops: int | None) -> Non
 
 def test_a_long_sentence_is_glued() -> None:
     decoder = CkyDecoder(small(), {"f": 1.0, LANGUAGE: 0.5}, MODELS[3], pops=2)
-    found = decoder.translations(["ne", "va", "pas", "u"] * 75)
-    assert next(found).words == ("not", "goes", "u") * 75
+    found = decoder.translations(["ne", "va", "pas", "u"] * 300)
+    assert next(found).words == ("not", "goes", "u") * 300
     assert next(found).words
+
+
+def test_different_translations_come_soon_among_many_derivations() -> None:
+    """Of 30 equal words there are more derivations than could be looked through."""
+    one, two = Gap("X", 1), Gap("X", 2)
+    rules = [ScfgRule("X", ("a",), ("u",)), ScfgRule("X", ("a",), ("v",)), ScfgRule("X", (one, two), (one, two))]
+    grammar = SynchronousGrammar([(Scfg(rules, ("f",), np.array([[0.0], [-1.0], [0.0]])), None)], "X")
+    found = CkyDecoder(grammar, {"f": 1.0}, pops=50).translations(["a"] * 30)
+    texts = [next(found).words for _ in range(5)]
+    assert len({*texts}) == 5
+    assert texts[0] == ("u",) * 30
+    assert {words.count("v") for words in texts[1:]} == {1}
 
 
 def test_a_limit_below_1_is_refused() -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 from xlate.formats.scfg.grammar import Gap
 from xlate.lm.model import NgramModel
-from xlate.models.scfg.forest import TOP, BestDerivations, Edge, Hypothesis
+from xlate.models.scfg.forest import BestDerivations, Edge, Hypothesis
 from xlate.models.scfg.language import NO_ENDS, Ends, Languages, TargetSide
 from xlate.models.scfg.parsing import Cell, Match, parse
-from xlate.models.scfg.rules import COPY, SynchronousGrammar
-from xlate.models.scfg.trees import Tree, tree_words
+from xlate.models.scfg.rules import COPY, TOP, SynchronousGrammar
+from xlate.models.scfg.trees import Tree, target_side, tree_words
 from xlate.text.vocabulary import BEGIN, END
 
 LANGUAGE, WORDS, COPIES = "LanguageModel", "TargetWords", "CopiedWords"
@@ -90,14 +91,11 @@ class CkyDecoder:
         top = self.search(source)
         if top is None:
             return
-        best, seen = BestDerivations(), set()
+        sentence = self.grammar.source(source)
+        best = BestDerivations(partial(target_side, self.grammar, sentence) if distinct else None)
         for derivation in best.of(top):
             tree = best.tree(derivation, top.cell).below[0]
-            words = self.words(tree, source)
-            if distinct and words in seen:
-                continue
-            seen.add(words)
-            yield Translation(words, derivation.score, tree)
+            yield Translation(self.words(tree, source), derivation.score, tree)
 
     def search(self, source: Sequence[str]) -> Hypothesis | None:
         """The hypothesis above all that cover a sentence with the goal; None when there are none."""

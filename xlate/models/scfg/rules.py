@@ -12,6 +12,8 @@ from xlate.text.vocabulary import BEGIN, END
 
 # The number of the rule that translates a word as itself.
 COPY = -1
+# The number of the rule above the goal.
+TOP = -2
 NO_LIMIT = 1 << 30
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from xlate.formats.scfg.grammar import Gap
+from xlate.formats.scfg.grammar import Gap, Side
 from xlate.models.scfg.parsing import Cell
-from xlate.models.scfg.rules import COPY, SynchronousGrammar
+from xlate.models.scfg.rules import COPY, TOP, SynchronousGrammar
 
 
 class Tree(NamedTuple):
@@ -30,6 +30,13 @@ class Tree(NamedTuple):
             waiting += [(depth + 1, below) for below in reversed(tree.below)]
 
 
+def target_side(grammar: SynchronousGrammar, source: Sequence[str], cell: Cell, rule: int) -> Side:
+    """What a rule over a cell of a sentence, as it is parsed, says: a word for copies, the only gap above the goal."""
+    if rule == TOP:
+        return (Gap(grammar.goal, 1),)
+    return (source[cell.start],) if rule == COPY else grammar.scfg.rules[rule].target
+
+
 def tree_words(grammar: SynchronousGrammar, tree: Tree, source: Sequence[str]) -> list[str]:
     """The target words of a derivation of a sentence as it is parsed."""
     words: list[str] = []
@@ -38,10 +45,8 @@ def tree_words(grammar: SynchronousGrammar, tree: Tree, source: Sequence[str]) -
         part = waiting.pop()
         if isinstance(part, str):
             words.append(part)
-        elif part.rule == COPY:
-            words.append(source[part.cell.start])
         else:
-            target = grammar.scfg.rules[part.rule].target
+            target = target_side(grammar, source, part.cell, part.rule)
             waiting += [part.below[s.number - 1] if isinstance(s, Gap) else s for s in reversed(target)]
     return words
 
