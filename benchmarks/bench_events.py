@@ -87,7 +87,7 @@ def multi30k(data: Path) -> Corpus:
     return Corpus("Multi30k de-en, Moses's phrase pairs", moses.table, source, target, moses.target_vocabulary)
 
 
-def made_up(sentences: int, words: int = 2000, seed: int = 1) -> Corpus:
+def made_up_text(sentences: int, words: int = 2000, seed: int = 1) -> tuple[EncodedText, EncodedText, Links]:
     """Word-for-word translations with two choices a word and neighbours swapped now and then, every link known."""
     random = np.random.default_rng(seed)
     sources, targets, links = [], [], []
@@ -100,12 +100,14 @@ def made_up(sentences: int, words: int = 2000, seed: int = 1) -> Corpus:
         sources.append(source)
         targets.append((2 * source[place] - 3 + (random.random(length) < 0.2)).astype(np.int32))
         links.append([(int(i), j) for j, i in enumerate(place)])
-    source_text, target_text = EncodedText.from_ids(sources), EncodedText.from_ids(targets)
-    pairs = Links.from_pairs(links)
-    table = score_phrases(
-        extract_phrases(source_text, target_text, pairs), lexical_table(source_text, target_text, pairs)
-    )
-    return Corpus("made up", table, source_text, target_text, Vocabulary(f"t{i}" for i in range(2 * words + 3)))
+    return EncodedText.from_ids(sources), EncodedText.from_ids(targets), Links.from_pairs(links)
+
+
+def made_up(sentences: int, words: int = 2000) -> Corpus:
+    """Made-up text with its phrase pairs."""
+    text = made_up_text(sentences, words)
+    table = score_phrases(extract_phrases(*text), lexical_table(*text))
+    return Corpus("made up", table, *text[:2], Vocabulary(f"t{i}" for i in range(2 * words + 3)))
 
 
 def first(text: EncodedText, sentences: int) -> EncodedText:

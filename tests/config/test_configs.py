@@ -77,6 +77,7 @@ def test_every_choice_composes_under_its_schema(group: str, name: str) -> None:
     beside = ["model=distortion"] if (group, name) == ("decoder", "distortion") else []
     beside += ["model=phrase"] if (group, name) == ("decoder", "phrase") else []
     beside += ["model=rerank"] if (group, name) == ("decoder", "none") else []
+    beside += ["model=hierarchical"] if (group, name) == ("decoder", "hierarchical") or group == "structure" else []
     given_keys = [*beside, *NEEDED.get(group, []), *NEEDED.get(f"{group}={name}", [])]
     made = load(COMMANDS[command][0], command, [*given_keys, f"{group}={name}"])
     if group in ("model", "loss", "decoder", *PREPARED):

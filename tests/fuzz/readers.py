@@ -14,6 +14,7 @@ from tests.candidates.test_pool import A, D, units_of
 from tests.models.phrase.moses_system import ARPA, TABLE, write_system
 from tests.models.phrase.small_phrase_models import random_phrase_model
 from tests.models.small_models import block_set, random_arpa
+from tests.phrases.small_corpora import small_rules
 from xlate.align.error_rate import read_gold, read_hypothesis_links
 from xlate.align.links import read_links
 from xlate.candidates.datapoints import read_datapoints
@@ -30,6 +31,9 @@ from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.nbest_check import check_nbest
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.formats.reordering_table import read_reordering_table
+from xlate.formats.scfg.bracketed import read_cdec_grammar, read_joshua_grammar
+from xlate.formats.scfg.joshua_config import read_joshua_config
+from xlate.formats.scfg.moses_rules import read_moses_grammar
 from xlate.jobs.moses_import import search_of
 from xlate.jobs.prepare.annotation_store import (
     load_copies,
@@ -44,9 +48,11 @@ from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.models.phrase.model import load_moses_model
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
+from xlate.models.scfg.joshua import open_joshua_system
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.matching import Matches
+from xlate.phrases.rules import RuleTable
 from xlate.phrases.table import PhraseTable
 from xlate.report.records import Records
 from xlate.report.run_directory import RunDirectory
@@ -239,6 +245,39 @@ def documents(folder: Path) -> None:
     save_documents(folder, Documents(["Gen", "Ex"], np.array([0, 2, 3])))
 
 
+CDEC = [
+    "[X] ||| das [X,1] ist ||| the [X,1] is ||| 0.5 -1 F=2 ||| 0-0 2-2\n",
+    "[X] ||| haus ||| u v ||| 1 1 ||| 0-0 0-1\n",
+]
+GLUE = (
+    "[S] ||| <s> ||| <s> ||| 0\n[S] ||| [S,1] [X,2] ||| [S,1] [X,2] ||| -1\n[S] ||| [S,1] </s> ||| [S,1] </s> ||| 0\n"
+)
+MOSES_RULES = [
+    "das [X][X] ist [X] ||| the [X][X] is [X] ||| 0.5 1 ||| 0-0 1-1 2-2 ||| 4 3 2 ||| f 1 |||\n",
+    "haus [X] ||| house [X] ||| 0.25 1e-5 ||| 0-0 ||| 1 1 1 |||\n",
+]
+JOSHUA_CONFIG = """\
+# a comment
+feature-function = LanguageModel -lm_order 5 -lm_file lm
+feature-function = WordPenalty
+tm = thrax -owner pt -maxspan 3 -path grammar
+tm = thrax -owner glue -maxspan -1 -path glue
+goalSymbol=S
+lm_0 0.5
+tm_pt_0 -0.25
+WordPenalty 1
+"""
+
+
+def write_joshua_system(folder: Path) -> None:
+    for name, content in (("joshua.config", JOSHUA_CONFIG), ("grammar", "".join(CDEC)), ("glue", GLUE), ("lm", ARPA)):
+        (folder / name).write_text(content, encoding="utf-8")
+
+
+def translate_with_joshua(folder: Path) -> None:
+    next(open_joshua_system(folder / "joshua.config", 5).translations(["das", "haus", "ist", "hier"]), None)
+
+
 TEXT = "Das Haus \u2028 ist klein .\n\u00fcber\tallem\n\nende"
 READERS = [
     Reader("read_lines", text(TEXT), of(read_lines)),
@@ -263,6 +302,11 @@ READERS = [
     Reader("read_phrase_table", text(TABLE), of(read_phrase_table), 2),
     Reader("read_reordering_table", write_system, lambda folder: read_reordering_table(
         folder / "orientations", *read_phrase_table(folder / "table")), 2),
+    Reader("read_cdec_grammar", text("".join(CDEC)), of(read_cdec_grammar)),
+    Reader("read_joshua_grammar", text("".join(CDEC)), of(read_joshua_grammar)),
+    Reader("read_moses_grammar", text("".join(MOSES_RULES)), of(read_moses_grammar)),
+    Reader("read_joshua_config", text(JOSHUA_CONFIG), of(read_joshua_config)),
+    Reader("open_joshua_system", write_joshua_system, translate_with_joshua),
     Reader("read_moses_ini", text(INI), lambda folder: search_of(read_moses_ini(folder / "file"), DECODER), 2),
     Reader("load_moses_model", write_system, look_at_system, 2),
     *(Reader(f"iterate_hypotheses ({name})", text(lines), read_lists) for name, lines in LISTS.items()
@@ -291,6 +335,7 @@ READERS = [
     Reader("NgramModel.load", lambda folder: NgramModel.from_arpa(random_arpa(np.random.default_rng(1))).save(
         folder / "lm"), look_at_lm),
     Reader("PhraseTable.load", lambda folder: small_blocks().table.save(folder), PhraseTable.load),
+    Reader("RuleTable.load", lambda folder: small_rules().save(folder), RuleTable.load),
     Reader("BlockSet.load", lambda folder: small_blocks().save(folder), BlockSet.load),
     Reader("Matches.load", lambda folder: Matches(np.array([[0, 0, 1, 0, 1]], np.int32), np.array([0, 1])).save(
         folder), Matches.load),

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from tests.models.distortion.test_decoder import jumping
+from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules, with_structure
 from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights, with_sparse
 from tests.models.small_models import model_and_arpa, with_more
 from xlate.features.phrase_templates import BIGRAM, REORDERING, WORD_PAIR
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.distortion.decoder import DistortionDecoder, DistortionSearch
+from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.system import AnySystem
 from xlate.search.graph import SearchGraph
@@ -43,6 +45,20 @@ def phrase(kind: str | None, *, sparse: bool = False) -> PhraseDecoder:
     return PhraseDecoder(model, random_weights(rng, model.size), search, sparse_F=rng.normal(0, 0.3, size=size))
 
 
+def hierarchical(**search: object) -> HierarchicalDecoder:
+    rng = np.random.default_rng(8)
+    settings = {"algorithm": "stack", **EXACT, **search}
+    return HierarchicalDecoder(random_rules(rng), random_rule_weights(rng), RuleSearch(**settings))  # type: ignore[arg-type]
+
+
+def structured() -> HierarchicalDecoder:
+    """A hierarchical system with features of the structure of derivations."""
+    rng = np.random.default_rng(9)
+    model, sparse_F = with_structure(rng, random_rules(rng, 2))
+    search = RuleSearch(algorithm="stack", **EXACT)  # type: ignore[arg-type]
+    return HierarchicalDecoder(model, random_rule_weights(rng, model.size), search, sparse_F=sparse_F)
+
+
 def more(system: AnySystem) -> AnySystem:
     """A block system with every optional float."""
     return system.changed(model=with_more(system.model, 4))
@@ -59,6 +75,9 @@ SYSTEMS = {
     "phrase": lambda: phrase(None),
     "phrase wbe": lambda: phrase("wbe"),
     "phrase hier5": lambda: phrase("hier5"),
+    "hierarchical": hierarchical,
+    "hierarchical structure": structured,
+    "hierarchical short": lambda: hierarchical(max_span=2, options=3),
     "phrase sparse": lambda: phrase("hier", sparse=True),
 }
 
@@ -95,7 +114,9 @@ def test_weights_times_features_are_the_score(system: AnySystem) -> None:
         for derivation in system.translate(words):
             assert len(derivation.features_D) == len(system.feature_names) == len(system.weights_D)
             assert system.weights_D @ derivation.features_D == pytest.approx(derivation.score, abs=1e-9)
-            assert sorted(i for s in derivation.blocks for i in range(*s.source_span)) == list(range(len(words)))
+            assert sorted(i for s in derivation.blocks for span in s.source_spans for i in range(*span)) == list(
+                range(len(words))
+            )
 
 
 def test_lists_are_sorted_and_distinct(system: AnySystem) -> None:

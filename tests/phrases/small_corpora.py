@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from xlate.align.lexical import lexical_table
+from xlate.align.links import Links
 from xlate.kernels.orientation import LEFT, RIGHT
+from xlate.phrases.rule_extraction import extract_rules
+from xlate.phrases.rule_scores import score_rules
+from xlate.phrases.rules import RuleTable
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
 
@@ -65,6 +70,13 @@ def bigrams_by_trial(rows) -> list[tuple[int, int, int]]:
             elif next_t0 == t1 and next_s1 == s0:
                 found.append((m, LEFT, n))
     return found
+
+
+def small_rules() -> RuleTable:
+    """The rules of one sentence pair, with up to two non-terminals: 3 and 5 go round what 4 and 6 are in between."""
+    text = encoded([[3, 4, 5, 6, 7]]), encoded([[8, 9, 10, 11]])
+    links = Links.from_pairs([{(0, 0), (2, 1), (3, 2), (1, 3)}])
+    return score_rules(extract_rules(*text, links), lexical_table(*text, links))
 
 
 words = st.integers(3, 5)

@@ -16,16 +16,22 @@ from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 
 
-def naive(source, target, links, max_length):
+def naive_spans(source, target, links, most_source, most_target):
     """Koehn, Och and Marcu 2003: every pair of spans with a link inside and none that leaves it on one side only."""
     for i1 in range(len(source)):
-        for i2 in range(i1 + 1, min(i1 + max_length, len(source)) + 1):
+        for i2 in range(i1 + 1, min(i1 + most_source, len(source)) + 1):
             for j1 in range(len(target)):
-                for j2 in range(j1 + 1, min(j1 + max_length, len(target)) + 1):
+                for j2 in range(j1 + 1, min(j1 + most_target, len(target)) + 1):
                     inside = [(i1 <= i < i2, j1 <= j < j2) for i, j in links]
                     if any(s and t for s, t in inside) and all(s == t for s, t in inside):
-                        kept = [(i - i1, j - j1) for i, j in links if i1 <= i < i2 and j1 <= j < j2]
-                        yield tuple(source[i1:i2]), tuple(target[j1:j2]), tuple(sorted(kept))
+                        yield i1, i2, j1, j2
+
+
+def naive(source, target, links, max_length):
+    """The words of the phrase pairs, and their links."""
+    for i1, i2, j1, j2 in naive_spans(source, target, links, max_length, max_length):
+        kept = [(i - i1, j - j1) for i, j in links if i1 <= i < i2 and j1 <= j < j2]
+        yield tuple(source[i1:i2]), tuple(target[j1:j2]), tuple(sorted(kept))
 
 
 def moses_choice(shapes, length, side):

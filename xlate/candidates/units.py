@@ -2,7 +2,8 @@
 
 Lists say nothing of features, so text is decoded once for every set of them. The unit of a phrase model is a phrase in
 its place: the numbers of `Applications`, then the orientation and the four words of `Groups`; the source words between
-a phrase and the group before it are `between_T`. That of a model over blocks is the block before and the block.
+a phrase and the group before it are `between_T`. That of a model over blocks is the block before and the block; that
+of a hierarchical model a fact of the structure of derivations.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from numpy.typing import NDArray
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.features.bigram_index import BigramIndex
+from xlate.features.index import GrowingIndex
 from xlate.features.phrase_sparse import Applications, Groups, SparseFeatures
+from xlate.features.structure import StructureFeatures
 
 # Columns of `unit_PU`.
 APPLICATION = slice(0, 7)
 ORIENTATION, TOP = 7, slice(8, 12)
 UNITS_AT_A_TIME = 250_000
 # Sparse features that units have.
-UnitFeatures = SparseFeatures | BigramIndex
+UnitFeatures = SparseFeatures | BigramIndex | StructureFeatures
 
 
 def under_templates(
@@ -38,7 +41,10 @@ def under_templates(
     if lists.draws_C is not None and lists.draws_C.any():
         base_C = np.log(lists.draws_C) / gamma
     assert lists.unit_PU is not None
-    found = sparse.of_pairs(lists.unit_PU) if isinstance(sparse, BigramIndex) else _template_ids(lists, sparse)
+    if isinstance(sparse, SparseFeatures):
+        found = _template_ids(lists, sparse)
+    else:
+        found = sparse.of_units(lists.unit_PU)
     id_offsets_P1, ids_N = found
     return replace(
         lists,
@@ -46,6 +52,20 @@ def under_templates(
         part_id_offsets_P1=id_offsets_P1,
         part_ids_N=ids_N,
         base_C=None if base_C is None else base_C.astype(np.float32),
+        unit_PU=None,
+        between_offsets_P1=None,
+        between_T=None,
+    )
+
+
+def with_ids(lists: CandidateBatch, index: GrowingIndex) -> CandidateBatch:
+    """Lists of units as lists of the ids of their features; new features get ids."""
+    assert lists.unit_PU is not None
+    id_offsets_P1, ids_N = index.of_units(lists.unit_PU)
+    return replace(
+        lists,
+        part_id_offsets_P1=id_offsets_P1,
+        part_ids_N=ids_N,
         unit_PU=None,
         between_offsets_P1=None,
         between_T=None,

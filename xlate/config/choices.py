@@ -24,11 +24,12 @@ Plain = Mapping[str, Any]
 # What a choice is called on the command line, and its schema with its defaults.
 CHOICES: dict[str, dict[str, Any]] = {
     "model": {"block": model_schema.BlockModelConfig},
-    "model/keys": {name: MODELS[name] for name in ("distortion", "phrase", "rerank")},
+    "model/keys": {name: MODELS[name] for name in ("distortion", "phrase", "hierarchical", "rerank")},
     "decoder": {
         "swap_or": decoder_schema.BlockDecoderConfig,
         "distortion": decoder_schema.DistortionDecoderConfig,
         "phrase": decoder_schema.PhraseDecoderConfig,
+        "hierarchical": decoder_schema.RuleDecoderConfig,
         "none": decoder_schema.DecoderConfig,
     },
     "loss": {**LOSSES, **{name: loss_schema.TunedLossConfig(name, tuner()) for name, tuner in TUNERS.items()}},
@@ -50,6 +51,8 @@ CHOICES: dict[str, dict[str, Any]] = {
 SCHEMAS: dict[str, tuple[type[Any], ...]] = {
     "model": tuple(MODELS.values()),
     "model.sparse": (model_schema.SparseConfig,),
+    "model.rules": (model_schema.RulesConfig,),
+    "model.structure": (model_schema.StructureConfig,),
     "decoder": tuple(DECODERS.values()),
     "loss": (
         *LOSSES.values(),

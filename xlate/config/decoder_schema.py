@@ -35,6 +35,7 @@ class _DecoderKeys:
     distortion_limit: int
     early_threshold: float
     distortion_future: bool
+    max_span: int
 
 
 @dataclass
@@ -48,13 +49,19 @@ class SearchConfig(DecoderConfig):
 
     threshold: float = key("hypotheses below this share of the best one's score are dropped; 0 keeps all", 1.0e-5)
     options: int = key("the most translations of one source span", 20)
-    max_phrase: int = key("the longest source phrase, in words", 7)
     future_cost: bool = key("pruning looks at the estimated cost of what is left to translate", True)
     max_words: int = key("sentences of more words are translated in pieces, cut at punctuation if possible", MAX_WORDS)
 
 
 @dataclass
-class BlockDecoderConfig(SearchConfig):
+class PhrasalSearchConfig(SearchConfig):
+    """What the decoders of phrases have."""
+
+    max_phrase: int = key("the longest source phrase, in words", 7)
+
+
+@dataclass
+class BlockDecoderConfig(PhrasalSearchConfig):
     """Search of the orientation model."""
 
     mode: str = key("mon: monotone; swap: neighbouring phrases may swap; swap_or: and orientation costs", "swap_or")
@@ -68,7 +75,7 @@ class BlockDecoderConfig(SearchConfig):
 
 
 @dataclass
-class DistortionDecoderConfig(SearchConfig):
+class DistortionDecoderConfig(PhrasalSearchConfig):
     """Search of the phrase-distortion model (Tillmann & Zhang 2007, section 5.3)."""
 
     options: int = key("the most translations of one source span", 10)
@@ -83,7 +90,7 @@ class DistortionDecoderConfig(SearchConfig):
 
 
 @dataclass
-class PhraseDecoderConfig(SearchConfig):
+class PhraseDecoderConfig(PhrasalSearchConfig):
     """Search of the phrase model, with Moses's settings."""
 
     algorithm: str = key("stack: every move of a hypothesis is scored; cube: cube pruning", "cube")
@@ -94,9 +101,21 @@ class PhraseDecoderConfig(SearchConfig):
     distortion_future: bool = key("the estimate of what is left holds its distortion", False)
 
 
+@dataclass
+class RuleDecoderConfig(SearchConfig):
+    """Search of the hierarchical model from left to right in the target (Watanabe et al. 2007, section 2.3)."""
+
+    options: int = key("the most rules of one source side", 20)
+    algorithm: str = key("stack: every move of a hypothesis is scored; cube: cube pruning", "cube")
+    stack: int = key("the most hypotheses of one number of covered source words", 200)
+    pop_limit: int = key("cube pruning: moves taken for one number of covered source words", 500)
+    max_span: int = key("the longest span that a rule translates, in words; longer ones are glued together", 10)
+
+
 DECODERS: dict[str, type[DecoderConfig]] = {
     "orientation": BlockDecoderConfig,
     "distortion": DistortionDecoderConfig,
     "phrase": PhraseDecoderConfig,
+    "hierarchical": RuleDecoderConfig,
     "rerank": DecoderConfig,
 }

@@ -77,7 +77,8 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "lexical_floor": SHARE,
         "test_filter_min_words": _SOME,
     },
-    decoder_schema.SearchConfig: {"threshold": BELOW_ONE, "options": _SOME, "max_phrase": _SOME, "max_words": _SOME},
+    decoder_schema.SearchConfig: {"threshold": BELOW_ONE, "options": _SOME, "max_words": _SOME},
+    decoder_schema.PhrasalSearchConfig: {"max_phrase": _SOME},
     decoder_schema.BlockDecoderConfig: {
         "mode": ("mon", "swap", "swap_or"),
         "beam": _SOME,
@@ -104,6 +105,20 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "distortion_limit": _whole(-1),
         "early_threshold": BELOW_ONE,
     },
+    decoder_schema.RuleDecoderConfig: {
+        "algorithm": ("stack", "cube"),
+        "stack": _SOME,
+        "pop_limit": _SOME,
+        "max_span": PHRASE_LENGTH,
+    },
+    model_schema.RulesConfig: {
+        "source_span": PHRASE_LENGTH,
+        "target_span": PHRASE_LENGTH,
+        "symbols": PHRASE_LENGTH,
+        "most_gaps": Range(0, 2),
+        "least_count": NOT_NEGATIVE,
+        "unlikely": PROBABILITY,
+    },
     schema.PrepareConfig: {"seed": SEED},
     schema.RowConfig: {"number": _whole(0), "against": _whole(0)},
     schema.TrainConfig: {
@@ -122,6 +137,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     schema.DemoConfig: {"seed": SEED, "sentences": _SOME},
     nbest_schema.NbestConfig: {"first_id": _whole(0)},
     model_schema.SparseConfig: {"class_seed": SEED},
+    model_schema.StructureConfig: {"class_seed": SEED},
     model_schema.RerankConfig: {
         "ngrams": _whole(0),
         "least_probability": PROBABILITY,

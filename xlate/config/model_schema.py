@@ -35,6 +35,35 @@ class RerankConfig:
     min_lists: int = key("a feature must tell the hypotheses of so many lists apart", 3)
 
 
+@dataclass
+class RulesConfig:
+    """The rules of a hierarchical model (Chiang 2005, section 3, in target normal form)."""
+
+    source_span: int = key("the longest source span of the phrase pairs that rules come from, in words", 10)
+    target_span: int = key("the longest target span of such a pair", 10)
+    symbols: int = key("the most words and gaps of a source side", 5)
+    most_gaps: int = key("the most gaps of a rule", 2)
+    loose_phrases: bool = key("pairs that begin or end with unaligned words give rules, too", False)
+    loose_gaps: bool = key("such pairs are cut out of larger ones, too", False)
+    shared_counts: bool = key("a phrase pair counts 1 in all, divided among its rules; false: 1 for each rule", True)
+    least_count: float = key("rules with gaps that count less are left out", 0.0)
+    unlikely: float = key("words whose lexical probability is below this count as inserted or deleted", 0.1)
+
+
+@dataclass
+class StructureConfig:
+    """Sparse features of the structure of derivations (Watanabe et al. 2007, section 3.2)."""
+
+    families: list[str] = key(
+        "word_pair, pair_bigram, insertion, target_bigram, parent_child",
+        ["word_pair", "pair_bigram", "insertion", "target_bigram", "parent_child"],
+    )
+    words: list[str] = key(
+        "what words are looked at as: all, topN, classN (computed), prefixN, suffixN, digits", ["all", "class50"]
+    )
+    class_seed: int = key("seed of computed word classes", 1)
+
+
 class _ModelKeys:
     """What code may ask a model for; each has those of its own fields, and no sparse features if it names none."""
 
@@ -54,6 +83,8 @@ class _ModelKeys:
     reordering: str
     sparse: SparseConfig | None = None
     rerank: RerankConfig | None = None
+    rules: RulesConfig
+    structure: StructureConfig | None = None
 
 
 @dataclass
@@ -61,7 +92,7 @@ class ModelConfig(_ModelKeys):
     """What every model has."""
 
     name: str = key("what tables call it")
-    kind: str = key("orientation, distortion, phrase or rerank; which keys there are depends on it")
+    kind: str = key("orientation, distortion, phrase, hierarchical or rerank; which keys there are depends on it")
 
 
 @dataclass
@@ -121,6 +152,16 @@ class PhraseModelConfig(ModelConfig):
 
 
 @dataclass
+class HierarchicalModelConfig(ModelConfig):
+    """Hierarchical rules in target normal form, translated from left to right (Watanabe et al. 2007)."""
+
+    name: str = key("what tables call it", "hierarchical")
+    kind: str = key("hierarchical", "hierarchical")
+    rules: RulesConfig = key("rules that are extracted", RulesConfig())
+    structure: StructureConfig | None = key("sparse features, chosen by structure=…", None)
+
+
+@dataclass
 class RerankModelConfig(ModelConfig):
     """Ranks n-best lists of any system anew."""
 
@@ -133,5 +174,6 @@ MODELS: dict[str, type[ModelConfig]] = {
     "orientation": BlockModelConfig,
     "distortion": DistortionModelConfig,
     "phrase": PhraseModelConfig,
+    "hierarchical": HierarchicalModelConfig,
     "rerank": RerankModelConfig,
 }

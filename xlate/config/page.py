@@ -26,6 +26,7 @@ This page is made by `python -m xlate.config.page > docs/configuration.md`. `-` 
 COMMANDS = {
     "model": "xlate train",
     "sparse": "xlate train",
+    "structure": "xlate train model=hierarchical",
     "loss": "xlate train",
     "loss/tune": "xlate train loss=xbleu",
     "source": "xlate train",
@@ -44,7 +45,7 @@ WITHOUT_NAME: dict[type[Any], str] = {
 }
 # Where the keys of a group stand, when not under its own name.
 NAMES = ("model.kind", "model.name", "loss.name", "loss.tune.name", "source.name")
-PLACES = {"sparse": "model.sparse", "loss/tune": "loss.tune"}
+PLACES = {"sparse": "model.sparse", "structure": "model.structure", "loss/tune": "loss.tune"}
 
 
 class Row(NamedTuple):

@@ -78,7 +78,7 @@ class BigramIndex:
         """The names of some features."""
         return map(self.words.feature, self.keys_F[ids].tolist())
 
-    def of_pairs(self, pairs_P2: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def of_units(self, pairs_P2: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The ids of all features of pairs (b', b), none where either is negative: offsets (P+1) and ids."""
         families = bigram_families(self.words.blocks, self.keys_F)
         before_P, block_P = np.ascontiguousarray(pairs_P2.T, dtype=np.int32)

@@ -35,6 +35,23 @@ class FeatureIndex(Protocol):
         """The names of some features, in the order of `ids`."""
 
 
+class GrowingIndex(FeatureIndex, Protocol):
+    """Features that get an id when a unit of theirs is first met.
+
+    Two indexes that began alike are alike again when one takes over what the other has met since.
+    """
+
+    @property
+    def described(self) -> NDArray[np.int32]:
+        """What each feature is, a row of numbers each, in the order of the ids."""
+
+    def extended(self, described: NDArray[np.int32]) -> None:
+        """Takes over the features of another index that began as this one: those that are newer than its own."""
+
+    def of_units(self, units: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The ids of the features of units, new ones among them: offsets and ids."""
+
+
 def signature(index: FeatureIndex) -> list[tuple[str, int]]:
     """Families and how many features each has: what two indexes must share for weights of one to fit the other."""
     return [(family, ids.stop - ids.start) for family, ids in index.ranges]

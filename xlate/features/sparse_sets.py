@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.phrase_templates import PhraseSizes, check_templates, make_families
-from xlate.features.word_values import WordValues, every_word, frequent_words, word_classes
+from xlate.features.word_values import WordValues, affixes, digit_shapes, every_word, frequent_words, word_classes
 from xlate.phrases.table import PhraseTable
 from xlate.text.classes import read_classes
 from xlate.text.vocabulary import Vocabulary
 
-_NUMBERED = re.compile(r"(top|class)([1-9][0-9]*)")
+_NUMBERED = re.compile(r"(top|class|prefix|suffix)([1-9][0-9]*)")
+DIGITS = "digits"
 # The classes of a side (`source` or `target`), so many.
 ClassesOf = Callable[[str, int], Mapping[str, str]]
 
@@ -28,7 +29,8 @@ class SparseSettings:
 
     Attributes:
         words: kinds of word values: `all` (every word), `top80` (the 80 most frequent), `class50` (50 computed
-            classes), or two files of classes, `SOURCE,TARGET`.
+            classes), `prefix4` and `suffix4` (letters of longer words), `digits` (words with digits, `@` for each), or
+            two files of classes, `SOURCE,TARGET`.
         reordering, plain: templates with and without orientation; see `phrase_templates`.
         class_seed: of the computed classes.
     """
@@ -61,7 +63,7 @@ def make_sparse_features(
     Raises:
         InputError: a kind of words or a template there is none of, or a file of classes that cannot be read.
     """
-    sides = [[_values(kind, side, classes_of) for kind in settings.words] for side in (source, target)]
+    sides = [[word_values(kind, side, classes_of) for kind in settings.words] for side in (source, target)]
     sizes = PhraseSizes(len(table.source_phrases), len(table.target_phrases), len(table))
     families = make_families(settings.reordering, settings.plain, sides[0], sides[1], sizes, orientations)
     return SparseFeatures(families, orientations, table, source.vocabulary, target.vocabulary)
@@ -79,14 +81,23 @@ def check_sparse(settings: SparseSettings) -> None:
     check_templates(settings.reordering, settings.plain)
 
 
-def _values(kind: str, side: Side, classes_of: ClassesOf) -> WordValues:
+def word_values(kind: str, side: Side, classes_of: ClassesOf) -> WordValues:
+    """What the words of a side are looked at as.
+
+    Raises:
+        InputError: there is no such kind, or a file of classes cannot be read.
+    """
     words, files = side.vocabulary.words, _class_files(kind)
     if files is not None:
         return word_classes("given", words, read_classes(files[0 if side.name == "source" else 1]))
     if kind == "all":
         return every_word(words)
+    if kind == DIGITS:
+        return digit_shapes(words)
     numbered = _NUMBERED.fullmatch(kind)
     assert numbered is not None
+    if numbered[1] in ("prefix", "suffix"):
+        return affixes(words, numbered[1], int(numbered[2]))
     if numbered[1] == "top":
         return frequent_words(words, side.count_V, int(numbered[2]))
     return word_classes(kind, words, classes_of(side.name, int(numbered[2])))
@@ -94,11 +105,13 @@ def _values(kind: str, side: Side, classes_of: ClassesOf) -> WordValues:
 
 def _class_files(kind: str) -> list[str] | None:
     """The two files that a kind of words names, None for one that is made from the text."""
-    if kind == "all" or _NUMBERED.fullmatch(kind):
+    if kind in ("all", DIGITS) or _NUMBERED.fullmatch(kind):
         return None
     files = kind.split(",")
     if len(files) != 2:
         raise InputError(
-            "a kind of words there is none of", seen=kind, expected="all, topN, classN, or two files SOURCE,TARGET"
+            "a kind of words there is none of",
+            seen=kind,
+            expected="all, topN, classN, prefixN, suffixN, digits, or two files SOURCE,TARGET",
         )
     return files

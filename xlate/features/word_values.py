@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -49,6 +50,35 @@ def frequent_words(words: Sequence[str], count_V: NDArray[np.int64], most: int) 
     value_V[best] = np.arange(len(best))
     value_V[BEGIN_ID] = len(best)
     return WordValues(f"top{most}", value_V, (*(words[v] for v in best.tolist()), BEGIN))
+
+
+def affixes(words: Sequence[str], kind: str, length: int) -> WordValues:
+    """The first (`prefix`) or last (`suffix`) letters of each word that is longer, others none.
+
+    Example: with 4 letters `violate` is `viol+` or `+late` (Watanabe et al. 2007, section 3.3).
+    """
+    prefix = kind == "prefix"
+    cut = [f"{word[:length]}+" if prefix else f"+{word[-length:]}" for word in words]
+    long = [len(word) > length for word in words]
+    return _numbered(f"{kind}{length}", [value if own else None for value, own in zip(cut, long, strict=True)])
+
+
+def digit_shapes(words: Sequence[str]) -> WordValues:
+    """Each word that has digits, with `@` for each of them; others none.
+
+    Example: `2007/6/27` is `@@@@/@/@@` (Watanabe et al. 2007, section 3.3).
+    """
+    shapes = [re.sub(r"[0-9]", "@", word) if re.search(r"[0-9]", word) else None for word in words]
+    return _numbered("digits", shapes)
+
+
+def _numbered(name: str, values: Sequence[str | None]) -> WordValues:
+    """Values by name, numbered in the order of the words; special words have none."""
+    given = [None if word_number <= BEGIN_ID + 1 else value for word_number, value in enumerate(values)]
+    labels = tuple(dict.fromkeys(value for value in given if value is not None))
+    number = {label: n for n, label in enumerate(labels)}
+    value_V = np.array([-1 if value is None else number[value] for value in given], dtype=np.int32)
+    return WordValues(name, value_V, labels)
 
 
 def word_classes(name: str, words: Sequence[str], classes: Mapping[str, str]) -> WordValues:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.candidates.decoded import DecodedList
+from xlate.features.index import GrowingIndex
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import each_sentence
@@ -34,6 +35,10 @@ class TunedSystem(Protocol):
     @property
     def vocabulary(self) -> Vocabulary:
         """The target words, by which translations are numbered."""
+
+    @property
+    def growing(self) -> GrowingIndex | None:
+        """What numbers sparse features where lists have units in place of ids, None elsewhere."""
 
     def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
         """At most `size` translations of each sentence with D features, best first, of different words."""
@@ -60,6 +65,11 @@ class TunedCosts:
     def vocabulary(self) -> Vocabulary:
         """The target words."""
         return self.system.target_vocabulary
+
+    @property
+    def growing(self) -> None:
+        """None: what features there are is known."""
+        return
 
     @property
     def names(self) -> tuple[str, ...]:

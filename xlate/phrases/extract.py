@@ -66,14 +66,16 @@ def extract_phrases(source: EncodedText, target: EncodedText, links: Links, max_
         InputError: the three differ in number of sentences, a link is outside its sentence pair, or `max_length`
             is not between 1 and 255.
     """
-    _check(source, target, links, max_length)
+    if not 1 <= max_length <= LONGEST:
+        raise InputError("no usable phrase length", seen=max_length, expected=f"1 to {LONGEST} words")
+    check_linked(source, target, links)
     sources, targets, shapes, pairs, shaped = extraction.extract(
         sides(source, target), sentence_links(links), max_length
     )
     count = int(pairs.size_1[0])
     keys = pairs.keys_K[:count]
-    source_phrases, source_B = _number_phrases(sources, (keys >> np.uint64(32)).astype(np.int32))
-    target_phrases, target_B = _number_phrases(targets, keys.astype(np.uint32).astype(np.int32))
+    source_phrases, source_B = number_nodes(sources, (keys >> np.uint64(32)).astype(np.int32))
+    target_phrases, target_B = number_nodes(targets, keys.astype(np.uint32).astype(np.int32))
     order = np.lexsort((target_B, source_B))
     shape_B, inverse_shape_B, links_X = _choose_shapes(shapes, shaped, count, max_length)
     return PhraseCounts(
@@ -97,10 +99,11 @@ def sentence_links(links: Links) -> SentenceLinks:
 def number_phrases(phrases: EncodedText) -> tuple[EncodedText, NDArray[np.int32]]:
     """The distinct phrases in the order of their word numbers, and the row of each one given."""
     trie, node_S = intern_rows(phrases.ids_T, phrases.offsets_S1)
-    return _number_phrases(trie, node_S)
+    return number_nodes(trie, node_S)
 
 
-def _number_phrases(trie: Trie, node_B: NDArray[np.int32]) -> tuple[EncodedText, NDArray[np.int32]]:
+def number_nodes(trie: Trie, node_B: NDArray[np.int32]) -> tuple[EncodedText, NDArray[np.int32]]:
+    """The distinct sequences of some nodes in the order of their word numbers, and the row of each node given."""
     size = int(trie.size_1[0])
     rank_N = preorder(trie.parent_N[:size], trie.word_N[:size])
     used_N = np.zeros(size, dtype=np.bool_)
@@ -133,9 +136,12 @@ def _choose_shapes(
     return shape_B, inverse_shape_B, (offsets_X1, source_K.astype(np.int16), target_K.astype(np.int16))
 
 
-def _check(source: EncodedText, target: EncodedText, links: Links, max_length: int) -> None:
-    if not 1 <= max_length <= LONGEST:
-        raise InputError("no usable phrase length", seen=max_length, expected=f"1 to {LONGEST} words")
+def check_linked(source: EncodedText, target: EncodedText, links: Links) -> None:
+    """Checks that links fit two texts.
+
+    Raises:
+        InputError: the three differ in number of sentences, or a link is outside its sentence pair.
+    """
     if not len(source) == len(target) == len(links):
         raise InputError(
             "source, target and links differ in number of sentences",

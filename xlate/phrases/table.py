@@ -14,7 +14,7 @@ from xlate.arrays.ragged import offsets_of, places_of
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within, pieces, refuse
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
-from xlate.kernels.counting.lexical import InnerLinks, lexical_weights
+from xlate.kernels.counting.lexical import NO_GAP, InnerLinks, lexical_weights
 from xlate.kernels.counting.sides import PhrasePairs
 from xlate.kernels.memory.hashing import build_table
 from xlate.phrases.extract import PhraseCounts
@@ -83,11 +83,7 @@ class PhraseTable:
 
     def save(self, directory: str | Path) -> None:
         """Writes the table into a directory as a folder of arrays."""
-        words = {
-            f"{side}_words": int(phrases.ids_T.max(initial=-1)) + 1
-            for side, phrases in (("source", self.source_phrases), ("target", self.target_phrases))
-        }
-        save_arrays(directory, KIND, self._arrays(), words)
+        save_arrays(directory, KIND, arrays_of(self), words_of(self.source_phrases, self.target_phrases))
 
     @classmethod
     def load(
@@ -99,21 +95,8 @@ class PhraseTable:
             InputError: a file is missing or damaged, ids are outside of their ranges, or of larger vocabularies.
         """
         stored = open_arrays(directory, KIND, LAYOUT, _check, memory_map=memory_map)
-        for side, size in zip(("source", "target"), words or (), strict=bool(words)):
-            if stored.number(f"{side}_words") > size:
-                raise unusable(
-                    stored.folder / f"{side}_phrases_ids.npy",
-                    "a phrase table over another vocabulary",
-                    f"{side} words up to number {stored.number(f'{side}_words') - 1}",
-                    f"numbers below {size}",
-                )
-        arrays = dict(stored.arrays)
-        phrases = {
-            side: EncodedText(arrays.pop(f"{side}_ids"), arrays.pop(f"{side}_offsets"))
-            for side in ("source_phrases", "target_phrases")
-        }
-        parts: dict[str, Any] = {**phrases, **arrays}
-        return cls(**parts)
+        check_words(stored, words)
+        return cls(**fields_of(stored, "source_phrases", "target_phrases"))
 
     def select(self, keep_B: NDArray[np.bool_]) -> PhraseTable:
         """The pairs marked true, with the phrases they use; scores and phrase counts stay as they are."""
@@ -135,16 +118,49 @@ class PhraseTable:
             target_count_Q=self.target_count_Q[target_rows],
         )
 
-    def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        arrays: dict[str, NDArray[np.generic]] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, EncodedText):
-                arrays[f"{field.name}_ids"] = value.ids_T
-                arrays[f"{field.name}_offsets"] = value.offsets_S1
-            else:
-                arrays[field.name] = value
-        return arrays
+
+def arrays_of(table: Any) -> dict[str, NDArray[np.generic]]:
+    """The arrays of a table, a dataclass of arrays and texts, as they are stored."""
+    arrays: dict[str, NDArray[np.generic]] = {}
+    for field in fields(table):
+        value = getattr(table, field.name)
+        if isinstance(value, EncodedText):
+            arrays[f"{field.name}_ids"] = value.ids_T
+            arrays[f"{field.name}_offsets"] = value.offsets_S1
+        else:
+            arrays[field.name] = value
+    return arrays
+
+
+def fields_of(stored: StoredArrays, *texts: str) -> dict[str, Any]:
+    """The fields of a stored table, some of which are texts; the inverse of `arrays_of`."""
+    values: dict[str, Any] = dict(stored.arrays)
+    for name in texts:
+        values[name] = EncodedText(values.pop(f"{name}_ids"), values.pop(f"{name}_offsets"))
+    return values
+
+
+def words_of(source: EncodedText, target: EncodedText) -> dict[str, int]:
+    """How many words the vocabularies of a table have at the least, as it stands in its header."""
+    return {
+        f"{side}_words": int(text.ids_T.max(initial=-1)) + 1 for side, text in (("source", source), ("target", target))
+    }
+
+
+def check_words(stored: StoredArrays, words: tuple[int, int] | None) -> None:
+    """Checks that a stored table is over vocabularies of these sizes, where they are given.
+
+    Raises:
+        InputError: it has words of larger ones.
+    """
+    for side, size in zip(("source", "target"), words or (), strict=bool(words)):
+        if stored.number(f"{side}_words") > size:
+            raise unusable(
+                stored.folder / f"{side}_B.npy",
+                "a table over another vocabulary",
+                f"{side} words up to number {stored.number(f'{side}_words') - 1}",
+                f"numbers below {size}",
+            )
 
 
 def score_phrases(counts: PhraseCounts, lexical: LexicalTable) -> PhraseTable:
@@ -164,15 +180,7 @@ def score_phrases(counts: PhraseCounts, lexical: LexicalTable) -> PhraseTable:
     scores_B4[:, INVERSE_LEXICAL] = _inverse_lexical_weights(counts, lexical)
     scores_B4[:, DIRECT_PHRASE] = count_B / source_count_P[counts.source_B]
     scores_B4[:, DIRECT_LEXICAL] = _lexical_weights(counts, lexical)
-    if np.isnan(scores_B4).any():
-        b = int(np.flatnonzero(np.isnan(scores_B4).any(axis=1))[0])
-        raise InputError(
-            "the lexical table lacks a linked word pair of a phrase pair",
-            seen=f"word numbers {counts.source_phrases[counts.source_B[b]]} and "
-            f"{counts.target_phrases[counts.target_B[b]]}",
-            expected="a lexical table of the same corpus and links as the phrases",
-            remedy="compute the lexical table again",
-        )
+    check_lexical(scores_B4, phrase_pairs(counts))
     links = places_of(counts.link_offsets_X1, counts.shape_B)
     return PhraseTable(
         source_phrases=counts.source_phrases,
@@ -201,31 +209,50 @@ def phrase_pairs(phrases: PhraseTable | PhraseCounts) -> PhrasePairs:
     )
 
 
+def check_lexical(scores_B4: NDArray[np.float64], pairs: PhrasePairs) -> None:
+    """Checks that no lexical weight of B pairs is NaN.
+
+    Raises:
+        InputError: one is.
+    """
+    wrong = np.flatnonzero(np.isnan(scores_B4).any(axis=1))
+    if len(wrong):
+        p, q = pairs.source_B[wrong[0]], pairs.target_B[wrong[0]]
+        source = pairs.source_T[pairs.source_offsets_P1[p] : pairs.source_offsets_P1[p + 1]]
+        target = pairs.target_U[pairs.target_offsets_Q1[q] : pairs.target_offsets_Q1[q + 1]]
+        raise InputError(
+            "the lexical table lacks a linked word pair of a phrase pair",
+            seen=f"word numbers {source} and {target}",
+            expected="a lexical table of the same corpus and links as the phrases",
+            remedy="compute the lexical table again",
+        )
+
+
 def direct_lexical_weights(phrases: PhraseTable, lexical: LexicalTable) -> NDArray[np.float64]:
     """lex(e|f) of a table's pairs under other word probabilities, (B,); NaN where those lack a link inside a pair."""
     shape_B = np.arange(len(phrases), dtype=np.int32)
     links = InnerLinks(
         shape_B, *map(np.asarray, (phrases.link_offsets_B1, phrases.link_source_K, phrases.link_target_K))
     )
-    table = build_table(_keys(lexical.source_K, lexical.target_K))
-    return lexical_weights(phrase_pairs(phrases), links, table, lexical.target_given_source_K)
+    table = build_table(lexical_keys(lexical.source_K, lexical.target_K))
+    return lexical_weights(phrase_pairs(phrases), links, table, lexical.target_given_source_K, NO_GAP)
 
 
 def _lexical_weights(counts: PhraseCounts, lexical: LexicalTable) -> NDArray[np.float64]:
     """lex(e|f), shape (B,)."""
     links = InnerLinks(counts.shape_B, counts.link_offsets_X1, counts.link_source_K, counts.link_target_K)
-    table = build_table(_keys(lexical.source_K, lexical.target_K))
-    return lexical_weights(phrase_pairs(counts), links, table, lexical.target_given_source_K)
+    table = build_table(lexical_keys(lexical.source_K, lexical.target_K))
+    return lexical_weights(phrase_pairs(counts), links, table, lexical.target_given_source_K, NO_GAP)
 
 
 def _inverse_lexical_weights(counts: PhraseCounts, lexical: LexicalTable) -> NDArray[np.float64]:
     """lex(f|e), shape (B,)."""
     links = InnerLinks(counts.inverse_shape_B, counts.link_offsets_X1, counts.link_target_K, counts.link_source_K)
-    table = build_table(_keys(lexical.target_K, lexical.source_K))
-    return lexical_weights(phrase_pairs(counts).inverse(), links, table, lexical.source_given_target_K)
+    table = build_table(lexical_keys(lexical.target_K, lexical.source_K))
+    return lexical_weights(phrase_pairs(counts).inverse(), links, table, lexical.source_given_target_K, NO_GAP)
 
 
-def _keys(given_K: NDArray[np.int32], word_K: NDArray[np.int32]) -> NDArray[np.uint64]:
+def lexical_keys(given_K: NDArray[np.int32], word_K: NDArray[np.int32]) -> NDArray[np.uint64]:
     """Hash keys of word pairs; the numbers are raised by one so that NULL is 0."""
     return ((given_K.astype(np.int64) + 1).astype(np.uint64) << np.uint64(32)) | (word_K.astype(np.int64) + 1).astype(
         np.uint64
@@ -240,6 +267,20 @@ def select_phrases(phrases: EncodedText, rows_R: NDArray[np.integer[Any]]) -> En
 
 def _check(stored: StoredArrays) -> None:
     """Checks that a stored table's rows, words and links are within their ranges."""
+    check_lengths(
+        stored,
+        source_count_P=(len(stored["source_phrases_offsets"]) - 1,),
+        target_count_Q=(len(stored["target_phrases_offsets"]) - 1,),
+    )
+    check_pairs(stored, "source_phrases", "target_phrases")
+
+
+def check_pairs(stored: StoredArrays, source_texts: str, target_texts: str) -> None:
+    """Checks the rows, words, counts, scores and links that tables of phrase pairs and of rules have alike.
+
+    Raises:
+        InputError: arrays do not fit each other, or values are out of their ranges.
+    """
     pairs, links = len(stored["source_B"]), len(stored["link_source_K"])
     check_lengths(
         stored,
@@ -248,27 +289,25 @@ def _check(stored: StoredArrays) -> None:
         scores_B4=(pairs, 4),
         link_offsets_B1=(pairs + 1,),
         link_target_K=(links,),
-        source_count_P=(len(stored["source_phrases_offsets"]) - 1,),
-        target_count_Q=(len(stored["target_phrases_offsets"]) - 1,),
     )
-    for side in ("source", "target"):
-        check_offsets(stored, f"{side}_phrases_offsets", len(stored[f"{side}_phrases_ids"]))
-        check_within(stored, f"{side}_phrases_ids", 0, stored.number(f"{side}_words"))
-        check_within(stored, f"{side}_B", 0, len(stored[f"{side}_phrases_offsets"]) - 1)
+    for side, texts in (("source", source_texts), ("target", target_texts)):
+        check_offsets(stored, f"{texts}_offsets", len(stored[f"{texts}_ids"]))
+        check_within(stored, f"{texts}_ids", 0, stored.number(f"{side}_words"))
+        check_within(stored, f"{side}_B", 0, len(stored[f"{texts}_offsets"]) - 1)
     check_rising(stored, "source_B")
     check_offsets(stored, "link_offsets_B1", links)
-    _check_links(stored)
+    for side, texts in (("source", source_texts), ("target", target_texts)):
+        _check_links(stored, side, stored[f"{texts}_offsets"])
 
 
-def _check_links(stored: StoredArrays) -> None:
+def _check_links(stored: StoredArrays, side: str, offsets: NDArray[np.int64]) -> None:
     """Checks that every link is between words of its pair."""
     for piece in pieces(len(stored["source_B"])):
         ends = np.asarray(stored["link_offsets_B1"][piece.start : piece.stop + 1])
-        for side in ("source", "target"):
-            rows, offsets = np.asarray(stored[f"{side}_B"][piece]), stored[f"{side}_phrases_offsets"]
-            lengths_K = np.repeat(offsets[rows + 1] - offsets[rows], np.diff(ends))
-            links_K = stored[f"link_{side}_K"][ends[0] : ends[-1]]
-            wrong = np.flatnonzero((links_K < 0) | (links_K >= lengths_K))
-            if len(wrong):
-                seen = f"{links_K[wrong[0]]} at {int(ends[0] + wrong[0])}"
-                raise refuse(stored, f"link_{side}_K", seen, f"below {lengths_K[wrong[0]]}, the length of its phrase")
+        rows = np.asarray(stored[f"{side}_B"][piece])
+        lengths_K = np.repeat(offsets[rows + 1] - offsets[rows], np.diff(ends))
+        links_K = stored[f"link_{side}_K"][ends[0] : ends[-1]]
+        wrong = np.flatnonzero((links_K < 0) | (links_K >= lengths_K))
+        if len(wrong):
+            seen = f"{links_K[wrong[0]]} at {int(ends[0] + wrong[0])}"
+            raise refuse(stored, f"link_{side}_K", seen, f"below {lengths_K[wrong[0]]}, the length of its phrase")

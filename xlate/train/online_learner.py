@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.pool import chosen, pool
+from xlate.candidates.units import with_ids
+from xlate.features.index import GrowingIndex
 from xlate.kernels.learning.lists import list_room
 from xlate.kernels.learning.online import begin_list, step_list
 from xlate.kernels.learning.updates import Learned, settle_all
@@ -27,7 +29,7 @@ from xlate.updates.rule import UpdateRule
 Arrays = Mapping[str, NDArray[Any]]
 # The first of the arrays of oracles in a checkpoint, and which sentences have any.
 ORACLES, KNOWN = "oracles.", "known"
-MEMORY = "memory"
+MEMORY, FEATURES = "memory", "features"
 Result = TypeVar("Result")
 
 
@@ -58,6 +60,7 @@ class OnlineLearner:
         update: how a list moves them.
         settings: see `StepSettings`.
         document: of the oracles, empty.
+        growing: numbers the sparse features when they are met in a step, where lists have units in place of ids.
     """
 
     def __init__(
@@ -67,7 +70,9 @@ class OnlineLearner:
         update: OnlineUpdate,
         settings: StepSettings,
         document: OracleDocument,
+        growing: GrowingIndex | None = None,
     ) -> None:
+        self.growing = growing
         self.names, self.update, self.settings, self.document = start.dense_names, update, settings, document
         self.rule = UpdateRule(adaptive=settings.adagrad, every=False, average=True)
         self.compiled = self.rule.compiled(np.where(trained_D, settings.dense_rate, 0.0), settings.rate)
@@ -79,8 +84,8 @@ class OnlineLearner:
 
     @property
     def weights(self) -> Weights:
-        """The weights as they are."""
-        return Weights(self.learned.dense_D.copy(), self.learned.sparse_F.astype(np.float64), self.names)
+        """The weights as they are; sparse ones change with the next step."""
+        return Weights(self.learned.dense_D.copy(), np.asarray(self.learned.sparse_F, np.float64), self.names)
 
     @property
     def average(self) -> Weights:
@@ -113,6 +118,8 @@ class OnlineLearner:
         oracle_M: NDArray[np.int64],
         hypothesis_K: NDArray[np.int64],
     ) -> OnlineStep:
+        if self.growing is not None:
+            lists = with_ids(lists, self.growing)
         self._hold(int(lists.part_ids_N.max(initial=-1)) + 1)
         arrays = lists.arrays(gain_C, parts=True)
         room = list_room(arrays, 1)
@@ -148,12 +155,15 @@ class OnlineLearner:
             joined = CandidateBatch.joined([one for one in self.oracles if one is not None])
             arrays = ((field.name, getattr(joined, field.name)) for field in fields(joined))
             held |= {ORACLES + name: array for name, array in arrays if array is not None}
-        return held | {KNOWN: np.flatnonzero(known_I), MEMORY: self.update.memory}
+        met = {} if self.growing is None else {FEATURES: self.growing.described}
+        return held | met | {KNOWN: np.flatnonzero(known_I), MEMORY: self.update.memory}
 
     def restore(self, held: Arrays) -> None:
         """Takes back what `state` gave."""
         self._take({name: array for name, array in held.items() if name in Learned._fields})
         self.update.memory[:] = held[MEMORY]
+        if self.growing is not None:
+            self.growing.extended(held[FEATURES])
         oracles = {name.removeprefix(ORACLES): array for name, array in held.items() if name.startswith(ORACLES)}
         rows = held[KNOWN].tolist()
         joined = CandidateBatch(**oracles) if rows else None

@@ -97,7 +97,7 @@ def test_ids_of_pairs_weigh_what_the_decoder_charged(name: str) -> None:
     np.testing.assert_allclose(found_C, sums_C, atol=1e-6)
     assert np.any(np.abs(sums_C) > 0.1)
     none = decoder.with_weights(decoder.weights.__class__.zeros(decoder.weights.dense_names, len(index)))
-    assert none.features.of_pairs(np.array([[-1, 0], [0, -2]], dtype=np.int32))[0].tolist() == [0, 0, 0]
+    assert none.features.of_units(np.array([[-1, 0], [0, -2]], dtype=np.int32))[0].tolist() == [0, 0, 0]
     np.testing.assert_array_equal(none.features.keys_F, index.keys_F)
 
 

@@ -11,6 +11,7 @@ from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.block import Block
 from xlate.jobs.systems.distortion import DistortionKind
+from xlate.jobs.systems.hierarchical import Hierarchical
 from xlate.jobs.systems.kind import Asked, EventKind, Kind
 from xlate.jobs.systems.phrase import Phrase
 from xlate.jobs.systems.rerank import Rerank
@@ -19,7 +20,12 @@ from xlate.scoring.weights import WeightsFile
 
 AnyKind = TypeVar("AnyKind", bound=Kind)
 EVENT_KINDS: dict[str, EventKind] = {kind.name: kind for kind in (Block(), DistortionKind())}
-KINDS: dict[str, Kind] = {**EVENT_KINDS, Phrase.name: Phrase(), Rerank.name: Rerank()}
+KINDS: dict[str, Kind] = {
+    **EVENT_KINDS,
+    Phrase.name: Phrase(),
+    Hierarchical.name: Hierarchical(),
+    Rerank.name: Rerank(),
+}
 
 
 def kind_of(name: str) -> Kind:

@@ -95,7 +95,12 @@ class OnlineTraining:
         document = OracleDocument(np.zeros((len(self.text), objective.width)), objective, source.gain != DOCUMENT)
         steps = StepSettings(source.k, source.m, source.rate, source.dense_rate, source.adagrad)
         learner = OnlineLearner(
-            tuned.start, tuned.system.trained_D, update_of(source, self.config.seed), steps, document
+            tuned.start,
+            tuned.system.trained_D,
+            update_of(source, self.config.seed),
+            steps,
+            document,
+            tuned.system.growing,
         )
         settings = OnlineSettings(
             iterations=source.iterations,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.decoded import DecodedList
+from xlate.features.index import GrowingIndex
 from xlate.jobs.train.tuning import NbestLists
 from xlate.models.tuned import TunedSystem
 from xlate.scoring.weights import Weights
@@ -24,18 +25,30 @@ CHUNKS = 3
 
 
 class SharedWeights:
-    """Weights in memory that forked processes read and their parent writes."""
+    """Weights in memory that forked processes read and their parent writes, and features that grow.
 
-    def __init__(self, weights: Weights) -> None:
-        self.names = weights.dense_names
+    Args:
+        weights: the first ones.
+        growing: what numbers the sparse features, if they are numbered when they are met.
+    """
+
+    def __init__(self, weights: Weights, growing: GrowingIndex | None = None) -> None:
+        self.names, self.growing = weights.dense_names, growing
         self.room = max(ROOM, 2 * len(weights.sparse_F))
         memory = mmap.mmap(-1, 8 * (1 + len(self.names) + self.room))
         # The number of sparse weights, the dense weights, the sparse ones.
         self._values = np.frombuffer(memory, dtype=np.float64)
+        width = 0 if growing is None else growing.described.shape[1]
+        self._described = np.frombuffer(mmap.mmap(-1, 4 * max(self.room * width, 1)), dtype=np.int32)
+        self._width, self._known = width, 0
 
     def put(self, weights: Weights) -> None:
         """Takes the place of the weights before."""
         dense, sparse = len(weights.dense_D), len(weights.sparse_F)
+        if self.growing is not None:
+            newer = self.growing.described[self._known : sparse]
+            self._described[self._known * self._width : sparse * self._width] = newer.ravel()
+            self._known = max(self._known, sparse)
         self._values[0] = sparse
         self._values[1 : 1 + dense] = weights.dense_D
         self._values[1 + dense : 1 + dense + sparse] = weights.sparse_F
@@ -43,6 +56,8 @@ class SharedWeights:
     def get(self) -> Weights:
         """The weights as they are; they change when others are put there."""
         dense, sparse = len(self.names), int(self._values[0])
+        if self.growing is not None:
+            self.growing.extended(self._described[: sparse * self._width].reshape(sparse, self._width))
         return Weights(self._values[1 : 1 + dense], self._values[1 + dense : 1 + dense + sparse], self.names)
 
 
@@ -81,7 +96,7 @@ class ListsOfSentences:
             self._end()
             # The first sentence is decoded here, so that what is compiled when it is needed is compiled once.
             found, rows = self._decoded(weights, rows[:1], size), rows[1:]
-            self._shared = SharedWeights(weights)
+            self._shared = SharedWeights(weights, self.system.growing)
             self._workers = Workers(self._work, self.processes)
         assert self._workers is not None
         self._shared.put(weights)

@@ -9,11 +9,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.config.model_schema import ModelConfig, SparseConfig
+from xlate.config.model_schema import ModelConfig, SparseConfig, StructureConfig
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.phrase_templates import GROUP
-from xlate.features.sparse_sets import Side, SparseSettings, make_sparse_features
+from xlate.features.sparse_sets import ClassesOf, Side, SparseSettings, make_sparse_features, word_values
+from xlate.features.structure import StructureFeatures, StructureTemplates
 from xlate.jobs.prepare.stages import read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.models.phrase.model import PhraseModel
@@ -21,6 +22,7 @@ from xlate.phrases.table import PhraseTable
 from xlate.text.classes import read_classes, write_classes
 from xlate.text.clustering import exchange_classes
 from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import Vocabulary
 
 
 def sparse_features(
@@ -31,17 +33,33 @@ def sparse_features(
     Raises:
         InputError: settings that cannot be; see `make_sparse_features`.
     """
-    sides = []
-    for name in ("source", "target"):
-        vocabulary = work.source_vocabulary if name == "source" else work.target_vocabulary
-        counts = np.bincount(work.training_text(name).ids_T, minlength=len(vocabulary))
-        sides.append(Side(name, vocabulary, counts))
-
-    def classes_of(side: str, classes: int) -> Mapping[str, str]:
-        return read_classes(class_stage(work, side, classes, settings.class_seed))
-
     chosen = SparseSettings(settings.words, settings.reordering, settings.plain, settings.class_seed)
-    return make_sparse_features(chosen, table, sides[0], sides[1], orientations, classes_of)
+    source, target = sides_of(work)
+    return make_sparse_features(chosen, table, source, target, orientations, _classes_of(work, settings.class_seed))
+
+
+def sides_of(work: WorkDirectory) -> tuple[Side, Side]:
+    """The words of both sides with their counts in the training text."""
+
+    def side(name: str, vocabulary: Vocabulary) -> Side:
+        return Side(name, vocabulary, np.bincount(work.training_text(name).ids_T, minlength=len(vocabulary)))
+
+    return side("source", work.source_vocabulary), side("target", work.target_vocabulary)
+
+
+def _classes_of(work: WorkDirectory, seed: int) -> ClassesOf:
+    return lambda side, classes: read_classes(class_stage(work, side, classes, seed))
+
+
+def structure_features(work: WorkDirectory, settings: StructureConfig) -> StructureFeatures:
+    """The structure features of a work directory's words, none of them met yet.
+
+    Raises:
+        InputError: a family or a kind of words there is none of.
+    """
+    of_classes = _classes_of(work, settings.class_seed)
+    source, target = (tuple(word_values(kind, side, of_classes) for kind in settings.words) for side in sides_of(work))
+    return StructureFeatures(StructureTemplates(tuple(settings.families), source, target))
 
 
 def check_orientations(model: ModelConfig) -> None:

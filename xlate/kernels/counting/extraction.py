@@ -30,7 +30,7 @@ def extract(text: Sides, links: SentenceLinks, max_length: int) -> tuple[Trie, T
         link_source, link_target = links.source_L[low:high], links.target_L[low:high]
         if len(link_source) == 0:
             continue
-        spans = consistent_spans(len(source), len(target), link_source, link_target, max_length)
+        spans = consistent_spans(len(source), len(target), link_source, link_target, max_length, max_length)
         sources = room(sources, len(source) * max_length)
         targets = room(targets, len(target) * max_length)
         pairs = room_for(pairs, len(spans))
@@ -58,12 +58,13 @@ def consistent_spans(
     target_length: int,
     link_source_K: NDArray[np.int32],
     link_target_K: NDArray[np.int32],
-    max_length: int,
+    max_source: int,
+    max_target: int,
 ) -> NDArray[np.int32]:
     """The consistent phrase pairs of one sentence pair, shape (X, 4): source start, end, target start, end (half-open).
 
     A pair of spans is consistent when there is a link between them and no link leads from inside one to outside the
-    other.
+    other. They have at most `max_source` and `max_target` words.
     """
     source_low, source_high = _reach(source_length, link_source_K, link_target_K)
     target_low, target_high = _reach(target_length, link_target_K, link_source_K)
@@ -71,17 +72,17 @@ def consistent_spans(
     found = 0
     for target_start in range(target_length):
         low, high = source_length, -1
-        for target_end in range(target_start + 1, min(target_start + max_length, target_length) + 1):
+        for target_end in range(target_start + 1, min(target_start + max_target, target_length) + 1):
             low = min(low, target_low[target_end - 1])
             high = max(high, target_high[target_end - 1])
-            if high - low >= max_length:
+            if high - low >= max_source:
                 break
             if high < 0 or not _inside(source_low, source_high, low, high, target_start, target_end):
                 continue
             start = low
-            while start >= 0 and high - start < max_length and (start == low or source_high[start] < 0):
+            while start >= 0 and high - start < max_source and (start == low or source_high[start] < 0):
                 end = high
-                while end < source_length and end - start < max_length and (end == high or source_high[end] < 0):
+                while end < source_length and end - start < max_source and (end == high or source_high[end] < 0):
                     if found == len(spans):
                         spans = np.concatenate((spans, np.empty_like(spans)))
                     spans[found, 0], spans[found, 1] = start, end + 1

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from xlate.kernels.counting.sides import PhrasePairs
 from xlate.kernels.memory.hashing import HashTable, find, pack
 
+# The gap of phrases without non-terminals.
+NO_GAP = -1
+
 
 class InnerLinks(NamedTuple):
     """The links inside phrase pairs: pair b has those of shape x = `shape_B[b]`, from `offsets_X1[x]` on."""
@@ -23,13 +26,13 @@ class InnerLinks(NamedTuple):
 
 @njit(cache=True)
 def lexical_weights(
-    pairs: PhrasePairs, links: InnerLinks, table: HashTable, probability_K: NDArray[np.float64]
+    pairs: PhrasePairs, links: InnerLinks, table: HashTable, probability_K: NDArray[np.float64], gap: int
 ) -> NDArray[np.float64]:
     """The lexical weight of B target phrases: the product over words of the mean probability given their linked source
     words, or NULL.
 
     The keys of the table are `pack(source + 1, target + 1)`, with 0 for NULL. A phrase pair with a word pair that is
-    not in the table gets NaN. Shape (B,).
+    not in the table gets NaN. A word with the number `gap` is a non-terminal, which has no weight. Shape (B,).
     """
     weight_B = np.ones(len(pairs.source_B))
     for b in range(len(weight_B)):
@@ -43,9 +46,39 @@ def lexical_weights(
             total[at] += probability_K[row] if row >= 0 else np.nan
             linked[at] += 1
         for at in range(len(words)):
+            if words[at] == gap:
+                continue
             if linked[at] == 0:
                 row = find(table, pack(0, words[at] + 1))
                 total[at] = probability_K[row] if row >= 0 else np.nan
                 linked[at] = 1
             weight_B[b] *= total[at] / linked[at]
     return weight_B
+
+
+@njit(cache=True)
+def unlikely_words(
+    pairs: PhrasePairs, table: HashTable, probability_K: NDArray[np.float64], threshold: float, gap: int
+) -> NDArray[np.int16]:
+    """How many target words of B pairs have a probability below a threshold given each source word and NULL; (B,).
+
+    The keys of the table are those of `lexical_weights`; a word pair that it lacks has the probability 0. Words with
+    the number `gap` are non-terminals, on both sides.
+    """
+    unlikely_B = np.zeros(len(pairs.source_B), dtype=np.int16)
+    for b in range(len(unlikely_B)):
+        p, q = pairs.source_B[b], pairs.target_B[b]
+        given = pairs.source_T[pairs.source_offsets_P1[p] : pairs.source_offsets_P1[p + 1]]
+        for u in range(pairs.target_offsets_Q1[q], pairs.target_offsets_Q1[q + 1]):
+            word = pairs.target_U[u]
+            if word == gap:
+                continue
+            row = find(table, pack(0, word + 1))
+            likely = row >= 0 and probability_K[row] >= threshold
+            at = 0
+            while not likely and at < len(given):
+                row = -1 if given[at] == gap else find(table, pack(given[at] + 1, word + 1))
+                likely = row >= 0 and probability_K[row] >= threshold
+                at += 1
+            unlikely_B[b] += not likely
+    return unlikely_B

@@ -62,7 +62,7 @@ def count_orientations(
         link_source, link_target = links.source_L[low:high], links.target_L[low:high]
         if len(link_source) == 0:
             continue
-        spans_X4 = consistent_spans(len(source), len(target), link_source, link_target, max_length)
+        spans_X4 = consistent_spans(len(source), len(target), link_source, link_target, max_length, max_length)
         corners = _corners(len(source), len(target), link_source, link_target, spans_X4, kind)
         source_C = span_rows(source_finder, source, max_length)
         target_C = span_rows(target_finder, target, max_length)
@@ -110,7 +110,7 @@ def _corners(
     blocks_X4 = spans_X4
     if kind >= HIERARCHICAL:
         longest = max(source_length, target_length)
-        blocks_X4 = consistent_spans(source_length, target_length, link_source, link_target, longest)
+        blocks_X4 = consistent_spans(source_length, target_length, link_source, link_target, longest, longest)
     for x in range(len(blocks_X4)):
         begin, end, first, last = blocks_X4[x]
         corners.top_left[begin + 1, first + 1] = True

@@ -65,6 +65,11 @@ class TunedPhrases:
         """The target words."""
         return self.decoder.target_vocabulary
 
+    @property
+    def growing(self) -> None:
+        """None: what features there are is known."""
+        return
+
     def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
         """Lists without two hypotheses of the same words, with steps as parts when sparse weights are tuned."""
         decoder = self.weighted(weights).with_search(nbest=size)

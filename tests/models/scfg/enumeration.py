@@ -1,0 +1,104 @@
+"""All derivations of a sentence, found slowly from the definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+
+from tests.formats.scfg.small_grammars import grammars
+from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule, glue_grammar
+from xlate.models.scfg.rules import COPY, SynchronousGrammar
+
+MOST = 3000
+
+
+class Way(NamedTuple):
+    """The target words and the rules of a derivation, from the top."""
+
+    words: tuple[str, ...]
+    rules: tuple[int, ...]
+
+
+class TooMany(Exception):
+    """There are more derivations than a test should look at."""
+
+
+def derivations(grammar: SynchronousGrammar, words: Sequence[str], label: str, start: int, end: int) -> list[Way]:
+    """Every derivation of some words of a sentence (as it is parsed) from a label."""
+    found = []
+    for b, (rule, limit) in enumerate(zip(grammar.scfg.rules, grammar.limits, strict=True)):
+        if rule.lhs == label and end - start <= limit:
+            found += [
+                way for spans in matches(rule, words, start, end) for way in inserted(grammar, words, b, rule, spans)
+            ]
+    if label == grammar.copy_label and end - start == 1 and grammar.copies(words[start]):
+        found.append(Way((words[start],), (COPY,)))
+    if len(found) > MOST:
+        raise TooMany
+    return found
+
+
+def matches(rule: ScfgRule, words: Sequence[str], start: int, end: int) -> Iterator[list[tuple[int, int]]]:
+    """The spans of the gaps of a rule's source side, for every way in which it matches a span."""
+
+    def rest(place: int, at: int, spans: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+        if place == len(rule.source):
+            if at == end:
+                yield spans
+        elif isinstance(rule.source[place], Gap):
+            for stop in range(at + 1, end + 1):
+                yield from rest(place + 1, stop, [*spans, (at, stop)])
+        elif at < end and words[at] == rule.source[place]:
+            yield from rest(place + 1, at + 1, spans)
+
+    return rest(0, start, [])
+
+
+def inserted(
+    grammar: SynchronousGrammar, words: Sequence[str], b: int, rule: ScfgRule, spans: list[tuple[int, int]]
+) -> Iterator[Way]:
+    """The derivations that begin with a rule over given spans."""
+    labels = [symbol.label for symbol in rule.source if isinstance(symbol, Gap)]
+    for ways in product(
+        *(derivations(grammar, words, label, *span) for label, span in zip(labels, spans, strict=True))
+    ):
+        target: list[str] = []
+        for symbol in rule.target:
+            target += ways[symbol.number - 1].words if isinstance(symbol, Gap) else [symbol]
+        yield Way(tuple(target), (b, *(number for way in ways for number in way.rules)))
+
+
+def glue(marked: bool) -> Scfg:
+    """Glue rules, or those of Joshua, with `<s>` and `</s>`."""
+    if not marked:
+        return glue_grammar("XY")
+    goal, x = Gap("S", 1), Gap("X", 2)
+    rules = [
+        ScfgRule("S", (goal, x), (goal, x)),
+        ScfgRule("S", ("<s>",), ("<s>",)),
+        ScfgRule("S", (goal, "</s>"), (goal, "</s>")),
+    ]
+    return Scfg(rules, ("Glue",), np.array([[1.0], [0.0], [0.0]]))
+
+
+@st.composite
+def whole_grammars(draw: st.DrawFn) -> SynchronousGrammar:
+    """Random rules for X and Y with glue rules; c has no rule of its own."""
+    base = Scfg(
+        [ScfgRule("X", ("a",), ("u",)), ScfgRule("Y", ("b",), ("v", "w"))],
+        ("PhraseModel_0", "PhraseModel_1"),
+        np.array([[0.5, -0.25], [-1.0, 0.125]]),
+    )
+    limit = draw(st.sampled_from([None, 2, 3]))
+    drawn = draw(grammars().map(lambda grammar: distinct(grammar, base)))
+    return SynchronousGrammar([(base, None), (drawn, limit), (glue(draw(st.booleans())), None)], "S")
+
+
+def distinct(grammar: Scfg, other: Scfg) -> Scfg:
+    """The rules that another grammar does not have."""
+    there = {rule[:3] for rule in other.rules}
+    return grammar.select([b for b, rule in enumerate(grammar.rules) if rule[:3] not in there])

@@ -1,0 +1,48 @@
+"""Grammars that cannot be parsed with are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from xlate.errors import InputError
+from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule
+from xlate.models.scfg.rules import SynchronousGrammar
+
+
+def grammar(*rules: tuple[str, str, str]) -> Scfg:
+    """Rules with one-letter symbols; capital letters are labels, numbered by their place among them."""
+
+    def side(text: str) -> tuple[str | Gap, ...]:
+        return tuple(Gap(symbol, 1) if symbol.isupper() else symbol for symbol in text.split())
+
+    return Scfg([ScfgRule(lhs, side(one), side(two)) for lhs, one, two in rules], (), np.zeros((len(rules), 0)))
+
+
+def test_unknown_labels() -> None:
+    with pytest.raises(InputError, match="an unknown label") as caught:
+        SynchronousGrammar([(grammar(("S", "A", "A"), ("X", "a", "u")), None)], "S")
+    assert "A in S → [A,1] | [A,1]" in str(caught.value.seen)
+    with pytest.raises(InputError, match="an unknown label"):
+        SynchronousGrammar([(grammar(("X", "a", "u")), None)], "S")
+
+
+@pytest.mark.parametrize(
+    "rules", [[("X", "X", "u X")], [("X", "Y", "Y"), ("Y", "X", "X")], [("S", "X", "X"), ("X", "S", "u S")]]
+)
+def test_rules_without_end(rules: list[tuple[str, str, str]]) -> None:
+    with pytest.raises(InputError, match="applied without end"):
+        SynchronousGrammar([(grammar(*rules, ("X", "a", "u"), ("S", "a", "u"), ("Y", "b", "v")), None)], "X")
+
+
+def test_labels_come_before_those_they_turn_into() -> None:
+    found = SynchronousGrammar([(grammar(("S", "Y", "Y"), ("Y", "X", "X"), ("X", "a", "u")), None)], "S").labels
+    assert found == ["X", "Y", "S"]
+
+
+def test_what_is_copied() -> None:
+    rules = grammar(("X", "a", "u"), ("X", "b c", "v"), ("S", "<s>", "<s>"))
+    found = SynchronousGrammar([(rules, 3)], "S")
+    assert found.marked
+    assert [word for word in ("a", "b", "c", "d", "<s>", "</s>") if found.copies(word)] == ["b", "c", "d"]
+    assert found.source(["a"]) == ["<s>", "a", "</s>"]

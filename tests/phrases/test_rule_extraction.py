@@ -1,0 +1,362 @@
+"""Rule extraction: by hand, by the definition written naively, and the same in whatever memory."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import fields, replace
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from tests.phrases.small_corpora import encoded
+from tests.phrases.test_extract import moses_choice, naive_spans
+from xlate.align.links import Links
+from xlate.errors import InputError
+from xlate.kernels.counting.rule_extraction import ONE
+from xlate.phrases import rule_extraction
+from xlate.phrases.rule_extraction import RuleCounts, RuleSettings, extract_rules
+from xlate.phrases.rule_forms import rule_forms
+from xlate.phrases.rule_runs import RuleRuns
+from xlate.phrases.rules import GAP
+from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import Vocabulary
+
+FIRST, SECOND = "X1", "X2"
+
+
+def tight(pairs, links):
+    """Of the phrase pairs that hold the same links, the smallest (Chiang 2005, section 3.2)."""
+    of_links = defaultdict(list)
+    for i1, i2, j1, j2 in pairs:
+        inside = frozenset((i, j) for i, j in links if i1 <= i < i2 and j1 <= j < j2)
+        of_links[inside].append((i1, i2, j1, j2))
+    return {min(same, key=lambda p: (p[1] - p[0]) + (p[3] - p[2])) for same in of_links.values()}
+
+
+def side(words, start, end, gaps):
+    """The words of a span with gaps {(start, end): name}, and the place of each word that is left."""
+    symbols, places, i = [], {}, start
+    while i < end:
+        gap = next((g for g in gaps if g[0] == i), None)
+        places[i] = len(symbols)
+        symbols.append(words[i] if gap is None else gaps[gap])
+        i = i + 1 if gap is None else gap[1]
+    return tuple(symbols), places
+
+
+def disjoint(one, other):
+    return one[1] <= other[0] or other[1] <= one[0]
+
+
+def naive_rules(source, target, links, asked):
+    """For each initial phrase pair the rules that come from it: (source side, target side, links)."""
+    within = set(naive_spans(source, target, links, asked.source_span, asked.target_span))
+    initial = within if asked.loose_phrases else tight(within, links)
+    smaller = within if asked.loose_gaps else tight(within, links)
+    for i1, i2, j1, j2 in initial:
+        inside = [g for g in smaller if i1 <= g[0] and g[1] <= i2 and j1 <= g[2] and g[3] <= j2]
+        inside = [g for g in inside if g[1] - g[0] >= asked.least_gap]
+        rules = []
+        for count in range(asked.most_gaps + 1):
+            for gaps in combinations(inside, count):
+                if not all(disjoint(a[:2], b[:2]) and disjoint(a[2:], b[2:]) for a, b in combinations(gaps, 2)):
+                    continue
+                named = dict(zip(sorted(gaps), (FIRST, SECOND), strict=False))
+                source_side, source_places = side(source, i1, i2, {g[:2]: name for g, name in named.items()})
+                target_side, target_places = side(target, j1, j2, {g[2:]: name for g, name in named.items()})
+                left = [
+                    (source_places[i], target_places[j])
+                    for i, j in links
+                    if j1 <= j < j2 and not any(g[2] <= j < g[3] for g in gaps)
+                ]
+                words = [sum(isinstance(x, int) for x in symbols) for symbols in (source_side, target_side)]
+                beside = any(isinstance(a, str) and isinstance(b, str) for a, b in pairwise(source_side))
+                fits = len(source_side) <= asked.symbols and len(left) >= asked.least_links and min(words) > 0
+                if fits and (asked.adjacent or not beside):
+                    rules.append((source_side, target_side, tuple(sorted(left))))
+        yield rules
+
+
+def is_normal(target_side):
+    """Words first, then non-terminals."""
+    kinds = [isinstance(x, str) for x in target_side]
+    return kinds == sorted(kinds)
+
+
+def naive_counts(corpus, asked):
+    """What each rule in normal form counts in parts of `ONE`, and each of its sets of links."""
+    weights, shapes = Counter(), defaultdict(Counter)
+    for source, target, links in corpus:
+        for rules in naive_rules(source, target, links, asked):
+            normal = [rule for rule in rules if is_normal(rule[1])]
+            for source_side, target_side, left in normal:
+                weight = (ONE + len(normal) // 2) // len(normal) if asked.shared_counts else ONE
+                weights[source_side, target_side] += weight
+                shapes[source_side, target_side][left] += weight
+    return weights, shapes
+
+
+def extracted(corpus, asked, **more) -> RuleCounts:
+    source, target, links = zip(*corpus, strict=True)
+    return extract_rules(encoded(source), encoded(target), Links.from_pairs(links), asked, **more)
+
+
+def rule(counts: RuleCounts, b: int):
+    """Source side and target side of rule b as the naive form writes them."""
+    source = counts.source_sides[counts.source_B[b]].tolist()
+    names = [FIRST, SECOND]
+    named = tuple(names.pop(0) if word == GAP else word for word in source)
+    gaps = [word for word in named if isinstance(word, str)]
+    target = counts.target_phrases[counts.target_B[b]].tolist()
+    return named, (*target, *(reversed(gaps) if counts.swapped_B[b] else gaps))
+
+
+def links_of(counts: RuleCounts, b: int, asked: RuleSettings):
+    column, source = np.divmod(counts.shapes[counts.shape_B[b]], asked.symbols)
+    return tuple(sorted(zip(source.tolist(), (asked.target_span - 1 - column).tolist(), strict=True)))
+
+
+@st.composite
+def linked_corpora(draw):
+    """Sentence pairs of few words whose links are mostly one to one, so that phrase pairs nest and rules come again."""
+    word, corpus = st.sampled_from((0, 3, 4)), []
+    for length in draw(st.lists(st.integers(0, 6), min_size=1, max_size=4)):
+        source = draw(st.lists(word, min_size=length, max_size=length))
+        target = draw(st.lists(word, min_size=length, max_size=length + 1))
+        places = draw(st.permutations(range(length)))
+        links = {link for link in enumerate(places) if draw(st.integers(0, 5))}
+        if length:
+            links |= draw(
+                st.sets(st.tuples(st.sampled_from(range(length)), st.sampled_from(range(length))), max_size=1)
+            )
+        corpus.append((source, target, links))
+    return corpus
+
+
+some_settings = st.builds(
+    RuleSettings,
+    source_span=st.sampled_from((6, 10, 3)),
+    target_span=st.sampled_from((6, 10, 3)),
+    symbols=st.sampled_from((5, 6, 3)),
+    most_gaps=st.sampled_from((2, 1, 0)),
+    least_gap=st.sampled_from((1, 2)),
+    least_links=st.sampled_from((1, 1, 0, 2)),
+    adjacent=st.booleans(),
+    loose_phrases=st.booleans(),
+    loose_gaps=st.booleans(),
+    shared_counts=st.booleans(),
+)
+
+
+@hypothesis_settings(max_examples=200, deadline=None)
+@given(linked_corpora(), some_settings)
+def test_equals_the_definition(corpus, asked):
+    counts = extracted(corpus, asked)
+    weights, shapes = naive_counts(corpus, asked)
+    found = [rule(counts, b) for b in range(len(counts))]
+    assert dict(zip(found, (counts.count_B * ONE).round().astype(int).tolist(), strict=True)) == weights
+    keys = list(zip(counts.source_B.tolist(), counts.target_B.tolist(), counts.swapped_B.tolist(), strict=True))
+    assert keys == sorted(keys)
+    for phrases, rows in ((counts.source_sides, counts.source_B), (counts.target_phrases, counts.target_B)):
+        listed = [phrases[p].tolist() for p in range(len(phrases))]
+        assert listed == sorted(listed)
+        assert set(rows.tolist()) == set(range(len(phrases)))
+    for b, (source_side, target_side) in enumerate(found):
+        assert links_of(counts, b, asked) == moses_choice(shapes[source_side, target_side], len(target_side), 1)
+        for total, at in ((counts.source_count_B[b], 0), (counts.target_count_B[b], 1)):
+            same = sum(weight for other, weight in weights.items() if other[at] == found[b][at])
+            assert total == same / ONE
+
+
+@hypothesis_settings(max_examples=100, deadline=None)
+@given(linked_corpora(), some_settings)
+def test_forms_equal_the_definition(corpus, asked):
+    source, target, links = zip(*corpus, strict=True)
+    forms = rule_forms(encoded(source), encoded(target), Links.from_pairs(links), asked)
+    tokens = Counter(
+        (source_side, target_side)
+        for sentence in corpus
+        for rules in naive_rules(*sentence, asked)
+        for source_side, target_side, _ in rules
+    )
+    for normal, types_G, tokens_G in (
+        (False, forms.types_G, forms.tokens_G),
+        (True, forms.normal_types_G, forms.normal_tokens_G),
+    ):
+        expected = np.zeros((2, 3), dtype=int)
+        for (source_side, target_side), count in tokens.items():
+            if is_normal(target_side) or not normal:
+                expected[:, sum(isinstance(x, str) for x in source_side)] += (1, count)
+        np.testing.assert_array_equal([types_G, tokens_G], expected)
+    assert len(extracted(corpus, asked)) == forms.normal_types_G.sum()
+
+
+@hypothesis_settings(max_examples=50, deadline=None)
+@given(linked_corpora(), some_settings, st.sampled_from((0.0, 0.2, 1.0)))
+def test_many_small_runs_give_the_same(corpus, asked, least):
+    asked = replace(asked, least_count=least)
+    whole = extracted(corpus, asked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rule_extraction, "GROWTH", 1 << 40)
+        patch.setattr(rule_extraction, "PART_WORDS", 1)
+        assert_same(extracted(corpus, asked), whole)
+
+
+def assert_same(one: RuleCounts, other: RuleCounts) -> None:
+    for field in fields(RuleCounts):
+        values = [getattr(counts, field.name) for counts in (one, other)]
+        for a, b in zip(*(vars(v).values() if isinstance(v, EncodedText) else [v] for v in values), strict=True):
+            assert a.dtype == b.dtype, field.name
+            np.testing.assert_array_equal(a, b)
+
+
+def random_corpus(rng, sentences, words):
+    sizes = rng.integers(1, 14, size=(sentences, 2))
+    return [
+        (
+            rng.integers(3, words, size=n).tolist(),
+            rng.integers(3, words, size=m).tolist(),
+            {(int(rng.integers(n)), int(j)) for j in range(m) if rng.random() < 0.8},
+        )
+        for n, m in sizes
+    ]
+
+
+def test_memory_is_bounded_and_changes_nothing(rng, tmp_path, monkeypatch):
+    corpus = random_corpus(rng, 3000, 60)
+    written = []
+    write = RuleRuns.write
+    monkeypatch.setattr(RuleRuns, "write", lambda runs, run: (written.append(len(run.weight_N)), write(runs, run))[1])
+    whole = extracted(corpus, RuleSettings())
+    assert not written
+    bounded = extracted(corpus, RuleSettings(memory_mb=1), scratch=tmp_path)
+    assert len(written) > 2
+    assert max(written) < len(whole) / 2
+    assert_same(bounded, whole)
+    assert not list(tmp_path.iterdir())
+
+
+def test_large_random_corpus_grows_every_table(rng):
+    corpus = random_corpus(rng, 300, 400)
+    counts, (weights, _) = extracted(corpus, RuleSettings()), naive_counts(corpus, RuleSettings())
+    found = {rule(counts, b): round(counts.count_B[b] * ONE) for b in range(len(counts))}
+    assert len(found) > 1024
+    assert found == weights
+
+
+def in_words(corpus, asked=None):
+    """Extracts from (source, target, links) strings; {"source ||| target": count} with X1 and X2."""
+    source, target = ([line.split() for line in lines] for lines in list(zip(*corpus, strict=True))[:2])
+    words = Vocabulary.build(source), Vocabulary.build(target)
+    links = [{tuple(map(int, link.split("-"))) for link in links.split()} for *_, links in corpus]
+    texts = (EncodedText.encode(side, v) for side, v in zip((source, target), words, strict=True))
+    counts = extract_rules(*texts, Links.from_pairs(links), asked)
+
+    def spelled(symbols, vocabulary):
+        return " ".join(x if isinstance(x, str) else vocabulary.word(x) for x in symbols)
+
+    return {
+        " ||| ".join(map(spelled, rule(counts, b), words)): round(float(counts.count_B[b]), 6)
+        for b in range(len(counts))
+    }
+
+
+def test_complete_set_of_a_sentence_pair():
+    # "ne … pas" is one word, "pas" the last on the source; "va" stands behind it on the target.
+    assert in_words([("ne va pas", "not go", "0-0 2-0 1-1")]) == {
+        "va ||| go": 1,
+        "ne va pas ||| not go": 0.5,
+        "ne X1 pas ||| not X1": 0.5,
+    }
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_of_equally_frequent_links_those_that_come_last_are_kept(cut, monkeypatch):
+    # "a b ||| A B" comes with three sets of links, one time each; the source positions of A, then of B, decide.
+    corpus = [([3, 4], [6, 7], links) for links in ({(0, 0), (1, 1)}, {(1, 0), (0, 1)}, {(1, 0), (0, 0), (1, 1)})]
+    if cut:
+        monkeypatch.setattr(rule_extraction, "GROWTH", 1 << 40)
+        monkeypatch.setattr(rule_extraction, "PART_WORDS", 1)
+    asked = RuleSettings(shared_counts=False)
+    counts = extracted(corpus, asked)
+    b = next(b for b in range(len(counts)) if rule(counts, b) == ((3, 4), (6, 7)))
+    assert links_of(counts, b, asked) == ((0, 1), (1, 0))
+
+
+def test_order_of_two_non_terminals():
+    corpus = [("a de b en c", "of B A in C", "1-0 2-1 0-2 3-3 4-4")]
+    found = in_words(corpus, RuleSettings(shared_counts=False))
+    assert found["X1 de X2 ||| of X2 X1"] == 1
+    assert in_words([("X de Y", "of X Y", "1-0 0-1 2-2")])["X1 de X2 ||| of X1 X2"] == pytest.approx(0.333333)
+
+
+def test_unaligned_words_at_the_edges():
+    corpus = [("a ja b", "A B", "0-0 2-1")]
+    assert set(in_words(corpus)) == {"a ||| A", "b ||| B", "a ja b ||| A B", "a ja X1 ||| A X1"}
+    loose = set(in_words(corpus, RuleSettings(loose_phrases=True)))
+    assert loose == set(in_words(corpus)) | {"a ja ||| A", "ja b ||| B"}
+    assert set(in_words(corpus, RuleSettings(loose_phrases=True, loose_gaps=True))) == loose | {"a X1 ||| A X1"}
+
+
+def test_rare_rules_with_non_terminals_are_left_out_after_all_totals():
+    corpus = [
+        ("ne va pas", "not go", "0-0 2-0 1-1"),
+        ("ne va pas", "not go", "0-0 2-0 1-1"),
+        ("ne x", "not y", "0-0 1-1"),
+    ]
+    assert set(in_words(corpus)) - set(in_words(corpus, RuleSettings(least_count=1.0))) == {"ne X1 ||| not X1"}
+    texts = encoded([[3, 4]] * 2 + [[3, 5]]), encoded([[6, 7]] * 2 + [[6, 8]])
+    links = Links.from_pairs([{(0, 0), (1, 1)}] * 3)
+    all_rules = extract_rules(*texts, links)
+    fewer = extract_rules(*texts, links, RuleSettings(least_count=2.0))
+    assert len(fewer) < len(all_rules)
+    totals = {rule(all_rules, b): all_rules.target_count_B[b] for b in range(len(all_rules))}
+    for b in range(len(fewer)):
+        assert fewer.target_count_B[b] == totals[rule(fewer, b)]
+
+
+def test_nothing_to_extract():
+    assert len(extracted([([], [4], set()), ([3], [5], set())], RuleSettings())) == 0
+    empty = encoded([])
+    assert len(extract_rules(empty, empty, Links.from_pairs([]))) == 0
+    forms = rule_forms(empty, empty, Links.from_pairs([]))
+    assert (forms.types_G.tolist(), forms.share_of_types, forms.share_of_tokens) == ([0, 0, 0], 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"source_span": 0},
+        {"target_span": 256},
+        {"symbols": 0},
+        {"most_gaps": 3},
+        {"least_gap": 0},
+        {"least_links": -1},
+        {"least_count": float("nan")},
+        {"unlikely": 1.5},
+        {"memory_mb": 0},
+    ],
+)
+def test_settings_out_of_range(wrong):
+    with pytest.raises(InputError, match=f"no usable {next(iter(wrong))} of rules"):
+        RuleSettings(**wrong)
+
+
+def test_memory_is_no_part_of_what_rules_are():
+    assert RuleSettings(memory_mb=5).identity() == RuleSettings().identity()
+    assert RuleSettings(symbols=4).identity() != RuleSettings().identity()
+
+
+def test_refusals():
+    one, two = encoded([[3, 4]]), encoded([[3], [4]])
+    with pytest.raises(InputError, match="differ in number of sentences"):
+        extract_rules(one, two, Links.from_pairs([set()]))
+    with pytest.raises(InputError, match="outside its target sentence"):
+        extract_rules(two, two, Links.from_pairs([{(0, 0)}, {(0, 1)}]))
+    with pytest.raises(InputError, match="a target sentence with a word that marks the ends") as caught:
+        extract_rules(encoded([[3], []]), encoded([[], [3, 2]]), Links.from_pairs([set(), set()]))
+    assert caught.value.line == 2

@@ -1,0 +1,159 @@
+"""Scores of rules: by hand and by the definition; the table saved, selected and damaged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.phrases.small_corpora import encoded, small_rules
+from tests.phrases.test_extract import encode
+from tests.phrases.test_rule_extraction import links_of, random_corpus
+from tests.phrases.test_table import assert_same, naive_lexical
+from xlate.align.lexical import LexicalTable, lexical_table
+from xlate.align.links import Links
+from xlate.errors import InputError
+from xlate.phrases.rule_extraction import RuleSettings, extract_rules
+from xlate.phrases.rule_scores import score_rules
+from xlate.phrases.rules import GAP, RuleTable
+
+
+def by_words(table: RuleTable):
+    """{(source side, target phrase, swapped): row}."""
+    sides = ((table.source_sides, table.source_B), (table.target_phrases, table.target_B))
+    words = [[tuple(text[row].tolist()) for row in rows] for text, rows in sides]
+    return {key: b for b, key in enumerate(zip(*words, table.swapped_B.tolist(), strict=True))}
+
+
+def test_scores_by_hand():
+    # 3 x 4 is translated by 7 x, 3 y 4 by 7 y once and by 8 y once; 5 and 6 stand for themselves.
+    source, target = encoded([[3, 5, 4], [3, 6, 4], [3, 6, 4]]), encoded([[7, 5], [7, 6], [8, 6]])
+    links = Links.from_pairs([{(0, 0), (2, 0), (1, 1)}] * 3)
+    table = score_rules(extract_rules(source, target, links), lexical_table(source, target, links))
+    rows = by_words(table)
+    b = rows[(3, GAP, 4), (7,), False]
+    # Each whole pair shares its count between itself and the rule with the non-terminal.
+    assert table.count_B[b] == 1.0
+    # The only rule of its target side; two in three of the source side. 3 and 4 are each linked to 7 twice in three.
+    np.testing.assert_allclose(table.scores_B4[b], [1, 1 / 2 * 1 / 2, 2 / 3, 2 / 3])
+    assert table.links(b) == [(0, 0), (2, 0)]
+    b = rows[(3, 6, 4), (8, 6), False]
+    np.testing.assert_allclose(table.scores_B4[b], [1, 1 / 4, 1 / 2, 1 / 3])
+    b = rows[(6,), (6,), False]
+    np.testing.assert_allclose(table.scores_B4[b], 1)
+    assert table.gaps()[table.source_B].tolist().count(1) == 2
+
+
+def test_orders_of_non_terminals_are_other_target_sides():
+    # The word 8 stands before both, once with their order kept and once turned round.
+    source, target = encoded([[3, 9, 4], [3, 9, 4]]), encoded([[8, 5, 6], [8, 6, 5]])
+    links = Links.from_pairs([{(1, 0), (0, 1), (2, 2)}, {(1, 0), (0, 2), (2, 1)}])
+    table = score_rules(extract_rules(source, target, links), lexical_table(source, target, links))
+    rows = by_words(table)
+    assert {swapped for side, _, swapped in rows if side == (GAP, 9, GAP)} == {False, True}
+    for swapped in (False, True):
+        b = rows[(GAP, 9, GAP), (8,), swapped]
+        np.testing.assert_allclose(table.scores_B4[b], [1, 1, 0.5, 1])
+
+
+def test_scores_by_the_definition(rng):
+    corpus = random_corpus(rng, 150, 8)
+    asked = RuleSettings(loose_phrases=True, unlikely=0.25)
+    texts = encode(s for s, _, _ in corpus), encode(t for _, t, _ in corpus), Links.from_pairs(c[2] for c in corpus)
+    counts, lexical = extract_rules(*texts, asked), lexical_table(*texts)
+    table = score_rules(counts, lexical, asked)
+    linked = list(zip(lexical.source_K.tolist(), lexical.target_K.tolist(), strict=True))
+    forward = dict(zip(linked, lexical.target_given_source_K, strict=True))
+    backward = dict(zip(((t, s) for s, t in linked), lexical.source_given_target_K, strict=True))
+
+    def unlikely(given, words, probability):
+        likely = [max(probability.get((g, word), 0) for g in (-1, *given)) >= 0.25 for word in words]
+        return likely.count(False)
+
+    for b in range(len(table)):
+        side = table.source_sides[table.source_B[b]].tolist()
+        target = table.target_phrases[table.target_B[b]].tolist()
+        source = [word for word in side if word != GAP]
+        assert tuple(sorted(table.links(b))) == links_of(counts, b, asked)
+        assert all(side[i] != GAP for i, _ in table.links(b))
+        links = [(source_place(side, i), j) for i, j in table.links(b)]
+        turned = [(j, i) for i, j in links]
+        np.testing.assert_allclose(
+            table.scores_B4[b, [1, 3]],
+            (naive_lexical(target, source, turned, backward), naive_lexical(source, target, links, forward)),
+        )
+        assert table.insertion_B[b] == unlikely(source, target, forward)
+        assert table.deletion_B[b] == unlikely(target, source, backward)
+    assert table.insertion_B.any()
+    assert (table.insertion_B != table.deletion_B).any()
+    np.testing.assert_allclose(np.bincount(table.source_B, table.scores_B4[:, 2]), 1)
+
+
+def source_place(side, i):
+    """The place of a word among the words of a side."""
+    return sum(word != GAP for word in side[:i])
+
+
+def test_missing_lexical_entry_is_refused():
+    text = encoded([[3]]), encoded([[4]]), Links.from_pairs([{(0, 0)}])
+    nothing = LexicalTable(*(column[:0] for column in vars(lexical_table(*text)).values()))
+    with pytest.raises(InputError, match="lacks a linked word pair"):
+        score_rules(extract_rules(*text), nothing)
+
+
+@pytest.mark.parametrize("memory_map", [True, False])
+def test_save_and_load(tmp_path, memory_map):
+    table = small_rules()
+    table.save(tmp_path / "table")
+    assert_same(table, RuleTable.load(tmp_path / "table", memory_map=memory_map))
+    nothing = table.select(np.zeros(len(table), dtype=bool))
+    nothing.save(tmp_path / "nothing")
+    assert_same(nothing, RuleTable.load(tmp_path / "nothing", memory_map=memory_map))
+
+
+def test_a_table_over_a_larger_vocabulary_is_refused(tmp_path):
+    small_rules().save(tmp_path)
+    assert len(RuleTable.load(tmp_path, (7, 12))) == len(small_rules())
+    with pytest.raises(InputError, match="another vocabulary"):
+        RuleTable.load(tmp_path, (6, 12))
+
+
+def test_select_keeps_rules_and_drops_unused_sides():
+    table = small_rules()
+    keep = np.arange(len(table)) % 3 == 1
+    part = table.select(keep)
+    assert list(by_words(part)) == [key for key, b in by_words(table).items() if keep[b]]
+    for b, old in enumerate(np.flatnonzero(keep)):
+        for name in ("count_B", "scores_B4", "insertion_B", "deletion_B"):
+            np.testing.assert_array_equal(getattr(part, name)[b], getattr(table, name)[old])
+        assert part.links(b) == table.links(old)
+    assert set(part.source_B.tolist()) == set(range(len(part.source_sides)))
+    assert set(part.target_B.tolist()) == set(range(len(part.target_phrases)))
+
+
+def changed(table: RuleTable, name: str, b: int, value: int) -> RuleTable:
+    array = getattr(table, name).copy()
+    array[b] = value
+    return replace(table, **{name: array})
+
+
+def test_values_out_of_their_ranges_are_refused(tmp_path):
+    table = small_rules()
+    gapped = int(np.flatnonzero(table.gaps()[table.source_B] == 1)[0])
+    gap = table.source_sides[table.source_B[gapped]].tolist().index(GAP)
+    sides = table.source_sides
+    wrong = {
+        "insertion_B": changed(table, "insertion_B", 0, 99),
+        "deletion_B": changed(table, "deletion_B", 0, -1),
+        "link_source_K": changed(table, "link_source_K", int(table.link_offsets_B1[gapped]), gap),
+        "source_sides_ids": replace(table, source_sides=replace(sides, ids_T=np.full_like(sides.ids_T, GAP))),
+        "swapped_B": changed(table, "swapped_B", gapped, True),
+        "count_B": replace(table, count_B=table.count_B[1:]),
+        "target_B": changed(table, "target_B", 0, len(table.target_phrases)),
+    }
+    for name, damaged in wrong.items():
+        damaged.save(tmp_path / name)
+        with pytest.raises(InputError) as caught:
+            RuleTable.load(tmp_path / name)
+        assert str(caught.value.file).endswith(f"{name}.npy"), name

@@ -1,0 +1,167 @@
+"""Sparse features of the structure of derivations (Watanabe et al. 2007, section 3.2), numbered when met.
+
+Families, all about words that the rules align:
+
+    word_pair       a source word and a target word it is linked to
+    pair_bigram     two such pairs that follow each other in the target, across rules too
+    insertion       a target word without link, with each word of the source sentence
+    target_bigram   two target words in a row, across rules too
+    parent_child    a linked source word of a rule, and one of a rule in a gap of it
+
+Every word is looked at in several kinds (`word_values.py`), and every two kinds make a feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.features.index import Numbers, Ranges, ranges_of
+from xlate.features.word_values import WordValues
+from xlate.kernels.features.structure import (
+    DESCRIBED,
+    Growing,
+    Kinds,
+    StructureWeights,
+    appended,
+    description_keys,
+    new_memory,
+    numbered,
+)
+from xlate.kernels.memory.hashing import EMPTY, HashTable, build_table
+
+FAMILIES = ("word_pair", "pair_bigram", "insertion", "target_bigram", "parent_child")
+# Which side the first and the second value of a family are of.
+SIDES = {"target_bigram": ("target", "target"), "parent_child": ("source", "source")}
+
+
+@dataclass(frozen=True)
+class StructureTemplates:
+    """Which families there are, and the kinds of word values of both sides; kinds have the same names on both.
+
+    Raises:
+        InputError: a family there is none of, or one given twice; no kind of words.
+    """
+
+    families: tuple[str, ...]
+    source: tuple[WordValues, ...]
+    target: tuple[WordValues, ...]
+
+    def __post_init__(self) -> None:
+        """Checks the families."""
+        for family in self.families:
+            if family not in FAMILIES or self.families.count(family) > 1:
+                raise InputError("a family there is none of, or twice", seen=family, expected=", ".join(FAMILIES))
+        if not self.source or len(self.source) != len(self.target):
+            seen = f"{len(self.source)} and {len(self.target)} kinds of words"
+            raise InputError("structure features need kinds of words", seen=seen, expected="the same on both sides")
+
+    def kinds(self) -> Kinds:
+        """As compiled loops take them."""
+        size = len(self.source)
+        pairs = np.array([(x, y) for x in range(size) for y in range(size)], dtype=np.int32)
+        counts = [len(pairs) if family in self.families else 0 for family in FAMILIES]
+        return Kinds(
+            np.stack([values.value_V for values in self.source]),
+            np.stack([values.value_V for values in self.target]),
+            np.concatenate([pairs[:count] for count in counts]).reshape(-1, 2),
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        )
+
+    def has(self, family: str) -> bool:
+        """Whether a family is among them."""
+        return family in self.families
+
+
+class StructureFeatures:
+    """F features in the order in which they were met; ids of what is known never change.
+
+    Args:
+        templates: what features there may be.
+        described_F7: features that are known from the start: family, kind and kind, and up to four values of each.
+
+    Raises:
+        InputError: a feature that the templates do not make, or one that stands twice.
+    """
+
+    def __init__(self, templates: StructureTemplates, described_F7: NDArray[np.int32] | None = None) -> None:
+        self.templates = templates
+        self.kinds = templates.kinds()
+        given_F7 = np.zeros((0, DESCRIBED), dtype=np.int32) if described_F7 is None else described_F7
+        keys_F = description_keys(self.kinds, np.ascontiguousarray(given_F7, dtype=np.int32))
+        if (keys_F == EMPTY).any() or len(np.unique(keys_F)) != len(keys_F):
+            raise InputError(
+                "features that the templates do not make",
+                seen=f"{len(keys_F)} features, {len(np.unique(keys_F[keys_F != EMPTY]))} of them different ones",
+                expected="those of the model's families and kinds of words, each once",
+            )
+        table = build_table(keys_F)
+        # One row more, so that the array is never empty.
+        room_F7 = np.zeros((len(given_F7) + 1, DESCRIBED), dtype=np.int32)
+        room_F7[: len(given_F7)] = given_F7
+        self._growing = Growing(table.keys_H, table.rows_H, room_F7, np.array([len(given_F7)]))
+
+    def __len__(self) -> int:
+        """The number of features F so far."""
+        return int(self._growing.size_1[0])
+
+    @property
+    def described(self) -> NDArray[np.int32]:
+        """What each feature is, shape (F, 7)."""
+        return self._growing.described_F7[: len(self)]
+
+    @property
+    def ranges(self) -> Ranges:
+        """One family, since features of all of them take turns."""
+        return ranges_of([("structure", len(self))])
+
+    def of_units(self, units: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The ids of the features of facts, (A, 5), new ones among them: offsets (A + 1) and ids."""
+        return self.of_facts(np.ascontiguousarray(units, dtype=np.int32), add=True)
+
+    def of_facts(
+        self, facts_A5: NDArray[np.int32], *, add: bool = False
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The ids of the features of A facts: offsets (A + 1) and ids; with `add` new features get ids, else none."""
+        self._growing, offsets_A1, ids_N = numbered(self.kinds, self._growing, facts_A5, add)
+        return offsets_A1, ids_N
+
+    def weighted(self, sparse_F: NDArray[np.float64]) -> StructureWeights:
+        """The features under weights; those that are newer than the weights weigh 0."""
+        weights_F = np.ascontiguousarray(sparse_F, dtype=np.float64)
+        table = HashTable(self._growing.keys_H, self._growing.rows_H)
+        return StructureWeights(self.kinds, table, weights_F, new_memory())
+
+    def extended(self, described: NDArray[np.int32]) -> None:
+        """Takes over the features of another index that began as this one: those that are newer than its own."""
+        newer_N7 = np.ascontiguousarray(described[len(self) :], dtype=np.int32)
+        if len(newer_N7):
+            self._growing = appended(self._growing, newer_N7, description_keys(self.kinds, newer_N7))
+
+    def kept(self, ids: NDArray[np.integer]) -> StructureFeatures:
+        """An index of some of the features, in that order."""
+        return StructureFeatures(self.templates, self.described[ids].copy())
+
+    def id(self, name: str) -> int:
+        """The id of the first feature of this name, -1 when there is none."""
+        return next((feature for feature, own in enumerate(self.names(np.arange(len(self)))) if own == name), -1)
+
+    def names(self, ids: Numbers) -> Iterator[str]:
+        """Such as `word_pair:all,class50(haus,17)`: family, kinds, values."""
+        for row in self.described[ids].tolist():
+            yield self._name(row)
+
+    def _name(self, row: Sequence[int]) -> str:
+        family = FAMILIES[row[0]]
+        first, second = (
+            (self.templates.source if side == "source" else self.templates.target)[kind]
+            for side, kind in zip(SIDES.get(family, ("source", "target")), row[1:3], strict=True)
+        )
+        values = [first.labels[row[3]], second.labels[row[4]]]
+        if family == "pair_bigram":
+            values += [first.labels[row[5]], second.labels[row[6]]]
+        return f"{family}:{first.name},{second.name}({','.join(values)})"

@@ -1,0 +1,47 @@
+"""The rule table of a work directory, extracted from its text and links when it is not there."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.align.lexical import lexical_table
+from xlate.jobs.prepare.stages import Stage, identity_of, read_stage, run_stage
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.phrases.rule_extraction import RuleSettings, extract_rules
+from xlate.phrases.rule_scores import score_rules
+
+log = logging.getLogger(__name__)
+TABLE = "table"
+
+
+def rule_stage(work: WorkDirectory, settings: RuleSettings) -> Stage:
+    """The rule table of a work directory (`RuleTable.load(stage.folder / TABLE)`), made when it is not there.
+
+    Tables of several settings stand beside each other; how much memory may be taken is no part of what a table is.
+
+    Raises:
+        InputError: the work directory lacks its text or links.
+    """
+    asked = settings.identity()
+    identity: dict[str, Any] = {
+        "rules": asked,
+        "on": [read_stage(work.path, name).identity for name in ("corpus", "align")],
+        "version": 1,
+    }
+    name = f"rules/{identity_of(asked)[:12]}"
+    return run_stage(work.path, name, identity, lambda folder: _build(work, settings, folder))
+
+
+def _build(work: WorkDirectory, settings: RuleSettings, folder: Path) -> dict[str, Any]:
+    text = (*work.encoded, work.links)
+    start = time.perf_counter()
+    table = score_rules(extract_rules(*text, settings, folder), lexical_table(*text), settings)
+    log.info("%d rules, %.0f rules/s", len(table), len(table) / (time.perf_counter() - start))
+    table.save(folder / TABLE)
+    by_gaps = np.bincount(table.gaps()[table.source_B], minlength=settings.most_gaps + 1)
+    return {"rules": len(table), "source_sides": len(table.source_sides), "rules_by_gaps": by_gaps.tolist()}

@@ -1,0 +1,220 @@
+"""Features of the structure of derivations: keys, scores under weights, and numbers that grow.
+
+A *fact* is a row of five numbers: a family, and up to four words. A *kind* of word value says what a word is looked at
+as: itself, its class, its first letters. Each fact has a feature for each two kinds, one for source words and one for
+target words (of families of one language, for the first and the second word).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.memory.hashing import EMPTY, HashTable, find, first_slot
+
+WORD_PAIR, PAIR_BIGRAM, INSERTION, TARGET_BIGRAM, PARENT_CHILD = range(5)
+# Columns of a fact, and of a described feature: family, both kinds, and the values.
+FACT, DESCRIBED = 5, 7
+NO_VALUE = -1
+# A direct-mapped memory of what facts scored: a new one takes the place of an old one.
+SCORED = np.dtype([("key", np.uint64), ("score", np.float64)])
+MEMORY = 1 << 15
+
+
+class Kinds(NamedTuple):
+    """The value of each word in each kind, (K, V) by side, -1 for none, and which kinds are crossed in each family.
+
+    `pairs_C2` are pairs of kinds; those of family f are rows `pair_offsets_1[f]` to `pair_offsets_1[f + 1]`.
+    """
+
+    source_KV: NDArray[np.int32]
+    target_KV: NDArray[np.int32]
+    pairs_C2: NDArray[np.int32]
+    pair_offsets_1: NDArray[np.int64]
+
+
+class StructureWeights(NamedTuple):
+    """Weights of F features and the table from their keys to their numbers; `memory` is of the search's own."""
+
+    kinds: Kinds
+    table: HashTable
+    weights_F: NDArray[np.float64]
+    memory: NDArray[Any]
+
+
+@njit(cache=True, inline="always")
+def mixed(key: np.uint64, value: int) -> np.uint64:
+    """A key with one number more."""
+    key = (key ^ np.uint64(np.int64(value) + 2)) * np.uint64(0x9E3779B97F4A7C15)
+    return key ^ (key >> np.uint64(29))
+
+
+@njit(cache=True, inline="always")
+def fact_key(family: int, a: int, b: int, c: int, d: int) -> np.uint64:
+    """The key of a fact."""
+    return mixed(mixed(mixed(mixed(mixed(np.uint64(0), family), a), b), c), d)
+
+
+@njit(cache=True, inline="always")
+def described(kinds: Kinds, family: int, words: tuple[int, int, int, int], pair: int) -> tuple[int, int, int, int]:
+    """The values of a fact's words in two kinds; the first is -1 when one of them has none."""
+    x, y = kinds.pairs_C2[pair, 0], kinds.pairs_C2[pair, 1]
+    a, b, c, d = words
+    first, second, third, fourth = 0, 0, 0, 0
+    if family == TARGET_BIGRAM:
+        first, second = kinds.target_KV[x, a], kinds.target_KV[y, b]
+    elif family == PARENT_CHILD:
+        first, second = kinds.source_KV[x, a], kinds.source_KV[y, b]
+    else:
+        first, second = kinds.source_KV[x, a], kinds.target_KV[y, b]
+    if family == PAIR_BIGRAM:
+        third, fourth = kinds.source_KV[x, c], kinds.target_KV[y, d]
+    if second == NO_VALUE or third == NO_VALUE or fourth == NO_VALUE:
+        first = NO_VALUE
+    return first, second, third, fourth
+
+
+@njit(cache=True, inline="always")
+def feature_key(family: int, pair: int, values: tuple[int, int, int, int]) -> np.uint64:
+    """The key of a feature."""
+    return mixed(fact_key(family, values[0], values[1], values[2], values[3]), pair)
+
+
+@njit(cache=True, nogil=True)
+def fact_score(known: StructureWeights, family: int, words: tuple[int, int, int, int]) -> float:
+    """The sum of the weights of a fact's features."""
+    key = fact_key(family, words[0], words[1], words[2], words[3])
+    held = known.memory[first_slot(key, np.uint64(MEMORY - 1))]
+    if held.key == key:
+        return float(held.score)
+    total = 0.0
+    for pair in range(known.kinds.pair_offsets_1[family], known.kinds.pair_offsets_1[family + 1]):
+        values = described(known.kinds, family, words, pair)
+        if values[0] != NO_VALUE:
+            row = find(known.table, feature_key(family, pair, values))
+            # A feature may be newer than the weights.
+            if 0 <= row < len(known.weights_F):
+                total += known.weights_F[row]
+    held.key, held.score = key, total
+    return total
+
+
+def new_memory() -> NDArray[Any]:
+    """An empty memory of what facts score."""
+    memory = np.zeros(MEMORY, dtype=SCORED)
+    memory["key"] = EMPTY
+    return memory
+
+
+class Growing(NamedTuple):
+    """A table of features that grows: slots, and for each feature its description; `size_1[0]` are in use."""
+
+    keys_H: NDArray[np.uint64]
+    rows_H: NDArray[np.int32]
+    described_F7: NDArray[np.int32]
+    size_1: NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def numbered(
+    kinds: Kinds, growing: Growing, facts_A5: NDArray[np.int32], add: bool
+) -> tuple[Growing, NDArray[np.int64], NDArray[np.int32]]:
+    """The numbers of the features of A facts: offsets (A + 1) and numbers; unknown features are added, or left out.
+
+    Returns the table too, perhaps in new arrays.
+    """
+    offsets_A1 = np.zeros(len(facts_A5) + 1, dtype=np.int64)
+    most = 0
+    for at in range(len(facts_A5)):
+        family = facts_A5[at, 0]
+        most += kinds.pair_offsets_1[family + 1] - kinds.pair_offsets_1[family]
+    if add:
+        growing = _with_room(growing, most)
+    ids_N, count = np.empty(most, dtype=np.int32), 0
+    for at in range(len(facts_A5)):
+        family = facts_A5[at, 0]
+        words = (facts_A5[at, 1], facts_A5[at, 2], facts_A5[at, 3], facts_A5[at, 4])
+        for pair in range(kinds.pair_offsets_1[family], kinds.pair_offsets_1[family + 1]):
+            values = described(kinds, family, words, pair)
+            if values[0] == NO_VALUE:
+                continue
+            row = _row(growing, feature_key(family, pair, values), family, kinds.pairs_C2[pair], values, add)
+            if row >= 0:
+                ids_N[count] = row
+                count += 1
+        offsets_A1[at + 1] = count
+    return growing, offsets_A1, ids_N[:count].copy()
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _row(
+    growing: Growing,
+    key: np.uint64,
+    family: int,
+    kinds_2: NDArray[np.int32],
+    values: tuple[int, int, int, int],
+    add: bool,
+) -> int:
+    mask = np.uint64(len(growing.keys_H) - 1)
+    slot = first_slot(key, mask)
+    while growing.keys_H[slot] != EMPTY:
+        if growing.keys_H[slot] == key:
+            return int(growing.rows_H[slot])
+        slot = (slot + np.uint64(1)) & mask
+    if not add:
+        return NO_VALUE
+    row = growing.size_1[0]
+    growing.size_1[0] = row + 1
+    growing.keys_H[slot], growing.rows_H[slot] = key, row
+    line = growing.described_F7[row]
+    line[0], line[1], line[2] = family, kinds_2[0], kinds_2[1]
+    line[3], line[4], line[5], line[6] = values[0], values[1], values[2], values[3]
+    return int(row)
+
+
+@njit(cache=True, nogil=True)
+def _with_room(growing: Growing, more: int) -> Growing:
+    """The table, or one in larger arrays that can take so many more features."""
+    size, needed = growing.size_1[0], growing.size_1[0] + more
+    described_F7, keys_H, rows_H = growing.described_F7, growing.keys_H, growing.rows_H
+    if needed > len(described_F7):
+        described_F7 = np.empty((max(needed, 2 * len(described_F7)), DESCRIBED), dtype=np.int32)
+        described_F7[:size] = growing.described_F7[:size]
+    slots = len(keys_H)
+    while 2 * slots < 3 * needed:
+        slots *= 2
+    if slots > len(keys_H):
+        keys_H, rows_H = np.full(slots, EMPTY, dtype=np.uint64), np.full(slots, -1, dtype=np.int32)
+        mask = np.uint64(slots - 1)
+        for old in range(len(growing.keys_H)):
+            if growing.keys_H[old] != EMPTY:
+                slot = first_slot(growing.keys_H[old], mask)
+                while keys_H[slot] != EMPTY:
+                    slot = (slot + np.uint64(1)) & mask
+                keys_H[slot], rows_H[slot] = growing.keys_H[old], growing.rows_H[old]
+    return Growing(keys_H, rows_H, described_F7, growing.size_1)
+
+
+@njit(cache=True, nogil=True)
+def appended(growing: Growing, described_N7: NDArray[np.int32], keys_N: NDArray[np.uint64]) -> Growing:
+    """The table with N more features, which must be new to it."""
+    growing = _with_room(growing, len(keys_N))
+    for n in range(len(keys_N)):
+        line = described_N7[n]
+        _row(growing, keys_N[n], line[0], line[1:3], (line[3], line[4], line[5], line[6]), True)
+    return growing
+
+
+@njit(cache=True)
+def description_keys(kinds: Kinds, described_F7: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """The keys of described features, (F,); `EMPTY` where a family does not cross the kinds of one."""
+    keys_F = np.full(len(described_F7), EMPTY, dtype=np.uint64)
+    for f in range(len(described_F7)):
+        line = described_F7[f]
+        for pair in range(kinds.pair_offsets_1[line[0]], kinds.pair_offsets_1[line[0] + 1]):
+            if kinds.pairs_C2[pair, 0] == line[1] and kinds.pairs_C2[pair, 1] == line[2]:
+                keys_F[f] = feature_key(line[0], pair, (line[3], line[4], line[5], line[6]))
+    return keys_F

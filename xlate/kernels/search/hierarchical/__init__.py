@@ -1,0 +1,1 @@
+"""Search of the hierarchical model from left to right in the target."""

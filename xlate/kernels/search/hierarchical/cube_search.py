@@ -1,0 +1,302 @@
+"""Cube pruning of the hierarchical decoder: the best moves to each number of covered words, from the best downwards.
+
+Hypotheses of one number of covered words whose next open span is the same meet the translations of one match in a
+*cube*: rows are hypotheses, columns translations, both best first (Huang & Chiang 2007, section 3; for this search
+Siahbani, Sankaran & Sarkar 2013). A cell waits in a heap under its score; the corner of a cube, which seldom comes to
+the top, waits under its estimate without a history until the language model is asked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.lm.ngram import NgramArrays
+from xlate.kernels.lm.phrase_lm import fetch_ahead
+from xlate.kernels.memory.lent import lent
+from xlate.kernels.search.cube_heap import (
+    Cubes,
+    count_cubes,
+    cubes_with_room,
+    drop_top,
+    no_cubes,
+    sift_down,
+    sift_up,
+)
+from xlate.kernels.search.hierarchical.matches import NO_GAP
+from xlate.kernels.search.hierarchical.moves import (
+    RuleNumbers,
+    RuleSentence,
+    Stacks,
+    ask,
+    base_of,
+    covered_by,
+    covered_so_far,
+    finish,
+    first_hypothesis,
+    matches_of,
+    new_stacks,
+    opened,
+    reached,
+    stacks_with_room,
+    structure_score,
+)
+from xlate.kernels.search.hypotheses import (
+    NONE,
+    Hypotheses,
+    add_move,
+    finished,
+    key_of,
+    survivors,
+    with_room,
+)
+
+# Steps between two looks at whether arrays must grow; handing over so many arrays takes time.
+STEPS = 256
+UNASKED = -1
+
+
+@njit(cache=True, nogil=True)
+def search_rule_cubes(
+    lm: NgramArrays, sentence: RuleSentence, numbers: RuleNumbers
+) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """Searches one sentence; returns what `hypotheses.finished` does."""
+    n, stacks, cubes = sentence.words, new_stacks(), no_cubes(sentence.words)
+    search = first_hypothesis(sentence, numbers, stacks)
+    for level in range(n):
+        alive, offsets_G1 = _groups(sentence, search, stacks, survivors(search, numbers.limits, level))
+        for g in range(len(offsets_G1) - 1):
+            group = alive[offsets_G1[g] : offsets_G1[g + 1]]
+            first, last = matches_of(sentence, reached(sentence, stacks, search.nodes[group[0]].first))
+            cubes = cubes_with_room(cubes, len(group), last - first, 0)
+            _open_cubes(sentence, search, stacks, cubes, group)
+        cubes = cubes_with_room(cubes, 0, 0, count_cubes(cubes, level + 1))
+        _fill_heap(lm, sentence, numbers, search, stacks, cubes, level + 1)
+        taken = 0
+        while taken >= 0:
+            search, stacks = with_room(search, STEPS), stacks_with_room(stacks, 4 * STEPS)
+            cubes = cubes_with_room(cubes, 0, 0, 2 * STEPS)
+            taken = _take_best(lm, sentence, numbers, search, stacks, cubes, (level + 1, taken))
+    return finished(finish(lm, search, numbers, n))
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _groups(
+    sentence: RuleSentence, search: Hypotheses, stacks: Stacks, alive: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Hypotheses, best first, put together where the span on top is the same; and where each of G groups begins."""
+    keys = np.empty(len(alive), dtype=np.int64)
+    for at in range(len(alive)):
+        keys[at] = stacks.trie.word_N[search.nodes[alive[at]].first] // sentence.structure.parents
+    order = np.argsort(keys, kind="mergesort")
+    offsets_G1, groups = np.empty(len(alive) + 1, dtype=np.int64), 0
+    for at in range(len(alive)):
+        if at == 0 or keys[order[at]] != keys[order[at - 1]]:
+            offsets_G1[groups] = at
+            groups += 1
+    offsets_G1[groups] = len(alive)
+    return alive[order], offsets_G1[: groups + 1]
+
+
+@njit(cache=True, nogil=True)
+def _open_cubes(
+    sentence: RuleSentence, search: Hypotheses, stacks: Stacks, cubes: Cubes, group: NDArray[np.int64]
+) -> None:
+    """Lists the cubes that a group of hypotheses begins; there must be room."""
+    sentence, search, stacks, cubes = lent(sentence), lent(search), lent(stacks), lent(cubes)
+    begin, stack = cubes.sizes[0], search.nodes[group[0]].first
+    cubes.rows_R[begin : begin + len(group)] = group
+    cubes.sizes[0] += len(group)
+    first, last = matches_of(sentence, reached(sentence, stacks, stack))
+    covered = covered_so_far(sentence, stacks, stack)
+    for match in range(first, last):
+        level, cube = covered + covered_by(sentence, match), cubes.cubes[cubes.sizes[1]]
+        cube.begin, cube.end, cube.edge, cube.next = begin, begin + len(group), match, cubes.heads_L[level]
+        cubes.heads_L[level] = cubes.sizes[1]
+        cubes.sizes[1] += 1
+
+
+@njit(cache=True, nogil=True)
+def _fill_heap(
+    lm: NgramArrays,
+    sentence: RuleSentence,
+    numbers: RuleNumbers,
+    search: Hypotheses,
+    stacks: Stacks,
+    cubes: Cubes,
+    level: int,
+) -> None:
+    """Puts the corners of all cubes that lead to a level into the heap."""
+    lm, sentence, numbers, search = lent(lm), lent(sentence), lent(numbers), lent(search)
+    stacks, cubes = lent(stacks), lent(cubes)
+    cubes.sizes[2], cubes.sizes[3] = 0, 0
+    cube = cubes.heads_L[level]
+    while cube >= 0:
+        _push_row(lm, sentence, numbers, search, stacks, cubes, (cube, cubes.cubes[cube].begin, level))
+        cube = cubes.cubes[cube].next
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _push_row(
+    lm: NgramArrays,
+    sentence: RuleSentence,
+    numbers: RuleNumbers,
+    search: Hypotheses,
+    stacks: Stacks,
+    cubes: Cubes,
+    place: tuple[int, int, int],
+) -> None:
+    """Puts the first cell of a row into the heap, a corner under its estimate without a history; there must be room.
+
+    The place is cube, row, and the level they lead to.
+    """
+    cube, row, level = place
+    match, node = cubes.cubes[cube].edge, cubes.rows_R[row]
+    cell = cubes.cells[cubes.sizes[2]]
+    cell.cube, cell.row, cell.option = cube, row, sentence.begin_M[match]
+    cell.fixed = _rest(sentence, numbers, stacks, search.nodes[node].first, match)
+    cell.base = search.nodes[node].score + cell.fixed
+    if row == cubes.cubes[cube].begin:
+        # Most corners never come to the top: the language model is asked when one does.
+        cell.score, cell.lm_state = _alone(sentence, match, cell.option), UNASKED
+    else:
+        cell.score, cell.lm_state = _scored(lm, sentence, numbers, search, stacks, (node, match, cell.option))
+    estimate = cell.base + cell.score
+    if estimate >= search.bars_L[level]:
+        cubes.sizes[3] += 1
+        sift_up(cubes, cubes.sizes[3] - 1, cubes.sizes[2], estimate)
+        cubes.sizes[2] += 1
+        _fetch_next(lm, sentence, search, node, cell)
+
+
+@njit(cache=True, inline="always")
+def _rest(sentence: RuleSentence, numbers: RuleNumbers, stacks: Stacks, stack: int, match: int) -> float:
+    """What a match scores behind a stack whatever the translation, and what is estimated of the spans left open."""
+    top, gaps_M4 = reached(sentence, stacks, stack), sentence.matches.gaps_M4
+    rest = numbers.glue + sentence.suffix_n[sentence.matches.spans_M2[match, 1]] if top.glued else 0.0
+    if not top.glued:
+        rest = stacks.future_N[top.below]
+    if gaps_M4[match, 0] != NO_GAP:
+        rest += sentence.future_nn[gaps_M4[match, 0], gaps_M4[match, 1]]
+    if gaps_M4[match, 2] != NO_GAP:
+        rest += sentence.future_nn[gaps_M4[match, 2], gaps_M4[match, 3]]
+    return float(rest)
+
+
+@njit(cache=True, inline="always")
+def _alone(sentence: RuleSentence, match: int, at: int) -> float:
+    return float(sentence.alone_T[at] + sentence.backtrack_M2[match, 1 if sentence.swapped_T[at] else 0])
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _scored(
+    lm: NgramArrays,
+    sentence: RuleSentence,
+    numbers: RuleNumbers,
+    search: Hypotheses,
+    stacks: Stacks,
+    place: tuple[int, int, int],
+) -> tuple[float, int]:
+    """What a translation of a match scores after a hypothesis, and the history behind it."""
+    node, match, at = place
+    logprob, after = ask(lm, sentence, search.memo, search.nodes[node].second, at)
+    fixed = sentence.backtrack_M2[match, 1 if sentence.swapped_T[at] else 0]
+    if sentence.structure.active:
+        parent = reached(sentence, stacks, search.nodes[node].first).parent
+        fixed += structure_score(sentence, search.nodes[node].third, parent, at)
+    return sentence.static_T[at] + fixed + numbers.lm_weight * logprob, after
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _fetch_next(lm: NgramArrays, sentence: RuleSentence, search: Hypotheses, node: int, cell: Any) -> None:
+    """Asks for the memory that the query behind a cell begins with."""
+    if cell.option + 1 < len(sentence.static_T):
+        fetch_ahead(lm, sentence.phrases, cell.option + 1, search.nodes[node].second)
+
+
+@njit(cache=True, nogil=True)
+def _take_best(
+    lm: NgramArrays,
+    sentence: RuleSentence,
+    numbers: RuleNumbers,
+    search: Hypotheses,
+    stacks: Stacks,
+    cubes: Cubes,
+    so_far: tuple[int, int],
+) -> int:
+    """Takes the best moves to a level in at most `STEPS` steps; returns how many were taken, -1 when that was all.
+
+    `so_far` is the level, and how many were taken before.
+    """
+    lm, sentence, numbers, search = lent(lm), lent(sentence), lent(numbers), lent(search)
+    stacks, cubes = lent(stacks), lent(cubes)
+    level, taken = so_far
+    for _ in range(STEPS):
+        if taken == numbers.pop_limit or cubes.sizes[3] == 0 or cubes.estimates[0] < search.bars_L[level]:
+            return NONE
+        cell = cubes.cells[cubes.heap[0]]
+        cube, row, at = cell.cube, cell.row, cell.option
+        match, node = cubes.cubes[cube].edge, cubes.rows_R[row]
+        if cell.lm_state == UNASKED:
+            cell.score, cell.lm_state = _scored(lm, sentence, numbers, search, stacks, (node, match, at))
+            sift_down(cubes, cubes.heap[0], cell.base + cell.score)
+            continue
+        _make_move(sentence, numbers, search, stacks, cubes, (cubes.heap[0], level))
+        taken += 1
+        # Each cell has one way to it: along the first column to its row, then along the row.
+        if at + 1 < sentence.end_M[match]:
+            _next_of_row(lm, sentence, numbers, search, stacks, cubes, level)
+        else:
+            drop_top(cubes)
+        if at == sentence.begin_M[match] and row + 1 < cubes.cubes[cube].end:
+            _push_row(lm, sentence, numbers, search, stacks, cubes, (cube, row + 1, level))
+    return taken
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _next_of_row(
+    lm: NgramArrays,
+    sentence: RuleSentence,
+    numbers: RuleNumbers,
+    search: Hypotheses,
+    stacks: Stacks,
+    cubes: Cubes,
+    level: int,
+) -> None:
+    """Puts the cell behind the one on top of the heap in its place; there must be room."""
+    before, cell = cubes.cells[cubes.heap[0]], cubes.cells[cubes.sizes[2]]
+    cell.cube, cell.row, cell.option = before.cube, before.row, before.option + 1
+    cell.fixed, cell.base = before.fixed, before.base
+    node, match = cubes.rows_R[cell.row], cubes.cubes[cell.cube].edge
+    cell.score, cell.lm_state = _scored(lm, sentence, numbers, search, stacks, (node, match, cell.option))
+    estimate = cell.base + cell.score
+    if estimate < search.bars_L[level]:
+        drop_top(cubes)
+        return
+    sift_down(cubes, cubes.sizes[2], estimate)
+    cubes.sizes[2] += 1
+    _fetch_next(lm, sentence, search, node, cell)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _make_move(
+    sentence: RuleSentence,
+    numbers: RuleNumbers,
+    search: Hypotheses,
+    stacks: Stacks,
+    cubes: Cubes,
+    place: tuple[int, int],
+) -> None:
+    """Makes the move of a cell whose score is known; there must be room."""
+    cell, level = cubes.cells[place[0]], place[1]
+    node, match, at = cubes.rows_R[cell.row], cubes.cubes[cell.cube].edge, cell.option
+    top = reached(sentence, stacks, search.nodes[node].first)
+    base, structure = base_of(sentence, stacks, top, match), sentence.structure
+    stack = opened(sentence, stacks, base, match, sentence.swapped_T[at], structure.parent_T[at])
+    score = cell.score + (numbers.glue if top.glued else 0.0)
+    label = sentence.label_offsets_M1[match] - sentence.begin_M[match] + at
+    key = key_of(stack, cell.lm_state, structure.ending_T[at])
+    add_move(search, numbers.limits, node, key, level, stacks.future_N[stack], score, label)

@@ -1,0 +1,197 @@
+"""Facts of rules in a sentence for structure features: what translations hold, and what stands between two rules.
+
+A rule holds pairs of linked words in the order of the target, target words without link, and pairs of neighbouring
+target words. Between a rule and the one before it in the target stand one pair of words and one pair of pairs; between
+a rule and the one it is in a gap of, all pairs of their linked source words.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.features.structure import (
+    FACT,
+    INSERTION,
+    PAIR_BIGRAM,
+    PARENT_CHILD,
+    TARGET_BIGRAM,
+    WORD_PAIR,
+    StructureWeights,
+    fact_score,
+)
+
+NO_PAIR = -1
+
+
+class RuleWords(NamedTuple):
+    """The words of T translations by number: target words, and pairs of linked words in the order of the target.
+
+    Words of translation t are `words_W[word_offsets_T1[t]:word_offsets_T1[t + 1]]`, and `linked_W` says which have a
+    link; its pairs `source_K`, `target_K` lie at `pair_offsets_T1`; the linked source words, each place once, at
+    `own_offsets_T1` of `own_V`. `source_n` are the words of the sentence.
+    """
+
+    word_offsets_T1: NDArray[np.int64]
+    words_W: NDArray[np.int32]
+    linked_W: NDArray[np.bool_]
+    pair_offsets_T1: NDArray[np.int64]
+    source_K: NDArray[np.int32]
+    target_K: NDArray[np.int32]
+    own_offsets_T1: NDArray[np.int64]
+    own_V: NDArray[np.int32]
+    source_n: NDArray[np.int32]
+
+
+class Structure(NamedTuple):
+    """Structure features of a sentence, looked at only when `active`.
+
+    Two translations with the same `ending_T` are alike to what follows: the same last word and last pair, of which
+    `endings_E3` has word, source and target word, -1 for no pair; ending 0 is the beginning of the sentence. Two with
+    the same `parent_T` are alike to rules in their gaps; parent 0 has no linked words, and `parent_rule_P` is a
+    translation of each. `parents` is how many there are.
+    """
+
+    active: bool
+    words: RuleWords
+    known: StructureWeights
+    ending_T: NDArray[np.int32]
+    endings_E3: NDArray[np.int32]
+    parent_T: NDArray[np.int32]
+    parent_rule_P: NDArray[np.int64]
+    parents: int
+
+
+@njit(cache=True, nogil=True)
+def own_words(
+    pair_offsets_T1: NDArray[np.int64], place_K: NDArray[np.int16], source_K: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The linked source words of each translation, each place of the source side once, in the order of first links."""
+    offsets_T1, own_V, count = np.zeros(len(pair_offsets_T1), dtype=np.int64), np.empty(len(place_K), dtype=np.int32), 0
+    for t in range(len(pair_offsets_T1) - 1):
+        for k in range(pair_offsets_T1[t], pair_offsets_T1[t + 1]):
+            new = True
+            for other in range(pair_offsets_T1[t], k):
+                new = new and place_K[other] != place_K[k]
+            if new:
+                own_V[count] = source_K[k]
+                count += 1
+        offsets_T1[t + 1] = count
+    return offsets_T1, own_V[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def local_scores(words: RuleWords, known: StructureWeights) -> NDArray[np.float64]:
+    """What the facts inside each translation score, shape (T,)."""
+    score_T = np.zeros(len(words.word_offsets_T1) - 1)
+    for t in range(len(score_T)):
+        total, first, last = 0.0, words.pair_offsets_T1[t], words.pair_offsets_T1[t + 1]
+        for k in range(first, last):
+            source, target = words.source_K[k], words.target_K[k]
+            total += fact_score(known, WORD_PAIR, (source, target, 0, 0))
+            if k > first:
+                before = words.source_K[k - 1], words.target_K[k - 1]
+                total += fact_score(known, PAIR_BIGRAM, (before[0], before[1], source, target))
+        begin, end = words.word_offsets_T1[t], words.word_offsets_T1[t + 1]
+        for w in range(begin, end):
+            if w > begin:
+                total += fact_score(known, TARGET_BIGRAM, (words.words_W[w - 1], words.words_W[w], 0, 0))
+            if not words.linked_W[w]:
+                for i in range(len(words.source_n)):
+                    total += fact_score(known, INSERTION, (words.source_n[i], words.words_W[w], 0, 0))
+        score_T[t] = total
+    return score_T
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def between_score(structure: Structure, ending: int, parent: int, at: int) -> float:
+    """What a translation scores behind an ending and in a gap of a parent, beside what is inside it."""
+    words, known = structure.words, structure.known
+    last, source, target = structure.endings_E3[ending]
+    total = fact_score(known, TARGET_BIGRAM, (last, words.words_W[words.word_offsets_T1[at]], 0, 0))
+    first = words.pair_offsets_T1[at]
+    if source != NO_PAIR and first < words.pair_offsets_T1[at + 1]:
+        total += fact_score(known, PAIR_BIGRAM, (source, target, words.source_K[first], words.target_K[first]))
+    if parent > 0:
+        rule = structure.parent_rule_P[parent]
+        for p in range(words.own_offsets_T1[rule], words.own_offsets_T1[rule + 1]):
+            for c in range(words.own_offsets_T1[at], words.own_offsets_T1[at + 1]):
+                total += fact_score(known, PARENT_CHILD, (words.own_V[p], words.own_V[c], 0, 0))
+    return total
+
+
+@njit(cache=True, nogil=True)
+def path_facts(
+    words: RuleWords, offsets_N1: NDArray[np.int64], at_L: NDArray[np.int64], gaps_L: NDArray[np.int32], begin_word: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The facts of the L steps of N paths, translations `at_L` that leave `gaps_L` gaps open: offsets (L + 1), facts.
+
+    A fact between two steps is one of the later.
+    """
+    facts_A5, count = np.empty((1024, FACT), dtype=np.int32), 0
+    fact_offsets_L1 = np.zeros(len(at_L) + 1, dtype=np.int64)
+    waiting = np.empty(len(at_L) * 2 + 2, dtype=np.int64)
+    for i in range(len(offsets_N1) - 1):
+        before, depth = -1, 0
+        for step in range(offsets_N1[i], offsets_N1[i + 1]):
+            at, parent = at_L[step], -1
+            if depth > 0:
+                depth -= 1
+                parent = waiting[depth]
+            for _ in range(gaps_L[step]):
+                waiting[depth] = at
+                depth += 1
+            facts_A5, count = _step_facts(words, (facts_A5, count), at, before, parent, begin_word)
+            before = at
+            fact_offsets_L1[step + 1] = count
+    return fact_offsets_L1, facts_A5[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def _step_facts(
+    words: RuleWords, held: tuple[NDArray[np.int32], int], at: int, before: int, parent: int, begin_word: int
+) -> tuple[NDArray[np.int32], int]:
+    """Appends the facts of a translation, of what is between it and the one before, and between it and its parent."""
+    facts_A5, count = held
+    begin, end = words.word_offsets_T1[at], words.word_offsets_T1[at + 1]
+    first, last = words.pair_offsets_T1[at], words.pair_offsets_T1[at + 1]
+    own = words.own_offsets_T1[at + 1] - words.own_offsets_T1[at]
+    above = words.own_offsets_T1[parent + 1] - words.own_offsets_T1[parent] if parent >= 0 else 0
+    needed = count + 2 * (last - first) + (end - begin) * (1 + len(words.source_n)) + own * above
+    if needed > len(facts_A5):
+        larger_A5 = np.empty((2 * needed, FACT), dtype=np.int32)
+        larger_A5[:count] = facts_A5[:count]
+        facts_A5 = larger_A5
+    word_before, pair_before = begin_word, NO_PAIR
+    if before >= 0:
+        word_before = words.words_W[words.word_offsets_T1[before + 1] - 1]
+        if words.pair_offsets_T1[before] < words.pair_offsets_T1[before + 1]:
+            pair_before = words.pair_offsets_T1[before + 1] - 1
+    for w in range(begin, end):
+        count = _put(facts_A5, count, TARGET_BIGRAM, (word_before, words.words_W[w], 0, 0))
+        word_before = words.words_W[w]
+        if not words.linked_W[w]:
+            for i in range(len(words.source_n)):
+                count = _put(facts_A5, count, INSERTION, (words.source_n[i], words.words_W[w], 0, 0))
+    for k in range(first, last):
+        source, target = words.source_K[k], words.target_K[k]
+        count = _put(facts_A5, count, WORD_PAIR, (source, target, 0, 0))
+        if pair_before != NO_PAIR:
+            other = words.source_K[pair_before], words.target_K[pair_before]
+            count = _put(facts_A5, count, PAIR_BIGRAM, (other[0], other[1], source, target))
+        pair_before = k
+    for p in range(above):
+        for c in range(own):
+            pair = words.own_V[words.own_offsets_T1[parent] + p], words.own_V[words.own_offsets_T1[at] + c]
+            count = _put(facts_A5, count, PARENT_CHILD, (pair[0], pair[1], 0, 0))
+    return facts_A5, count
+
+
+@njit(cache=True, inline="always")
+def _put(facts_A5: NDArray[np.int32], count: int, family: int, words: tuple[int, int, int, int]) -> int:
+    line = facts_A5[count]
+    line[0], line[1], line[2], line[3], line[4] = family, words[0], words[1], words[2], words[3]
+    return count + 1

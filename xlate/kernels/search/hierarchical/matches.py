@@ -1,0 +1,146 @@
+"""Where the source sides of rules match in a sentence, gaps filled by any span."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.counting.matching import PhraseFinder
+from xlate.kernels.memory.hashing import find, pack
+from xlate.kernels.memory.trie import ROOT
+
+NO_GAP = -1
+# Columns of a match while they are looked for: span, row of the source side, begin and end of its gaps.
+BEGIN, END, ROW, GAP_BEGIN, GAP_END, SECOND_BEGIN, SECOND_END = range(7)
+
+
+class Matches(NamedTuple):
+    """M matches of source sides in a sentence of n words, sorted by span.
+
+    Those of the span from i to j are numbers `cell_offsets_C1[c]` to `cell_offsets_C1[c + 1]`, where c = i·(n+1) + j.
+    `spans_M2` is the span of each, `row_M` its source side, `gaps_M4` begin and end of its first and its second gap in
+    the source, `NO_GAP` where there is none.
+    """
+
+    cell_offsets_C1: NDArray[np.int64]
+    spans_M2: NDArray[np.int32]
+    row_M: NDArray[np.int32]
+    gaps_M4: NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True)
+def match_rules(finder: PhraseFinder, ids_n: NDArray[np.int32], gap: int, longest: int, copy_row: int) -> Matches:
+    """The matches of source sides with spans of at most `longest` words, as far as their gaps can be filled.
+
+    A word that no rule translates by itself is matched by `copy_row` plus its place. Word number 0 stands for unknown
+    words and is in no source side.
+    """
+    found_M7, size = np.empty((256, 7), dtype=np.int32), 0
+    n = len(ids_n)
+    known_n = np.zeros(n, dtype=np.bool_)
+    for begin in range(n):
+        found_M7, size = _from(finder, ids_n, gap, longest, begin, (found_M7, size), known_n)
+        if not known_n[begin]:
+            found_M7, size = _appended(found_M7, size)
+            found_M7[size - 1, BEGIN], found_M7[size - 1, END] = begin, begin + 1
+            found_M7[size - 1, ROW], found_M7[size - 1, GAP_BEGIN:] = copy_row + begin, NO_GAP
+    return _sorted(_fillable(found_M7[:size], n), n)
+
+
+@njit(cache=True, nogil=True)
+def _appended(found_M7: NDArray[np.int32], size: int) -> tuple[NDArray[np.int32], int]:
+    """The rows with place for one more, and how many there are then."""
+    if size == len(found_M7):
+        larger_M7 = np.empty((2 * size, 7), dtype=np.int32)
+        larger_M7[:size] = found_M7
+        return larger_M7, size + 1
+    return found_M7, size + 1
+
+
+@njit(cache=True, nogil=True)
+def _from(
+    finder: PhraseFinder,
+    ids_n: NDArray[np.int32],
+    gap: int,
+    longest: int,
+    begin: int,
+    found: tuple[NDArray[np.int32], int],
+    known_n: NDArray[np.bool_],
+) -> tuple[NDArray[np.int32], int]:
+    """Appends the matches that begin at a place: walks the trie of source sides, gaps of every length tried."""
+    found_M7, size = found
+    last = min(len(ids_n), begin + longest)
+    # What waits: node of the trie, place behind what it has matched, whether a gap was last, and the gaps.
+    waiting_W7 = np.empty((64, 7), dtype=np.int32)
+    waiting_W7[0] = np.array([ROOT, begin, 0, NO_GAP, NO_GAP, NO_GAP, NO_GAP], dtype=np.int32)
+    count = 1
+    while count > 0:
+        count -= 1
+        here_7 = waiting_W7[count].copy()
+        node, at = here_7[0], here_7[1]
+        row = finder.row_N[node]
+        if row >= 0 and at > begin:
+            found_M7, size = _appended(found_M7, size)
+            found_M7[size - 1, BEGIN], found_M7[size - 1, END], found_M7[size - 1, ROW] = begin, at, row
+            found_M7[size - 1, GAP_BEGIN:] = here_7[3:]
+            if at == begin + 1 and here_7[3] == NO_GAP:
+                known_n[begin] = True
+        if at >= last:
+            continue
+        if count + 1 + longest > len(waiting_W7):
+            larger_W7 = np.empty((2 * len(waiting_W7) + longest, 7), dtype=np.int32)
+            larger_W7[:count] = waiting_W7[:count]
+            waiting_W7 = larger_W7
+        behind = find(finder.table, pack(node, ids_n[at])) if ids_n[at] != 0 else -1
+        if behind >= 0:
+            waiting_W7[count] = here_7
+            waiting_W7[count, 0], waiting_W7[count, 1], waiting_W7[count, 2] = behind, at + 1, 0
+            count += 1
+        if here_7[2] == 1 or here_7[5] != NO_GAP:
+            continue
+        behind = find(finder.table, pack(node, gap))
+        if behind >= 0:
+            for end in range(at + 1, last + 1):
+                waiting_W7[count] = here_7
+                waiting_W7[count, 0], waiting_W7[count, 1], waiting_W7[count, 2] = behind, end, 1
+                place = 3 if here_7[3] == NO_GAP else 5
+                waiting_W7[count, place], waiting_W7[count, place + 1] = at, end
+                count += 1
+    return found_M7, size
+
+
+@njit(cache=True, nogil=True)
+def _fillable(found_M7: NDArray[np.int32], n: int) -> NDArray[np.int32]:
+    """The matches whose gaps are spans that other ones can fill; sorted by the length of their span."""
+    order = np.argsort(found_M7[:, END] - found_M7[:, BEGIN], kind="mergesort")
+    filled_nn = np.zeros((n + 1, n + 1), dtype=np.bool_)
+    kept = np.zeros(len(found_M7), dtype=np.bool_)
+    for m in order:
+        kept[m] = True
+        for place in (GAP_BEGIN, SECOND_BEGIN):
+            begin, end = found_M7[m, place], found_M7[m, place + 1]
+            kept[m] = kept[m] and (begin == NO_GAP or filled_nn[begin, end])
+        if kept[m]:
+            filled_nn[found_M7[m, BEGIN], found_M7[m, END]] = True
+    return found_M7[kept]
+
+
+@njit(cache=True, nogil=True)
+def _sorted(found_M7: NDArray[np.int32], n: int) -> Matches:
+    cell_M = found_M7[:, BEGIN].astype(np.int64) * (n + 1) + found_M7[:, END]
+    order = np.argsort(cell_M, kind="mergesort")
+    cell_offsets_C1 = np.zeros((n + 1) * (n + 1) + 1, dtype=np.int64)
+    for m in range(len(cell_M)):
+        cell_offsets_C1[cell_M[m] + 1] += 1
+    for c in range(len(cell_offsets_C1) - 1):
+        cell_offsets_C1[c + 1] += cell_offsets_C1[c]
+    by_cell_M7 = found_M7[order]
+    return Matches(
+        cell_offsets_C1,
+        np.ascontiguousarray(by_cell_M7[:, BEGIN : END + 1]),
+        np.ascontiguousarray(by_cell_M7[:, ROW]),
+        np.ascontiguousarray(by_cell_M7[:, GAP_BEGIN:]),
+    )

@@ -1,0 +1,258 @@
+"""Moves of the hierarchical decoder from left to right: what they score, and which spans they leave open.
+
+A hypothesis has a stack of open spans; the one on top is translated next. A rule puts its target phrase behind what is
+there and leaves its gaps open, the first one of the target on top (Watanabe et al. 2007, section 2.3).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.lm.ngram import NgramArrays, step
+from xlate.kernels.lm.phrase_lm import MEMO_SIZE, SAID, PhrasesAlone, emptied, phrase_logprob, remembered
+from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
+from xlate.kernels.search.hierarchical.facts import Structure, between_score
+from xlate.kernels.search.hierarchical.matches import NO_GAP, Matches
+from xlate.kernels.search.hypotheses import (
+    NONE,
+    Hypotheses,
+    Limits,
+    add_move,
+    key_of,
+    no_hypotheses,
+    survivors,
+    with_room,
+)
+
+LONGEST_SENTENCE = (1 << 14) - 2
+
+
+class RuleSentence(NamedTuple):
+    """The matches of a sentence of n words, and the translations of their source sides.
+
+    Match m is translated by translations `begin_M[m]` to `end_M[m]` of T, best first, which are numbers
+    `label_offsets_M1[m]` on as labels. `static_T` is what a translation scores wherever it stands, `alone_T` that with
+    the language model without history, `swapped_T` whether it has its gaps in reverse; `backtrack_M2` is what a match
+    scores with gaps in order, and with gaps in reverse. `future_nn` estimates the best score of each span by rules,
+    `suffix_n` that of each suffix of the sentence, glued.
+    """
+
+    words: int
+    longest: int
+    matches: Matches
+    begin_M: NDArray[np.int64]
+    end_M: NDArray[np.int64]
+    label_offsets_M1: NDArray[np.int64]
+    backtrack_M2: NDArray[np.float64]
+    static_T: NDArray[np.float64]
+    alone_T: NDArray[np.float64]
+    swapped_T: NDArray[np.bool_]
+    phrases: PhrasesAlone
+    future_nn: NDArray[np.float64]
+    suffix_n: NDArray[np.float64]
+    structure: Structure
+
+
+class RuleNumbers(NamedTuple):
+    """Weights and search settings; `glue` is what each glue step scores."""
+
+    lm_weight: float
+    glue: float
+    begin_state: int
+    end_word: int
+    limits: Limits
+    pop_limit: int
+
+
+class Stacks(NamedTuple):
+    """Stacks of open spans in a trie: a node is a stack, its word the span on top, its parent what is below.
+
+    The span from i to j is number i·(n+1) + j when a rule must translate it, and that plus (n+1)² when it may be glued
+    together; such a span reaches to the end of the sentence. The word is that number times the number of parents of
+    `Structure`, plus the parent whose gap the span is. `future_N` estimates what a stack will score.
+    """
+
+    trie: Trie
+    future_N: NDArray[np.float64]
+
+
+class Reached(NamedTuple):
+    """Which matches translate the beginning of the span on top of a stack, and what stays below: `glued` spans have
+    matches of every end. `parent` is that of `Structure` whose gap the span is.
+    """
+
+    begin: int
+    end: int
+    glued: bool
+    below: int
+    parent: int
+
+
+@njit(cache=True, nogil=True)
+def estimate_spans(
+    matches: Matches,
+    best_M2: NDArray[np.float64],
+    n: int,
+    longest: int,
+    glue: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """`future_nn` and `suffix_n` of a sentence; `best_M2` is the best score of matches by the order of their gaps."""
+    future_nn = np.full((n + 1, n + 1), -np.inf)
+    for length in range(1, min(n, longest) + 1):
+        for begin in range(n - length + 1):
+            cell = begin * (n + 1) + begin + length
+            best = -np.inf
+            for m in range(matches.cell_offsets_C1[cell], matches.cell_offsets_C1[cell + 1]):
+                score = max(best_M2[m, 0], best_M2[m, 1])
+                for g in range(0, 4, 2):
+                    if matches.gaps_M4[m, g] != NO_GAP:
+                        score += future_nn[matches.gaps_M4[m, g], matches.gaps_M4[m, g + 1]]
+                best = max(best, score)
+            future_nn[begin, begin + length] = best
+    suffix_n = np.full(n + 1, -np.inf)
+    suffix_n[n] = 0.0
+    for begin in range(n - 1, -1, -1):
+        for end in range(begin + 1, min(n, begin + longest) + 1):
+            suffix_n[begin] = max(suffix_n[begin], future_nn[begin, end] + glue + suffix_n[end])
+    return future_nn, suffix_n
+
+
+@njit(cache=True, nogil=True)
+def new_stacks() -> Stacks:
+    """No stack but the empty one."""
+    trie = new_trie(256)
+    return Stacks(trie, np.zeros(len(trie.parent_N)))
+
+
+@njit(cache=True, nogil=True)
+def stacks_with_room(stacks: Stacks, more: int) -> Stacks:
+    """The same stacks in arrays that can take more of them."""
+    trie = room(stacks.trie, more)
+    if len(trie.parent_N) == len(stacks.future_N):
+        return stacks
+    future_N = np.zeros(len(trie.parent_N))
+    future_N[: len(stacks.future_N)] = stacks.future_N
+    return Stacks(trie, future_N)
+
+
+@njit(cache=True, inline="always")
+def pushed(sentence: RuleSentence, stacks: Stacks, stack: int, begin: int, end: int, parent: int) -> int:
+    """A stack with a span on top that a rule must translate; there must be room."""
+    word = (begin * (sentence.words + 1) + end) * sentence.structure.parents + parent
+    node = child(stacks.trie, stack, word)
+    stacks.future_N[node] = stacks.future_N[stack] + sentence.future_nn[begin, end]
+    return node
+
+
+@njit(cache=True, inline="always")
+def pushed_glued(sentence: RuleSentence, stacks: Stacks, begin: int) -> int:
+    """The stack of nothing but the rest of the sentence from a place on, the empty one at its end."""
+    n = sentence.words
+    if begin == n:
+        return ROOT
+    node = child(stacks.trie, ROOT, ((begin + n + 1) * (n + 1) + n) * sentence.structure.parents)
+    stacks.future_N[node] = sentence.suffix_n[begin]
+    return node
+
+
+@njit(cache=True, inline="always")
+def reached(sentence: RuleSentence, stacks: Stacks, stack: int) -> Reached:
+    """What the top of a stack, which must not be empty, asks for."""
+    n, parents = sentence.words, sentence.structure.parents
+    word, parent = np.int64(stacks.trie.word_N[stack]) // parents, np.int64(stacks.trie.word_N[stack]) % parents
+    begin, end = word // (n + 1), word % (n + 1)
+    if begin > n:
+        return Reached(int(begin - n - 1), int(end), True, int(np.int64(ROOT)), 0)
+    return Reached(int(begin), int(end), False, int(np.int64(stacks.trie.parent_N[stack])), int(parent))
+
+
+@njit(cache=True, inline="always")
+def matches_of(sentence: RuleSentence, top: Reached) -> tuple[int, int]:
+    """The first match and the one behind the last that the span on top may begin with; matches are sorted by span."""
+    first = top.begin * (sentence.words + 1)
+    offsets_C1 = sentence.matches.cell_offsets_C1
+    if top.glued:
+        return offsets_C1[first], offsets_C1[first + sentence.words + 1]
+    return offsets_C1[first + top.end], offsets_C1[first + top.end + 1]
+
+
+@njit(cache=True, inline="always")
+def covered_by(sentence: RuleSentence, match: int) -> int:
+    """How many words of the source a match translates itself."""
+    spans_M2, gaps_M4 = sentence.matches.spans_M2, sentence.matches.gaps_M4
+    inside = gaps_M4[match, 1] - gaps_M4[match, 0] + gaps_M4[match, 3] - gaps_M4[match, 2]
+    return int(spans_M2[match, 1] - spans_M2[match, 0] - inside)
+
+
+@njit(cache=True, inline="always")
+def covered_so_far(sentence: RuleSentence, stacks: Stacks, stack: int) -> int:
+    """How many words a stack leaves no span for."""
+    n, open_words = sentence.words, 0
+    while stack > 0:
+        word = stacks.trie.word_N[stack] // sentence.structure.parents
+        open_words += word % (n + 1) - word // (n + 1) % (n + 1)
+        stack = stacks.trie.parent_N[stack]
+    return n - open_words
+
+
+@njit(cache=True, inline="always")
+def base_of(sentence: RuleSentence, stacks: Stacks, top: Reached, match: int) -> int:
+    """What is below the gaps of a match: the rest of a glued span, or what was below its span; there must be room."""
+    return pushed_glued(sentence, stacks, sentence.matches.spans_M2[match, 1]) if top.glued else top.below
+
+
+@njit(cache=True, inline="always")
+def opened(sentence: RuleSentence, stacks: Stacks, base: int, match: int, swapped: bool, parent: int) -> int:
+    """The stack behind a match under a translation that is a parent of this number: its gaps on top, that which comes
+    first in the target last; there must be room.
+    """
+    gaps_M4 = sentence.matches.gaps_M4
+    if gaps_M4[match, 0] == NO_GAP:
+        return base
+    if gaps_M4[match, 2] == NO_GAP:
+        return pushed(sentence, stacks, base, gaps_M4[match, 0], gaps_M4[match, 1], parent)
+    upper, lower = (2, 0) if swapped else (0, 2)
+    below = pushed(sentence, stacks, base, gaps_M4[match, lower], gaps_M4[match, lower + 1], parent)
+    return pushed(sentence, stacks, below, gaps_M4[match, upper], gaps_M4[match, upper + 1], parent)
+
+
+@njit(cache=True, inline="always")
+def ask(lm: NgramArrays, sentence: RuleSentence, memo: NDArray[Any], lm_state: int, at: int) -> tuple[float, int]:
+    """The log probability of a translation's words after a history, and the history behind them."""
+    said, known = remembered(memo, lm_state, at)
+    if not known:
+        said.logprob, said.after = phrase_logprob(lm, sentence.phrases, at, lm_state)
+    return said.logprob, said.after
+
+
+@njit(cache=True, inline="always")
+def structure_score(sentence: RuleSentence, ending: int, parent: int, at: int) -> float:
+    """What structure features score between a translation and what it stands behind and within."""
+    if not sentence.structure.active:
+        return 0.0
+    return between_score(sentence.structure, ending, parent, at)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def first_hypothesis(sentence: RuleSentence, numbers: RuleNumbers, stacks: Stacks) -> Hypotheses:
+    """A search that has the hypothesis that has translated nothing."""
+    n = sentence.words
+    search = no_hypotheses(n + 2, emptied(np.empty(MEMO_SIZE, dtype=SAID)))
+    stack = pushed_glued(sentence, stacks, 0)
+    future = stacks.future_N[stack]
+    add_move(search, numbers.limits, NONE, key_of(stack, numbers.begin_state, 0), 0, future, 0.0, NONE)
+    return search
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def finish(lm: NgramArrays, search: Hypotheses, numbers: RuleNumbers, n: int) -> Hypotheses:
+    """Ends the sentence after every surviving hypothesis that covers it; returns the search, perhaps in new arrays."""
+    for node in survivors(search, numbers.limits, n):
+        search = with_room(search, 1)
+        score = numbers.lm_weight * step(lm, search.nodes[node].second, numbers.end_word)[0]
+        add_move(search, numbers.limits, node, key_of(NONE, 0, 0), n + 1, 0.0, score, NONE)
+    return search

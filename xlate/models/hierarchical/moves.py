@@ -1,0 +1,173 @@
+"""What a hypothesis of the hierarchical decoder may do next: the readable form of the search space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.kernels.search.hierarchical.facts import Structure, between_score
+from xlate.models.derivation import COPIED
+from xlate.models.hierarchical.model import GLUE, LM, HierarchicalModel
+from xlate.models.hierarchical.options import RuleOptions
+from xlate.models.hierarchical.settings import RuleSearch
+from xlate.models.hierarchical.steps import RuleStep, own_spans
+from xlate.search.forced_decoding import phrases_in
+from xlate.search.space import END_LABEL, Move, SearchSpace, Words
+from xlate.text.vocabulary import END_ID
+
+
+class OpenSpan(NamedTuple):
+    """A span that is still to be translated: by one rule, or glued together from several, then up to the end.
+
+    `parent` says which linked source words the rule has whose gap it is, as far as structure features look at them.
+    """
+
+    begin: int
+    end: int
+    glued: bool
+    parent: int = 0
+
+
+class RuleState(NamedTuple):
+    """All that a continuation depends on: the open spans, that which comes next last, and the words so far.
+
+    `ending` says what structure features look at of the rule before.
+    """
+
+    spans: tuple[OpenSpan, ...]
+    lm_state: int
+    ending: int = 0
+    ended: bool = False
+
+
+@dataclass(frozen=True)
+class RuleMoves(SearchSpace[RuleState]):
+    """The search space over one sentence. Labels are those of `RuleOptions`, -1 the end.
+
+    The sentence begins as one span that may be glued: a rule translates its beginning, and the rest stays open. A rule
+    puts its target words behind the words so far and leaves its gaps open, the first of the target next (Watanabe et
+    al. 2007, section 2.3). With `allowed` only translations of these target words are there.
+    """
+
+    model: HierarchicalModel
+    weights_D: NDArray[np.float64]
+    search: RuleSearch
+    options: RuleOptions
+    structure: Structure
+    allowed: frozenset[Words] | None = None
+
+    @property
+    def start(self) -> RuleState:
+        """The whole sentence open, the history `<s>`."""
+        return RuleState((OpenSpan(0, len(self.options.words), True),), int(self.model.lm.begin_state))
+
+    @property
+    def levels(self) -> int:
+        """Coverage of the goal: one more than the words of the sentence."""
+        return len(self.options.words) + 1
+
+    @cached_property
+    def estimates(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Estimates of the scores of spans, shape (n + 1, n + 1), and of glued suffixes, shape (n + 1,)."""
+        return self.options.estimates(self.weights_D, self.search.future_cost)
+
+    @cached_property
+    def backtrack_M2(self) -> NDArray[np.float64]:
+        """What going back in the source scores, by the order of the gaps of each match; shape (M, 2)."""
+        return self.options.backtrack_scores(self.weights_D)
+
+    def future(self, state: RuleState) -> float:
+        """The estimates of the spans that are open."""
+        future_nn, suffix_n = self.estimates
+        total = 0.0
+        for span in state.spans:
+            total += float(suffix_n[span.begin] if span.glued else future_nn[span.begin, span.end])
+        return total
+
+    def expand(self, state: RuleState) -> Iterator[Move[RuleState]]:
+        """All moves from a state."""
+        if not state.spans:
+            score = float(self.weights_D[LM]) * self.model.lm.score(state.lm_state, END_ID)[0]
+            yield Move(RuleState((), 0, ended=True), self.levels, score, END_LABEL)
+            return
+        top = state.spans[-1]
+        ends = range(top.begin + 1, min(top.end, top.begin + self.options.longest) + 1) if top.glued else (top.end,)
+        for end in ends:
+            for match in self._matches(top.begin, end):
+                yield from self._place(state, match)
+
+    def _matches(self, begin: int, end: int) -> range:
+        cell = begin * (len(self.options.words) + 1) + end
+        first, last = self.options.matches.cell_offsets_C1[cell : cell + 2].tolist()
+        return range(first, last)
+
+    def _place(self, state: RuleState, match: int) -> Iterator[Move[RuleState]]:
+        """Every translation of one match."""
+        options, top = self.options, state.spans[-1]
+        below, end = state.spans[:-1], options.span(match)[1]
+        if top.glued and end < top.end:
+            below = (*below, OpenSpan(end, top.end, True))
+        glue = float(self.weights_D[GLUE]) if top.glued else 0.0
+        offset = int(options.label_offsets_M1[match])
+        for rank, at in enumerate(range(int(options.begin_M[match]), int(options.end_M[match]))):
+            if self.allowed is not None and self.words_of(offset + rank) not in self.allowed:
+                continue
+            swapped = bool(options.found.swapped_R[at])
+            parent, ending = int(self.structure.parent_T[at]), int(self.structure.ending_T[at])
+            gaps = [OpenSpan(*span, False, parent) for span in reversed(options.gaps(match, swapped))]
+            logprob, lm_state = self.model.lm.score_words(state.lm_state, self._phrase(at))
+            fixed = glue + float(self.backtrack_M2[match, int(swapped)])
+            if self.structure.active:
+                fixed += between_score(self.structure, state.ending, top.parent, at)
+            score = float(options.found.static_R[at]) + (fixed + float(self.weights_D[LM]) * logprob)
+            after = RuleState((*below, *gaps), lm_state, ending)
+            covered = len(options.words) - sum(span.end - span.begin for span in after.spans)
+            yield Move(after, covered, score, offset + rank)
+
+    def _phrase(self, at: int) -> NDArray[np.int32]:
+        phrases = self.options.found.phrases
+        return phrases.words_W[phrases.offsets_O1[at] : phrases.offsets_O1[at + 1]]
+
+    def words_of(self, label: int) -> Words:
+        """The target words of a label."""
+        if label == END_LABEL:
+            return ()
+        match, at = (int(of[0]) for of in self.options.taken_apart(np.array([label])))
+        known = self._words.get(at)
+        if known is None:
+            unit, start = int(self.options.found.unit_R[at]), self.options.span(match)[0]
+            known = self.options.words[start : start + 1] if unit == COPIED else self.model.target_words(unit)
+            self._words[at] = known
+        return known
+
+    @cached_property
+    def _words(self) -> dict[int, Words]:
+        return {}
+
+    def steps(self, labels: Sequence[int]) -> tuple[RuleStep, ...]:
+        """The rules along the labels of a path."""
+        steps: list[RuleStep] = []
+        waiting = 0
+        for label in labels:
+            if label == END_LABEL:
+                continue
+            match, at = (int(of[0]) for of in self.options.taken_apart(np.array([label])))
+            swapped = bool(self.options.found.swapped_R[at])
+            gaps, span = self.options.gaps(match, swapped), self.options.span(match)
+            unit = int(self.options.found.unit_R[at])
+            own = own_spans(span, gaps)
+            steps.append(
+                RuleStep(unit, own, self.words_of(label), span=span, gaps=gaps, glued=not waiting, swapped=swapped)
+            )
+            waiting = max(waiting - 1, 0) + len(gaps)
+        return tuple(steps)
+
+
+def occurring(moves: RuleMoves, target: Sequence[str]) -> RuleMoves:
+    """A search space with only the rules whose target words stand together somewhere in a translation."""
+    return replace(moves, allowed=frozenset(phrases_in(target)))

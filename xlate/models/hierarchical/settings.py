@@ -1,0 +1,61 @@
+"""What the hierarchical decoder searches, and how hard."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from xlate.errors import InputError
+from xlate.text.cutting import MAX_WORDS
+
+ALGORITHMS = ("stack", "cube")
+
+
+@dataclass(frozen=True)
+class RuleSearch:
+    """Settings of the hierarchical decoder (B2).
+
+    Attributes:
+        algorithm: `stack` scores every move of every kept hypothesis; `cube` takes the moves to one number of covered
+            words from the best downwards until `pop_limit` of them were taken.
+        beam: the most hypotheses kept for one number of covered source words; None keeps all.
+        threshold: a hypothesis whose estimate is below this share of the best one's is dropped; 0 keeps all.
+        pop_limit: the moves that cube pruning takes for one number of covered words.
+        options: the most rules of one source side, best first by weighted score without a history.
+        max_span: the longest span that a rule translates, in words; longer ones are glued together.
+        future_cost: whether pruning compares score plus an estimate of the spans that are open.
+        max_words: a sentence of more words is translated in pieces (`models.pieces`).
+        nbest: how many derivations are returned, at most.
+        distinct: whether the derivations must differ in their target words.
+    """
+
+    algorithm: str = "cube"
+    beam: int | None = 200
+    threshold: float = 1e-5
+    pop_limit: int = 500
+    options: int = 20
+    max_span: int = 10
+    future_cost: bool = True
+    max_words: int = MAX_WORDS
+    nbest: int = 1
+    distinct: bool = True
+
+    def __post_init__(self) -> None:
+        """Checks every value.
+
+        Raises:
+            InputError: a value outside its range.
+        """
+        if self.algorithm not in ALGORITHMS:
+            raise InputError("decoder setting algorithm", seen=self.algorithm, expected=" or ".join(ALGORITHMS))
+        for name in ("beam", "pop_limit", "options", "max_span", "nbest", "max_words"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"decoder setting {name} is too small", seen=value, expected="1 or more")
+        if not 0 <= self.threshold < 1:
+            raise InputError("decoder setting threshold", seen=self.threshold, expected="0 (off) up to below 1")
+
+    @property
+    def log_threshold(self) -> float:
+        """The natural log of the threshold, minus infinity when it is off."""
+        return math.log(self.threshold) if self.threshold > 0 else -math.inf

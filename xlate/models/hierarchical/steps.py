@@ -1,0 +1,36 @@
+"""A rule put into a derivation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xlate.models.derivation import Span, Step
+
+
+@dataclass(frozen=True)
+class RuleStep(Step):
+    """A rule put into a derivation.
+
+    Attributes:
+        span: the source words from the first of the rule to behind the last, gaps among them.
+        gaps: the spans left open, in the order of the target.
+        glued: whether the rule was glued on to what is before, and not put into a gap.
+        swapped: whether its gaps come in reverse in the target.
+    """
+
+    span: Span = (0, 0)
+    gaps: tuple[Span, ...] = ()
+    glued: bool = False
+    swapped: bool = False
+
+
+def own_spans(span: Span, gaps: Sequence[Span]) -> tuple[Span, ...]:
+    """The runs of source words that a rule translates itself, from left to right."""
+    own: list[Span] = []
+    at = span[0]
+    for begin, end in [*sorted(gaps), (span[1], span[1])]:
+        if at < begin:
+            own.append((at, begin))
+        at = end
+    return tuple(own)

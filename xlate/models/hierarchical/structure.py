@@ -1,0 +1,165 @@
+"""Structure features of a sentence's rules: what compiled searches look at, and the facts of derivations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.arrays.ragged import offsets_of, places_of
+from xlate.features.structure import StructureFeatures
+from xlate.kernels.features.structure import (
+    FACT,
+    INSERTION,
+    PAIR_BIGRAM,
+    PARENT_CHILD,
+    TARGET_BIGRAM,
+    WORD_PAIR,
+    Kinds,
+    StructureWeights,
+    new_memory,
+)
+from xlate.kernels.memory.hashing import build_table
+from xlate.kernels.search.hierarchical.facts import NO_PAIR, RuleWords, Structure, own_words
+from xlate.models.derivation import COPIED
+from xlate.models.hierarchical.model import HierarchicalModel
+from xlate.models.hierarchical.steps import RuleStep
+from xlate.text.vocabulary import BEGIN_ID, UNKNOWN_ID
+
+Facts = list[tuple[int, int, int, int, int]]
+
+
+def rule_words(model: HierarchicalModel, unit_T: NDArray[np.int64], source_n: NDArray[np.int32]) -> RuleWords:
+    """The words and links of translations; a word that stands for itself is an unknown word without links."""
+    table, known = model.table, np.flatnonzero(unit_T != COPIED)
+    rules = unit_T[known]
+    targets = table.target_phrases
+    lengths_T = np.ones(len(unit_T), dtype=np.int64)
+    lengths_T[known] = np.diff(targets.offsets_S1)[table.target_B[rules]]
+    word_offsets_T1 = offsets_of(lengths_T)
+    words_W = np.full(int(word_offsets_T1[-1]), UNKNOWN_ID, dtype=np.int32)
+    words_W[places_of(word_offsets_T1, known)] = targets.ids_T[places_of(targets.offsets_S1, table.target_B[rules])]
+    counts_T = np.zeros(len(unit_T), dtype=np.int64)
+    counts_T[known] = table.link_offsets_B1[rules + 1] - table.link_offsets_B1[rules]
+    pair_offsets_T1 = offsets_of(counts_T)
+    links = places_of(table.link_offsets_B1, rules)
+    of_K = np.repeat(np.arange(len(unit_T)), counts_T)
+    place_K, target_K = np.asarray(table.link_source_K[links]), np.asarray(table.link_target_K[links])
+    sides = table.source_sides
+    source_K = sides.ids_T[sides.offsets_S1[table.source_B[unit_T[of_K]]] + place_K]
+    at_K = word_offsets_T1[of_K] + target_K
+    linked_W = np.zeros(len(words_W), dtype=np.bool_)
+    linked_W[at_K] = True
+    # A word that stands for itself is no inserted word.
+    linked_W[word_offsets_T1[:-1][unit_T == COPIED]] = True
+    source_K = np.ascontiguousarray(source_K, dtype=np.int32)
+    own = own_words(pair_offsets_T1, place_K, source_K)
+    return RuleWords(
+        word_offsets_T1,
+        words_W,
+        linked_W,
+        pair_offsets_T1,
+        source_K,
+        words_W[at_K],
+        *own,
+        np.ascontiguousarray(source_n),
+    )
+
+
+def structure_of(words: RuleWords, known: StructureWeights) -> Structure:
+    """What a search needs to know of a sentence's translations."""
+    ending_T, endings_E3 = _endings(words)
+    parent_T, parent_rule_P = _parents(words)
+    return Structure(True, words, known, ending_T, endings_E3, parent_T, parent_rule_P, len(parent_rule_P))
+
+
+def _endings(words: RuleWords) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The ending of each translation, and what the endings are; ending 0 is the beginning of the sentence."""
+    last_pair = words.pair_offsets_T1[1:] - 1
+    some = np.diff(words.pair_offsets_T1) > 0
+    rows_T3 = np.full((len(some) + 1, 3), NO_PAIR, dtype=np.int32)
+    rows_T3[1:, 0] = words.words_W[words.word_offsets_T1[1:] - 1]
+    rows_T3[1:, 1][some] = words.source_K[last_pair[some]]
+    rows_T3[1:, 2][some] = words.target_K[last_pair[some]]
+    rows_T3[0, 0] = BEGIN_ID
+    # Distinct rows in the order of their first one, so that the beginning stays number 0.
+    keys = (rows_T3[:, 0].astype(np.int64) << 42) + ((rows_T3[:, 1].astype(np.int64) + 1) << 21) + rows_T3[:, 2] + 1
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))
+    return rank[place[1:]].astype(np.int32), rows_T3[np.sort(first)]
+
+
+def _parents(words: RuleWords) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The parent class of each translation, and a translation of each class; class 0 is for those without links."""
+    sizes = np.diff(words.own_offsets_T1)
+    rows = np.full((len(sizes), max(int(sizes.max(initial=0)), 1)), -1, dtype=np.int32)
+    rows[
+        np.repeat(np.arange(len(sizes)), sizes),
+        np.arange(len(words.own_V)) - np.repeat(words.own_offsets_T1[:-1], sizes),
+    ] = words.own_V
+    _, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    numbers = np.arange(1, len(first) + 1)
+    numbers[sizes[first] == 0] = 0
+    parent_rule_P = np.concatenate([[0], first]).astype(np.int64)
+    return numbers[place.reshape(-1)].astype(np.int32), parent_rule_P
+
+
+def no_structure(translations: int) -> Structure:
+    """A sentence of a model without structure features."""
+    nothing, none = np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64)
+    words = RuleWords(none, nothing, np.zeros(0, dtype=np.bool_), none, nothing, nothing, none, nothing, nothing)
+    kinds = Kinds(
+        np.zeros((1, 1), np.int32), np.zeros((1, 1), np.int32), np.zeros((0, 2), np.int32), np.zeros(6, np.int64)
+    )
+    known = StructureWeights(kinds, build_table(np.zeros(0, dtype=np.uint64)), np.zeros(1), new_memory())
+    zeros_T, row = np.zeros(translations, dtype=np.int32), np.zeros((1, 3), dtype=np.int32)
+    return Structure(False, words, known, zeros_T, row, zeros_T, none, 1)
+
+
+def facts_of(model: HierarchicalModel, source: Sequence[str], steps: Sequence[RuleStep]) -> NDArray[np.int32]:
+    """The facts of a derivation from their definitions, shape (A, 5); see `features.structure`."""
+    source_n, facts = model.source_vocabulary.ids(source).tolist(), Facts()
+    last_word, last_pair = BEGIN_ID, None
+    waiting: list[list[int]] = []
+    for step in steps:
+        parent = waiting.pop() if not step.glued else []
+        words, pairs, own = _words_of(model, source_n, step)
+        waiting += [own] * len(step.gaps)
+        linked = {place for place, _, _ in pairs} if step.unit != COPIED else {0}
+        for place, word in enumerate(words):
+            facts.append((TARGET_BIGRAM, last_word, word, 0, 0))
+            last_word = word
+            if place not in linked:
+                facts += [(INSERTION, other, word, 0, 0) for other in source_n]
+        if step.unit == COPIED or not pairs:
+            last_pair = None
+        for _, source_word, target_word in pairs:
+            facts.append((WORD_PAIR, source_word, target_word, 0, 0))
+            if last_pair is not None:
+                facts.append((PAIR_BIGRAM, *last_pair, source_word, target_word))
+            last_pair = source_word, target_word
+        facts += [(PARENT_CHILD, above, below, 0, 0) for above in parent for below in own]
+    return np.array(facts, dtype=np.int32).reshape(-1, FACT)
+
+
+def _words_of(
+    model: HierarchicalModel, source_n: list[int], step: RuleStep
+) -> tuple[list[int], list[tuple[int, int, int]], list[int]]:
+    """A rule's target words, its links as (target place, source word, target word), and its linked source words."""
+    if step.unit == COPIED:
+        return [UNKNOWN_ID], [], []
+    runs = sorted([*((a, b, False) for a, b in step.source_spans), *((a, b, True) for a, b in step.gaps)])
+    places = [place for a, b, gap in runs for place in ([a] if gap else range(a, b))]
+    words = model.target_vocabulary.ids(step.target_words).tolist()
+    links = model.table.links(step.unit)
+    pairs = [(t, source_n[places[s]], words[t]) for s, t in links]
+    return words, pairs, [source_n[places[s]] for s in dict.fromkeys(s for s, _ in links)]
+
+
+def structure_score(features: StructureFeatures, sparse_F: NDArray[np.float64], facts_A5: NDArray[np.int32]) -> float:
+    """The sum of the weights of the features of facts."""
+    _, ids = features.of_facts(facts_A5)
+    weights_F = np.zeros(max(len(features), 1))
+    weights_F[: len(sparse_F)] = sparse_F
+    return float(weights_F[ids].sum())

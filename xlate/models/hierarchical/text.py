@@ -1,0 +1,67 @@
+"""Derivations of rules in words: as a tree, and what spoke for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.models.derivation import COPIED
+from xlate.models.hierarchical.model import HierarchicalModel
+from xlate.models.hierarchical.scored import RuleDerivation
+from xlate.models.hierarchical.steps import RuleStep
+
+_SCORES = ("p(f|e)", "lex(f|e)", "p(e|f)", "lex(e|f)")
+
+
+def explain_rules(
+    model: HierarchicalModel, weights_D: NDArray[np.float64], source: Sequence[str], derivation: RuleDerivation
+) -> str:
+    """A derivation as a tree, then weight × value of every feature, strongest first, then the sum.
+
+    Example:
+        [0,4)  ne [1,2) pas X -> not X1  p(f|e) 0.6, …
+          [1,2)  go -> go
+    """
+    lines = [f"{'  ' * depth}{_explained(model, source, step)}" for depth, step in tree(derivation.steps)]
+    parts = zip(model.columns, weights_D.tolist(), derivation.features_D.tolist(), strict=True)
+    for name, weight, value in sorted(parts, key=lambda part: -abs(part[1] * part[2])):
+        if weight * value:
+            lines.append(f"  {name:<24} {weight:>9.4f} × {value:>10.4f} = {weight * value:>9.4f}")
+    lines.append(f"sum {derivation.score:.4f}  {' '.join(derivation.words)}")
+    return "\n".join(lines)
+
+
+def tree(steps: Sequence[RuleStep]) -> Iterator[tuple[int, RuleStep]]:
+    """The rules of a derivation, in its order, each with how deep it lies below a glued one."""
+    waiting: list[int] = []
+    for step in steps:
+        depth = 0 if step.glued else waiting.pop()
+        waiting += [depth + 1] * len(step.gaps)
+        yield depth, step
+
+
+def _explained(model: HierarchicalModel, source: Sequence[str], step: RuleStep) -> str:
+    start, end = step.span
+    line = f"[{start},{end})  {source_side(source, step)} -> {target_side(step)}"
+    if step.unit == COPIED:
+        return f"{line}  (copied)"
+    scores = (f"{name} {p:.3g}" for name, p in zip(_SCORES, model.table.scores_B4[step.unit], strict=True))
+    return f"{line}  {', '.join(scores)}  (N={model.table.count_B[step.unit]:g})"
+
+
+def source_side(source: Sequence[str], step: RuleStep) -> str:
+    """The source side of a rule, its gaps numbered from left to right."""
+    runs = sorted([*((a, b, 0) for a, b in step.source_spans), *((a, b, 1) for a, b in step.gaps)])
+    number, shown = 0, []
+    for begin, end, gap in runs:
+        number += gap
+        shown.append(f"X{number}" if gap else " ".join(source[begin:end]))
+    return " ".join(shown)
+
+
+def target_side(step: RuleStep) -> str:
+    """The target side of a rule, its gaps with their numbers in the source."""
+    order = sorted(step.gaps)
+    return " ".join([*step.target_words, *(f"X{order.index(gap) + 1}" for gap in step.gaps)])

@@ -1,0 +1,81 @@
+"""What the target normal form costs: how many of all hierarchical rules are in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.align.links import Links
+from xlate.arrays.ragged import row_numbers
+from xlate.kernels.counting.rule_extraction import ONE
+from xlate.phrases.rule_extraction import RuleSettings, is_gap, merged_rules
+from xlate.phrases.rules import MOST_GAPS
+from xlate.text.encoded import EncodedText
+
+
+@dataclass(frozen=True)
+class RuleForms:
+    """Numbers of rules by how many non-terminals they have: all, and those in target normal form.
+
+    Types are distinct rules, tokens are how often they were extracted. G = 3, for none, one and two non-terminals.
+    """
+
+    types_G: NDArray[np.int64]
+    tokens_G: NDArray[np.int64]
+    normal_types_G: NDArray[np.int64]
+    normal_tokens_G: NDArray[np.int64]
+
+    @property
+    def share_of_types(self) -> float:
+        """The share of distinct rules in target normal form; 1 where there are no rules."""
+        return float(self.normal_types_G.sum() / max(1, self.types_G.sum())) if self.types_G.any() else 1.0
+
+    @property
+    def share_of_tokens(self) -> float:
+        """The share of extracted rules in target normal form; 1 where there are no rules."""
+        return float(self.normal_tokens_G.sum() / max(1, self.tokens_G.sum())) if self.tokens_G.any() else 1.0
+
+
+def rule_forms(
+    source: EncodedText,
+    target: EncodedText,
+    links: Links,
+    settings: RuleSettings | None = None,
+    scratch: Path | None = None,
+) -> RuleForms:
+    """Counts the rules of a corpus whose target sides may have non-terminals anywhere (Chiang 2005, section 3.1).
+
+    Args:
+        settings: as for `extract_rules`; nothing is left out, and each rule of a phrase pair counts 1.
+        scratch: see `extract_rules`.
+
+    Raises:
+        InputError: see `extract_rules`.
+    """
+    counted = replace(settings or RuleSettings(), shared_counts=False, least_count=0.0)
+    merged = merged_rules(source, target, links, counted, scratch, anywhere=True)
+    gaps_Q, normal_Q = _forms(merged.targets)
+    gaps_B, normal_B = gaps_Q[merged.target_B], normal_Q[merged.target_B]
+    tokens_B = merged.weight_B // ONE
+
+    def by_gaps(kept_B: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        types_G = np.bincount(gaps_B[kept_B], minlength=MOST_GAPS + 1)
+        # Whole numbers, which floats hold exactly.
+        return types_G, np.bincount(gaps_B[kept_B], tokens_B[kept_B], MOST_GAPS + 1).astype(np.int64)
+
+    return RuleForms(*by_gaps(np.ones_like(normal_B)), *by_gaps(normal_B))
+
+
+def _forms(targets: EncodedText) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """How many non-terminals each target side has, and whether they all stand behind one word or more."""
+    gap_T, row_T = is_gap(targets), row_numbers(targets.offsets_S1)
+    gaps_Q = np.bincount(row_T[gap_T], minlength=len(targets))
+    lengths_Q = np.diff(targets.offsets_S1)
+    place_T = np.arange(len(row_T)) - targets.offsets_S1[row_T]
+    early_T = gap_T & (place_T < (lengths_Q - gaps_Q)[row_T])
+    normal_Q = np.ones(len(targets), dtype=np.bool_)
+    normal_Q[row_T[early_T]] = False
+    return gaps_Q, normal_Q
