@@ -73,6 +73,55 @@ class Toy:
         )
 
 
+class ToyIndex:
+    """Gives the numbers of bags ids in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self.met: dict[int, int] = {}
+
+    @property
+    def described(self) -> Matrix:
+        return np.array([[value, value] for value in self.met], dtype=np.int32).reshape(-1, 2)
+
+    def extended(self, described: Matrix) -> None:
+        for value, _ in described.tolist():
+            self.met.setdefault(value, len(self.met))
+
+    def of_units(self, units: Matrix) -> tuple[Matrix, Matrix]:
+        ids = [self.met.setdefault(value, len(self.met)) for row in units.tolist() for value in row]
+        return np.arange(len(units) + 1) * 3, np.array(ids, dtype=np.int32)
+
+
+class GrowingToy(Toy):
+    """The same whose lists have units in place of ids, in the order of whose index weights are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.index = ToyIndex()
+
+    def scores(self, weights: Weights) -> Matrix:
+        sparse_F = np.zeros(SPARSE)
+        for value, feature in self.index.met.items():
+            if feature < len(weights.sparse_F):
+                sparse_F[value] = weights.sparse_F[feature]
+        return super().scores(replace(weights, sparse_F=sparse_F))
+
+    def decode(self, weights: Weights, rows: Matrix, size: int) -> CandidateBatch:
+        lists = super().decode(weights, rows, size)
+        parts = np.diff(lists.candidate_offsets_I1)
+        return replace(
+            lists,
+            part_id_offsets_P1=np.zeros(lists.candidates + 1, np.int64),
+            part_ids_N=np.zeros(0, np.int32),
+            part_offsets_I1=lists.candidate_offsets_I1,
+            candidate_part_offsets_C1=np.arange(lists.candidates + 1),
+            candidate_parts_K=np.concatenate([np.arange(n) for n in parts]).astype(np.int32),
+            unit_PU=lists.part_ids_N.reshape(-1, 3),
+            between_offsets_P1=np.zeros(lists.candidates + 1, np.int64),
+            between_T=np.zeros(0, np.int32),
+        )
+
+
 def start(sparse: int = SPARSE) -> Weights:
     return Weights(np.array([-0.1, -0.2, 0.3]), np.zeros(sparse), NAMES)
 
@@ -89,10 +138,17 @@ def online(
 ) -> Online:
     steps = StepSettings(hypotheses=given.pop("k", 4), oracles=given.pop("m", 3), rate=0.5, dense_rate=0.8)
     document = OracleDocument(np.zeros((SENTENCES, 10)))
-    learner = OnlineLearner(start(sparse), np.array([True, True, False]), update, steps, document)
+    growing = toy.index if isinstance(toy, GrowingToy) else None
+    learner = OnlineLearner(
+        start(0 if growing else sparse), np.array([True, True, False]), update, steps, document, growing
+    )
     settings = OnlineSettings(**{"iterations": 3, "size": 8, "seed": 5, **given})
     checkpoint = OnlineCheckpoint(folder / "latest.safetensors", "this one", seconds)
     return Online(learner, (toy or Toy()).decode, settings, checkpoint)
+
+
+def copied(weights: Weights) -> Weights:
+    return replace(weights, sparse_F=weights.sparse_F.copy())
 
 
 def trained(made: Online, stop: Callable[[], bool] = lambda: False) -> tuple[Matrix, list[IterationFigures]] | None:
@@ -242,11 +298,11 @@ def test_mixing_is_the_mean_of_learning_apart(tmp_path: Path) -> None:
         toy, folder = Toy(), tmp_path / str(shard)
         folder.mkdir()
         alone = online(folder, TillmannZhang(1.0, 0.02), toy)
-        history = [alone.learner.weights]
+        history = [copied(alone.learner.weights)]
         for sentence in order[shard::2].tolist():
             lists = toy.decode(alone.learner.weights, np.array([sentence]), 8)
             alone.learner.learn(sentence, lists)
-            history.append(alone.learner.weights)
+            history.append(copied(alone.learner.weights))
         # The shorter shard stands still for a step.
         history += [history[-1]] * (6 - len(history))
         both = [np.concatenate([one.dense_D, one.sparse_F]) for one in history]
@@ -266,6 +322,31 @@ def test_features_that_are_met_on_the_way_find_room(tmp_path: Path) -> None:
     assert whole is not None
     assert grown is not None
     assert grown[0] == pytest.approx(whole[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("given", [{}, {"batch": 4}, {"shards": 2}, {"shards": 3}, {"shards": 3, "processes": 2}])
+def test_features_that_are_numbered_when_they_are_met_weigh_as_much(tmp_path: Path, given: dict[str, Any]) -> None:
+    (tmp_path / "grown").mkdir()
+    whole = trained(online(tmp_path, Mira(1.0, 0.05), **given))
+    toy = GrowingToy()
+    grown = trained(online(tmp_path / "grown", Mira(1.0, 0.05), toy, **given))
+    assert whole is not None
+    assert grown is not None
+    assert sorted(toy.index.met) == list(range(SPARSE))
+    by_value = grown[0][FLOATS:][[toy.index.met[value] for value in range(SPARSE)]]
+    assert np.concatenate([grown[0][:FLOATS], by_value]) == pytest.approx(whole[0], abs=1e-12)
+
+
+def test_features_that_are_met_in_processes_are_numbered_as_in_one(tmp_path: Path) -> None:
+    found = []
+    for processes in (1, 2):
+        folder = tmp_path / str(processes)
+        folder.mkdir()
+        toy = GrowingToy()
+        made = trained(online(folder, Mira(1.0, 0.05), toy, shards=3, processes=processes))
+        assert made is not None
+        found.append((made[0].tobytes(), list(toy.index.met)))
+    assert found[0] == found[1]
 
 
 def test_what_is_held_out_is_not_learned_from(tmp_path: Path) -> None:
