@@ -150,6 +150,8 @@ def saved_rules(weights: Weights, features: FeatureIndex | None) -> Saved:
     sparse_F = np.zeros(len(features))
     sparse_F[: len(weights.sparse_F)] = weights.sparse_F
     used = np.flatnonzero(sparse_F)
+    # Families one behind the other, as readers of weights expect.
+    used = used[np.argsort(features.described[used, 0], kind="stable")]
     kept = features.kept(used)
     single = replace(weights, sparse_F=sparse_F[used]).single()
     return Saved({KIND: single}, {KIND: kept}, {FEATURES: kept.described.copy()})
