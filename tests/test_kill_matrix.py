@@ -25,6 +25,7 @@ CORPUS = ["data=demo", "data.generated.train=300", "data.generated.dev=20", "dat
 BLOCK = ["work=work", "model.threshold=1", "checkpoint_seconds=0", "dev_sentences=5"]
 SEARCH = ["decoder.options=10", "decoder.max_phrase=4", "decoder.pop_limit=30", "loss.tune.nbest=15"]
 PHRASE = ["work=work", "model=phrase", "decoder=phrase", *SEARCH, "checkpoint_seconds=0"]
+ONLINE = [*PHRASE[:3], *SEARCH[:3], "checkpoint_seconds=0", "source=online", "source.nbest=15"]
 LISTS = ["loss.lists.folds=3", "loss.lists.nbest=10", "loss.lists.shard=40", "loss.lists.processes=2"]
 LEARNING = ["loss.lists.tolerance=0", "loss.lists.adagrad=true"]
 GIVEN = ["nbest=train.nbest", "references=[train.ref]", "nbest_source=train.src"]
@@ -56,6 +57,14 @@ ROWS = {
         ("train", *BLOCK, *LISTS, *LEARNING, "loss=xbleu", "base=base", "loss.lists.epochs=200", "run=run",
          "loss.lists.gamma=1", "loss.tune.rounds=1", "loss.tune.nbest=15"),
         ("work", "base"), ("work/lists", "work/without", "run"),
+    ),
+    "online": Row(
+        ("train", *ONLINE, "sparse=local", "source.iterations=30", "source.batch=3", "source.processes=2", "run=run"),
+        ("work",), ("work/phrase", "work/classes", "run"),
+    ),
+    "shards": Row(
+        ("train", *ONLINE, "source.iterations=50", "source.shards=2", "source.select=best", "run=run"),
+        ("work",), ("work/phrase", "run"),
     ),
     "rerank": Row(
         ("train", *RERANK, *GIVEN, "run=run", "loss.lists.epochs=400", "checkpoint_seconds=0"), ("lists",), ("run",)

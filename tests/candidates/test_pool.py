@@ -14,7 +14,7 @@ from tests.candidates.plain_lists import listed
 from tests.strategies import ragged_batches
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.pool import pool
+from xlate.candidates.pool import chosen, pool
 
 Row = tuple[float, float, tuple[int, ...]]
 rows = st.tuples(
@@ -158,3 +158,48 @@ def test_what_does_not_fit_is_refused() -> None:
         pool([])
     with pytest.raises(ValueError, match="instances"):
         pool([batch_of([[], []]), batch_of([[]])])
+
+
+def with_words(batch: CandidateBatch, texts: list[list[int]]) -> CandidateBatch:
+    return replace(
+        batch,
+        word_offsets_C1=offsets_of([len(text) for text in texts]),
+        words_T=np.array([word for text in texts for word in text], np.int32),
+    )
+
+
+texts = st.lists(st.lists(st.integers(0, 2), max_size=3), max_size=5)
+
+
+@given(st.lists(st.lists(texts, min_size=2, max_size=2), min_size=1, max_size=3))
+def test_by_words_the_first_derivation_of_every_translation_stays(rounds: list[list[list[list[int]]]]) -> None:
+    batches, expected, number = [], [{}, {}], 0
+    for instances in rounds:
+        rows: list[list[Row]] = [[], []]
+        for held, known, found in zip(rows, expected, instances, strict=True):
+            for text in found:
+                number += 1
+                held.append((float(number), 0.0, (number,)))
+                known.setdefault(tuple(text), held[-1])
+        batches.append(with_words(batch_of(rows), [text for found in instances for text in found]))
+    pooled = pool(batches, by_words=True).validate()
+    assert rows_of(pooled) == [list(known.values()) for known in expected]
+
+
+def test_by_words_needs_words() -> None:
+    with pytest.raises(ValueError, match="without words"):
+        pool([batch_of([[(0.0, 0.0, ())], []])], by_words=True)
+
+
+@given(ragged_batches(), st.randoms(use_true_random=False))
+def test_chosen_candidates_keep_what_they_hold(batch: CandidateBatch, random) -> None:
+    places = [list(range(*batch.candidate_offsets_I1[i : i + 2])) for i in range(len(batch))]
+    wanted = [random.sample(rows, random.randint(0, len(rows))) for rows in places]
+    some = chosen(batch, np.array([c for rows in wanted for c in rows], np.int64)).validate()
+    before, after = listed(batch), listed(some)
+    flat = [c for rows in wanted for c in rows]
+    starts = {c: (i, c - int(batch.candidate_offsets_I1[i])) for i, rows in enumerate(places) for c in rows}
+    kept = [candidate for instance in after for candidate in instance]
+    assert kept == [before[starts[c][0]][starts[c][1]] for c in flat]
+    if not some.is_plain:
+        assert set(some.part_of_K().tolist()) == set(range(len(some.part_id_offsets_P1) - 1))

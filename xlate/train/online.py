@@ -108,12 +108,13 @@ class IterationFigures:
 
 
 class ShardResult(NamedTuple):
-    """What a shard ends with: the arrays of the learner, the oracles of its sentences, and figures."""
+    """What a shard ends with: the arrays of the learner, the oracles of its sentences, figures, and features met."""
 
     arrays: Mapping[str, NDArray[Any]]
     oracles: dict[int, CandidateBatch]
     figures: IterationFigures
     first_K: NDArray[np.float64]
+    met: NDArray[np.int32] | None
 
 
 @dataclass
@@ -174,6 +175,10 @@ class Online:
         first_K = np.array(state.first) if state.first else np.zeros(self.learner.document.sums_K.shape)
         start, begun = time.perf_counter(), state.position
         if settings.shards > 1:
+            # Shards are finished or not begun.
+            if stop():
+                self._save()
+                return False
             self._shards(order, figures, first_K)
         elif not self._sentences(order, figures, first_K, stop):
             return False
@@ -212,6 +217,7 @@ class Online:
         """Learns from every shard apart, beginning with the same weights, and takes the mean of what they end with."""
         shards = [order[shard :: self.settings.shards] for shard in range(self.settings.shards)]
         clock = int(self.learner.learned.clock_1[0]) + max(map(len, shards))
+        known = 0 if self.learner.met is None else len(self.learner.met)
 
         def work(start: int, chunk: Sequence[Rows]) -> list[ShardResult]:
             return [self._shard(shard, rows, clock) for shard, rows in enumerate(chunk, start)]
@@ -219,13 +225,15 @@ class Online:
         if self.settings.processes == 1:
             results = work(0, shards)
         else:
+            # Learned from here for nothing, so that what is compiled when it is needed is compiled before the fork.
+            self._shard(0, shards[0][:1], clock)
             with Workers(work, min(self.settings.processes, len(shards))) as workers:
                 results = self._side_by_side(workers, shards)
         for result in results:
             self.learner.put(result.oracles)
             first_K += result.first_K
             figures.join(result.figures)
-        self.learner.mix([result.arrays for result in results])
+        self.learner.mix([self.learner.renumbered(result.arrays, result.met, known) for result in results])
 
     @staticmethod
     def _side_by_side(workers: Workers[ShardResult], shards: Sequence[Rows]) -> list[ShardResult]:
@@ -250,7 +258,8 @@ class Online:
             return {sentence: one for sentence, one in found if one is not None}
 
         oracles, arrays = self.learner.apart(work, shard)
-        return ShardResult(arrays, oracles, figures, first_K)
+        met = None if self.learner.met is None else self.learner.met.copy()
+        return ShardResult(arrays, oracles, figures, first_K, met)
 
     def _finish(self, figures: IterationFigures, first_K: NDArray[np.float64], steps: int, measured: Rows) -> None:
         """Closes an iteration."""

@@ -209,6 +209,34 @@ class OnlineLearner:
         self.learned.touched_F[:] = self.learned.clock_1[0]
         self.update.memory[:] += np.uint64(len(parts))
 
+    @property
+    def met(self) -> NDArray[np.int32] | None:
+        """What the sparse features are, where they are numbered when they are met."""
+        return None if self.growing is None else self.growing.described
+
+    def renumbered(self, arrays: Arrays, met: NDArray[np.int32] | None, known: int) -> Arrays:
+        """Weights that were learned apart with the numbers that their features have here.
+
+        Args:
+            arrays: the weights.
+            met: the features as they were numbered there.
+            known: how many of them had the same numbers, before anything was learned.
+        """
+        if self.growing is None or met is None:
+            return arrays
+        here = {row.tobytes(): known + n for n, row in enumerate(self.growing.described[known:])}
+        fresh = [row for row in met[known:] if row.tobytes() not in here]
+        size = known + len(here)
+        here |= {row.tobytes(): size + n for n, row in enumerate(fresh)}
+        self.growing.extended(np.concatenate([self.growing.described, *(row[None] for row in fresh)]))
+        id_F = np.array([*range(known), *(here[row.tobytes()] for row in met[known:])], dtype=np.int64)
+        made = dict(arrays)
+        for name, array in arrays.items():
+            if name.endswith("_F") and len(array):
+                made[name] = np.zeros(size + len(fresh), dtype=array.dtype)
+                made[name][id_F[: len(array)]] = array
+        return made
+
     def _take(self, arrays: Arrays) -> None:
         self._hold(len(arrays.get("sparse_F", ())))
         for name, array in self.learned._asdict().items():

@@ -1,4 +1,7 @@
-"""The perceptron: α is 1 for every hypothesis that scores at least as high as an oracle (Liang et al. 2006)."""
+"""The perceptron: a step of size 1 where a hypothesis scores at least as high as an oracle (Liang et al. 2006).
+
+They have one oracle and one hypothesis. Of several pairs the mean is taken, so that a step is as long as theirs.
+"""
 
 from __future__ import annotations
 
@@ -22,5 +25,6 @@ class AveragedPerceptron(PairUpdate):
         return violated_MK
 
     def alphas(self, given: OneList, loss_MK: Floats, lead_MK: Floats) -> Floats:  # noqa: ARG002
-        """1 for each of them."""
-        return self.violated(loss_MK, lead_MK).astype(np.float64)
+        """The same for each of them, 1 in all."""
+        alpha_MK = self.violated(loss_MK, lead_MK).astype(np.float64)
+        return alpha_MK / max(float(alpha_MK.sum()), 1.0)

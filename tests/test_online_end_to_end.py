@@ -1,0 +1,175 @@
+"""source=online from the command line: systems learn from a dev set that is decoded on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.test_end_to_end import run, work  # noqa: F401
+from tests.test_phrase_system_end_to_end import PHRASE, SEARCH, phrase_run, translated  # noqa: F401
+from xlate.cli.main import main
+from xlate.scoring.weights import load_weights
+from xlate.train.online_learner import OnlineLearner
+
+ONLINE = ["source=online", "source.iterations=3", "source.nbest=20", "source.C=0.001"]
+SYSTEM = ["model=phrase", *SEARCH, "decoder.pop_limit=50"]
+
+
+def trained(work: Path, folder: Path, *overrides: str) -> dict:  # noqa: F811
+    assert main(["train", f"work={work}", f"run={folder}", *overrides]) == 0
+    return json.loads((folder / "summary.json").read_text())
+
+
+def bits(folder: Path) -> bytes:
+    return (folder / "weights.safetensors").read_bytes()
+
+
+def test_the_phrase_system_learns_while_it_decodes(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    figures = trained(work, tmp_path / "run", *SYSTEM, *ONLINE, "measure_test=true")
+    history = figures["history"]
+    assert len(history) == figures["iterations"] == 3
+    assert history[-1]["oracle_bleu"] > history[0]["oracle_bleu"] > history[0]["bleu"]
+    assert figures["dev_bleu"] > 20
+    assert figures["test_bleu"] > 15
+    metrics = (tmp_path / "run" / "metrics.jsonl").read_text()
+    for tag in ("BLEU", "oracle_BLEU", "violated", "alpha", "active", "sentences_per_second"):
+        assert metrics.count(f'"online/{tag}"') == 3
+    assert len(translated(tmp_path / "run", tmp_path)) == 3
+    assert not list((tmp_path / "run").rglob("latest.safetensors"))
+
+
+def test_sparse_features_are_learned_from_a_run_of_floats(work: Path, phrase_run: Path, tmp_path: Path) -> None:  # noqa: F811
+    given = [*SYSTEM, *ONLINE, "sparse=local", f"base={phrase_run}", "source.start=base"]
+    figures = trained(work, tmp_path / "run", *given)
+    assert 0 < figures["active_features"] < 20_000
+    assert figures["history"][0]["active"] <= figures["history"][-1]["active"]
+    weights = load_weights(tmp_path / "run" / "weights.safetensors")
+    assert len(list(weights.learned("phrase"))) == figures["active_features"]
+    assert len(translated(tmp_path / "run", tmp_path)) == 3
+    fixed = trained(work, tmp_path / "fixed", *given, "source.dense_rate=0")
+    assert fixed["weights"]["dense"] != figures["weights"]["dense"]
+    before = load_weights(phrase_run / "weights.safetensors").sets["phrase"]
+    floats = dict(zip(before.dense_names, before.dense_D.tolist(), strict=True))
+    assert {name: fixed["weights"]["dense"][name] for name in floats} == pytest.approx(floats, abs=1e-6)
+
+
+@pytest.mark.parametrize("model", ["block", "distortion"])
+def test_models_over_blocks_learn_from_a_run(work: Path, run: Path, tmp_path: Path, model: str) -> None:  # noqa: F811
+    own, base = ["model=block", "model.threshold=1"], run
+    if model == "distortion":
+        own, base = ["model=distortion"], tmp_path / "base"
+        trained(work, base, *own, "loss.binary.epochs=1")
+    given = [*ONLINE, f"base={base}", "source.start=base", "source.batch=10", "source.processes=2"]
+    figures = trained(work, tmp_path / "run", *own, *given)
+    assert figures["dev_bleu"] > 15
+    assert figures["history"][-1]["oracle_bleu"] > figures["history"][0]["bleu"]
+    before, after = (load_weights(one / "weights.safetensors").sets["linked"] for one in (base, tmp_path / "run"))
+    assert before.dense_D.tolist() != after.dense_D.tolist()
+    assert len(translated(tmp_path / "run", tmp_path)) == 3
+
+
+@pytest.mark.parametrize(
+    "update",
+    ["averaged_perceptron", "tillmann_zhang", "expected_bleu", "softmax_margin", "ramp", "hinge", "cll", "pro"],
+)
+def test_every_update_learns(work: Path, phrase_run: Path, tmp_path: Path, update: str) -> None:  # noqa: F811
+    given = ["sparse=local", f"base={phrase_run}", "source.start=base", "source.dense_rate=0.001", "source.rate=0.1"]
+    figures = trained(work, tmp_path / "run", *SYSTEM, *ONLINE, *given, f"source.update={update}", "source.gain=gao")
+    assert figures["active_features"] > 0
+    assert figures["dev_bleu"] > 20
+
+
+def test_any_number_of_processes_gives_the_same_bits(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    for ways in (["source.batch=8"], ["source.shards=3"]):
+        for processes in (1, 2):
+            given = [*SYSTEM, *ONLINE, *ways, f"source.processes={processes}"]
+            trained(work, tmp_path / ways[0][7:12] / str(processes), *given)
+        # The number of processes is part of a run's settings, but not of its weights.
+        assert bits(tmp_path / ways[0][7:12] / "1") == bits(tmp_path / ways[0][7:12] / "2")
+    assert bits(tmp_path / "batch" / "1") != bits(tmp_path / "shard" / "1")
+
+
+@pytest.mark.parametrize("at", [1, 40, 70])
+def test_stopped_by_a_signal_it_goes_on_to_the_same_bits(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    at: int,
+) -> None:
+    given = [f"work={work}", *SYSTEM, *ONLINE, "sparse=local", "source.metric='bleu:1,chrf:1'", "source.batch=3"]
+    if not (tmp_path.parent / "whole").exists():
+        assert main(["train", f"run={tmp_path.parent / 'whole'}", *given]) == 0
+    learn, learned = OnlineLearner.learn, 0
+
+    def signalled(self: OnlineLearner, *arguments: object) -> object:
+        nonlocal learned
+        learned += 1
+        if learned == at:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return learn(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(OnlineLearner, "learn", signalled)
+    assert main(["train", f"run={tmp_path / 'run'}", *given]) == 128 + signal.SIGTERM
+    monkeypatch.undo()
+    assert main(["train", f"run={tmp_path / 'run'}", *given]) == 0
+    assert bits(tmp_path / "run") == bits(tmp_path.parent / "whole")
+
+
+def test_a_text_of_ones_own_is_learned_from(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    lines = ["Nirka no holdo va bolko ast .", "", "Gonban va fuspan ri pikum nu ."]
+    (tmp_path / "s").write_text("\n".join(lines) + "\n")
+    (tmp_path / "r").write_text("the dog sees it .\n\nit is here .\n")
+    files = [f"source.text={tmp_path / 's'}", f"source.references=[{tmp_path / 'r'}]"]
+    assert trained(work, tmp_path / "run", *SYSTEM, *ONLINE, *files)["online_sentences"] == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["source.k=0"], "source.k is out of range"),
+        (["source.m=0"], "source.m is out of range"),
+        (["source.k=30"], "fewer translations of a list"),
+        (["source.update=mert"], "no such update"),
+        (["source.update=lattice_softmax"], "not a loss of one list"),
+        (["source.gain=bleu"], "unknown value of source.gain"),
+        (["source.metric=rouge"], "not a measure to tune for"),
+        (["source.start=base"], "no run to start from"),
+        (["source.split=nothing"], "nothing to tune on"),
+        (["source.text={source}"], "no references to tune on"),
+        (["source.text={source}", "source.references=[{source},{short}]"], "source and references do not fit"),
+        (["loss=mert"], "online training has its own updates"),
+        (["loss.tune.C=1"], "loss.tune"),
+        (["source.iteration=4"], "did you mean source.iterations"),
+        (["source.heldout_every=40"], "too few sentences"),
+        (["source=inline"], "expected: "),
+        (["model=block"], "no run to start from"),
+    ],
+    ids=lambda part: part[0] if isinstance(part, list) else "",
+)
+def test_bad_input_dies_with_a_word_of_help(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    given: list[str],
+    words: str,
+) -> None:
+    (tmp_path / "source").write_text("a\nb\n")
+    (tmp_path / "short").write_text("a\n")
+    files = {"source": tmp_path / "source", "short": tmp_path / "short"}
+    asked = [*SYSTEM, *ONLINE, *(one.format(**files) for one in given)]
+    asked = [one for one in asked if given != ["model=block"] or not one.startswith(("model=phrase", "decoder"))]
+    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *asked]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_keys_of_online_training_are_refused_without_it(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *PHRASE, "source.k=5"]) == 2
+    assert "source.k" in capsys.readouterr().err

@@ -1,0 +1,400 @@
+"""Online training over fixed hypotheses: a naive twin of the algorithm, and the same bits wherever it was stopped."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.batch import CandidateBatch
+from xlate.errors import InputError
+from xlate.losses.loss import loss_of
+from xlate.metrics.bleu import bleu_scores
+from xlate.metrics.oracle_document import OracleDocument
+from xlate.scoring.weights import Weights
+from xlate.train.online import IterationFigures, Online, OnlineSettings
+from xlate.train.online_checkpoint import OnlineCheckpoint
+from xlate.train.online_learner import OnlineLearner, StepSettings
+from xlate.updates.loss_steps import LossSteps
+from xlate.updates.mira import Mira
+from xlate.updates.online import OnlineUpdate
+from xlate.updates.tillmann_zhang import TillmannZhang
+
+SENTENCES, HYPOTHESES, FLOATS, SPARSE = 9, 25, 3, 6
+NAMES = ("a", "b", "c")
+Matrix = np.ndarray
+
+
+class Toy:
+    """A decoder over fixed hypotheses, some of which have the same words; the first float tells how good they are."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(0)
+        self.dense = np.round(rng.normal(size=(SENTENCES, HYPOTHESES, FLOATS)), 2)
+        self.bags = rng.integers(0, SPARSE, (SENTENCES, HYPOTHESES, 3))
+        self.words = rng.integers(0, HYPOTHESES // 2, (SENTENCES, HYPOTHESES))
+        # Equal words have equal statistics.
+        good = np.take_along_axis(rng.integers(3, 10, (SENTENCES, HYPOTHESES)), self.words, axis=1)
+        self.dense[..., 0] += good
+        tens = np.full_like(good, 10)
+        self.stats = np.stack([tens, tens, *[good] * 4, *[tens] * 4], -1)
+        self.decoded = 0
+
+    def scores(self, weights: Weights) -> Matrix:
+        sparse_F = np.concatenate([weights.sparse_F, np.zeros(SPARSE - len(weights.sparse_F))])
+        return self.dense @ weights.dense_D + sparse_F[self.bags].sum(axis=-1)
+
+    def best(self, weights: Weights, i: int, size: int) -> list[int]:
+        """The best hypotheses of different words."""
+        found: list[int] = []
+        for h in np.argsort(-self.scores(weights)[i], kind="stable").tolist():
+            if self.words[i, h] not in self.words[i, found]:
+                found.append(h)
+        return found[:size]
+
+    def decode(self, weights: Weights, rows: Matrix, size: int) -> CandidateBatch:
+        self.decoded += 1
+        picked = [(i, h) for i in rows.tolist() for h in self.best(weights, i, size)]
+        at = tuple(np.array(picked).T)
+        return CandidateBatch(
+            offsets_of([len(self.best(weights, i, size)) for i in rows.tolist()]),
+            self.dense[at].astype(np.float32),
+            self.stats[at].astype(np.float32),
+            np.arange(len(picked) + 1) * 3,
+            self.bags[at].reshape(-1).astype(np.int32),
+            word_offsets_C1=np.arange(len(picked) + 1),
+            words_T=self.words[at].astype(np.int32),
+        )
+
+
+class ToyIndex:
+    """Gives the numbers of bags ids in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self.met: dict[int, int] = {}
+
+    @property
+    def described(self) -> Matrix:
+        return np.array([[value, value] for value in self.met], dtype=np.int32).reshape(-1, 2)
+
+    def extended(self, described: Matrix) -> None:
+        for value, _ in described.tolist():
+            self.met.setdefault(value, len(self.met))
+
+    def of_units(self, units: Matrix) -> tuple[Matrix, Matrix]:
+        ids = [self.met.setdefault(value, len(self.met)) for row in units.tolist() for value in row]
+        return np.arange(len(units) + 1) * 3, np.array(ids, dtype=np.int32)
+
+
+class GrowingToy(Toy):
+    """The same whose lists have units in place of ids, in the order of whose index weights are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.index = ToyIndex()
+
+    def scores(self, weights: Weights) -> Matrix:
+        sparse_F = np.zeros(SPARSE)
+        for value, feature in self.index.met.items():
+            if feature < len(weights.sparse_F):
+                sparse_F[value] = weights.sparse_F[feature]
+        return super().scores(replace(weights, sparse_F=sparse_F))
+
+    def decode(self, weights: Weights, rows: Matrix, size: int) -> CandidateBatch:
+        lists = super().decode(weights, rows, size)
+        parts = np.diff(lists.candidate_offsets_I1)
+        return replace(
+            lists,
+            part_id_offsets_P1=np.zeros(lists.candidates + 1, np.int64),
+            part_ids_N=np.zeros(0, np.int32),
+            part_offsets_I1=lists.candidate_offsets_I1,
+            candidate_part_offsets_C1=np.arange(lists.candidates + 1),
+            candidate_parts_K=np.concatenate([np.arange(n) for n in parts]).astype(np.int32),
+            unit_PU=lists.part_ids_N.reshape(-1, 3),
+            between_offsets_P1=np.zeros(lists.candidates + 1, np.int64),
+            between_T=np.zeros(0, np.int32),
+        )
+
+
+def start(sparse: int = SPARSE) -> Weights:
+    return Weights(np.array([-0.1, -0.2, 0.3]), np.zeros(sparse), NAMES)
+
+
+UPDATES: dict[str, Callable[[], OnlineUpdate]] = {
+    "mira": lambda: Mira(1.0, 0.05),
+    "tillmann_zhang": lambda: TillmannZhang(1.0, 0.02),
+    "pro": lambda: LossSteps(loss_of("pro", pairs=4, least_difference=0.01), 0.02, 3),
+}
+
+
+def online(
+    folder: Path, update: OnlineUpdate, toy: Toy | None = None, sparse: int = SPARSE, seconds: float = 0.0, **given: Any
+) -> Online:
+    steps = StepSettings(hypotheses=given.pop("k", 4), oracles=given.pop("m", 3), rate=0.5, dense_rate=0.8)
+    document = OracleDocument(np.zeros((SENTENCES, 10)))
+    growing = toy.index if isinstance(toy, GrowingToy) else None
+    learner = OnlineLearner(
+        start(0 if growing else sparse), np.array([True, True, False]), update, steps, document, growing
+    )
+    settings = OnlineSettings(**{"iterations": 3, "size": 8, "seed": 5, **given})
+    checkpoint = OnlineCheckpoint(folder / "latest.safetensors", "this one", seconds)
+    return Online(learner, (toy or Toy()).decode, settings, checkpoint)
+
+
+def copied(weights: Weights) -> Weights:
+    return replace(weights, sparse_F=weights.sparse_F.copy())
+
+
+def trained(made: Online, stop: Callable[[], bool] = lambda: False) -> tuple[Matrix, list[IterationFigures]] | None:
+    found = made.run(stop)
+    return None if found is None else (np.concatenate([found[0].dense_D, found[0].sparse_F]), found[1])
+
+
+def naive(toy: Toy, eta: float, k: int, m: int, batch: int, iterations: int = 3) -> tuple[Matrix, list[int]]:
+    """Algorithm 1 with the α of Tillmann & Zhang, in plain Python; the average, and the number of violated pairs."""
+    w = np.concatenate([start().dense_D, np.zeros(SPARSE)])
+    rates = np.array([0.8, 0.8, 0.0, *[0.5] * SPARSE])
+
+    def features(i: int, h: int) -> Matrix:
+        return np.concatenate([toy.dense[i, h].astype(np.float32), np.bincount(toy.bags[i, h], minlength=SPARSE)])
+
+    oracles: dict[int, list[int]] = {}
+    history, violated = [w], []
+    for iteration in range(iterations):
+        order = np.random.default_rng([5, iteration]).permutation(SENTENCES)
+        violated.append(0)
+        for place in range(0, SENTENCES, batch):
+            now = Weights(w[:FLOATS], w[FLOATS:], NAMES)
+            lists = {int(i): toy.best(now, i, 8) for i in order[place : place + batch]}
+            for i, found in lists.items():
+                pooled = [*found, *(h for h in oracles.get(i, []) if toy.words[i, h] not in toy.words[i, found])]
+                others = 1.0 + sum((toy.stats[j, best[0]] for j, best in oracles.items() if j != i), np.zeros(10))
+                sentences = len(oracles.keys() | {i})
+                gain = {h: sentences * float(bleu_scores((others + toy.stats[i, h])[None])[0]) / 100 for h in pooled}
+                oracles[i] = sorted(pooled, key=lambda h: -gain[h])[:m]
+                step = np.zeros(len(w))
+                for o in oracles[i]:
+                    for h in found[:k]:
+                        delta = features(i, o) - features(i, h)
+                        loss, lead = gain[o] - gain[h], float(w @ delta)
+                        if loss > 1e-12 and lead < 1:
+                            step += eta * loss * (1 - lead) * delta
+                            violated[-1] += 1
+                w = w + rates * step
+                history.append(w)
+    return np.mean(history, axis=0), violated
+
+
+@pytest.mark.parametrize(("k", "m", "batch"), [(1, 1, 1), (4, 3, 1), (4, 3, 4), (8, 8, 20)])
+def test_it_is_the_naive_twin(tmp_path: Path, k: int, m: int, batch: int) -> None:
+    expected, violated = naive(Toy(), 0.02, k, m, batch)
+    found = trained(online(tmp_path, TillmannZhang(1.0, 0.02), k=k, m=m, batch=batch))
+    assert found is not None
+    assert found[0] == pytest.approx(expected, abs=1e-6)
+    assert [one.violated for one in found[1]] == violated
+
+
+@pytest.mark.parametrize("name", UPDATES)
+def test_it_translates_better_with_every_update(tmp_path: Path, name: str) -> None:
+    made = online(tmp_path, UPDATES[name](), iterations=12)
+    found = made.run()
+    assert found is not None
+    toy, (weights, figures) = Toy(), found
+
+    def bleu(under: Weights) -> float:
+        rows = [toy.stats[i, toy.best(under, i, 1)[0]] for i in range(SENTENCES)]
+        return float(bleu_scores(np.sum(rows, axis=0)[None])[0])
+
+    assert bleu(weights) > bleu(start()) + 3
+    assert figures[-1].oracle_bleu >= figures[0].oracle_bleu > bleu(start())
+    assert weights.dense_D[2] == pytest.approx(start().dense_D[2])
+    assert 0 < figures[-1].active <= SPARSE
+
+
+@pytest.mark.parametrize("name", UPDATES)
+@pytest.mark.parametrize("given", [{}, {"batch": 4}, {"select": "best", "heldout_every": 3}, {"shards": 2}, {"m": 1}])
+def test_stopped_at_any_moment_it_ends_with_the_same_bits(tmp_path: Path, name: str, given: dict[str, Any]) -> None:
+    (tmp_path / "whole").mkdir()
+    whole = trained(online(tmp_path / "whole", UPDATES[name](), **given))
+    assert whole is not None
+    choose, runs = random.Random(1), 0
+    while True:
+        left = choose.randint(1, 9)
+
+        def stop() -> bool:
+            nonlocal left
+            left -= 1
+            return left < 0
+
+        found = trained(online(tmp_path, UPDATES[name](), seconds=choose.choice([0.0, 20.0]), **given), stop)
+        runs += 1
+        if found is not None:
+            break
+    assert runs > 1 or "shards" in given
+    assert np.array_equal(found[0], whole[0])
+    assert found[1] == whole[1]
+
+
+class _Crash(RuntimeError):
+    pass
+
+
+@pytest.mark.parametrize("last", [1, 2, 9, 10, 14, 26])
+def test_after_a_crash_the_last_checkpoint_leads_to_the_same_bits(tmp_path: Path, last: int) -> None:
+    (tmp_path / "whole").mkdir()
+    whole = trained(online(tmp_path / "whole", Mira(1.0, 0.05)))
+    toy = Toy()
+    decode = toy.decode
+
+    def crashing(weights: Weights, rows: Matrix, size: int) -> CandidateBatch:
+        if toy.decoded == last:
+            raise _Crash
+        return decode(weights, rows, size)
+
+    doomed = online(tmp_path, Mira(1.0, 0.05))
+    doomed.decode = crashing
+    with pytest.raises(_Crash):
+        doomed.run()
+    again = Toy()
+    found = trained(online(tmp_path, Mira(1.0, 0.05), again))
+    assert whole is not None
+    assert found is not None
+    assert np.array_equal(found[0], whole[0])
+    assert again.decoded == SENTENCES * 3 - last
+
+
+def test_a_mini_batch_is_decoded_with_the_same_weights(tmp_path: Path) -> None:
+    toy = Toy()
+    trained(online(tmp_path, Mira(1.0, 0.05), toy, batch=4))
+    assert toy.decoded == 3 * 3
+
+
+@pytest.mark.parametrize("shards", [2, 3])
+def test_shards_are_mixed_the_same_by_any_number_of_processes(tmp_path: Path, shards: int) -> None:
+    found = []
+    for processes in (1, 2):
+        folder = tmp_path / str(processes)
+        folder.mkdir()
+        found.append(trained(online(folder, Mira(1.0, 0.05), shards=shards, processes=processes)))
+    assert found[0] is not None
+    assert found[1] is not None
+    assert np.array_equal(found[0][0], found[1][0])
+    assert found[0][1] == found[1][1]
+
+
+def test_mixing_is_the_mean_of_learning_apart(tmp_path: Path) -> None:
+    """One iteration in two shards: the last weights are the mean, and the average that of both averages."""
+    made = online(tmp_path, TillmannZhang(1.0, 0.02), shards=2, iterations=1, select="last")
+    last = trained(made)
+    order = np.random.default_rng([5, 0]).permutation(SENTENCES)
+    ends, averages = [], []
+    for shard in range(2):
+        toy, folder = Toy(), tmp_path / str(shard)
+        folder.mkdir()
+        alone = online(folder, TillmannZhang(1.0, 0.02), toy)
+        history = [copied(alone.learner.weights)]
+        for sentence in order[shard::2].tolist():
+            lists = toy.decode(alone.learner.weights, np.array([sentence]), 8)
+            alone.learner.learn(sentence, lists)
+            history.append(copied(alone.learner.weights))
+        # The shorter shard stands still for a step.
+        history += [history[-1]] * (6 - len(history))
+        both = [np.concatenate([one.dense_D, one.sparse_F]) for one in history]
+        ends.append(both[-1])
+        averages.append(np.mean(both, axis=0))
+    assert last is not None
+    assert last[0] == pytest.approx(np.mean(ends, axis=0), abs=1e-12)
+    average = made.learner.average
+    both = np.concatenate([average.dense_D, average.sparse_F])
+    assert both == pytest.approx(np.mean(averages, axis=0), abs=1e-12)
+
+
+def test_features_that_are_met_on_the_way_find_room(tmp_path: Path) -> None:
+    (tmp_path / "grown").mkdir()
+    whole = trained(online(tmp_path, Mira(1.0, 0.05)))
+    grown = trained(online(tmp_path / "grown", Mira(1.0, 0.05), sparse=0))
+    assert whole is not None
+    assert grown is not None
+    assert grown[0] == pytest.approx(whole[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("given", [{}, {"batch": 4}, {"shards": 2}, {"shards": 3}, {"shards": 3, "processes": 2}])
+def test_features_that_are_numbered_when_they_are_met_weigh_as_much(tmp_path: Path, given: dict[str, Any]) -> None:
+    (tmp_path / "grown").mkdir()
+    whole = trained(online(tmp_path, Mira(1.0, 0.05), **given))
+    toy = GrowingToy()
+    grown = trained(online(tmp_path / "grown", Mira(1.0, 0.05), toy, **given))
+    assert whole is not None
+    assert grown is not None
+    assert sorted(toy.index.met) == list(range(SPARSE))
+    by_value = grown[0][FLOATS:][[toy.index.met[value] for value in range(SPARSE)]]
+    assert np.concatenate([grown[0][:FLOATS], by_value]) == pytest.approx(whole[0], abs=1e-12)
+
+
+def test_features_that_are_met_in_processes_are_numbered_as_in_one(tmp_path: Path) -> None:
+    found = []
+    for processes in (1, 2):
+        folder = tmp_path / str(processes)
+        folder.mkdir()
+        toy = GrowingToy()
+        made = trained(online(folder, Mira(1.0, 0.05), toy, shards=3, processes=processes))
+        assert made is not None
+        found.append((made[0].tobytes(), list(toy.index.met)))
+    assert found[0] == found[1]
+
+
+def test_what_is_held_out_is_not_learned_from(tmp_path: Path) -> None:
+    made = online(tmp_path, Mira(1.0, 0.05), heldout_every=3, select="best")
+    found = trained(made)
+    assert found is not None
+    assert [one is None for one in made.learner.oracles] == [False, False, True] * 3
+    best = max(one.average_bleu for one in found[1] if one.average_bleu is not None)
+    toy = Toy()
+    weights = Weights(found[0][:FLOATS], found[0][FLOATS:], NAMES)
+    rows = [toy.stats[i, toy.best(weights, i, 1)[0]] for i in (2, 5, 8)]
+    assert float(bleu_scores(np.sum(rows, axis=0)[None])[0]) == pytest.approx(best)
+
+
+def test_the_oracles_are_the_best_that_were_seen_each_once(tmp_path: Path) -> None:
+    made = online(tmp_path, Mira(1.0, 0.05))
+    made.run()
+    for one in made.learner.oracles:
+        assert one is not None
+        assert one.words_T is not None
+        good = one.gain_CG[:, 2]
+        assert len(set(one.words_T.tolist())) == one.candidates == 3
+        assert (np.diff(good) <= 0).all()
+
+
+def test_a_list_without_translations_is_no_step(tmp_path: Path) -> None:
+    learner = online(tmp_path, Mira()).learner
+    nothing = Toy().decode(learner.weights, np.array([0]), 8).taken({"I": np.zeros(0, int), "C": [], "P": []})
+    step = learner.learn(0, replace(nothing, candidate_offsets_I1=np.zeros(2, np.int64)))
+    assert not len(step.slope_C)
+    assert learner.oracles[0] is None
+
+
+def test_a_checkpoint_of_another_training_or_a_damaged_one_is_refused(tmp_path: Path) -> None:
+    online(tmp_path, Mira()).run()
+    other = online(tmp_path, Mira())
+    other.checkpoint = replace(other.checkpoint, identity="another")
+    with pytest.raises(InputError, match="a checkpoint of another training"):
+        other.run()
+    path = tmp_path / "latest.safetensors"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(InputError, match="not a usable weights file"):
+        online(tmp_path, Mira()).run()
+
+
+def test_wrong_settings_are_refused(tmp_path: Path) -> None:
+    for wrong in ({"iterations": 0}, {"select": "first"}, {"heldout_every": 1}, {"batch": 0}):
+        with pytest.raises(InputError):
+            OnlineSettings(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="too few sentences"):
+        online(tmp_path, Mira(), heldout_every=20).run()
