@@ -155,6 +155,7 @@ def test_lists_have_facts_as_units_which_weigh_what_was_charged(work: Path, rule
         (["decoder.distortion_limit=3"], "decoder.distortion_limit"),
         (["structure=surface", "model.structure.families=[word_triple]", "source=online"], "a family there is none of"),
         (["structure=surface", "model.structure.words=[lemma]", "source=online"], "a kind of words there is none of"),
+        (["structure=surface"], "only online training does"),
         (["loss=xbleu"], "learns no sparse features from lists"),
         (["structure=surface", "model=phrase"], "model.structure"),
     ],
