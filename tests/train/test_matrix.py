@@ -7,13 +7,16 @@ are made-up instances of the form that block models have.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from tests.models.distortion.test_decoder import jumping
 from tests.models.phrase.test_sparse import random_case
@@ -25,6 +28,7 @@ from xlate.candidates.decoded import DecodedList, listed
 from xlate.candidates.lattice import LatticeExample
 from xlate.candidates.nbest_columns import nbest_arrays
 from xlate.candidates.nbest_store import nbest_candidates, write_nbest_store
+from xlate.candidates.pool import chosen
 from xlate.candidates.spread import spread_within_lists
 from xlate.candidates.store import CandidateStore
 from xlate.candidates.units import under_templates
@@ -35,6 +39,7 @@ from xlate.jobs.train.tuners import TUNERS, optimiser
 from xlate.losses.loss import Loss, Needs, loss_of, losses, told
 from xlate.losses.pro import PairwiseLogistic
 from xlate.metrics.objective import BLEU
+from xlate.metrics.oracle_document import OracleDocument
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.block.lists import with_units
@@ -53,19 +58,33 @@ from xlate.train.global_model import GlobalSettings, GlobalTraining
 from xlate.train.learner import InstanceLearner
 from xlate.train.list_learner import ListLearner, ListSettings
 from xlate.train.list_learner_device import DeviceListLearner
+from xlate.train.online import Online, OnlineSettings
+from xlate.train.online_checkpoint import OnlineCheckpoint
+from xlate.train.online_learner import OnlineLearner, StepSettings
 from xlate.tuners.gradient import GradientSettings, descend
 from xlate.tuners.pro import ProSettings, sampled_pairs
 from xlate.tuners.tuned import best_statistics, checked_lists
+from xlate.updates.loss_steps import LossSteps
+from xlate.updates.mira import Mira
+from xlate.updates.perceptron import AveragedPerceptron
+from xlate.updates.tillmann_zhang import TillmannZhang
 
 SENTENCES, LENGTH, NBEST = 12, 5, 12
 SYSTEMS = ("block", "distortion", "phrase", "rerank")
 SOURCES = ("events", "events on a device", "lists of the training text", "lists on a device", "lists of every round",
-           "lists from files", "lattices")  # fmt: skip
+           "sentence by sentence", "lists from files", "lattices")  # fmt: skip
+ONLINE = "sentence by sentence"
 LEARNED = ("lists of the training text", "lists on a device")
 KINDS = losses()
 # Tuners of their own; others descend on the loss of their name.
 OWN = ("mert", "mira", "pro tuner")
-NAMES = (*KINDS, *OWN)
+# Updates by pairs of an oracle and a hypothesis of one list.
+PAIRS = {
+    "mira": Mira(1.0, 0.002),
+    "averaged_perceptron": AveragedPerceptron(),
+    "tillmann_zhang": TillmannZhang(1.0, 1e-4),
+}
+NAMES = (*KINDS, *OWN, *(name for name in PAIRS if name not in OWN))
 
 
 def empty(name: str, source: str, system: str) -> str | None:
@@ -75,7 +94,9 @@ def empty(name: str, source: str, system: str) -> str | None:
         return "a loss over lattices sums over arcs and has no scores of candidates; all others need these"
     if (source == "lists from files") != (system == "rerank"):
         return "the lists of rerank come from files and are not decoded; all others decode theirs"
-    if name in OWN and source not in ("lists of every round", "lists from files"):
+    if name in PAIRS and name not in OWN and source != ONLINE:
+        return "oracles are kept, and pairs made of them, where lists are decoded with the weights of the moment"
+    if name in OWN and source not in ("lists of every round", "lists from files", *([ONLINE] if name in PAIRS else [])):
         return "a tuner looks at all lists of a dev set at once, to set few weights"
     if needs is Needs.STATISTICS and source not in ("lists of every round", "lists from files"):
         return "BLEU of the whole text has no slope an instance; it is tuned on all lists at once"
@@ -100,6 +121,8 @@ def test_a_training_changes_weights_and_lowers_the_loss(
         changed, before, after = on_events(name, folder, device=source.endswith("device"))
     elif source == "lattices":
         changed, before, after = on_lattices(system)
+    elif source == ONLINE:
+        changed, before, after = on_the_way(name, UNITS[system](), tmp_path)
     else:
         lists = from_file(tmp_path) if system == "rerank" else (UNITS if source in LEARNED else LISTS)[system]()
         if source in LEARNED:
@@ -171,6 +194,40 @@ def in_steps(name: str, lists: CandidateBatch, *, device: bool) -> tuple[bool, f
     return changed, figures[0].heldout_loss, min(one.heldout_loss for one in figures)
 
 
+def on_the_way(name: str, lists: CandidateBatch, folder: Path) -> tuple[bool, float, float]:
+    """Steps while lists are ranked by the weights of the moment, which is what decoding them again would give."""
+    begin, spread_D = start_of(lists), spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
+    lists = replace(lists, dense_CD=(lists.dense_CD / spread_D).astype(np.float32))
+    begin = replace(begin, dense_D=begin.dense_D * spread_D)
+
+    def decode(weights: Weights, rows: NDArray[np.int64], size: int) -> CandidateBatch:
+        some = lists.select(rows)
+        given = some.arrays(np.zeros(some.candidates)), some.dense_CD.astype(np.float64)
+        score_C = CompiledScorer(*given, weights.dense_D, weights.sparse_F)().detach().numpy()
+        ends = some.candidate_offsets_I1
+        best = [a + np.argsort(-score_C[a:b], kind="stable")[:size] for a, b in pairwise(ends)]
+        return chosen(some, np.concatenate(best))
+
+    def loss(weights: Weights) -> float:
+        still = online_learner(name, weights, len(lists), 0.0)
+        return sum(still.learn(i, decode(weights, np.array([i]), NBEST)).loss for i in range(len(lists)))
+
+    learner = online_learner(name, begin, len(lists), 0.01 if name == "averaged_perceptron" else 0.1)
+    settings = OnlineSettings(iterations=8, size=NBEST)
+    found = Online(learner, decode, settings, OnlineCheckpoint(folder / "latest.safetensors", "")).run()
+    assert found is not None
+    changed = bool((found[0].dense_D != begin.dense_D).any() and found[0].sparse_F.any())
+    return changed, loss(begin), loss(found[0])
+
+
+def online_learner(name: str, weights: Weights, sentences: int, rate: float) -> OnlineLearner:
+    """One that learns with a step size, or with 0 only says what it would learn from."""
+    update = PAIRS[name] if name in PAIRS else LossSteps(loss_of(name), 0.1)
+    document = OracleDocument(np.zeros((sentences, 10)), by_sentence=True)
+    steps = StepSettings(NBEST, 1, rate, rate)
+    return OnlineLearner(weights, np.ones(len(weights.dense_D), np.bool_), update, steps, document)
+
+
 def at_once(name: str, lists: CandidateBatch) -> tuple[bool, float, float]:
     """A tuner of all lists; the loss is minus BLEU for one that has no loss."""
     begin, trained_D = start_of(lists), np.ones(lists.dense_CD.shape[1], np.bool_)
@@ -227,7 +284,7 @@ def with_references(found: Sequence[DecodedList]) -> CandidateBatch:
     for one in found:
         c = int(rng.integers(0, len(one.dense_CD)))
         rows.append(one.words_T[one.word_offsets_C1[c] : one.word_offsets_C1[c + 1]])
-    return listed(found, EncodedText.from_ids(rows), np.arange(len(found) + 1))
+    return listed(found, EncodedText.from_ids(rows), np.arange(len(found) + 1), words=True)
 
 
 def sentences() -> list[list[str]]:
