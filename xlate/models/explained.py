@@ -39,7 +39,7 @@ def unit_scores(table: ScoredUnits, unit: int) -> str:
 def explained(
     lines: Sequence[str], names: Sequence[str], weights_D: NDArray[np.float64], derivation: Derivation[Any]
 ) -> str:
-    """Lines that show the units of a derivation, then weight × value of every feature, strongest first, then the sum."""
+    """Lines that show the units of a derivation, then weight × value of each feature, strongest first, then the sum."""
     shown = list(lines)
     parts = zip(names, weights_D.tolist(), derivation.features_D.tolist(), strict=True)
     for name, weight, value in sorted(parts, key=lambda part: -abs(part[1] * part[2])):
