@@ -116,8 +116,11 @@ class StructureFeatures:
 
     @property
     def ranges(self) -> Ranges:
-        """One family, since features of all of them take turns."""
-        return ranges_of([("structure", len(self))])
+        """Families with runs of neighbouring ids; one that is still growing has many."""
+        family_F = self.described[:, 0]
+        starts = np.flatnonzero(np.append(True, family_F[1:] != family_F[:-1])[: len(family_F)])
+        sizes = np.diff(np.append(starts, len(family_F)))
+        return ranges_of(zip((FAMILIES[f] for f in family_F[starts].tolist()), sizes.tolist(), strict=True))
 
     def of_units(self, units: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The ids of the features of facts, (A, 5), new ones among them: offsets (A + 1) and ids."""

@@ -29,6 +29,8 @@ from xlate.phrases.rules import RuleTable
 from xlate.scoring.weights import Weights, WeightsFile
 
 KIND = "hierarchical"
+# What online training calls itself where it asks for what is tuned.
+ONLINE = "online"
 # What the structure features are, in a weights file.
 FEATURES = f"{KIND}.features"
 
@@ -100,6 +102,12 @@ class Hierarchical(Kind):
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """The float weights."""
         assert config.loss.tune is not None
+        if config.model.structure is not None and config.loss.name != ONLINE:
+            raise InputError(
+                "structure features are numbered when they are met, which only online training does",
+                seen=f"structure=… and loss={config.loss.name}",
+                expected="source=online, or structure=none",
+            )
         model = hierarchical_model(work, config.model)
         decoder = HierarchicalDecoder(model, np.zeros(model.size), self.search(config.decoder))
         tuned = TunedRules(decoder, config.loss.tune.processes, tunes_sparse=model.structure is not None)
@@ -150,6 +158,8 @@ def saved_rules(weights: Weights, features: FeatureIndex | None) -> Saved:
     sparse_F = np.zeros(len(features))
     sparse_F[: len(weights.sparse_F)] = weights.sparse_F
     used = np.flatnonzero(sparse_F)
+    # Families one behind the other, as readers of weights expect.
+    used = used[np.argsort(features.described[used, 0], kind="stable")]
     kept = features.kept(used)
     single = replace(weights, sparse_F=sparse_F[used]).single()
     return Saved({KIND: single}, {KIND: kept}, {FEATURES: kept.described.copy()})

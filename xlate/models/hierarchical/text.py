@@ -7,12 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.models.derivation import COPIED
+from xlate.models.explained import explained, unit_scores
 from xlate.models.hierarchical.model import HierarchicalModel
 from xlate.models.hierarchical.scored import RuleDerivation
 from xlate.models.hierarchical.steps import RuleStep
-
-_SCORES = ("p(f|e)", "lex(f|e)", "p(e|f)", "lex(e|f)")
 
 
 def explain_rules(
@@ -24,13 +22,8 @@ def explain_rules(
         [0,4)  ne [1,2) pas X -> not X1  p(f|e) 0.6, …
           [1,2)  go -> go
     """
-    lines = [f"{'  ' * depth}{_explained(model, source, step)}" for depth, step in tree(derivation.steps)]
-    parts = zip(model.columns, weights_D.tolist(), derivation.features_D.tolist(), strict=True)
-    for name, weight, value in sorted(parts, key=lambda part: -abs(part[1] * part[2])):
-        if weight * value:
-            lines.append(f"  {name:<24} {weight:>9.4f} × {value:>10.4f} = {weight * value:>9.4f}")
-    lines.append(f"sum {derivation.score:.4f}  {' '.join(derivation.words)}")
-    return "\n".join(lines)
+    shown = [f"{'  ' * depth}{_explained(model, source, step)}" for depth, step in tree(derivation.steps)]
+    return explained(shown, model.columns, weights_D, derivation)
 
 
 def tree(steps: Sequence[RuleStep]) -> Iterator[tuple[int, RuleStep]]:
@@ -45,10 +38,7 @@ def tree(steps: Sequence[RuleStep]) -> Iterator[tuple[int, RuleStep]]:
 def _explained(model: HierarchicalModel, source: Sequence[str], step: RuleStep) -> str:
     start, end = step.span
     line = f"[{start},{end})  {source_side(source, step)} -> {target_side(step)}"
-    if step.unit == COPIED:
-        return f"{line}  (copied)"
-    scores = (f"{name} {p:.3g}" for name, p in zip(_SCORES, model.table.scores_B4[step.unit], strict=True))
-    return f"{line}  {', '.join(scores)}  (N={model.table.count_B[step.unit]:g})"
+    return f"{line}  {unit_scores(model.table, step.unit)}"
 
 
 def source_side(source: Sequence[str], step: RuleStep) -> str:

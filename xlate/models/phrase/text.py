@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.models.derivation import COPIED, Derivation, Step
+from xlate.models.explained import explained, unit_scores
 from xlate.models.phrase.model import FIVE_WAY, PhraseModel
 
 # Moses counts it in the total, and leaves it out of n-best lists.
@@ -39,23 +40,11 @@ def explain_phrases(
     Example:
         [0,2)  das haus -> the house  p(f|e) 0.6, lex 0.4, p(e|f) 0.8, lex 0.5  (N=12)
     """
-    lines = [_explained(model, source, derivation, place) for place in range(len(derivation.steps))]
-    parts = zip(model.columns, weights_D.tolist(), derivation.features_D.tolist(), strict=True)
-    for name, weight, value in sorted(parts, key=lambda part: -abs(part[1] * part[2])):
-        if weight * value:
-            lines.append(f"  {name:<24} {weight:>9.4f} × {value:>10.4f} = {weight * value:>9.4f}")
-    lines.append(f"sum {derivation.score:.4f}  {' '.join(derivation.words)}")
-    return "\n".join(lines)
+    shown = [_explained(model, source, step) for step in derivation.steps]
+    return explained(shown, model.columns, weights_D, derivation)
 
 
-def _explained(model: PhraseModel, source: Sequence[str], derivation: Derivation[Step], place: int) -> str:
-    step = derivation.steps[place]
+def _explained(model: PhraseModel, source: Sequence[str], step: Step) -> str:
     start, end = step.source_span
     words = f"[{start},{end})  {' '.join(source[start:end])} -> {' '.join(step.target_words)}"
-    if step.unit == COPIED:
-        return f"{words}  (copied)"
-    scores = (f"{name} {p:.3g}" for name, p in zip(_SCORES, model.table.scores_B4[step.unit], strict=True))
-    return f"{words}  {', '.join(scores)}  (N={model.table.count_B[step.unit]:g})"
-
-
-_SCORES = ("p(f|e)", "lex(f|e)", "p(e|f)", "lex(e|f)")
+    return f"{words}  {unit_scores(model.table, step.unit)}"

@@ -1,0 +1,179 @@
+"""The hierarchical system on a small built-in corpus: rules, tuning, structure features online, translation."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.made_once import made_once
+from tests.test_end_to_end import run, work  # noqa: F401
+from tests.test_phrase_system_end_to_end import trained, translated
+from xlate.cli.main import main
+from xlate.config.schema import TrainConfig
+from xlate.config.stored import read_config
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.kind import Asked
+from xlate.jobs.systems.registry import open_system
+from xlate.jobs.train.tuning import NbestLists, TuningText
+from xlate.models.hierarchical.decoder import HierarchicalDecoder
+from xlate.models.hierarchical.tuned import TunedRules
+from xlate.scoring.weights import load_weights
+from xlate.train.online_learner import OnlineLearner
+
+RULES = ["model=hierarchical", "decoder.pop_limit=50", "decoder.stack=50"]
+FEW = ["loss.tune.rounds=2", "loss.tune.nbest=20"]
+ONLINE = [
+    *(
+        "structure=everything",
+        "model.structure.words=[all,class4,prefix4,digits]",
+        "source=online",
+        "source.start=base",
+    ),
+    *("source.iterations=2", "source.nbest=20", "source.C=0.001", "source.dense_rate=0.01", "source.batch=3"),
+]
+
+
+@pytest.fixture(scope="module")
+def rules_run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    return made_once(tmp_path_factory, "rules", lambda folder: tune_rules(work, folder))
+
+
+def tune_rules(work: Path, folder: Path) -> None:  # noqa: F811
+    figures = trained(work, folder, *RULES, *FEW, "measure_test=true")
+    assert figures["test_bleu"] > 20
+    assert figures["tune_BLEU"] > figures["history"][0]["bleu"]
+
+
+def opened(folder: Path, nbest: int = 1) -> HierarchicalDecoder:
+    system, _ = open_system(folder, read_config(folder / "config.yaml", TrainConfig), Asked(nbest))
+    assert isinstance(system, HierarchicalDecoder)
+    return system
+
+
+def test_it_translates_and_shows_trees(rules_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = translated(rules_run, tmp_path, "nbest=5", f"nbest_out={tmp_path / 'list'}")
+    assert len(lines) == 3
+    assert "TranslationModel0=" in (tmp_path / "list").read_text()
+    capsys.readouterr()
+    assert main(["inspect", f"run={rules_run}", "sentence='Nirka no holdo va bolko ast.'"]) == 0
+    shown = capsys.readouterr().out
+    assert "Backtrack0_0" in shown
+    assert " -> " in shown
+    forced = translated(rules_run, tmp_path, f"target={tmp_path / 'out.txt'}")
+    assert forced == lines
+
+
+def test_structure_features_are_learned_online(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811
+    figures = trained(work, tmp_path / "run", *RULES, *ONLINE, f"base={rules_run}")
+    assert figures["active_features"] > 500
+    assert figures["history"][-1]["oracle_bleu"] > figures["history"][0]["bleu"]
+    weights = load_weights(tmp_path / "run" / "weights.safetensors")
+    learned = list(weights.learned("hierarchical"))
+    assert len(learned) == figures["active_features"]
+    families = {feature.family for feature in learned}
+    assert families == {"word_pair", "pair_bigram", "insertion", "target_bigram", "parent_child"}
+    assert all(feature.name.startswith(f"{feature.family}:") for feature in learned)
+    system = opened(tmp_path / "run", 10)
+    for derivation in system.translate(["nirka", "no", "holdo"]):
+        assert system.weights_D @ derivation.features_D == pytest.approx(derivation.score)
+    assert len(translated(tmp_path / "run", tmp_path)) == 3
+
+
+def test_any_number_of_processes_gives_the_same_bits(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811
+    for ways in ("source.batch=8", "source.shards=3"):
+        bits = []
+        for processes in (1, 2):
+            folder = tmp_path / f"{ways[7:12]}{processes}"
+            trained(work, folder, *RULES, *ONLINE, f"base={rules_run}", ways, f"source.processes={processes}")
+            bits.append((folder / "weights.safetensors").read_bytes())
+        assert bits[0] == bits[1]
+
+
+@pytest.mark.parametrize("at", [1, 45])
+def test_stopped_by_a_signal_it_goes_on_to_the_same_bits(
+    work: Path,  # noqa: F811
+    rules_run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    at: int,
+) -> None:
+    given = [f"work={work}", *RULES, *ONLINE, f"base={rules_run}"]
+    whole = tmp_path.parent / "whole-rules"
+    if not whole.exists():
+        assert main(["train", f"run={whole}", *given]) == 0
+    learn, learned = OnlineLearner.learn, 0
+
+    def signalled(self: OnlineLearner, *arguments: object) -> object:
+        nonlocal learned
+        learned += 1
+        if learned == at:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return learn(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(OnlineLearner, "learn", signalled)
+    assert main(["train", f"run={tmp_path / 'run'}", *given]) == 128 + signal.SIGTERM
+    monkeypatch.undo()
+    assert main(["train", f"run={tmp_path / 'run'}", *given]) == 0
+    parts = [folder / "weights.safetensors" for folder in (whole, tmp_path / "run")]
+    assert parts[0].read_bytes() == parts[1].read_bytes()
+
+
+def test_lists_have_facts_as_units_which_weigh_what_was_charged(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811
+    trained(work, tmp_path / "run", *RULES, *ONLINE, f"base={rules_run}")
+    system, held = opened(tmp_path / "run", 10), WorkDirectory(work)
+    sentences = [held.source_tokens(line) for line in held.source_lines("dev")[:5]]
+    features = system.features
+    assert features is not None
+    text = TuningText([*sentences, []], [[["a"]]] * 6)
+    tuned = TunedRules(system, tunes_sparse=True)
+    lists = NbestLists(tuned, text, 10, bool).decode(system.weights)
+    assert lists.unit_PU is not None
+    offsets, ids = features.of_facts(lists.unit_PU)  # type: ignore[attr-defined]
+    sparse_F = system.weights.sparse_F
+    score_P = [sparse_F[ids[a:b]].sum() for a, b in pairwise(offsets)]
+    part_K, at = lists.part_of_K(), lists.candidate_part_offsets_C1
+    assert at is not None
+    first = 0
+    for i, words in enumerate(sentences):
+        for derivation in system.translate(words):
+            parts = sum(score_P[p] for p in part_K[at[first] : at[first + 1]])
+            assert lists.dense_CD[first] @ system.weights.dense_D + parts == pytest.approx(derivation.score, abs=1e-3)
+            first += 1
+        assert first == lists.candidate_offsets_I1[i + 1]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["model.rules.symbols=0"], "model.rules.symbols is out of range"),
+        (["model.rules.most_gaps=3"], "model.rules.most_gaps is out of range"),
+        (["decoder.distortion_limit=3"], "decoder.distortion_limit"),
+        (["structure=surface", "model.structure.families=[word_triple]", "source=online"], "a family there is none of"),
+        (["structure=surface", "model.structure.words=[lemma]", "source=online"], "a kind of words there is none of"),
+        (["structure=surface"], "only online training does"),
+        (["loss=xbleu"], "learns no sparse features from lists"),
+        (["structure=surface", "model=phrase"], "model.structure"),
+    ],
+)
+def test_bad_settings_are_refused(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    given: list[str],
+    words: str,
+) -> None:
+    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *RULES, *given]) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "run" / "weights.safetensors").exists()
+
+
+def test_weights_of_another_model_are_refused(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811
+    other = [*RULES, "model.rules.symbols=3", "loss.tune.start=base", f"base={rules_run}"]
+    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *other]) == 2
+    config = json.loads((rules_run / "summary.json").read_text())
+    assert config["finished"]
