@@ -140,3 +140,14 @@ def test_different_translations_come_soon_among_many_derivations() -> None:
 def test_a_limit_below_1_is_refused() -> None:
     with pytest.raises(ValueError, match="pops"):
         CkyDecoder(small(), {}, pops=0)
+
+
+def test_limits_of_spans_hold_where_rules_begin_alike() -> None:
+    x = Gap("X", 1)
+    base = [ScfgRule("X", ("a",), ("u",)), ScfgRule("X", ("a", x, "b"), ("v", x))]
+    short = [ScfgRule("X", ("a", x), ("w", x)), ScfgRule("S", (x,), (x,)), ScfgRule("S", ("a", x), ("u", x))]
+    parts = [(Scfg(rules, (), np.zeros((len(rules), 0))), limit) for rules, limit in ((base, None), (short, 2))]
+    known = {"X a a": 1, "X a a a": 0, "X a a a b": 1, "X a a a a b": 0, "S a a": 2, "S a a b": 0}
+    for (goal, *sentence), count in ((text.split(), count) for text, count in known.items()):
+        decoder = CkyDecoder(SynchronousGrammar(parts, goal), {})
+        assert len(list(decoder.translations(sentence, distinct=False))) == count, sentence
