@@ -224,7 +224,7 @@ def online_learner(name: str, weights: Weights, sentences: int, rate: float) -> 
     """One that learns with a step size, or with 0 only says what it would learn from."""
     update = PAIRS[name] if name in PAIRS else LossSteps(loss_of(name), 0.1)
     document = OracleDocument(np.zeros((sentences, 10)), by_sentence=True)
-    steps = StepSettings(NBEST, 1, rate, rate)
+    steps = StepSettings(NBEST, 1, rate=rate, dense_rate=rate)
     return OnlineLearner(weights, np.ones(len(weights.dense_D), np.bool_), update, steps, document)
 
 

@@ -236,6 +236,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "nbest": _SOME,
         "k": _SOME,
         "m": _SOME,
+        "hope": NOT_NEGATIVE,
         "C": POSITIVE,
         "eta": POSITIVE,
         "gamma": POSITIVE,

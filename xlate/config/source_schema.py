@@ -14,6 +14,7 @@ class _SourceKeys:
     nbest: int
     k: int
     m: int
+    hope: float
     update: str
     C: float
     eta: float
@@ -58,6 +59,9 @@ class OnlineSourceConfig(SourceConfig):
     nbest: int = key("translations of a list, among which oracles are looked for (the paper: 1000)", 100)
     k: int = key("the first so many of them are held against the oracles", 10)
     m: int = key("oracles kept of each sentence", 10)
+    hope: float = key(
+        "what a unit of score is worth in gain where oracles are chosen; 0: by gain alone (the paper)", 0.0
+    )
     update: str = key("mira, averaged_perceptron, tillmann_zhang, or a loss over lists such as expected_bleu", "mira")
     C: float = key("update=mira: what the steps of a sentence's pairs sum to at most", 0.01)
     eta: float = key("the learning rate of tillmann_zhang and of losses", 0.01)

@@ -20,6 +20,7 @@ from xlate.candidates.units import with_ids
 from xlate.features.index import GrowingIndex
 from xlate.kernels.learning.lists import list_room
 from xlate.kernels.learning.online import begin_list, step_list
+from xlate.kernels.learning.scores import sparse_scores
 from xlate.kernels.learning.updates import Learned, settle_all
 from xlate.metrics.oracle_document import OracleDocument
 from xlate.scoring.weights import Weights
@@ -40,12 +41,15 @@ class StepSettings:
     Attributes:
         hypotheses: translations of a list that make pairs, k.
         oracles: kept of each sentence, m.
+        hope: what a unit of score is worth in gain where oracles are chosen: at 0 they are those that gain most, above
+            those that the system can hope for (Chiang, Marton & Resnik 2008).
         rate, dense_rate: step sizes of sparse and of dense weights.
         adagrad: steps by AdaGrad, for losses.
     """
 
     hypotheses: int = 10
     oracles: int = 10
+    hope: float = 0.0
     rate: float = 1.0
     dense_rate: float = 1.0
     adagrad: bool = False
@@ -103,13 +107,23 @@ class OnlineLearner:
         known = self.oracles[sentence]
         pooled = found if known is None else pool([found, known], by_words=True)
         gain_C = self.document.gains(sentence, pooled.gain_CG)
-        best_M = np.argsort(-gain_C, kind="stable")[: self.settings.oracles]
+        worth_C = gain_C if not self.settings.hope else gain_C + self.settings.hope * self._scores(pooled)
+        best_M = np.argsort(-worth_C, kind="stable")[: self.settings.oracles]
         self.oracles[sentence] = chosen(pooled, best_M)
         self.document.replace(sentence, pooled.gain_CG[best_M[0]].astype(np.float64))
         first_K = np.arange(min(self.settings.hypotheses, found.candidates))
         rows_C = np.union1d(first_K, best_M)
         oracle_M, hypothesis_K = np.searchsorted(rows_C, best_M), np.searchsorted(rows_C, first_K)
         return self._step(chosen(pooled, rows_C), gain_C[rows_C], oracle_M, hypothesis_K)
+
+    def _scores(self, lists: CandidateBatch) -> NDArray[np.float64]:
+        """The scores of candidates under the weights as they are, (C,)."""
+        if self.growing is not None:
+            lists = with_ids(lists, self.growing)
+        self._hold(int(lists.part_ids_N.max(initial=-1)) + 1)
+        arrays = lists.arrays(np.zeros(lists.candidates), parts=True)
+        score_C: NDArray[np.float64] = sparse_scores(arrays, self.learned.sparse_F)
+        return score_C + lists.dense_CD @ self.learned.dense_D
 
     def _step(
         self,

@@ -93,7 +93,7 @@ class OnlineTraining:
         source, tuned = self.config.source, self.to_tune
         objective = objective_of(source)
         document = OracleDocument(np.zeros((len(self.text), objective.width)), objective, source.gain != DOCUMENT)
-        steps = StepSettings(source.k, source.m, source.rate, source.dense_rate, source.adagrad)
+        steps = StepSettings(source.k, source.m, source.hope, source.rate, source.dense_rate, source.adagrad)
         learner = OnlineLearner(
             tuned.start,
             tuned.system.trained_D,

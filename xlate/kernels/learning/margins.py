@@ -86,7 +86,7 @@ def _gathered(lists: CandidateArrays, c: int, room_F: Floats) -> float:
 def largest_margins(
     product_CC: Floats, score_C: Floats, oracle_M: Rows, hypothesis_K: Rows, loss_MK: Floats, most: float, steps: int
 ) -> Floats:
-    """The α of every pair that maximise the dual, (M, K), to a gap of 1e-10 of the largest loss, or after `steps`.
+    """The α of every pair that maximise the dual, (M, K), to 1e-6 of the largest loss, or those after `steps`.
 
     Args:
         product_CC: inner products of candidates.
@@ -101,7 +101,8 @@ def largest_margins(
     # The last one is of the pair without features and loss.
     alpha_P1, now_C, moved_C = np.zeros(pairs + 1), score_C.copy(), np.zeros(len(score_C))
     alpha_P1[pairs] = most
-    tolerance = 1e-10 * np.max(np.append(loss_MK, 0.0))
+    # The dual is then within 1e-6 of its largest value, in units of the largest loss: no α can win more than the gap.
+    tolerance = 1e-6 * np.max(np.append(loss_MK, 0.0)) / max(most, 1.0)
     for _ in range(steps):
         up, down, gap = _extremes(now_C, oracle_M, hypothesis_K, loss_MK, alpha_P1)
         if gap <= tolerance:
