@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.arrays.ragged import check_offsets, gathered, joined_offsets, offsets_of, places_of, row_numbers
+from xlate.arrays.ragged import (
+    check_offsets,
+    gathered,
+    joined_offsets,
+    marked_in_rows,
+    offsets_of,
+    places_of,
+    row_numbers,
+)
 
 ROWS = st.lists(st.lists(st.integers(0, 9), max_size=4), max_size=6)
 
@@ -23,6 +31,7 @@ def test_rows_are_gathered_as_from_lists(rows: list[list[int]], data: st.DataObj
     assert [flat[places[a:b]].tolist() for a, b in itertools.pairwise(new)] == [rows[r] for r in chosen]
     assert places_of(offsets, chosen).tolist() == places.tolist()
     assert row_numbers(offsets).tolist() == [r for r, row in enumerate(rows) for _ in row]
+    assert marked_in_rows(flat > 4, offsets).tolist() == [sum(value > 4 for value in row) for row in rows]
 
 
 @given(st.lists(ROWS, max_size=3))

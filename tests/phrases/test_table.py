@@ -12,7 +12,7 @@ from xlate.align.links import Links, read_links
 from xlate.errors import InputError
 from xlate.formats.moses_table import read_phrase_table
 from xlate.phrases.extract import extract_phrases
-from xlate.phrases.table import PhraseTable, score_phrases
+from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
 from xlate.text.vocabulary import Vocabulary
@@ -145,6 +145,14 @@ def test_select_keeps_pairs_and_drops_unused_phrases(rng):
         assert part.target_count_Q[q] == table.target_count_Q[table.target_B[old]]
     assert set(part.source_B.tolist()) == set(range(len(part.source_phrases)))
     assert set(part.target_B.tolist()) == set(range(len(part.target_phrases)))
+
+
+def test_phrases_of_rows_that_are_not_there_are_refused(rng):
+    phrases = random_table(rng)[0].source_phrases
+    assert len(select_phrases(phrases, np.zeros(0, dtype=int))) == 0
+    for row in (-1, len(phrases)):
+        with pytest.raises(IndexError, match="rows from"):
+            select_phrases(phrases, np.array([0, row]))
 
 
 @pytest.mark.corpus

@@ -32,6 +32,20 @@ def row_numbers(offsets_R1: NDArray[np.integer[Any]]) -> Ints:
     return np.repeat(np.arange(len(offsets_R1) - 1), np.diff(offsets_R1))
 
 
+def marked_in_rows(marked_T: NDArray[np.bool_], offsets_R1: NDArray[np.integer[Any]]) -> Ints:
+    """How many values of each row are marked, (R,), in no more memory than for the rows.
+
+    Example:
+        >>> marked_in_rows(np.array([True, False, True]), np.array([0, 2, 2, 3])).tolist()
+        [1, 0, 1]
+    """
+    count_R = np.zeros(len(offsets_R1) - 1, dtype=np.int64)
+    filled = np.flatnonzero(np.diff(offsets_R1))
+    if len(filled):
+        count_R[filled] = np.add.reduceat(marked_T, np.asarray(offsets_R1)[filled], dtype=np.int64)
+    return count_R
+
+
 def places_of(offsets_R1: NDArray[np.integer[Any]], rows: Sequence[int] | NDArray[np.integer[Any]]) -> Ints:
     """The places of the values of some rows in the flat array, row after row."""
     return gathered(offsets_R1, rows)[0]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.align.links import Links
-from xlate.arrays.ragged import offsets_of, row_numbers
+from xlate.arrays.ragged import marked_in_rows, offsets_of
 from xlate.errors import InputError
 from xlate.kernels.counting.rule_extraction import ONE, RuleLimits, RuleStore, count_rules, new_rule_store
 from xlate.phrases.extract import LONGEST, check_linked, number_phrases, sentence_links
@@ -217,7 +217,7 @@ def is_gap(text: EncodedText) -> NDArray[np.bool_]:
 
 def _without_gaps(targets: EncodedText) -> EncodedText:
     is_gap_T = is_gap(targets)
-    gaps_Q = np.bincount(row_numbers(targets.offsets_S1)[is_gap_T], minlength=len(targets))
+    gaps_Q = marked_in_rows(is_gap_T, targets.offsets_S1)
     return EncodedText(targets.ids_T[~is_gap_T], offsets_of(np.diff(targets.offsets_S1) - gaps_Q))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.align.links import Links
-from xlate.arrays.ragged import row_numbers
+from xlate.arrays.ragged import marked_in_rows
 from xlate.kernels.counting.rule_extraction import ONE
 from xlate.phrases.rule_extraction import RuleSettings, is_gap, merged_rules
 from xlate.phrases.rules import MOST_GAPS
@@ -71,11 +71,11 @@ def rule_forms(
 
 def _forms(targets: EncodedText) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """How many non-terminals each target side has, and whether they all stand behind one word or more."""
-    gap_T, row_T = is_gap(targets), row_numbers(targets.offsets_S1)
-    gaps_Q = np.bincount(row_T[gap_T], minlength=len(targets))
-    lengths_Q = np.diff(targets.offsets_S1)
-    place_T = np.arange(len(row_T)) - targets.offsets_S1[row_T]
-    early_T = gap_T & (place_T < (lengths_Q - gaps_Q)[row_T])
-    normal_Q = np.ones(len(targets), dtype=np.bool_)
-    normal_Q[row_T[early_T]] = False
+    gap_T, lengths_Q = is_gap(targets), np.diff(targets.offsets_S1)
+    gaps_Q = marked_in_rows(gap_T, targets.offsets_S1)
+    normal_Q = lengths_Q > gaps_Q
+    for at in range(1, MOST_GAPS + 1):
+        # A side with so many non-terminals has one as its at-th word from the end.
+        some = np.flatnonzero(normal_Q & (gaps_Q >= at))
+        normal_Q[some] = gap_T[targets.offsets_S1[some + 1] - at]
     return gaps_Q, normal_Q

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.npy import ArrayStream
-from xlate.arrays.ragged import offsets_of, row_numbers
+from xlate.arrays.ragged import offsets_of
 from xlate.kernels.counting.rule_extraction import RuleStore
 from xlate.kernels.counting.sorted_runs import CountedRows, Numbers, Totals, merge_rows, merge_sequences
 from xlate.phrases.extract import number_nodes
-from xlate.phrases.rules import GAP
+from xlate.phrases.rules import gaps_of
 from xlate.phrases.table import select_phrases
 from xlate.text.encoded import EncodedText
 
@@ -131,8 +131,7 @@ def _merge(
         distinct.append(select_phrases(text, row_M))
     rows = CountedRows(*columns, runs_R1=np.ascontiguousarray(ends_RE[:, 3]))  # type: ignore[misc]
     totals = Totals(np.zeros(len(distinct[0]), dtype=np.int64), np.zeros(len(distinct[1]), dtype=np.int64))
-    least_P = np.zeros(len(distinct[0]), dtype=np.int64)
-    least_P[row_numbers(distinct[0].offsets_S1)[distinct[0].ids_T == GAP]] = least
+    least_P = np.where(gaps_of(distinct[0]) > 0, least, 0)
     source_B, target_B, shape_B, weight_B = merge_rows(rows, Numbers(*numbers), totals, least_P)
     sources, targets, shapes = distinct
     return MergedRules(sources, targets, shapes, source_B, target_B, shape_B, weight_B, totals)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.arrays.ragged import offsets_of, places_of, row_numbers
+from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of
 from xlate.arrays.ranges import check_lengths, check_within, pieces, refuse
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays
 from xlate.phrases.table import arrays_of, check_pairs, check_words, fields_of, select_phrases, words_of
@@ -82,7 +82,7 @@ class RuleTable:
 
     def gaps(self) -> NDArray[np.int64]:
         """How many non-terminals each of the source sides has, (P,)."""
-        return _gaps(self.source_sides)
+        return gaps_of(self.source_sides)
 
     def select(self, keep_B: NDArray[np.bool_]) -> RuleTable:
         """The rules marked true, with the sides they use; scores and counts stay as they are."""
@@ -127,7 +127,7 @@ def _check(stored: StoredArrays) -> None:
     check_lengths(stored, swapped_B=(rules,), insertion_B=(rules,), deletion_B=(rules,))
     check_pairs(stored, "source_sides", "target_phrases")
     source = EncodedText(stored["source_sides_ids"], stored["source_sides_offsets"])
-    gaps_P = _gaps(source)
+    gaps_P = gaps_of(source)
     check_within(stored, "source_sides_ids", 0, MOST_GAPS + 1, gaps_P)
     words_P = np.diff(source.offsets_S1) - gaps_P
     words_Q = np.diff(stored["target_phrases_offsets"])
@@ -156,6 +156,6 @@ def _check_counts(stored: StoredArrays, name: str, piece: slice, most: NDArray[n
         raise refuse(stored, name, seen, f"from 0 to {most[wrong[0]]}, the words of the side")
 
 
-def _gaps(source_sides: EncodedText) -> NDArray[np.int64]:
-    is_gap_T = np.asarray(source_sides.ids_T) == GAP
-    return np.bincount(row_numbers(source_sides.offsets_S1)[is_gap_T], minlength=len(source_sides))
+def gaps_of(source_sides: EncodedText) -> NDArray[np.int64]:
+    """How many non-terminals each of P source sides has, (P,)."""
+    return marked_in_rows(np.asarray(source_sides.ids_T) == GAP, source_sides.offsets_S1)

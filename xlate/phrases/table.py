@@ -17,6 +17,7 @@ from xlate.errors import InputError
 from xlate.kernels.counting.lexical import NO_GAP, InnerLinks, lexical_weights
 from xlate.kernels.counting.sides import PhrasePairs
 from xlate.kernels.memory.hashing import build_table
+from xlate.kernels.memory.trie import take_rows
 from xlate.phrases.extract import PhraseCounts
 from xlate.text.encoded import EncodedText
 
@@ -261,8 +262,10 @@ def lexical_keys(given_K: NDArray[np.int32], word_K: NDArray[np.int32]) -> NDArr
 
 def select_phrases(phrases: EncodedText, rows_R: NDArray[np.integer[Any]]) -> EncodedText:
     """The phrases of the given rows, in that order."""
-    places, rows = places_of(phrases.offsets_S1, rows_R), np.asarray(rows_R)
-    return EncodedText(phrases.ids_T[places], offsets_of(phrases.offsets_S1[rows + 1] - phrases.offsets_S1[rows]))
+    rows = np.asarray(rows_R, dtype=np.int64)
+    if len(rows) and not 0 <= rows.min() <= rows.max() < len(phrases):
+        raise IndexError(f"rows from {rows.min()} to {rows.max()} of {len(phrases)} phrases")
+    return EncodedText(*take_rows(np.asarray(phrases.ids_T), np.asarray(phrases.offsets_S1), rows))
 
 
 def _check(stored: StoredArrays) -> None:

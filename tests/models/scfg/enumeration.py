@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from dataclasses import dataclass, field
+from itertools import islice, product
 from typing import NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
 from tests.formats.scfg.small_grammars import grammars
-from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule, glue_grammar
+from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule, glue_grammar, joined
 from xlate.models.scfg.rules import COPY, SynchronousGrammar
 
-MOST = 3000
+MOST = 400
 
 
 class Way(NamedTuple):
@@ -27,19 +28,43 @@ class TooMany(Exception):
     """There are more derivations than a test should look at."""
 
 
-def derivations(grammar: SynchronousGrammar, words: Sequence[str], label: str, start: int, end: int) -> list[Way]:
-    """Every derivation of some words of a sentence (as it is parsed) from a label."""
-    found = []
-    for b, (rule, limit) in enumerate(zip(grammar.scfg.rules, grammar.limits, strict=True)):
-        if rule.lhs == label and end - start <= limit:
-            found += [
-                way for spans in matches(rule, words, start, end) for way in inserted(grammar, words, b, rule, spans)
-            ]
-    if label == grammar.copy_label and end - start == 1 and grammar.copies(words[start]):
-        found.append(Way((words[start],), (COPY,)))
-    if len(found) > MOST:
-        raise TooMany
-    return found
+@dataclass
+class Enumeration:
+    """The derivations of a sentence, given as it is parsed; each label over each span is looked at once."""
+
+    grammar: SynchronousGrammar
+    words: Sequence[str]
+    known: dict[tuple[str, int, int], list[Way]] = field(default_factory=dict)
+
+    def of(self, label: str, start: int, end: int) -> list[Way]:
+        """Every derivation of a span from a label.
+
+        Raises:
+            TooMany: there are too many.
+        """
+        if (label, start, end) not in self.known:
+            self.known[label, start, end] = list(islice(self._ways(label, start, end), MOST + 1))
+        if len(self.known[label, start, end]) > MOST:
+            raise TooMany
+        return self.known[label, start, end]
+
+    def _ways(self, label: str, start: int, end: int) -> Iterator[Way]:
+        grammar = self.grammar
+        for b, (rule, limit) in enumerate(zip(grammar.scfg.rules, grammar.limits, strict=True)):
+            if rule.lhs == label and end - start <= limit:
+                for spans in matches(rule, self.words, start, end):
+                    yield from self._inserted(b, rule, spans)
+        if label == grammar.copy_label and end - start == 1 and grammar.copies(self.words[start]):
+            yield Way((self.words[start],), (COPY,))
+
+    def _inserted(self, b: int, rule: ScfgRule, spans: list[tuple[int, int]]) -> Iterator[Way]:
+        """The derivations that begin with a rule over given spans."""
+        labels = [symbol.label for symbol in rule.source if isinstance(symbol, Gap)]
+        for ways in product(*(self.of(label, *span) for label, span in zip(labels, spans, strict=True))):
+            target: list[str] = []
+            for symbol in rule.target:
+                target += ways[symbol.number - 1].words if isinstance(symbol, Gap) else [symbol]
+            yield Way(tuple(target), (b, *(number for way in ways for number in way.rules)))
 
 
 def matches(rule: ScfgRule, words: Sequence[str], start: int, end: int) -> Iterator[list[tuple[int, int]]]:
@@ -56,20 +81,6 @@ def matches(rule: ScfgRule, words: Sequence[str], start: int, end: int) -> Itera
             yield from rest(place + 1, at + 1, spans)
 
     return rest(0, start, [])
-
-
-def inserted(
-    grammar: SynchronousGrammar, words: Sequence[str], b: int, rule: ScfgRule, spans: list[tuple[int, int]]
-) -> Iterator[Way]:
-    """The derivations that begin with a rule over given spans."""
-    labels = [symbol.label for symbol in rule.source if isinstance(symbol, Gap)]
-    for ways in product(
-        *(derivations(grammar, words, label, *span) for label, span in zip(labels, spans, strict=True))
-    ):
-        target: list[str] = []
-        for symbol in rule.target:
-            target += ways[symbol.number - 1].words if isinstance(symbol, Gap) else [symbol]
-        yield Way(tuple(target), (b, *(number for way in ways for number in way.rules)))
 
 
 def glue(marked: bool) -> Scfg:
@@ -93,9 +104,11 @@ def whole_grammars(draw: st.DrawFn) -> SynchronousGrammar:
         ("PhraseModel_0", "PhraseModel_1"),
         np.array([[0.5, -0.25], [-1.0, 0.125]]),
     )
-    limit = draw(st.sampled_from([None, 2, 3]))
-    drawn = draw(grammars().map(lambda grammar: distinct(grammar, base)))
-    return SynchronousGrammar([(base, None), (drawn, limit), (glue(draw(st.booleans())), None)], "S")
+    parts: list[tuple[Scfg, int | None]] = [(base, None)]
+    for _ in range(2):
+        drawn = distinct(draw(grammars(most=5)), joined(scfg for scfg, _ in parts))
+        parts.append((drawn, draw(st.sampled_from([None, 2, 3]))))
+    return SynchronousGrammar([*parts, (glue(draw(st.booleans())), None)], "S")
 
 
 def distinct(grammar: Scfg, other: Scfg) -> Scfg:

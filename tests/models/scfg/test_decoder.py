@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.models.scfg.enumeration import TooMany, Way, derivations, glue, whole_grammars
+from tests.models.scfg.enumeration import Enumeration, TooMany, Way, glue, whole_grammars
 from tests.models.small_models import random_arpa
 from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule
 from xlate.lm.model import NgramModel
@@ -26,7 +28,7 @@ sentences = st.lists(st.sampled_from("abc"), min_size=1, max_size=5)
 def enumerated(grammar: SynchronousGrammar, sentence: list[str]) -> list[Way]:
     words = grammar.source(sentence)
     try:
-        return derivations(grammar, words, grammar.goal, 0, len(words))
+        return Enumeration(grammar, words).of(grammar.goal, 0, len(words))
     except TooMany:
         assume(False)
         raise
@@ -46,7 +48,7 @@ def rounded(found: list[tuple[tuple[str, ...], float]]) -> list[tuple[tuple[str,
     return sorted((words, round(score, 5)) for words, score in found)
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(whole_grammars(), sentences, st.sampled_from([None, 1, 2, 3, 4]))
 def test_all_derivations_are_found_with_their_scores(
     grammar: SynchronousGrammar, sentence: list[str], order: int | None
@@ -56,7 +58,7 @@ def test_all_derivations_are_found_with_their_scores(
     decoder = CkyDecoder(grammar, {**WEIGHTS, **MORE}, model)
     found = list(decoder.translations(sentence, distinct=False))
     assert rounded([(each.words, each.score) for each in found]) == rounded(expected)
-    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+    assert all(one.score > two.score - 1e-9 for one, two in pairwise(found))
     for each in found[:20]:
         features = decoder.features(each.tree, sentence)
         weighted = sum(decoder.weights.get(name, 0.0) * value for name, value in features.items())
@@ -118,8 +120,8 @@ def test_sentences_without_words_or_without_derivations(pops: int | None) -> Non
 
 def test_a_long_sentence_is_glued() -> None:
     decoder = CkyDecoder(small(), {"f": 1.0, LANGUAGE: 0.5}, MODELS[3], pops=2)
-    found = decoder.translations(["ne", "va", "pas", "u"] * 300)
-    assert next(found).words == ("not", "goes", "u") * 300
+    found = decoder.translations(["ne", "va", "pas", "u"] * 150)
+    assert next(found).words == ("not", "goes", "u") * 150
     assert next(found).words
 
 
@@ -138,3 +140,14 @@ def test_different_translations_come_soon_among_many_derivations() -> None:
 def test_a_limit_below_1_is_refused() -> None:
     with pytest.raises(ValueError, match="pops"):
         CkyDecoder(small(), {}, pops=0)
+
+
+def test_limits_of_spans_hold_where_rules_begin_alike() -> None:
+    x = Gap("X", 1)
+    base = [ScfgRule("X", ("a",), ("u",)), ScfgRule("X", ("a", x, "b"), ("v", x))]
+    short = [ScfgRule("X", ("a", x), ("w", x)), ScfgRule("S", (x,), (x,)), ScfgRule("S", ("a", x), ("u", x))]
+    parts = [(Scfg(rules, (), np.zeros((len(rules), 0))), limit) for rules, limit in ((base, None), (short, 2))]
+    known = {"X a a": 1, "X a a a": 0, "X a a a b": 1, "X a a a a b": 0, "S a a": 2, "S a a b": 0}
+    for (goal, *sentence), count in ((text.split(), count) for text, count in known.items()):
+        decoder = CkyDecoder(SynchronousGrammar(parts, goal), {})
+        assert len(list(decoder.translations(sentence, distinct=False))) == count, sentence

@@ -13,7 +13,7 @@ from xlate.models.scfg.forced import count_derivations, reachable
 from xlate.models.scfg.rules import SynchronousGrammar
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(whole_grammars(), sentences, st.lists(st.sampled_from("uvwc"), max_size=5))
 def test_derivations_are_counted(grammar: SynchronousGrammar, sentence: list[str], other: list[str]) -> None:
     ways = enumerated(grammar, sentence)

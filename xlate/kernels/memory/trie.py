@@ -115,6 +115,22 @@ def spell(
     return ids_T, offsets_S1
 
 
+@njit(cache=True)
+def take_rows(
+    ids_T: NDArray[np.int32], offsets_S1: NDArray[np.int64], row_R: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The sequences of R rows as flat words and offsets, without a further number for each word."""
+    offsets_R1 = np.zeros(len(row_R) + 1, dtype=np.int64)
+    for r in range(len(row_R)):
+        offsets_R1[r + 1] = offsets_R1[r] + offsets_S1[row_R[r] + 1] - offsets_S1[row_R[r]]
+    taken_T = np.empty(offsets_R1[-1], dtype=np.int32)
+    for r in range(len(row_R)):
+        first = offsets_S1[row_R[r]]
+        for t in range(offsets_R1[r], offsets_R1[r + 1]):
+            taken_T[t] = ids_T[first + t - offsets_R1[r]]
+    return taken_T, offsets_R1
+
+
 def preorder(parent_N: NDArray[np.int32], word_N: NDArray[np.int32]) -> NDArray[np.int32]:
     """The rank of each node when sequences are sorted by their words, prefixes first; shape (N,)."""
     parents = parent_N[1:].astype(np.uint64)

@@ -1,0 +1,88 @@
+"""How many references can the rules of a hierarchical run spell, from left to right, and bottom-up?
+
+Every second sentence of a test set, of at most MOST words, with each reference, under the rules of a finished run of
+model=hierarchical that occur in both sides. Left to right: forced decoding by the readable beam, for several sizes of
+it; bottom-up: exact synchronous parsing. And the seconds that each takes.
+
+Run: python benchmarks/bench_reachability.py RUN [--quick]     (--quick: one sentence in twenty)
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.arrays.ragged import row_numbers
+from xlate.config.stored import config_of_run
+from xlate.jobs.systems.kind import Asked
+from xlate.jobs.systems.registry import open_system
+from xlate.models.hierarchical.bottom_up import bottom_up_grammar
+from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel
+from xlate.models.scfg.forced import reachable
+from xlate.phrases.rules import GAP
+from xlate.text.encoded import EncodedText
+
+MOST = 25
+BEAMS = (10, 100, 1000)
+
+
+def rows_within(rows: EncodedText, words: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """The rows whose words are all among some words."""
+    known = np.zeros(int(rows.ids_T.max(initial=0)) + 1, dtype=np.bool_)
+    known[words[words < len(known)]] = True
+    return np.bincount(row_numbers(rows.offsets_S1), ~known[rows.ids_T], minlength=len(rows)) == 0
+
+
+def occurring(model: HierarchicalModel, source: list[str], target: list[str]) -> HierarchicalModel:
+    """The model with the rules that occur in a sentence pair."""
+    source_words = np.append(model.source_vocabulary.ids(source), GAP).astype(np.int32)
+    sides_P = rows_within(model.table.source_sides, source_words)
+    phrases_Q = rows_within(model.table.target_phrases, model.target_vocabulary.ids(target))
+    kept_B = sides_P[model.table.source_B] & phrases_Q[model.table.target_B]
+    parts = model.source_vocabulary, model.target_vocabulary, model.lm
+    return HierarchicalModel(model.table.select(kept_B), *parts)
+
+
+def main() -> None:
+    """Prints a table, and a JSON line last."""
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    run = Path(sys.argv[1])
+    system, work = open_system(run, config_of_run(run), Asked())
+    assert isinstance(system, HierarchicalDecoder)
+    assert work is not None
+    every = 20 if "--quick" in sys.argv else 2
+    sources = [work.source_tokens(line) for line in work.source_lines("test")]
+    references = [[work.target_tokens(line) for line in stream] for stream in work.references("test")]
+    pairs = [
+        (sources[i], stream[i])
+        for i in range(0, len(sources), every)
+        for stream in references
+        if 0 < len(sources[i]) <= MOST and stream[i]
+    ]
+    found, seconds = dict.fromkeys([*BEAMS, "bottom-up"], 0), dict.fromkeys([*BEAMS, "bottom-up"], 0.0)
+    for source, target in pairs:
+        model = occurring(system.model, source, target)
+        start = time.process_time()
+        found["bottom-up"] += reachable(bottom_up_grammar(model, system.search.max_span), source, target)
+        seconds["bottom-up"] += time.process_time() - start
+        for beam in BEAMS:
+            forced = system.changed(model=model, sparse_F=None).with_search(algorithm="stack", beam=beam, threshold=0.0)
+            start = time.process_time()
+            found[beam] += forced.force(source, target) is not None
+            seconds[beam] += time.process_time() - start
+    print(f"{len(pairs)} pairs of sentence and reference, of at most {MOST} source words")
+    for name, count in found.items():
+        print(f"{name!s:>10}: {count:5d} reached, {100 * count / len(pairs):5.1f} %, {seconds[name]:8.1f} s")
+    ours, peer = found[BEAMS[-1]], found["bottom-up"]
+    figures = {"name": "reachability", "ours": ours, "peer": peer, "unit": f"of {len(pairs)}"}
+    print(json.dumps({**figures, "ratio": round(ours / max(peer, 1), 4)}))
+
+
+if __name__ == "__main__":
+    main()
