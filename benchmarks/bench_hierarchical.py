@@ -5,7 +5,8 @@ decoder over a run of model=phrase of the same work directory, when one is given
 second, median of three, the rounds of both taken in turn, and the mean model score of the best derivations beside that
 of the largest pop limit. Scores of the two models are not to be compared with each other, their distances are.
 
-Run: python benchmarks/bench_hierarchical.py RUN [PHRASE_RUN] [--quick]     (--quick: 100 sentences)
+Run: python benchmarks/bench_hierarchical.py [RUN [PHRASE_RUN]] [--quick]   (--quick: 100 sentences; without RUN one is
+     made of the built-in corpus)
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import statistics
 import sys
 import time
 from pathlib import Path
+
+from rules_run import named_runs
 
 from xlate.config.stored import config_of_run
 from xlate.jobs.systems.kind import Asked
@@ -46,9 +49,7 @@ def measured(system: AnySystem, sentences: list[list[str]]) -> tuple[float, floa
 
 def main() -> None:
     """Prints a table, and a JSON line last."""
-    runs = [Path(argument) for argument in sys.argv[1:] if not argument.startswith("--")]
-    if not runs:
-        sys.exit(__doc__)
+    runs = named_runs()
     systems = [opened(run) for run in runs[:2]]
     sentences = systems[0][1][: 100 if "--quick" in sys.argv else None]
     table: dict[int, list[tuple[float, float]]] = {}
