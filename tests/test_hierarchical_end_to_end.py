@@ -47,6 +47,9 @@ def tune_rules(work: Path, folder: Path) -> None:  # noqa: F811
     figures = trained(work, folder, *RULES, *FEW, "measure_test=true")
     assert figures["test_bleu"] > 20
     assert figures["tune_BLEU"] > figures["history"][0]["bleu"]
+    events = b"".join(path.read_bytes() for path in folder.glob("events.out.tfevents.*"))
+    assert b"samples/derivation" in events
+    assert b"TranslationModel0_0" in events
 
 
 def opened(folder: Path, nbest: int = 1) -> HierarchicalDecoder:
@@ -82,6 +85,23 @@ def test_structure_features_are_learned_online(work: Path, rules_run: Path, tmp_
     for derivation in system.translate(["nirka", "no", "holdo"]):
         assert system.weights_D @ derivation.features_D == pytest.approx(derivation.score)
     assert len(translated(tmp_path / "run", tmp_path)) == 3
+
+
+def test_floats_are_tuned_on_with_the_structure_features_as_one(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811
+    trained(work, tmp_path / "run", *RULES, *ONLINE, f"base={rules_run}")
+    given = [*RULES, *ONLINE[:2], *FEW, f"base={tmp_path / 'run'}", "loss.tune.start=base"]
+    figures = trained(work, tmp_path / "tuned", *given, "loss.tune.weights=[WordPenalty0,SparseStructure0]")
+    before, after = (load_weights(tmp_path / name / "weights.safetensors") for name in ("run", "tuned"))
+    assert [f.weight for f in after.learned("hierarchical")] == [f.weight for f in before.learned("hierarchical")]
+    moved = before.sets["hierarchical"].dense_D != after.sets["hierarchical"].dense_D
+    names = before.sets["hierarchical"].dense_names
+    assert {name for name, own in zip(names, moved, strict=True) if own} <= {"WordPenalty0", "SparseStructure0"}
+    assert figures["tune_BLEU"] >= figures["history"][0]["bleu"] - 1e-3
+    system = opened(tmp_path / "tuned", 5)
+    for derivation in system.translate(["nirka", "no", "holdo"]):
+        assert system.weights_D @ derivation.features_D == pytest.approx(derivation.score)
+    other = [*RULES, "structure=surface", *FEW, f"base={tmp_path / 'run'}", "loss.tune.start=base"]
+    assert main(["train", f"work={work}", f"run={tmp_path / 'other'}", *other]) == 2
 
 
 def test_any_number_of_processes_gives_the_same_bits(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811

@@ -76,7 +76,7 @@ def _show(
     reporter: Reporter,
     step: int,
 ) -> None:
-    """Sends sample translations, and the picture of the one with most reordering, to the reporter."""
+    """Sends sample translations to the reporter, and picture and explanation of the one with most reordering."""
     rows = ["| source | translation | reference |", "|---|---|---|"]
     for number in range(min(config.samples, len(lines))):
         reference = references[0][number] if references else ""
@@ -88,6 +88,10 @@ def _show(
         most = max(shown, key=lambda t: (sum(p[4] == LEFT for p in _phrases(t)), len(t.source)))
         picture = reordering_picture(most.source, list(most.derivations[0].words), _phrases(most))
         reporter.image("samples/reordering", picture, step)
+        assert most.system is not None
+        lines_shown = most.system.explain(most.source, most.derivations[0]).splitlines()
+        # Four spaces make it code, so that a tree keeps its form.
+        reporter.text("samples/derivation", "\n".join(f"    {line}" for line in lines_shown), step)
 
 
 def _phrases(translation: Translation) -> list[tuple[int, int, int, int, int]]:

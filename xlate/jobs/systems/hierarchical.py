@@ -103,11 +103,7 @@ class Hierarchical(Kind):
         """The float weights."""
         assert config.loss.tune is not None
         if config.model.structure is not None and config.loss.name != ONLINE:
-            raise InputError(
-                "structure features are numbered when they are met, which only online training does",
-                seen=f"structure=… and loss={config.loss.name}",
-                expected="source=online, or structure=none",
-            )
+            return self._floats_to_tune(config, work)
         model = hierarchical_model(work, config.model)
         decoder = HierarchicalDecoder(model, np.zeros(model.size), self.search(config.decoder))
         tuned = TunedRules(decoder, config.loss.tune.processes, tunes_sparse=model.structure is not None)
@@ -118,6 +114,29 @@ class Hierarchical(Kind):
         return ToTune(
             tuned, start, lambda weights: saved_rules(weights, model.structure), {**of_work, **made_with(config.model)}
         )
+
+    def _floats_to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
+        """The float weights of a run that has structure features, the sum of these among them as one more float."""
+        assert config.loss.tune is not None
+        base = Path(str(config.base)) if config.base is not None else None
+        trained = None if base is None else config_of_run(base).model.structure
+        if base is None or trained is None or asdict(trained) != asdict(config.model.structure):  # type: ignore[arg-type]
+            raise InputError(
+                "structure features are numbered when they are met, which only online training does",
+                file=base,
+                seen=f"structure=… and loss={config.loss.name}, and no base run with the same features",
+                expected="source=online, structure=none, or base=RUN that has learned them",
+            )
+        file = weights_of(base)
+        model, held = hierarchical_model(work, config.model, file.extra[FEATURES]), file.sets[KIND]
+        tuned = TunedRules(self.decoder(model, held, config.decoder, Asked()), config.loss.tune.processes)
+        start = replace(held, sparse_F=np.zeros(0)) if config.loss.tune.start == "base" else tuned.uniform
+
+        def saved(weights: Weights) -> Saved:
+            return saved_rules(replace(weights, sparse_F=held.sparse_F.astype(np.float64)), model.structure)
+
+        of_work = {"work": config.work, "work_identity": work.identity if work else None}
+        return ToTune(tuned, start, saved, {**of_work, **made_with(config.model)})
 
     def check_lists(self, config: TrainConfig) -> None:  # noqa: ARG002
         """There are no sparse features that lists of the training text could be learned with."""

@@ -52,7 +52,7 @@ class TunedRules:
         dense_D[UNKNOWN] = 1.0
         if self.decoder.model.structure is not None:
             dense_D[-1] = 1.0
-        return Weights(dense_D, self.decoder.sparse_F, self.decoder.model.columns)
+        return Weights(dense_D, np.zeros(0), self.decoder.model.columns)
 
     @property
     def vocabulary(self) -> Vocabulary:
