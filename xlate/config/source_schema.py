@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from xlate.config.fields import key
 
+# What online training is called, also where it asks a kind of model for what is tuned.
+ONLINE = "online"
+
 
 class _SourceKeys:
     """What code may ask a source for; each has those of its own fields."""
@@ -54,7 +57,7 @@ class StoredSourceConfig(SourceConfig):
 class OnlineSourceConfig(SourceConfig):
     """The decoder in the loop: each sentence is decoded with the weights of the moment (Watanabe et al. 2007)."""
 
-    name: str = key("the source", "online")
+    name: str = key("the source", ONLINE)
     iterations: int = key("passes over the sentences", 50)
     nbest: int = key("translations of a list, among which oracles are looked for (the paper: 1000)", 100)
     k: int = key("the first so many of them are held against the oracles", 10)
@@ -87,4 +90,4 @@ class OnlineSourceConfig(SourceConfig):
     references: list[str] = key("and its tokenised references", [])
 
 
-SOURCES: dict[str, type[SourceConfig]] = {"stored": StoredSourceConfig, "online": OnlineSourceConfig}
+SOURCES: dict[str, type[SourceConfig]] = {"stored": StoredSourceConfig, ONLINE: OnlineSourceConfig}

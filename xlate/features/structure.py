@@ -133,6 +133,12 @@ class StructureFeatures:
         self._growing, offsets_A1, ids_N = numbered(self.kinds, self._growing, facts_A5, add)
         return offsets_A1, ids_N
 
+    def padded(self, sparse_F: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weights of all features, shape (F,), 0 for those that are newer than the weights given."""
+        weights_F = np.zeros(len(self))
+        weights_F[: len(sparse_F)] = sparse_F
+        return weights_F
+
     def weighted(self, sparse_F: NDArray[np.float64]) -> StructureWeights:
         """The features under weights; those that are newer than the weights weigh 0."""
         weights_F = np.ascontiguousarray(sparse_F, dtype=np.float64)

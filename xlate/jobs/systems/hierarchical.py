@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.source_schema import ONLINE
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
@@ -29,8 +31,6 @@ from xlate.phrases.rules import RuleTable
 from xlate.scoring.weights import Weights, WeightsFile
 
 KIND = "hierarchical"
-# What online training calls itself where it asks for what is tuned.
-ONLINE = "online"
 # What the structure features are, in a weights file.
 FEATURES = f"{KIND}.features"
 
@@ -110,10 +110,7 @@ class Hierarchical(Kind):
         start = tuned.uniform
         if config.loss.tune.start == "base":
             start = with_sum(weights_of(Path(str(config.base))).sets[KIND], model)
-        of_work = {"work": config.work, "work_identity": work.identity if work else None}
-        return ToTune(
-            tuned, start, lambda weights: saved_rules(weights, model.structure), {**of_work, **made_with(config.model)}
-        )
+        return ToTune(tuned, start, lambda weights: saved_rules(weights, model.structure), _metadata(config, work))
 
     def _floats_to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """The float weights of a run that has structure features, the sum of these among them as one more float."""
@@ -135,8 +132,7 @@ class Hierarchical(Kind):
         def saved(weights: Weights) -> Saved:
             return saved_rules(replace(weights, sparse_F=held.sparse_F.astype(np.float64)), model.structure)
 
-        of_work = {"work": config.work, "work_identity": work.identity if work else None}
-        return ToTune(tuned, start, saved, {**of_work, **made_with(config.model)})
+        return ToTune(tuned, start, saved, _metadata(config, work))
 
     def check_lists(self, config: TrainConfig) -> None:  # noqa: ARG002
         """There are no sparse features that lists of the training text could be learned with."""
@@ -146,6 +142,11 @@ class Hierarchical(Kind):
         """Raises InputError."""
         _refuse_lists()
         raise AssertionError
+
+
+def _metadata(config: TrainConfig, work: WorkDirectory | None) -> dict[str, Any]:
+    """What a weights file says of the work directory and the model."""
+    return {"work": config.work, "work_identity": work.identity if work else None, **made_with(config.model)}
 
 
 def _refuse_lists() -> None:
@@ -174,8 +175,7 @@ def saved_rules(weights: Weights, features: FeatureIndex | None) -> Saved:
     """Weights as they are written: of the structure features those that have one."""
     if not isinstance(features, StructureFeatures):
         return Saved({KIND: weights}, {}, {})
-    sparse_F = np.zeros(len(features))
-    sparse_F[: len(weights.sparse_F)] = weights.sparse_F
+    sparse_F = features.padded(weights.sparse_F)
     used = np.flatnonzero(sparse_F)
     # Families one behind the other, as readers of weights expect.
     used = used[np.argsort(features.described[used, 0], kind="stable")]

@@ -12,7 +12,7 @@ import numpy as np
 
 from xlate.config.loss_schema import TunedLossConfig
 from xlate.config.schema import TrainConfig
-from xlate.config.source_schema import SourceConfig
+from xlate.config.source_schema import ONLINE, SourceConfig
 from xlate.config.tune_schema import TuneConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
@@ -36,8 +36,6 @@ from xlate.updates.mira import Mira
 from xlate.updates.online import OnlineUpdate
 from xlate.updates.perceptron import AveragedPerceptron
 from xlate.updates.tillmann_zhang import TillmannZhang
-
-NAME = "online"
 
 
 class OnlineTraining:
@@ -122,13 +120,13 @@ def as_tuning(config: TrainConfig) -> TrainConfig:
     """The configuration that asks a kind of model for what is tuned, by the keys that tuners share."""
     source = config.source
     tune = TuneConfig(
-        name=NAME,
+        name=ONLINE,
         split=source.split,
         source=source.text,
         references=source.references,
         start=source.start,
     )
-    return replace(config, loss=TunedLossConfig(NAME, tune))
+    return replace(config, loss=TunedLossConfig(ONLINE, tune))
 
 
 def objective_of(source: SourceConfig) -> Objective:
@@ -167,7 +165,7 @@ def check_online(config: TrainConfig) -> None:
         InputError: they do not.
     """
     source = config.source
-    if config.loss.name != NAME:
+    if config.loss.name != ONLINE:
         seen, expected = f"source=online loss={config.loss.name}", "no loss=…"
         raise InputError("online training has its own updates", seen=seen, expected=expected, remedy="source.update=…")
     update_of(source, config.seed)

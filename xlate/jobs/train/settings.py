@@ -7,12 +7,12 @@ import numpy as np
 from xlate.config.loss_schema import ListsConfig
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
+from xlate.config.source_schema import ONLINE
 from xlate.errors import InputError
 from xlate.features.bigrams import FAMILIES
 from xlate.features.sparse_sets import SparseSettings, check_sparse
 from xlate.jobs.systems.registry import EVENT_KINDS, event_kind, kind_of
 from xlate.jobs.train.list_settings import check_lists, list_settings
-from xlate.jobs.train.online import NAME as ONLINE
 from xlate.jobs.train.online import check_online
 from xlate.jobs.train.tuners import TUNERS, optimiser
 from xlate.jobs.train.tuning import tuning_settings

@@ -7,13 +7,13 @@ from typing import Protocol
 
 from xlate.config.identity import identity_of_training
 from xlate.config.schema import TrainConfig
+from xlate.config.source_schema import ONLINE
 from xlate.config.stored import to_yaml
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.train.global_training import NAME as GLOBAL
 from xlate.jobs.train.global_training import GlobalMethod
 from xlate.jobs.train.lists import ListTraining
 from xlate.jobs.train.local import LocalTraining
-from xlate.jobs.train.online import NAME as ONLINE
 from xlate.jobs.train.online import OnlineTraining
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.settings import check_training

@@ -48,7 +48,8 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
             newer than the weights.
 
     Raises:
-        InputError: weights of another shape or not finite, or cube pruning without `fast`.
+        InputError: float weights of another shape or not finite, more sparse weights than features, or cube pruning
+            without `fast`.
     """
 
     PARTS = ("model", "weights_D", "search", "fast", "sparse_F")
@@ -94,8 +95,7 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
         dense_D = self.weights_D.copy()
         if self.model.structure is None:
             return Weights(dense_D, np.zeros(0), self.model.columns)
-        sparse_F = np.zeros(len(self.model.structure))
-        sparse_F[: len(self.sparse_F)] = self.sparse_F * dense_D[-1]
+        sparse_F = self.model.structure.padded(self.sparse_F * dense_D[-1])
         dense_D[-1] = 1.0
         return Weights(dense_D, sparse_F, self.model.columns)
 

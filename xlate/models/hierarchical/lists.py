@@ -88,8 +88,7 @@ class RuleList:
         """The weighted sums of sparse features, shape (N,)."""
         structure, (fact_offsets_L1, facts_A5) = self.moves.model.structure, self.facts
         assert structure is not None
-        weights_F = np.zeros(len(structure))
-        weights_F[: len(self.sparse_F)] = self.sparse_F
+        weights_F = structure.padded(self.sparse_F)
         id_offsets_A1, ids = structure.of_facts(facts_A5)
         sums = np.concatenate([np.zeros(1), np.cumsum(weights_F[ids])])
         ends_N1 = id_offsets_A1[fact_offsets_L1[self.paths.offsets_N1]]

@@ -54,13 +54,7 @@ def word_links(model: HierarchicalModel, derivation: RuleDerivation) -> list[tup
     """(source, target) positions that the rules align, in target order of rules; a copied word is linked."""
     links = []
     for step, (target_start, _) in zip(derivation.steps, derivation.target_spans, strict=True):
-        places = places_of_side(step)
+        places = step.places
         inside = [(0, 0)] if step.unit == COPIED else model.table.links(step.unit)
         links += [(places[s], target_start + t) for s, t in inside]
     return links
-
-
-def places_of_side(step: RuleStep) -> list[int]:
-    """The source position of each symbol of a rule's source side, that of its first word for a gap."""
-    runs = sorted([*((a, b, False) for a, b in step.source_spans), *((a, b, True) for a, b in step.gaps)])
-    return [place for a, b, gap in runs for place in ([a] if gap else range(a, b))]

@@ -24,6 +24,16 @@ class RuleStep(Step):
     glued: bool = False
     swapped: bool = False
 
+    @property
+    def runs(self) -> list[tuple[int, int, bool]]:
+        """The source side from left to right: runs of own words, and gaps, which say so; begin and end of each."""
+        return sorted([*((a, b, False) for a, b in self.source_spans), *((a, b, True) for a, b in self.gaps)])
+
+    @property
+    def places(self) -> list[int]:
+        """The source position of each symbol of the source side, that of its first word for a gap."""
+        return [place for a, b, gap in self.runs for place in ([a] if gap else range(a, b))]
+
 
 def own_spans(span: Span, gaps: Sequence[Span]) -> tuple[Span, ...]:
     """The runs of source words that a rule translates itself, from left to right."""

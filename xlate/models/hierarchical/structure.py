@@ -149,8 +149,7 @@ def _words_of(
     """A rule's target words, its links as (target place, source word, target word), and its linked source words."""
     if step.unit == COPIED:
         return [UNKNOWN_ID], [], []
-    runs = sorted([*((a, b, False) for a, b in step.source_spans), *((a, b, True) for a, b in step.gaps)])
-    places = [place for a, b, gap in runs for place in ([a] if gap else range(a, b))]
+    places = step.places
     words = model.target_vocabulary.ids(step.target_words).tolist()
     links = model.table.links(step.unit)
     pairs = [(t, source_n[places[s]], words[t]) for s, t in links]
@@ -160,6 +159,4 @@ def _words_of(
 def structure_score(features: StructureFeatures, sparse_F: NDArray[np.float64], facts_A5: NDArray[np.int32]) -> float:
     """The sum of the weights of the features of facts."""
     _, ids = features.of_facts(facts_A5)
-    weights_F = np.zeros(max(len(features), 1))
-    weights_F[: len(sparse_F)] = sparse_F
-    return float(weights_F[ids].sum())
+    return float(features.padded(sparse_F)[ids].sum())

@@ -43,9 +43,8 @@ def _explained(model: HierarchicalModel, source: Sequence[str], step: RuleStep) 
 
 def source_side(source: Sequence[str], step: RuleStep) -> str:
     """The source side of a rule, its gaps numbered from left to right."""
-    runs = sorted([*((a, b, 0) for a, b in step.source_spans), *((a, b, 1) for a, b in step.gaps)])
     number, shown = 0, []
-    for begin, end, gap in runs:
+    for begin, end, gap in step.runs:
         number += gap
         shown.append(f"X{number}" if gap else " ".join(source[begin:end]))
     return " ".join(shown)
