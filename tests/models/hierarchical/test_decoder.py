@@ -19,6 +19,7 @@ from xlate.models.hierarchical.options import backtracks
 from xlate.models.hierarchical.scored import steps_back
 from xlate.models.hierarchical.structure import facts_of
 from xlate.models.hierarchical.text import tree
+from xlate.search.nbest import best_paths
 
 EXACT = {"beam": None, "threshold": 0.0, "options": 1000, "pop_limit": 10**6, "nbest": 10**6, "distinct": False}
 SENTENCES = ["a", "d", "b a", "c a b", "b a c a", "a b zz c a", "d a b c a"]
@@ -36,6 +37,9 @@ def test_every_derivation_is_found(seed, max_span, algorithm):
         expected = enumerate_rules(model, weights_D, max_span, words)
         found = decoder.translate(words)
         assert [d.score for d in found] == pytest.approx([d.score for d in expected], abs=1e-6)
+        # Derivations are scored anew from the definitions; this is what the search itself charged.
+        charged = [score for score, _ in best_paths(decoder.graph(words))]
+        assert charged == pytest.approx([d.score for d in expected], abs=1e-6)
         assert found[0].words == expected[0].words or found[0].score == pytest.approx(expected[1].score)
         best = decoder.with_search(nbest=1).translate(words)[0]
         assert best.score == pytest.approx(expected[0].score, abs=1e-6)
@@ -52,6 +56,9 @@ def test_every_derivation_is_found_with_structure_features(algorithm):
         expected = enumerate_rules(model, weights_D, 10, words, sparse_F)
         found = decoder.translate(words)
         assert [d.score for d in found] == pytest.approx([d.score for d in expected], abs=1e-6)
+        # Derivations are scored anew from the definitions; this is what the search itself charged.
+        charged = [score for score, _ in best_paths(decoder.graph(words))]
+        assert charged == pytest.approx([d.score for d in expected], abs=1e-6)
         assert weights_D @ found[0].features_D == pytest.approx(found[0].score, abs=1e-6)
     without = decoder.changed(sparse_F=None).translate(words)
     assert [d.score for d in without] != pytest.approx([d.score for d in found], abs=1e-3)
