@@ -46,6 +46,10 @@ NEEDED = {
     "align=given": ["align.links=l"],
     "loss/tune": ["loss=xbleu"],
     "sparse": ["model=phrase"],
+    "context": ["model=phrase", "model.context.run=r"],
+    "context=none": [],
+    "loss=one_of_many": ["model=context"],
+    "loss=one_vs_rest": ["model=context"],
 }
 PREPARED = ("data", "align", "lm", "phrases")
 PACKAGE = Path(xlate.__file__).parent
@@ -78,7 +82,7 @@ def test_every_choice_composes_under_its_schema(group: str, name: str) -> None:
     beside += ["model=phrase"] if (group, name) == ("decoder", "phrase") else []
     beside += ["model=rerank"] if (group, name) == ("decoder", "none") else []
     beside += ["model=hierarchical"] if (group, name) == ("decoder", "hierarchical") or group == "structure" else []
-    given_keys = [*beside, *NEEDED.get(group, []), *NEEDED.get(f"{group}={name}", [])]
+    given_keys = [*beside, *NEEDED.get(f"{group}={name}", NEEDED.get(group, []))]
     made = load(COMMANDS[command][0], command, [*given_keys, f"{group}={name}"])
     if group in ("model", "loss", "decoder", *PREPARED):
         assert type(getattr(made, group)) in SCHEMAS.get(group, (type(getattr(made, group)),))

@@ -22,6 +22,7 @@ from xlate.losses.hinge import Hinge, Perceptron
 from xlate.losses.lattice_softmax import LatticeSoftmax, lattice_log_sum, plain_log_sum
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.losses.loss import Loss
+from xlate.losses.one_vs_rest import OneVsRest
 from xlate.losses.pro import PairwiseLogistic, Pro
 from xlate.losses.ramp import Ramp
 from xlate.losses.softmax_margin import ConditionalLikelihood, SoftmaxMargin
@@ -33,6 +34,7 @@ SMOOTH: dict[str, nn.Module] = {
     "pairwise": PairwiseLogistic(torch.tensor([0, 5]), torch.tensor([2, 8])),
     "pairs by lot": Pro(pairs=3, least_difference=0.01),
     "local softmax": LocalSoftmax(-4.0),
+    "one against the rest": OneVsRest(),
 }
 LINEAR: dict[str, nn.Module] = {
     "ramp 1": Ramp(2.0, 1),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tests.models.distortion.test_decoder import jumping
 from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules, with_structure
-from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights, with_sparse
+from tests.models.phrase.small_phrase_models import RandomScores, random_phrase_model, random_weights, with_sparse
 from tests.models.small_models import model_and_arpa, with_more
 from xlate.features.phrase_templates import BIGRAM, REORDERING, WORD_PAIR
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
@@ -43,6 +44,14 @@ def phrase(kind: str | None, *, sparse: bool = False) -> PhraseDecoder:
     size = 0 if model.sparse is None else len(model.sparse)
     search = PhraseSearch(distortion_limit=3, **EXACT)  # type: ignore[arg-type]
     return PhraseDecoder(model, random_weights(rng, model.size), search, sparse_F=rng.normal(0, 0.3, size=size))
+
+
+def predicted(*, sparse: bool = False) -> PhraseDecoder:
+    """A phrase system whose phrases score in their sentence, too, and some of which are no options there."""
+    system = phrase("hier", sparse=sparse)
+    model = replace(system.model, in_sentence=RandomScores())
+    weights_D = random_weights(np.random.default_rng(5), model.size)
+    return system.changed(model=model, weights_D=weights_D).with_search(options=20)
 
 
 def hierarchical(**search: object) -> HierarchicalDecoder:
@@ -78,6 +87,8 @@ SYSTEMS = {
     "hierarchical": hierarchical,
     "hierarchical structure": structured,
     "hierarchical short": lambda: hierarchical(max_span=2, options=3),
+    "phrase predicted": predicted,
+    "phrase predicted sparse": lambda: predicted(sparse=True),
     "phrase sparse": lambda: phrase("hier", sparse=True),
 }
 

@@ -100,6 +100,8 @@ def empty(name: str, source: str, system: str) -> str | None:
         return "a tuner looks at all lists of a dev set at once, to set few weights"
     if needs is Needs.STATISTICS and source not in ("lists of every round", "lists from files"):
         return "BLEU of the whole text has no slope an instance; it is tuned on all lists at once"
+    if needs is not None and KINDS[name].judges_each and not source.startswith("events"):
+        return "a loss that judges each candidate by itself: scores of whole derivations have no 0 to be judged by"
     if source.startswith("events") and system == "phrase":
         return "the phrase model has no events: its steps are not aligned to the training text"
     return None
@@ -145,7 +147,12 @@ def test_every_row_and_column_has_a_training_and_every_gap_a_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in NAMES if n not in KINDS or KINDS[n].needs in (Needs.STATISTICS, Needs.LATTICE)]
+    "name",
+    [
+        name
+        for name in NAMES
+        if name not in KINDS or KINDS[name].needs in (Needs.STATISTICS, Needs.LATTICE) or KINDS[name].judges_each
+    ],
 )
 def test_steps_over_lists_refuse_what_they_do_not_have(name: str) -> None:
     with pytest.raises(InputError):

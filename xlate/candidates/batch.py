@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import check_offsets, gathered, joined_offsets, row_numbers
-from xlate.kernels.learning.candidates import CandidateArrays
+from xlate.kernels.learning.candidates import CandidateArrays, no_contexts
+from xlate.kernels.learning.crossing import crossed_ids
 
 Ints = NDArray[np.int64]
 # Arrays with a row for each instance, candidate or part, and the ragged ones of each: offsets, and what they lead to.
@@ -20,9 +21,11 @@ RAGGED = {
     "word_offsets_C1": ("C", ("words_T",)),
     "part_id_offsets_P1": ("P", ("part_ids_N", "part_values_N")),
     "between_offsets_P1": ("P", ("between_T",)),
+    "context_offsets_I1": ("I", ("contexts_X",)),
 }
 BETWEEN = ("part_offsets_I1", "candidate_part_offsets_C1", "candidate_parts_K")
 WORDS = ("word_offsets_C1", "words_T")
+CONTEXTS = ("context_offsets_I1", "contexts_X")
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,9 @@ class CandidateBatch:
     `between_offsets_P1`, from which the ids of any templates are made (`candidates/units.py`). `sentence_I` is the
     number of each instance's sentence, `draws_C` how often a candidate was drawn by lot, 0 in lists of the best.
     `words_T` at `word_offsets_C1` are the target words of each candidate, where lists are kept by their words.
+
+    A plain batch may say of each instance what its candidates stand in: `contexts_X` at `context_offsets_I1`. The
+    features of a candidate are then all pairs of one of these and one of its own ids; see `crossed`.
     """
 
     candidate_offsets_I1: Ints
@@ -67,6 +73,8 @@ class CandidateBatch:
     between_T: NDArray[np.int32] | None = None
     word_offsets_C1: Ints | None = None
     words_T: NDArray[np.int32] | None = None
+    context_offsets_I1: Ints | None = None
+    contexts_X: NDArray[np.int32] | None = None
 
     @classmethod
     def joined(cls, batches: Sequence[CandidateBatch]) -> CandidateBatch:
@@ -126,6 +134,7 @@ class CandidateBatch:
         if self.words_T is not None and self.word_offsets_C1 is not None:
             check_offsets("word_offsets_C1", self.word_offsets_C1, len(self.words_T))
             _check_length("word_offsets_C1 less one", len(self.word_offsets_C1) - 1, self.candidates)
+        self._check_contexts()
         for names, size in (*zip(ROWS.values(), (len(self), self.candidates, parts)), (("part_values_N",), None)):
             for name in names:
                 array = getattr(self, name)
@@ -134,6 +143,15 @@ class CandidateBatch:
         if len(self.part_ids_N) and self.part_ids_N.min() < 0:
             raise ValueError(f"part_ids_N: a negative id at {int(self.part_ids_N.argmin())}")
         return self
+
+    def _check_contexts(self) -> None:
+        _all_or_none(self, CONTEXTS)
+        if self.context_offsets_I1 is None or self.contexts_X is None:
+            return
+        check_offsets("context_offsets_I1", self.context_offsets_I1, len(self.contexts_X))
+        _check_length("context_offsets_I1 less one", len(self.context_offsets_I1) - 1, len(self))
+        if not self.is_plain or self.part_values_N is not None:
+            raise ValueError("contexts_X: expected plain candidates whose ids have no values")
 
     def _check_parts(self, parts: int) -> None:
         assert self.part_offsets_I1 is not None
@@ -196,6 +214,27 @@ class CandidateBatch:
         values = None if self.part_values_N is None else self.part_values_N[ids]
         return self.part_ids_N[ids], offsets_K1[self.candidate_part_offsets_C1], values
 
+    def crossed(self, size: int) -> CandidateBatch:
+        """The same candidates with the ids of pairs with their contexts written out; itself when it has no contexts.
+
+        Args:
+            size: the number of sparse weights, a power of two; see `kernels/learning/crossing.py`.
+        """
+        if self.context_offsets_I1 is None or self.contexts_X is None:
+            return self
+        instance_C = row_numbers(self.candidate_offsets_I1)
+        instance_N = np.repeat(instance_C, np.diff(self.part_id_offsets_P1))
+        contexts, offsets_N1 = gathered(self.context_offsets_I1, instance_N)
+        part_Y = np.repeat(self.part_ids_N, np.diff(offsets_N1)).astype(np.int64)
+        ids_Y = crossed_ids(self.contexts_X[contexts].astype(np.int64), part_Y, size)
+        return replace(
+            self,
+            part_id_offsets_P1=offsets_N1[self.part_id_offsets_P1],
+            part_ids_N=ids_Y.astype(np.int32),
+            context_offsets_I1=None,
+            contexts_X=None,
+        )
+
     def arrays(
         self, gain_C: NDArray[np.floating[Any]] | None = None, *, parts: bool = False, dense: bool = True
     ) -> CandidateArrays:
@@ -223,6 +262,7 @@ class CandidateBatch:
             self.part_id_offsets_P1,
             self.part_ids_N,
             _single(self.part_values_N),
+            *self._contexts(),
         )
 
     def _between(self, parts: bool) -> tuple[Ints, Ints, NDArray[np.int32]]:
@@ -232,6 +272,11 @@ class CandidateBatch:
             own_K = np.arange(self.candidates) - self.candidate_offsets_I1[row_numbers(self.candidate_offsets_I1)]
             return self.candidate_offsets_I1, np.arange(self.candidates + 1), own_K.astype(np.int32)
         return self.part_offsets_I1, self.candidate_part_offsets_C1, self.candidate_parts_K
+
+    def _contexts(self) -> tuple[Ints, NDArray[np.int32]]:
+        if self.context_offsets_I1 is None or self.contexts_X is None:
+            return no_contexts()
+        return self.context_offsets_I1, self.contexts_X
 
     def _parts_ends(self) -> Ints:
         assert self.candidate_part_offsets_C1 is not None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of
 from xlate.errors import InputError
-from xlate.kernels.learning.candidates import CandidateArrays
+from xlate.kernels.learning.candidates import CandidateArrays, no_contexts
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.text.encoded import EncodedText
 
@@ -97,7 +97,7 @@ class NbestArrays:
         none_C = np.zeros(0, np.float32)
         dense_CD = np.zeros((len(self.total_C), 0), np.float32)
         bags = self.value_offsets_C1, self.columns_V, self.values_V
-        lists = CandidateArrays(self.candidate_offsets_I1, dense_CD, none_C, none_C, *nothing, *bags)
+        lists = CandidateArrays(self.candidate_offsets_I1, dense_CD, none_C, none_C, *nothing, *bags, *no_contexts())
         return self.finite(sparse_scores(lists, weight_M))
 
     def finite(self, score_C: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from xlate.arrays.npy import ArrayStream
 from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces, refuse
 from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, remedy_for, unusable, write_header
-from xlate.candidates.batch import BETWEEN, WORDS, CandidateBatch
+from xlate.candidates.batch import BETWEEN, CONTEXTS, WORDS, CandidateBatch
 from xlate.errors import InputError
 from xlate.text.folders import WholeFolder, remove_folder, without_mark
 from xlate.text.json_files import Fields, check_fields
@@ -48,9 +48,11 @@ LAYOUT = {
     "between_T": ("<i4", 1),
     "word_offsets_C1": ("<i8", 1),
     "words_T": ("<i4", 1),
+    "context_offsets_I1": ("<i8", 1),
+    "contexts_X": ("<i4", 1),
 }
 UNITS = ("unit_PU", "between_offsets_P1", "between_T")
-OPTIONAL = (*BETWEEN, "part_values_N", "base_C", "sentence_I", "draws_C", *UNITS, *WORDS)
+OPTIONAL = (*BETWEEN, "part_values_N", "base_C", "sentence_I", "draws_C", *UNITS, *WORDS, *CONTEXTS)
 SHARDS = "shard-*"
 FIELDS: Fields = {"dense_names": list, "gain_names": list, "sparse_size": int, "metadata": dict}
 
@@ -274,6 +276,10 @@ def _check(stored: StoredArrays) -> None:
         check_lengths(stored, unit_PU=(parts, stored["unit_PU"].shape[1]))
     _check_together(stored, UNITS)
     _check_together(stored, WORDS)
+    _check_together(stored, CONTEXTS)
+    if "contexts_X" in stored.arrays:
+        check_lengths(stored, context_offsets_I1=(instances + 1,))
+        check_offsets(stored, "context_offsets_I1", len(stored["contexts_X"]))
     if "words_T" in stored.arrays:
         check_lengths(stored, word_offsets_C1=(candidates + 1,))
         check_offsets(stored, "word_offsets_C1", len(stored["words_T"]))

@@ -24,7 +24,7 @@ Plain = Mapping[str, Any]
 # What a choice is called on the command line, and its schema with its defaults.
 CHOICES: dict[str, dict[str, Any]] = {
     "model": {"block": model_schema.BlockModelConfig},
-    "model/keys": {name: MODELS[name] for name in ("distortion", "phrase", "hierarchical", "rerank")},
+    "model/keys": {name: MODELS[name] for name in ("distortion", "phrase", "hierarchical", "context", "rerank")},
     "decoder": {
         "swap_or": decoder_schema.BlockDecoderConfig,
         "distortion": decoder_schema.DistortionDecoderConfig,
@@ -33,7 +33,11 @@ CHOICES: dict[str, dict[str, Any]] = {
         "none": decoder_schema.DecoderConfig,
     },
     "loss": {**LOSSES, **{name: loss_schema.TunedLossConfig(name, tuner()) for name, tuner in TUNERS.items()}},
-    "loss/keys": {"local": loss_schema.LocalLossConfig, "lists": loss_schema.ListLossConfig},
+    "loss/keys": {
+        "local": loss_schema.LocalLossConfig,
+        "lists": loss_schema.ListLossConfig,
+        "context": loss_schema.ContextLossConfig,
+    },
     "loss/tune": TUNERS,
     "source": SOURCES,
     "source/keys": {"online": source_schema.OnlineSourceConfig},
@@ -53,10 +57,12 @@ SCHEMAS: dict[str, tuple[type[Any], ...]] = {
     "model.sparse": (model_schema.SparseConfig,),
     "model.rules": (model_schema.RulesConfig,),
     "model.structure": (model_schema.StructureConfig,),
+    "model.context": (model_schema.ContextUseConfig,),
     "decoder": tuple(DECODERS.values()),
     "loss": (
         *LOSSES.values(),
         loss_schema.LocalLossConfig,
+        loss_schema.ContextLossConfig,
         loss_schema.TunedLossConfig,
         loss_schema.ListLossConfig,
         loss_schema.RankingLossConfig,
@@ -127,6 +133,9 @@ def _of_training(plain: Plain) -> dict[str, type[Any]]:
     if "name" not in loss:
         return found
     tune = loss.get("tune")
+    if model.get("kind") == "context":
+        found["loss"] = loss_schema.ContextLossConfig
+        return found
     if model.get("kind") == "rerank" and loss.get("lists") is not None:
         found["loss"] = loss_schema.RankingLossConfig
     elif loss.get("lists") is not None:

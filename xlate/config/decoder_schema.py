@@ -117,5 +117,6 @@ DECODERS: dict[str, type[DecoderConfig]] = {
     "distortion": DistortionDecoderConfig,
     "phrase": PhraseDecoderConfig,
     "hierarchical": RuleDecoderConfig,
+    "context": DecoderConfig,
     "rerank": DecoderConfig,
 }

@@ -112,6 +112,12 @@ class FoldedListsConfig(ListsConfig):
 class _LossKeys:
     """What code may ask a loss for; each has those of its own fields. What is set here stands for having none."""
 
+    rate: float
+    dense_rate: float
+    adagrad: bool
+    epochs: int
+    margin: float
+
     eta: float
     decay: float
     sink: float = 0.0
@@ -168,6 +174,26 @@ class LocalSoftmaxConfig(LocalLossConfig):
     name: str = key("the loss", "local_softmax")
     sink: float = key("score of the sink state", -100.0)
     check_bound: bool = key("measure both sides of Theorem A.1 in every epoch (slower)", False)
+
+
+@dataclass
+class ContextLossConfig(LossConfig):
+    """Losses of a phrase's translations in context: one_vs_rest, local_softmax, hinge, perceptron …"""
+
+    name: str = key("the loss", "local_softmax")
+    sink: float = key("local_softmax: score of the sink state", -100.0)
+    margin: float = key("hinge: the score by which the right translation must lead", 1.0)
+    rate: float = key("the step of sparse weights", 0.05)
+    dense_rate: float = key("the step of the weight of ln p(e|f)", 0.001)
+    decay: float = key("how fast steps shrink", 0.3)
+    adagrad: bool = key("steps by AdaGrad", False)
+    epochs: int = key("passes", 8)
+    patience: int = key("stop after so many epochs without a better error rate; 0 never", 0)
+    block: int | None = key("shuffle runs of so many neighbours, for stores larger than memory; null: all", None)
+    average: bool = key("keep the average of the weights over all steps", False)
+    l1: float = key("before each step sparse weights lose rate times this of their size", 0.0)
+    l2: float = key("before each step sparse weights lose rate times this share of themselves", 0.0)
+    batch: int = key("instances a step, on the device; 0: one step an instance, compiled, on the CPU", 0)
 
 
 @dataclass

@@ -64,6 +64,17 @@ class StructureConfig:
     class_seed: int = key("seed of computed word classes", 1)
 
 
+@dataclass
+class ContextUseConfig:
+    """How predictions of a classifier in context (model=context) count in the phrase model."""
+
+    run: str = key("the run of the classifier")
+    only: bool = key("phrases that it says nothing of are no options", False)
+    threshold: float = key("predicted phrases below this probability are no options, but for the best of a word", 0.0)
+    best: int = key("nor are those behind the so many best of a source phrase; 0: all are", 0)
+    share: float = key("how much a prediction counts against p(e|f) of the table, from 0 to 1", 1.0)
+
+
 class _ModelKeys:
     """What code may ask a model for; each has those of its own fields, and no sparse features if it names none."""
 
@@ -85,6 +96,15 @@ class _ModelKeys:
     rerank: RerankConfig | None = None
     rules: RulesConfig
     structure: StructureConfig | None = None
+    context: ContextUseConfig | None = None
+    unit: str
+    longest: int
+    words: list[str]
+    class_seed: int
+    window: int
+    marks: str
+    target: list[str]
+    bits: int
 
 
 @dataclass
@@ -92,7 +112,9 @@ class ModelConfig(_ModelKeys):
     """What every model has."""
 
     name: str = key("what tables call it")
-    kind: str = key("orientation, distortion, phrase, hierarchical or rerank; which keys there are depends on it")
+    kind: str = key(
+        "orientation, distortion, phrase, hierarchical, context or rerank; which keys there are depends on it"
+    )
 
 
 @dataclass
@@ -149,6 +171,27 @@ class PhraseModelConfig(ModelConfig):
     kind: str = key("phrase", "phrase")
     reordering: str = key("lexicalised reordering: wbe, phrase, hier, hier5 (five orientations) or none", "hier")
     sparse: SparseConfig | None = key("chosen by sparse=…", None)
+    context: ContextUseConfig | None = key("predictions in context, chosen by context=…", None)
+
+
+@dataclass
+class ContextModelConfig(ModelConfig):
+    """Classifiers that say how a source phrase is translated in its sentence (Kolachina et al. 2010, section 3.1)."""
+
+    name: str = key("what tables call it", "context")
+    kind: str = key("context", "context")
+    unit: str = key("phrase: pairs of the phrase table; word: those of one source word whose ends are linked", "phrase")
+    longest: int = key("the most words of a source phrase", 3)
+    alternatives: int = key("the most translations of a source phrase, the most frequent ones", 30)
+    folds: int = key("translations of a sentence's phrases, and their counts, come from so many other folds", 10)
+    words: list[str] = key(
+        "what words are looked at as: all, topN, classN (computed), prefixN, suffixN, digits", ["all", "class50"]
+    )
+    class_seed: int = key("seed of computed word classes", 1)
+    window: int = key("so many words before and behind the phrase", 3)
+    marks: str = key("distance: each of these by its distance; bag: all on one side alike", "distance")
+    target: list[str] = key("what translations are looked at as: pair, phrase, words", ["pair", "words"])
+    bits: int = key("2 to this power weights", 22)
 
 
 @dataclass
@@ -174,6 +217,7 @@ MODELS: dict[str, type[ModelConfig]] = {
     "orientation": BlockModelConfig,
     "distortion": DistortionModelConfig,
     "phrase": PhraseModelConfig,
+    "context": ContextModelConfig,
     "hierarchical": HierarchicalModelConfig,
     "rerank": RerankModelConfig,
 }

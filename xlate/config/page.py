@@ -27,6 +27,7 @@ COMMANDS = {
     "model": "xlate train",
     "sparse": "xlate train",
     "structure": "xlate train model=hierarchical",
+    "context": "xlate train model=phrase",
     "loss": "xlate train",
     "loss/tune": "xlate train loss=xbleu",
     "source": "xlate train",
@@ -45,7 +46,12 @@ WITHOUT_NAME: dict[type[Any], str] = {
 }
 # Where the keys of a group stand, when not under its own name.
 NAMES = ("model.kind", "model.name", "loss.name", "loss.tune.name", "source.name")
-PLACES = {"sparse": "model.sparse", "structure": "model.structure", "loss/tune": "loss.tune"}
+PLACES = {
+    "sparse": "model.sparse",
+    "structure": "model.structure",
+    "context": "model.context",
+    "loss/tune": "loss.tune",
+}
 
 
 class Row(NamedTuple):

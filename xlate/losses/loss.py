@@ -39,6 +39,8 @@ class Loss(nn.Module):
         name: how configurations call it; empty for a class that is not to be found.
         needs: what it needs to know of candidates.
         slope: the compiled form, None when there is only the module.
+        judges_each: whether it judges each candidate by itself, so that 0 means something in scores: those of single
+            decisions, not those of whole derivations.
 
     The arguments of the constructor are the settings of the loss: numbers with default values.
     """
@@ -46,6 +48,7 @@ class Loss(nn.Module):
     name: ClassVar[str] = ""
     needs: ClassVar[Needs] = Needs.GAINS
     slope: ClassVar[Slope | None] = None
+    judges_each: ClassVar[bool] = False
 
     def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
         """The summed loss; scalar.

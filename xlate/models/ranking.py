@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.arrays.ragged import offsets_of, places_of
+from xlate.arrays.ragged import gathered, offsets_of, places_of
 from xlate.kernels.lm.ngram import walk_sentences
 from xlate.kernels.lm.phrase_lm import PhrasesAlone, walk_alone
 from xlate.lm.model import NgramModel
@@ -134,6 +134,14 @@ class GrowingArray:
 
     def __len__(self) -> int:
         return self._size
+
+
+def selected_rows(rows: Rows, kept: NDArray[np.int64]) -> Rows:
+    """Some of the units, in this order."""
+    phrases = rows.phrases
+    places, offsets = gathered(phrases.offsets_O1, kept)
+    chosen = PhrasesAlone(offsets, phrases.words_W[places], phrases.states_W[places], phrases.rest_W[places])
+    return type(rows)(phrases=chosen, **{name: array[kept] for name, array in _columns(rows).items()})
 
 
 def joined_rows(one: Rows, other: Rows, other_O: NDArray[np.bool_]) -> Rows:

@@ -39,6 +39,7 @@ class LinearScorer(nn.Module):
     def forward(self, batch: CandidateBatch) -> Tensor:
         """The scores of a batch's C candidates, shape (C,), on the device of the weights."""
         device, dtype = self.dense.device, self.dense.dtype
+        batch = batch.crossed(len(self.bag.weight))
 
         def tensor(array: object, kind: torch.dtype) -> Tensor:
             return torch.as_tensor(array, device=device).to(kind)

@@ -6,7 +6,7 @@ which CUDA does in any order, would not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from xlate.kernels.learning.candidates import CandidateArrays
+from xlate.kernels.learning.crossing import crossed_ids
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Resident:
     """I instances of C candidates with D dense features on a device; P parts with N sparse ids.
 
     `candidate_parts_K` numbers parts within their instance; the three arrays of parts are None when every candidate
-    is one part, values and fixed scores None when there are none.
+    is one part, values, fixed scores and contexts None when there are none.
     """
 
     candidate_offsets_I1: Tensor
@@ -34,6 +35,8 @@ class Resident:
     part_id_offsets_P1: Tensor
     part_ids_N: Tensor
     part_values_N: Tensor | None
+    context_offsets_I1: Tensor | None = None
+    contexts_X: Tensor | None = None
 
     @classmethod
     def load(cls, candidates: CandidateArrays, device: torch.device) -> Resident:
@@ -54,6 +57,8 @@ class Resident:
             put(candidates.part_id_offsets_P1),
             put(candidates.part_ids_N),
             put(candidates.part_values_N) if len(candidates.part_values_N) else None,
+            put(candidates.context_offsets_I1) if len(candidates.context_offsets_I1) else None,
+            put(candidates.contexts_X) if len(candidates.context_offsets_I1) else None,
         )
 
     def __len__(self) -> int:
@@ -71,6 +76,10 @@ class Resident:
             used, part_offsets_C1 = _gathered(self.candidate_part_offsets_C1, candidates)
             parts_K = self.candidate_parts_K[used]
         ids, id_offsets_P1 = _gathered(self.part_id_offsets_P1, parts)
+        contexts, context_offsets_I1 = None, None
+        if self.context_offsets_I1 is not None and self.contexts_X is not None:
+            held, context_offsets_I1 = _gathered(self.context_offsets_I1, instances)
+            contexts = self.contexts_X[held]
         return Resident(
             offsets_I1,
             self.dense_CD[candidates],
@@ -82,6 +91,25 @@ class Resident:
             id_offsets_P1,
             self.part_ids_N[ids],
             None if self.part_values_N is None else self.part_values_N[ids],
+            context_offsets_I1,
+            contexts,
+        )
+
+    def crossed(self, size: int) -> Resident:
+        """As `CandidateBatch.crossed`: pairs of contexts and ids written out, for `size` weights."""
+        if self.context_offsets_I1 is None or self.contexts_X is None:
+            return self
+        instances = torch.arange(len(self), device=self.contexts_X.device)
+        instance_C = torch.repeat_interleave(instances, self.candidate_offsets_I1.diff())
+        instance_N = torch.repeat_interleave(instance_C, self.part_id_offsets_P1.diff())
+        contexts, offsets_N1 = _gathered(self.context_offsets_I1, instance_N)
+        part_Y = torch.repeat_interleave(self.part_ids_N.long(), offsets_N1.diff())
+        return replace(
+            self,
+            part_id_offsets_P1=offsets_N1[self.part_id_offsets_P1],
+            part_ids_N=crossed_ids(self.contexts_X[contexts].long(), part_Y, size).int(),
+            context_offsets_I1=None,
+            contexts_X=None,
         )
 
     def scores(self, dense_D: Tensor, sparse_F: Tensor | None) -> Tensor:

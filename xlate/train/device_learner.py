@@ -65,7 +65,7 @@ class DeviceLearner:
         order = torch.as_tensor(part, device=self.device)
         total = torch.zeros((), dtype=torch.float64, device=self.device)
         for start in range(0, len(part), self.batch):
-            chosen = self.data.gather(order[start : start + self.batch])
+            chosen = self.data.gather(order[start : start + self.batch]).crossed(len(sparse_F))
             steps.begin(eta)
             scores_C = chosen.scores(dense_D, sparse_F if s.use_sparse else None)
             loss, slope_C = slopes(self.loss, chosen, scores_C, truth=True)

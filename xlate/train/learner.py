@@ -133,12 +133,19 @@ def ask_for(candidates: CandidateArrays, first: int, last: int) -> None:
     will_need(candidates.part_id_offsets_P1, begin, end + 1)
     low, high = int(candidates.part_id_offsets_P1[begin]), int(candidates.part_id_offsets_P1[end])
     will_need(candidates.part_ids_N, low, high)
+    if len(candidates.context_offsets_I1):
+        context = candidates.context_offsets_I1[[first, last]]
+        will_need(candidates.contexts_X, int(context[0]), int(context[1]))
 
 
 def copied(candidates: CandidateArrays, first: int, last: int) -> CandidateArrays:
     """Instances `first` to `last`, the end excluded, of plain candidates, in arrays of their own."""
     begin, end = candidates.candidate_offsets_I1[first], candidates.candidate_offsets_I1[last]
     low, high = candidates.part_id_offsets_P1[begin], candidates.part_id_offsets_P1[end]
+    contexts = candidates.context_offsets_I1[first : last + 1]
+    if len(contexts):
+        words_X = np.array(candidates.contexts_X[contexts[0] : contexts[-1]])
+        candidates = candidates._replace(context_offsets_I1=contexts - contexts[0], contexts_X=words_X)
     return candidates._replace(
         candidate_offsets_I1=candidates.candidate_offsets_I1[first : last + 1] - begin,
         dense_CD=np.array(candidates.dense_CD[begin:end]),
@@ -154,11 +161,14 @@ def check_fits(settings: PhaseSettings, store: CandidateStore, weights: Weights)
     """Compares sizes.
 
     Raises:
-        ValueError: a weight vector too short for the store.
+        ValueError: a weight vector too short for the store, or, where ids are crossed with contexts, no power of two.
     """
     sizes = (len(weights.dense_D), len(settings.trained), len(weights.sparse_F))
-    if sizes[:2] != (len(store.dense_names),) * 2 or sizes[2] < store.sparse_size:
+    crossed = store.arrays.contexts_X is not None
+    if sizes[:2] != (len(store.dense_names),) * 2 or (not crossed and sizes[2] < store.sparse_size):
         raise ValueError(
             f"dense weights, trained columns, sparse weights: {sizes}, expected "
             f"{len(store.dense_names)} of the first two and {store.sparse_size} of the last"
         )
+    if crossed and (sizes[2] < 1 or sizes[2] & (sizes[2] - 1)):
+        raise ValueError(f"{sizes[2]} sparse weights for crossed ids, expected a power of two")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tests.models.small_models import SOURCE, TARGET, random_arpa
 from xlate.features.phrase_sparse import SparseFeatures
@@ -56,6 +57,23 @@ def random_phrase_model(rng: np.random.Generator, kind: str | None, most: int = 
     probability_BK2 = rng.dirichlet(np.ones(k), size=(len(table), 2)).reshape(-1, 2 * k)
     probability_BK2[rng.random(len(table)) < 0.2] = np.nan
     return PhraseModel(table, SOURCE, TARGET, lm, Reordering(kind, probability_BK2))
+
+
+class RandomScores:
+    """Two floats of phrases by where they stand and what the sentence is; some pairs are no options at odd places."""
+
+    names = ("One0", "Two0")
+
+    def of(
+        self, words: Sequence[str], start_O: np.ndarray, end_O: np.ndarray, pair_O: np.ndarray
+    ) -> NDArray[np.float64]:
+        """Sines of the numbers of phrases, spans and words."""
+        at_O = 3.0 * np.asarray(start_O) + 7.0 * np.asarray(end_O) + 0.3 * np.asarray(pair_O) + len(words[0])
+        value_O2 = np.stack([np.sin(at_O), np.cos(2 * at_O)], axis=1)
+        # Longer phrases only: a word must have a translation.
+        value_O2[(np.asarray(pair_O) % 3 == 0) & (np.asarray(end_O) - start_O > 1), 1] = -np.inf
+        value_O2[np.asarray(pair_O) < 0] = 0.0
+        return value_O2
 
 
 def random_classes(rng: np.random.Generator, words: list[str]) -> WordValues:

@@ -62,12 +62,14 @@ class Kind(ABC):
         of_costs: whether the floats are costs, so that weights below 0 are the rule.
         ranks_lists: whether it ranks lists that are given, and translates nothing.
         tunes_from_run: whether tuning goes on from a run of it.
+        predicts: whether it says how phrases are translated in context, and translates nothing.
     """
 
     name: ClassVar[str]
     of_costs: ClassVar[bool] = False
     ranks_lists: ClassVar[bool] = False
     tunes_from_run: ClassVar[bool] = False
+    predicts: ClassVar[bool] = False
 
     @abstractmethod
     def open(

@@ -14,6 +14,7 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
+from xlate.jobs.systems.context import with_predictions
 from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
 from xlate.jobs.systems.phrase_lists import PhraseLists
 from xlate.jobs.systems.phrase_models import KIND, check_words_of_base, open_phrase_model, phrase_base
@@ -108,6 +109,7 @@ class Phrase(Kind):
         assert config.loss.tune is not None
         if config.base is not None and config.model.sparse is None:
             model = open_phrase_model(Path(config.base), config_of_run(Path(config.base)))
+            model = with_predictions(model, config.model.context, Path(config.work))
         else:
             model = open_phrase_model(Path("."), config)
         sparse = model.sparse
@@ -117,8 +119,9 @@ class Phrase(Kind):
         start = tuned.uniform
         if config.loss.tune.start == "base":
             start = weights_of(Path(str(config.base))).sets[SET]
+            start = with_sums(start, model)
             if sparse is not None:
-                start = replace(with_sums(start, model), sparse_F=np.zeros(len(sparse)))
+                start = replace(start, sparse_F=np.zeros(len(sparse)))
 
         def saved(weights: Weights) -> Saved:
             return (

@@ -11,6 +11,7 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_path
+from xlate.jobs.systems.context import with_predictions
 from xlate.jobs.systems.phrase_stage import MODEL, phrase_stage
 from xlate.jobs.train.sparse_models import imported_sparse_features, no_text_for, sparse_features
 from xlate.models.phrase.model import PhraseModel
@@ -42,6 +43,11 @@ def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
     Raises:
         InputError: none of them is there.
     """
+    return with_predictions(_of_table(run, config), config.model.context, Path(config.work))
+
+
+def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
+    """The same without predictions in context."""
     if (run / MODEL).exists():
         return load_phrase_model(run / MODEL)
     if config.model.sparse is not None and (imported := _imported(config)) is not None:
@@ -59,7 +65,7 @@ def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
                 expected=f"model.reordering={config.model.reordering}",
                 remedy="restore the configuration of the base run",
             )
-        return open_phrase_model(base, trained)
+        return _of_table(base, trained)
     work = WorkDirectory(Path(config.work)).check()
     model = load_phrase_model(phrase_stage(work, config.model.reordering or "none").folder / MODEL)
     if config.model.sparse is None:

@@ -10,6 +10,7 @@ from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.block import Block
+from xlate.jobs.systems.context import Context
 from xlate.jobs.systems.distortion import DistortionKind
 from xlate.jobs.systems.hierarchical import Hierarchical
 from xlate.jobs.systems.kind import Asked, EventKind, Kind
@@ -24,6 +25,7 @@ KINDS: dict[str, Kind] = {
     **EVENT_KINDS,
     Phrase.name: Phrase(),
     Hierarchical.name: Hierarchical(),
+    Context.name: Context(),
     Rerank.name: Rerank(),
 }
 

@@ -12,6 +12,7 @@ from xlate.errors import InputError
 from xlate.features.bigrams import FAMILIES
 from xlate.features.sparse_sets import SparseSettings, check_sparse
 from xlate.jobs.systems.registry import EVENT_KINDS, event_kind, kind_of
+from xlate.jobs.train.context import check_context
 from xlate.jobs.train.list_settings import check_lists, list_settings
 from xlate.jobs.train.online import check_online
 from xlate.jobs.train.tuners import TUNERS, optimiser
@@ -33,6 +34,8 @@ def check_training(config: TrainConfig) -> None:
     kind = kind_of(config.model.kind)
     if kind.ranks_lists:
         _check_rerank(config)
+    elif kind.predicts:
+        check_context(config)
     elif config.nbest is not None:
         seen = f"nbest={config.nbest} model={config.model.name}"
         raise InputError("lists that are given are ranked", seen=seen, expected="model=rerank, or no nbest=")

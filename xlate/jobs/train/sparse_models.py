@@ -35,7 +35,7 @@ def sparse_features(
     """
     chosen = SparseSettings(settings.words, settings.reordering, settings.plain, settings.class_seed)
     source, target = sides_of(work)
-    return make_sparse_features(chosen, table, source, target, orientations, _classes_of(work, settings.class_seed))
+    return make_sparse_features(chosen, table, source, target, orientations, classes_of(work, settings.class_seed))
 
 
 def sides_of(work: WorkDirectory) -> tuple[Side, Side]:
@@ -47,7 +47,8 @@ def sides_of(work: WorkDirectory) -> tuple[Side, Side]:
     return side("source", work.source_vocabulary), side("target", work.target_vocabulary)
 
 
-def _classes_of(work: WorkDirectory, seed: int) -> ClassesOf:
+def classes_of(work: WorkDirectory, seed: int) -> ClassesOf:
+    """Computed word classes of a work directory, made when they are asked for."""
     return lambda side, classes: read_classes(class_stage(work, side, classes, seed))
 
 
@@ -57,7 +58,7 @@ def structure_features(work: WorkDirectory, settings: StructureConfig) -> Struct
     Raises:
         InputError: a family or a kind of words there is none of.
     """
-    of_classes = _classes_of(work, settings.class_seed)
+    of_classes = classes_of(work, settings.class_seed)
     source, target = (tuple(word_values(kind, side, of_classes) for kind in settings.words) for side in sides_of(work))
     return StructureFeatures(StructureTemplates(tuple(settings.families), source, target))
 

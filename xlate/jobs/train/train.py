@@ -10,6 +10,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.config.stored import to_yaml
 from xlate.jobs.systems.registry import kind_of
+from xlate.jobs.train.context import ContextTraining
 from xlate.jobs.train.global_training import NAME as GLOBAL
 from xlate.jobs.train.global_training import GlobalMethod
 from xlate.jobs.train.lists import ListTraining
@@ -57,6 +58,8 @@ def method_of(config: TrainConfig) -> ConfiguredMethod:
     """
     if kind_of(config.model.kind).ranks_lists:
         return RankTraining(config)
+    if kind_of(config.model.kind).predicts:
+        return ContextTraining(config)
     if config.source.name == ONLINE:
         return OnlineTraining(config)
     if config.loss.name == GLOBAL:

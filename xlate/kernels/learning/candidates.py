@@ -8,12 +8,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from xlate.kernels.learning.crossing import crossed
+
 
 class CandidateArrays(NamedTuple):
     """I instances of C candidates with D dense features; P parts with N sparse ids (see `CandidateBatch`).
 
     `gain_C` is one gain a candidate. Arrays that a batch does not have are empty: the three of parts when every
-    candidate is one part, `part_values_N` when all values are 1, `base_C` when there are no fixed scores.
+    candidate is one part, `part_values_N` when all values are 1, `base_C` when there are no fixed scores, the two of
+    contexts when ids stand for themselves; else ids are crossed with those of their instance's context (`crossing.py`).
     Values are in single precision, but for lists that are only scored anew, whose totals are written with all digits.
     """
 
@@ -27,17 +30,41 @@ class CandidateArrays(NamedTuple):
     part_id_offsets_P1: NDArray[np.int64]
     part_ids_N: NDArray[np.int32]
     part_values_N: NDArray[np.floating]
+    context_offsets_I1: NDArray[np.int64]
+    contexts_X: NDArray[np.int32]
+
+
+def no_contexts() -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """What stands for contexts where there are none."""
+    return np.zeros(0, np.int64), np.zeros(0, np.int32)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def context_of(i: int, candidates: CandidateArrays) -> tuple[int, int]:
+    """Where the context of an instance begins and ends; one place that means nothing when there are no contexts."""
+    if len(candidates.context_offsets_I1) == 0:
+        return 0, 1
+    return int(candidates.context_offsets_I1[i]), int(candidates.context_offsets_I1[i + 1])
+
+
+@njit(cache=True, nogil=True, inline="always")
+def feature_of(n: int, x: int, candidates: CandidateArrays, size: int) -> int:
+    """The feature of id n in place x of the context, among `size` weights; the id itself when there are no contexts."""
+    if len(candidates.context_offsets_I1) == 0:
+        return int(candidates.part_ids_N[n])
+    return int(crossed(candidates.contexts_X[x], candidates.part_ids_N[n], size))
 
 
 @njit(cache=True, nogil=True, inline="always")
 def plain_score(
+    i: int,
     c: int,
     candidates: CandidateArrays,
     dense_D: NDArray[np.float64],
     sparse_F: NDArray[np.floating],
     use_sparse: bool,
 ) -> float:
-    """The score of one candidate that is one part."""
+    """The score of candidate c of instance i, which is one part."""
     total = 0.0
     for d in range(len(dense_D)):
         total += dense_D[d] * candidates.dense_CD[c, d]
@@ -46,6 +73,11 @@ def plain_score(
         if len(candidates.part_values_N) > 0:
             for n in range(first, last):
                 total += sparse_F[candidates.part_ids_N[n]] * candidates.part_values_N[n]
+        elif len(candidates.context_offsets_I1) > 0:
+            begin, end = candidates.context_offsets_I1[i], candidates.context_offsets_I1[i + 1]
+            for n in range(first, last):
+                for x in range(begin, end):
+                    total += sparse_F[crossed(candidates.contexts_X[x], candidates.part_ids_N[n], len(sparse_F))]
         else:
             for n in range(first, last):
                 total += sparse_F[candidates.part_ids_N[n]]

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from xlate.kernels.learning.candidates import CandidateArrays, plain_score
+from xlate.kernels.learning.candidates import CandidateArrays, context_of, feature_of, plain_score
 from xlate.kernels.learning.updates import Learned, Rule, begin_step, move_dense, move_sparse, settle
 from xlate.kernels.memory.lent import lent
 from xlate.kernels.memory.prefetch import prefetch
@@ -72,8 +72,8 @@ def instance_pass(
     moves_dense = (steps.rule.eta_D != 0.0).any()
     for place in range(len(order_I)):
         _fetch_ahead(order_I, place, candidates, learned, steps)
-        first = candidates.candidate_offsets_I1[order_I[place]]
-        last = candidates.candidate_offsets_I1[order_I[place] + 1]
+        i = order_I[place]
+        first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]
         if last - first >= len(room.member_X):
             owned = _room(2 * (last - first))
             room = lent(owned)
@@ -85,19 +85,19 @@ def instance_pass(
                 room.member_X[0] = positive
             begin_step(learned, steps.rule)
             if steps.rule.settles:
-                _settle_members(room.member_X, size, candidates, learned, steps.rule)
+                _settle_members(i, room.member_X, size, candidates, learned, steps.rule)
             for x in range(size):
                 c = room.member_X[x]
-                room.score_X[x] = plain_score(c, candidates, learned.dense_D, learned.sparse_F, steps.use_sparse)
+                room.score_X[x] = plain_score(i, c, candidates, learned.dense_D, learned.sparse_F, steps.use_sparse)
             loss += slope(room.score_X, room.gain_X, room.slope_X, size, steps.numbers, state)
             if steps.curvature:
-                curvature += _curvature(room, size, candidates, steps.rule, gradient_F)
+                curvature += _curvature(i, room, size, candidates, steps.rule, gradient_F)
             if whole:
-                _move_by_gradient(room, size, candidates, learned, steps.rule, gradient_F)
+                _move_by_gradient(i, room, size, candidates, learned, steps.rule, gradient_F)
             else:
                 for x in range(size):
                     if room.slope_X[x] != 0.0:
-                        _move(room.member_X[x], room.slope_X[x], candidates, learned, steps.rule, moves_dense)
+                        _move(i, room.member_X[x], room.slope_X[x], candidates, learned, steps.rule, moves_dense)
     # What was lent is held until here.
     return loss, curvature + 0.0 * len(owned.member_X)
 
@@ -119,21 +119,30 @@ def _members(candidates: CandidateArrays, truth: bool, first: int, last: int, ro
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _move(c: int, slope: float, candidates: CandidateArrays, learned: Learned, rule: Rule, moves_dense: bool) -> None:
-    """Moves the weights of one candidate."""
+def _move(
+    i: int, c: int, slope: float, candidates: CandidateArrays, learned: Learned, rule: Rule, moves_dense: bool
+) -> None:
+    """Moves the weights of one candidate of instance i."""
     if moves_dense:
         for d in range(len(rule.eta_D)):
             move_dense(learned, rule, d, slope, np.float64(candidates.dense_CD[c, d]))
     if rule.eta != 0.0:
-        valued = len(candidates.part_values_N) > 0
+        valued, (begin, end) = len(candidates.part_values_N) > 0, context_of(i, candidates)
         for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
             value = np.float64(candidates.part_values_N[n]) if valued else 1.0
-            move_sparse(learned, rule, candidates.part_ids_N[n], slope * value)
+            for x in range(begin, end):
+                move_sparse(learned, rule, feature_of(n, x, candidates, len(learned.sparse_F)), slope * value)
 
 
 @njit(cache=True, nogil=True)
 def _move_by_gradient(
-    room: Room, size: int, candidates: CandidateArrays, learned: Learned, rule: Rule, gradient_F: NDArray[np.float64]
+    i: int,
+    room: Room,
+    size: int,
+    candidates: CandidateArrays,
+    learned: Learned,
+    rule: Rule,
+    gradient_F: NDArray[np.float64],
 ) -> None:
     """Moves each weight once, by the whole gradient of the step; `gradient_F` is zero before and after."""
     for d in range(len(rule.eta_D)):
@@ -144,41 +153,46 @@ def _move_by_gradient(
             move_dense(learned, rule, d, uphill, 1.0)
     if rule.eta == 0.0:
         return
-    _add_gradient(room, size, candidates, gradient_F)
-    for x in range(size):
-        c = room.member_X[x]
+    _add_gradient(i, room, size, candidates, gradient_F)
+    begin, end = context_of(i, candidates)
+    for place in range(size):
+        c = room.member_X[place]
         for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
-            f = candidates.part_ids_N[n]
-            if gradient_F[f] != 0.0:
-                move_sparse(learned, rule, f, gradient_F[f])
-                gradient_F[f] = 0.0
+            for x in range(begin, end):
+                f = feature_of(n, x, candidates, len(gradient_F))
+                if gradient_F[f] != 0.0:
+                    move_sparse(learned, rule, f, gradient_F[f])
+                    gradient_F[f] = 0.0
 
 
 @njit(cache=True, nogil=True)
-def _add_gradient(room: Room, size: int, candidates: CandidateArrays, gradient_F: NDArray[np.float64]) -> None:
-    """Adds the slopes of the members to the weights of their ids."""
-    valued = len(candidates.part_values_N) > 0
-    for x in range(size):
-        c = room.member_X[x]
+def _add_gradient(i: int, room: Room, size: int, candidates: CandidateArrays, gradient_F: NDArray[np.float64]) -> None:
+    """Adds the slopes of the members of instance i to the weights of their ids."""
+    valued, (begin, end) = len(candidates.part_values_N) > 0, context_of(i, candidates)
+    for place in range(size):
+        c, slope = room.member_X[place], room.slope_X[place]
         for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
             value = np.float64(candidates.part_values_N[n]) if valued else 1.0
-            gradient_F[candidates.part_ids_N[n]] += room.slope_X[x] * value
+            for x in range(begin, end):
+                gradient_F[feature_of(n, x, candidates, len(gradient_F))] += slope * value
 
 
 @njit(cache=True, nogil=True)
 def _settle_members(
-    member_X: NDArray[np.int64], size: int, candidates: CandidateArrays, learned: Learned, rule: Rule
+    i: int, member_X: NDArray[np.int64], size: int, candidates: CandidateArrays, learned: Learned, rule: Rule
 ) -> None:
     """Settles all weights that a step looks at."""
-    for x in range(size):
-        c = member_X[x]
+    begin, end = context_of(i, candidates)
+    for place in range(size):
+        c = member_X[place]
         for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
-            settle(learned, rule, candidates.part_ids_N[n])
+            for x in range(begin, end):
+                settle(learned, rule, feature_of(n, x, candidates, len(learned.sparse_F)))
 
 
 @njit(cache=True, nogil=True)
 def _curvature(
-    room: Room, size: int, candidates: CandidateArrays, rule: Rule, gradient_F: NDArray[np.float64]
+    i: int, room: Room, size: int, candidates: CandidateArrays, rule: Rule, gradient_F: NDArray[np.float64]
 ) -> float:
     """Σ_k η_k g_k² of one step; `gradient_F` is zero before and after."""
     total = 0.0
@@ -187,13 +201,15 @@ def _curvature(
         for x in range(size):
             gradient += room.slope_X[x] * candidates.dense_CD[room.member_X[x], d]
         total += rule.eta_D[d] * gradient * gradient
-    _add_gradient(room, size, candidates, gradient_F)
-    for x in range(size):
-        c = room.member_X[x]
+    _add_gradient(i, room, size, candidates, gradient_F)
+    begin, end = context_of(i, candidates)
+    for place in range(size):
+        c = room.member_X[place]
         for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
-            feature = candidates.part_ids_N[n]
-            total += rule.eta * gradient_F[feature] * gradient_F[feature]
-            gradient_F[feature] = 0.0
+            for x in range(begin, end):
+                feature = feature_of(n, x, candidates, len(gradient_F))
+                total += rule.eta * gradient_F[feature] * gradient_F[feature]
+                gradient_F[feature] = 0.0
     return total
 
 
@@ -224,8 +240,11 @@ def _fetch_ahead(
         i = order_I[place + 2]
         first = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i]]
         last = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i + 1]]
+        begin, end = context_of(i, candidates)
         for n in range(first, last):
-            prefetch(learned.sparse_F, candidates.part_ids_N[n])
-            if steps.rule.settles:
-                prefetch(learned.touched_F, candidates.part_ids_N[n])
-                prefetch(learned.sparse_sum_F, candidates.part_ids_N[n])
+            for x in range(begin, end):
+                feature = feature_of(n, x, candidates, len(learned.sparse_F))
+                prefetch(learned.sparse_F, feature)
+                if steps.rule.settles:
+                    prefetch(learned.touched_F, feature)
+                    prefetch(learned.sparse_sum_F, feature)

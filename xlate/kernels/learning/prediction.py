@@ -39,12 +39,12 @@ def prediction_errors(
         best_true, best_false, size = -np.inf, -np.inf, 1
         for c in range(first, last):
             if candidates.gain_C[c] <= 0:
-                score_X[size] = plain_score(c, candidates, dense_D, sparse_F, use_sparse)
+                score_X[size] = plain_score(i, c, candidates, dense_D, sparse_F, use_sparse)
                 best_false = max(best_false, score_X[size])
                 size += 1
         for c in range(first, last):
             if candidates.gain_C[c] > 0:
-                score_X[0] = plain_score(c, candidates, dense_D, sparse_F, use_sparse)
+                score_X[0] = plain_score(i, c, candidates, dense_D, sparse_F, use_sparse)
                 best_true = max(best_true, score_X[0])
                 loss += slope(score_X, gain_X, slope_X, size, numbers, state)
                 positives += 1

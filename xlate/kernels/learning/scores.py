@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from xlate.kernels.learning.candidates import CandidateArrays, part_score
+from xlate.kernels.learning.candidates import CandidateArrays, part_score, plain_score
 from xlate.kernels.memory.lent import lent
 
 
@@ -106,6 +106,19 @@ def largest(lists: CandidateArrays) -> tuple[int, int]:
         parts = max(parts, lists.part_offsets_I1[i + 1] - lists.part_offsets_I1[i])
         size = max(size, lists.candidate_offsets_I1[i + 1] - lists.candidate_offsets_I1[i])
     return parts, size
+
+
+@njit(cache=True, nogil=True)
+def plain_scores(
+    candidates: CandidateArrays, dense_D: NDArray[np.float64], sparse_F: NDArray[np.floating]
+) -> NDArray[np.float64]:
+    """The scores of all candidates, each one part, in the contexts of their instances if there are any; (C,)."""
+    candidates, dense_D, sparse_F = lent(candidates), lent(dense_D), lent(sparse_F)
+    score_C = np.empty(len(candidates.dense_CD))
+    for i in range(len(candidates.candidate_offsets_I1) - 1):
+        for c in range(candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]):
+            score_C[c] = plain_score(i, c, candidates, dense_D, sparse_F, True)
+    return score_C
 
 
 @njit(cache=True, nogil=True)

@@ -59,6 +59,10 @@ def score_steps(
         else:
             features_D[TABLE] += logs_4
     features_D[LM] += model.lm.score(lm_state, END_ID)[0]
+    if model.in_sentence is not None:
+        spans_S2 = np.array([step.source_span for step in steps], dtype=np.int64).reshape(-1, 2)
+        more_SE = model.sentence_floats(source, spans_S2[:, 0], spans_S2[:, 1], pair_S)
+        features_D[model.sentence_slots] = more_SE.sum(axis=0)
     if model.reordering is not None:
         _add_reordering(model, source, steps, pair_S, features_D)
     if model.sparse is not None and sparse_F is not None:

@@ -66,6 +66,7 @@ def _floats(moves: PhraseMoves, option_K: NDArray[np.int32], before_K: NDArray[n
     pair_K = options.pair_O[option_K]
     copied_K = pair_K < 0
     floats_KD[copied_K, UNKNOWN] = UNKNOWN_PENALTY
+    floats_KD[:, model.sentence_slots] = options.more_OE[option_K]
     floats_KD[:, TABLE] = np.where(copied_K[:, None], 0.0, model.log_scores(np.maximum(pair_K, 0)))
     return floats_KD
 

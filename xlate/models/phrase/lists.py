@@ -70,7 +70,11 @@ class PhraseList:
     @property
     def floats_ND(self) -> NDArray[np.float64]:
         """Float features in the order of `PhraseModel.features`, sums of sparse ones left at 0; shape (N, D)."""
-        return path_features(self.model.lm.arrays, self.paths, self._options, self.oriented, self._layout)
+        floats_ND = path_features(self.model.lm.arrays, self.paths, self._options, self.oriented, self._layout)
+        if self.model.in_sentence is not None and len(floats_ND):
+            more_LE = self.moves.options.more_OE[self.paths.labels_L]
+            floats_ND[:, self.model.sentence_slots] = np.add.reduceat(more_LE, self.paths.offsets_N1[:-1], axis=0)
+        return np.asarray(floats_ND)
 
     @cached_property
     def features_ND(self) -> NDArray[np.float64]:

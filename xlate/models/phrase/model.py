@@ -20,6 +20,7 @@ from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.search.spans import span_rows
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
+from xlate.models.phrase.sentence_scores import SentenceScores
 from xlate.phrases.matching import phrase_finder
 from xlate.phrases.table import PhraseTable, select_phrases
 from xlate.text.encoded import EncodedText
@@ -85,7 +86,8 @@ class PhraseModel:
     """Phrase pairs with scores, a language model and, when given, lexicalised reordering and sparse features.
 
     There are no weights in it. Features are those of Moses, then the ten of the five-way reordering model (the six of
-    Moses's are 0 then), then the sums of sparse features by orientation and of the plain ones.
+    Moses's are 0 then), those of phrases in their sentence, then the sums of sparse features by orientation and of the
+    plain ones.
 
     Raises:
         InputError: reordering probabilities of another number of pairs; sparse features that do not fit the reordering.
@@ -97,6 +99,7 @@ class PhraseModel:
     lm: NgramModel
     reordering: Reordering | None = None
     sparse: SparseFeatures | None = None
+    in_sentence: SentenceScores | None = None
 
     def __post_init__(self) -> None:
         """Checks that the parts fit each other."""
@@ -134,8 +137,9 @@ class PhraseModel:
         """The D float features by name, and how many numbers each has."""
         k = self.orientations
         five = {FIVE_WAY: 2 * k} if k > 3 else {}
+        more = dict.fromkeys(() if self.in_sentence is None else self.in_sentence.names, 1)
         sums = {SPARSE_REORDERING: k, SPARSE_PLAIN: 1} if self.sparse is not None else {}
-        return {**PHRASE_FEATURES, **five, **sums}
+        return {**PHRASE_FEATURES, **five, **more, **sums}
 
     @cached_property
     def slots(self) -> dict[str, slice]:
@@ -158,6 +162,25 @@ class PhraseModel:
     def forward(self) -> slice:
         """Where the logs of orientation with respect to the phrase after stand."""
         return slice(self.backward.stop, self.backward.stop + self.orientations)
+
+    @property
+    def sentence_slots(self) -> slice:
+        """Where the floats of phrases in their sentence stand."""
+        names = () if self.in_sentence is None else self.in_sentence.names
+        first = self.slots[names[0]].start if names else self.size
+        return slice(first, first + len(names))
+
+    def sentence_floats(
+        self,
+        words: Sequence[str],
+        start_O: NDArray[np.integer],
+        end_O: NDArray[np.integer],
+        pair_O: NDArray[np.integer],
+    ) -> NDArray[np.float64]:
+        """The floats that O phrases of a sentence have there, shape (O, E); see `SentenceScores`."""
+        if self.in_sentence is None:
+            return np.zeros((len(pair_O), 0))
+        return self.in_sentence.of(words, start_O, end_O, pair_O)
 
     @property
     def columns(self) -> tuple[str, ...]:

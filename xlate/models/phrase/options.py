@@ -16,7 +16,7 @@ from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.model import LM, PHRASE_PENALTY, UNKNOWN, UNKNOWN_PENALTY, WORD_PENALTY, PhraseModel
 from xlate.models.phrase.ranking import RankedPairs, RankedPhrases, weighted
-from xlate.models.ranking import joined_rows, logprobs_alone, phrases_alone
+from xlate.models.ranking import joined_rows, logprobs_alone, phrases_alone, selected_rows
 
 NO_FORWARD = 0
 
@@ -27,6 +27,7 @@ class PhraseOptions:
 
     `source_n` are the numbers of the words, `first_O` and `last_O` those of the first and last target word of options.
     What an option scores by the orientation of the phrase after is row `forward_O` of `forward_FK`, whose first is 0.
+    `more_OE` are the floats that options have in this sentence, if the model has any.
 
     A span from `start` of `length` words (1 to J) is cell c = start · J + length - 1; its options are numbers
     `cell_offsets_C1[c]` to `cell_offsets_C1[c + 1]`, best first. `pair_O` is `COPIED` where a word stands for itself.
@@ -47,6 +48,7 @@ class PhraseOptions:
     first_O: NDArray[np.int32]
     last_O: NDArray[np.int32]
     phrases: PhrasesAlone
+    more_OE: NDArray[np.float64]
 
     def cell(self, start: int, end: int) -> range:
         """The numbers of the options of one source span of at most J words."""
@@ -99,6 +101,12 @@ def collect_phrase_options(
         starts = cell_O[copied_O] // longest
         copies = _copies(model, weights_D, [words[start] for start in starts.tolist()], sparse_F)
         found = joined_rows(found, copies, copied_O)
+    more_OE = np.zeros((len(cell_O), 0))
+    if model.in_sentence is not None:
+        start_O = cell_O // longest
+        given = words, start_O, start_O + cell_O % longest + 1, found.unit_R
+        found, cell_O, more_OE = _in_sentence(weights_D, found, cell_O, model.sentence_floats(*given), model)
+        size_C = np.bincount(cell_O, minlength=len(row_C))
     number_O, first_F = distinct_rows(found.forward_RK.view(np.uint64))
     return PhraseOptions(
         words=tuple(words),
@@ -116,7 +124,25 @@ def collect_phrase_options(
         first_O=found.first_R,
         last_O=found.last_R,
         phrases=found.phrases,
+        more_OE=more_OE,
     )
+
+
+def _in_sentence(
+    weights_D: NDArray[np.float64],
+    found: RankedPairs,
+    cell_O: NDArray[np.int64],
+    more_OE: NDArray[np.float64],
+    model: PhraseModel,
+) -> tuple[RankedPairs, NDArray[np.int64], NDArray[np.float64]]:
+    """Options with what they score in their sentence, best first again, those that are none there left out."""
+    there = np.flatnonzero((more_OE > -np.inf).all(axis=1))
+    weighted_O = (more_OE[there] * weights_D[model.sentence_slots]).sum(axis=1)
+    kept = there[np.lexsort((-(found.alone_R[there] + weighted_O), cell_O[there]))]
+    added_O = (more_OE[kept] * weights_D[model.sentence_slots]).sum(axis=1)
+    chosen = selected_rows(found, kept)
+    chosen = replace(chosen, static_R=chosen.static_R + added_O, alone_R=chosen.alone_R + added_O)
+    return chosen, cell_O[kept], more_OE[kept]
 
 
 def _copies(
@@ -151,7 +177,8 @@ def selected_options(options: PhraseOptions, kept: NDArray[np.int64]) -> PhraseO
     chosen = {
         name: getattr(options, name)[kept]
         for name in (
-            "pair_O", "start_O", "end_O", "static_O", "alone_O", "backward_OK", "forward_O", "first_O", "last_O"
+            "pair_O", "start_O", "end_O", "static_O", "alone_O", "backward_OK", "forward_O", "first_O", "last_O",
+            "more_OE",
         )
     }  # fmt: skip
     return replace(

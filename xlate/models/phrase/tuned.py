@@ -83,11 +83,12 @@ class TunedPhrases:
 
 
 def with_sums(theta: Weights, model: PhraseModel) -> Weights:
-    """Float weights of a model, perhaps of one without sparse features, and 1 for their sums (λ = 1)."""
+    """Float weights of a model, perhaps of one without some features: 0 for floats, 1 for sparse sums (λ = 1)."""
     dense_D = np.zeros(model.size)
     held = dict(zip(theta.dense_names, theta.dense_D.tolist(), strict=True))
     for place, name in enumerate(model.columns):
         dense_D[place] = held.get(name, 0.0)
-    dense_D[model.slots[SPARSE_REORDERING]] = 1.0
-    dense_D[model.slots[SPARSE_PLAIN]] = 1.0
+    if model.sparse is not None:
+        dense_D[model.slots[SPARSE_REORDERING]] = 1.0
+        dense_D[model.slots[SPARSE_PLAIN]] = 1.0
     return replace(theta, dense_D=dense_D, dense_names=model.columns)

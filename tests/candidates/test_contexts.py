@@ -1,0 +1,169 @@
+"""Contexts of instances: pairs of features written out, stored, scored and trained on as plain ids are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.store import CandidateStore, StoreWriter
+from xlate.errors import InputError
+from xlate.kernels.learning.crossing import crossed, crossed_ids
+from xlate.kernels.learning.scores import plain_scores
+from xlate.scoring.linear import LinearScorer
+from xlate.scoring.weights import Weights
+from xlate.train.device_learner import DeviceLearner
+from xlate.train.learner import InstanceLearner
+from xlate.train.state import PhaseSettings
+from xlate.updates.rule import UpdateRule
+
+SIZE = 1 << 9
+
+
+def batch(seed: int, instances: int = 12) -> CandidateBatch:
+    """Random instances with contexts of 0 to 4 features; the first candidate of each is right."""
+    random = np.random.default_rng(seed)
+    sizes, contexts = random.integers(1, 5, instances), random.integers(0, 5, instances)
+    candidates = int(sizes.sum())
+    ids = random.integers(0, 4, candidates)
+    gain_C1 = -np.ones((candidates, 1), np.float32)
+    gain_C1[offsets_of(sizes)[:-1]] = 1.0
+    return CandidateBatch(
+        candidate_offsets_I1=offsets_of(sizes),
+        dense_CD=random.normal(size=(candidates, 2)).astype(np.float32),
+        gain_CG=gain_C1,
+        part_id_offsets_P1=offsets_of(ids),
+        part_ids_N=random.integers(0, 30, int(ids.sum())).astype(np.int32),
+        context_offsets_I1=offsets_of(contexts),
+        contexts_X=random.integers(0, 40, int(contexts.sum())).astype(np.int32),
+    ).validate()
+
+
+def naive(given: CandidateBatch) -> list[list[int]]:
+    """The ids of each candidate, pair by pair."""
+    assert given.context_offsets_I1 is not None
+    assert given.contexts_X is not None
+    found = []
+    for i in range(len(given)):
+        context = given.contexts_X[given.context_offsets_I1[i] : given.context_offsets_I1[i + 1]]
+        for c in range(given.candidate_offsets_I1[i], given.candidate_offsets_I1[i + 1]):
+            ids = given.part_ids_N[given.part_id_offsets_P1[c] : given.part_id_offsets_P1[c + 1]]
+            found.append([int(crossed_ids(np.int64([x]), np.int64([t]), SIZE)[0]) for t in ids for x in context])
+    return found
+
+
+def test_pairs_are_written_out() -> None:
+    given = batch(1)
+    written = given.crossed(SIZE)
+    ids, offsets, _ = written.flat_ids()
+    assert [ids[a:b].tolist() for a, b in pairwise(offsets)] == naive(given)
+    assert written.contexts_X is None
+    assert written.crossed(SIZE) is written
+
+
+def test_ids_are_those_of_compiled_code_and_well_spread() -> None:
+    x, t = np.meshgrid(np.arange(200), np.arange(200))
+    ids = crossed_ids(x.reshape(-1), t.reshape(-1), 1 << 20)
+    assert [crossed(int(a), int(b), 1 << 20) for a, b in zip(x.flat[:500], t.flat[:500], strict=True)] == ids[
+        :500
+    ].tolist()
+    assert ((ids >= 0) & (ids < 1 << 20)).all()
+    on_tensors = crossed_ids(torch.arange(9), torch.arange(9), 64)
+    assert on_tensors.tolist() == crossed_ids(np.arange(9), np.arange(9), 64).tolist()
+    # Random numbers would leave 40,000 balls in 39,245 of 2^20 boxes.
+    assert len(np.unique(ids)) > 39_000
+
+
+def test_scores_are_those_of_the_pairs_written_out() -> None:
+    given, random = batch(2), np.random.default_rng(3)
+    dense_D, sparse_F = random.normal(size=2), random.normal(size=SIZE)
+    scorer = LinearScorer(2, SIZE)
+    with torch.no_grad():
+        scorer.dense.copy_(torch.as_tensor(dense_D))
+        scorer.bag.weight.copy_(torch.as_tensor(sparse_F)[:, None])
+    expected = scorer(given).detach().numpy()
+    by_hand = given.dense_CD @ dense_D + np.array([sparse_F[ids].sum() for ids in naive(given)])
+    assert expected == pytest.approx(by_hand, abs=1e-5)
+    assert plain_scores(given.arrays(), dense_D, sparse_F) == pytest.approx(by_hand, abs=1e-5)
+
+
+def stored(folder: Path, given: CandidateBatch) -> CandidateStore:
+    with StoreWriter(folder, ["a", "b"], SIZE) as writer:
+        for rows in (np.arange(5), np.arange(5, len(given))):
+            writer.append(given.select(rows))
+    return CandidateStore.open(folder)
+
+
+RULES = {
+    "plain": UpdateRule(),
+    "adagrad": UpdateRule(adaptive=True, every=False),
+    "average": UpdateRule(average=True),
+    "l1": UpdateRule(l1=0.02),
+    "l2": UpdateRule(l2=0.1, every=False),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("loss", ["local_softmax", "one_vs_rest", "hinge", "perceptron"])
+@pytest.mark.parametrize("block", [None, 4])
+def test_training_is_that_of_the_pairs_written_out(tmp_path: Path, rule: str, loss: str, block: int | None) -> None:
+    given = batch(4)
+    settings = PhaseSettings(
+        "context", "context", (True, True), True, True, 1, 0.1, 0.2, loss=loss, rule=RULES[rule], block=block
+    )
+    order, ends = np.arange(len(given)), []
+    for name, one in (("crossed", given), ("written", given.crossed(SIZE))):
+        weights = Weights.zeros(("a", "b"), SIZE)
+        learner = InstanceLearner(settings, stored(tmp_path / name, one), weights, {})
+        total, _ = learner.learn(order, 1.0)
+        ends.append((total, learner.end_epoch(1.0)))
+    assert ends[0][0] == pytest.approx(ends[1][0], rel=1e-9)
+    np.testing.assert_allclose(ends[0][1].sparse_F, ends[1][1].sparse_F, rtol=1e-6, atol=1e-9)
+    assert np.count_nonzero(ends[0][1].sparse_F) > 20
+
+
+@pytest.mark.parametrize("size", [1, 5])
+def test_mini_batches_are_those_of_the_pairs_written_out(tmp_path: Path, size: int) -> None:
+    given = batch(5)
+    settings = PhaseSettings("context", "context", (True, True), True, True, 1, 0.1, 0.2, loss="one_vs_rest")
+    ends = []
+    for name, one in (("crossed", given), ("written", given.crossed(SIZE))):
+        weights = Weights.zeros(("a", "b"), SIZE)
+        learner = DeviceLearner(settings, stored(tmp_path / name, one), weights, {}, torch.device("cpu"), size)
+        learner.learn(np.arange(len(given)), 1.0)
+        ends.append(weights)
+    np.testing.assert_allclose(ends[0].sparse_F, ends[1].sparse_F, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ends[0].dense_D, ends[1].dense_D, rtol=1e-9, atol=1e-12)
+
+
+def test_stores_give_back_contexts_and_refuse_broken_ones(tmp_path: Path) -> None:
+    given = batch(6)
+    opened = stored(tmp_path / "s", given)
+    rows = [7, 2, 2]
+    again = opened.batch(rows)
+    assert again.crossed(SIZE).part_ids_N.tolist() == given.select(rows).crossed(SIZE).part_ids_N.tolist()
+    (tmp_path / "s" / "contexts_X.npy").unlink()
+    with pytest.raises(InputError):
+        CandidateStore.open(tmp_path / "s")
+
+
+def test_batches_whose_contexts_do_not_fit_are_refused() -> None:
+    given = batch(7)
+    with pytest.raises(ValueError, match="context_offsets_I1"):
+        replace(given, context_offsets_I1=np.zeros(3, np.int64)).validate()
+    with pytest.raises(ValueError, match="some given, some not"):
+        replace(given, contexts_X=None).validate()
+    with pytest.raises(ValueError, match="plain candidates"):
+        replace(given, part_values_N=np.ones(len(given.part_ids_N), np.float32)).validate()
+
+
+def test_weights_that_are_no_power_of_two_are_refused(tmp_path: Path) -> None:
+    settings = PhaseSettings("context", "context", (True, True), True, True, 1, 0.1, 0.2)
+    with pytest.raises(ValueError, match="power of two"):
+        InstanceLearner(settings, stored(tmp_path / "s", batch(8)), Weights.zeros(("a", "b"), 500), {})

@@ -1,0 +1,86 @@
+"""Features of phrases in their sentence, by hand, and their names."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from tests.phrases.small_corpora import encoded, table_of
+from xlate.errors import InputError
+from xlate.features.context import ContextFeatures, Layer, Spans, TargetFeatures
+from xlate.text.vocabulary import Vocabulary
+
+WORDS = Vocabulary.build([["a", "b", "c", "d"]])
+A, B, C, D = WORDS.ids(["a", "b", "c", "d"]).tolist()
+ALL = Layer("all", tuple(WORDS.words), np.arange(len(WORDS), dtype=np.int32))
+POS = Layer("pos", ("N", "V"))
+TEXT = encoded([[A, B, C], [D]])
+PHRASES = encoded([[A], [B], [B, C], [D]])
+
+
+def names(features: ContextFeatures, spans: Spans, factors: list[np.ndarray]) -> list[list[str]]:
+    offsets, ids = features.of(TEXT, factors, spans)
+    found = list(features.names(ids, PHRASES, WORDS))
+    assert (ids < len(features)).all()
+    return [found[a:b] for a, b in pairwise(offsets)]
+
+
+def test_words_around_a_phrase_by_distance() -> None:
+    spans = Spans(np.array([0, 1]), np.array([1, 0]), np.array([3, 1]), np.array([2, 3]))
+    found = names(ContextFeatures((ALL,), 2, "distance", 4), spans, [])
+    assert found[0] == [
+        "always",
+        "phrase=b c",
+        "all[-1]=a",
+        "all[-2]=<begin>",
+        "all[first]=b",
+        "all[last]=c",
+        "all[+1]=<end>",
+    ]
+    assert found[1] == ["always", "phrase=d", "all[-1]=<begin>", "all[first]=d", "all[last]=d", "all[+1]=<end>"]
+
+
+def test_words_around_a_phrase_as_a_bag() -> None:
+    spans = Spans(np.array([0]), np.array([2]), np.array([3]), np.array([0]))
+    found = names(ContextFeatures((ALL,), 2, "bag", 4), spans, [])
+    assert found == [["always", "phrase=a", "all[-]=b", "all[-]=a", "all[first]=c", "all[last]=c", "all[+]=<end>"]]
+
+
+def test_factors_are_values_of_tokens() -> None:
+    spans = Spans(np.array([0, 1]), np.array([1, 0]), np.array([2, 1]), np.array([1, 3]))
+    features = ContextFeatures((POS,), 1, "distance", 4)
+    found = names(features, spans, [np.array([0, 1, -1, 1], dtype=np.int32)])
+    assert found[0] == ["always", "phrase=b", "pos[-1]=N", "pos[first]=V", "pos[last]=V"]
+    assert found[1] == ["always", "phrase=d", "pos[-1]=<begin>", "pos[first]=V", "pos[last]=V", "pos[+1]=<end>"]
+
+
+def test_different_features_have_different_ids() -> None:
+    features = ContextFeatures((ALL, POS), 3, "distance", 4)
+    every = list(features.names(np.arange(len(features)), PHRASES, WORDS))
+    assert len(set(every)) == len(every) == 1 + 4 + 8 * (ALL.size + POS.size)
+
+
+def test_targets_by_pair_phrase_and_words() -> None:
+    table = table_of([([A], [A, B]), ([A], [C]), ([B], [C])])
+    every = TargetFeatures(table, ("pair", "phrase", "words"), len(WORDS))
+    offsets, ids = every.of(np.array([2, 0]))
+    assert offsets.tolist() == [0, 3, 7]
+    assert list(every.names(ids, WORDS)) == [
+        *("pair=c", "phrase=c", "word=c"),
+        *("pair=a b", "phrase=a b", "word=a", "word=b"),
+    ]
+    # Pairs of one target phrase share all but the first.
+    _, first = every.of(np.array([1]))
+    assert set(ids[:3].tolist()) & set(first.tolist()) == set(ids[1:3].tolist())
+    assert (ids < len(every)).all()
+
+
+def test_unknown_settings_are_refused() -> None:
+    with pytest.raises(InputError, match="marks"):
+        ContextFeatures((ALL,), 2, "ring", 4)
+    with pytest.raises(InputError, match="target"):
+        TargetFeatures(table_of([([A], [B])]), ("pairs",), 9)
+    with pytest.raises(InputError, match="target"):
+        TargetFeatures(table_of([([A], [B])]), (), 9)

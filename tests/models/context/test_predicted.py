@@ -1,0 +1,151 @@
+"""Predictions in a sentence: against scores by hand, and as floats and options of the phrase model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights
+from tests.models.small_models import SOURCE
+from xlate.features.context import ContextFeatures, Layer, TargetFeatures
+from xlate.features.word_values import every_word
+from xlate.kernels.learning.crossing import crossed_ids
+from xlate.models.context.model import ContextModel
+from xlate.models.context.predicted import PredictedScores
+from xlate.models.derivation import COPIED
+from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.models.phrase.model import PhraseModel
+from xlate.models.phrase.settings import PhraseSearch
+from xlate.phrases.listed_pairs import listed_pairs
+from xlate.scoring.weights import Weights
+
+SIZE = 1 << 12
+WORDS = ["b", "zz", "a", "c", "b"]
+
+
+def models(seed: int, *, alone: bool = False, longest: int = 2, most: int = 2) -> tuple[ContextModel, PhraseModel]:
+    rng = np.random.default_rng(seed)
+    phrases = random_phrase_model(rng, "hier")
+    table = phrases.table
+    values = every_word(SOURCE.words)
+    words = Layer("all", values.labels, values.value_V)
+    model = ContextModel(
+        contexts=ContextFeatures((words,), 2, "distance", len(table.source_phrases)),
+        targets=TargetFeatures(table, ("pair", "words"), len(phrases.target_vocabulary)),
+        listed=listed_pairs(table, rng.integers(0, 4, len(table)), most),
+        vocabulary=SOURCE,
+        longest=longest,
+        weights=Weights(np.array([0.7]), rng.normal(size=SIZE), ("forward",)),
+        alone=alone,
+    )
+    return model, phrases
+
+
+def by_hand(model: ContextModel, start: int, end: int) -> dict[int, float]:
+    """ln p of the listed pairs of a span, feature by feature."""
+    table, ids = model.targets.table, SOURCE.ids(WORDS)
+    row = [p for p in range(len(table.source_phrases)) if table.source_phrases[p].tolist() == ids[start:end].tolist()]
+    if not row:
+        return {}
+    names = {
+        name: at
+        for at, name in enumerate(model.contexts.names(np.arange(len(model.contexts)), table.source_phrases, SOURCE))
+    }
+    around = ["<begin>", *WORDS, "<end>"]
+    context = [names["always"], 1 + row[0]]
+    for at, place in (
+        (start - 1, "-1"),
+        (start - 2, "-2"),
+        (start, "first"),
+        (end - 1, "last"),
+        (end, "+1"),
+        (end + 1, "+2"),
+    ):
+        if -1 <= at <= len(WORDS):
+            context.append(names.get(f"all[{place}]={around[at + 1]}", -1))
+    first, last = model.listed.offsets_P1[row[0]], model.listed.offsets_P1[row[0] + 1]
+    scores = {}
+    for n in range(first, last):
+        pair = int(model.listed.pair_N[n])
+        ids_of = model.targets.of(np.array([pair]))[1]
+        total = 0.7 * np.float32(model.listed.log_share_N[n])
+        scores[pair] = total + sum(
+            model.weights.sparse_F[crossed_ids(np.int64([x]), np.int64([t]), SIZE)[0]]
+            for x in context
+            if x >= 0
+            for t in ids_of.tolist()
+        )
+    if model.alone:
+        return {pair: -np.log1p(np.exp(-score)) for pair, score in scores.items()}
+    total = np.log(sum(np.exp(score) for score in scores.values()))
+    return {pair: score - total for pair, score in scores.items()}
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_probabilities_are_those_by_hand(alone: bool) -> None:
+    seen = 0
+    for seed in range(3):
+        model, _ = models(seed, alone=alone)
+        found = model.predict(WORDS)
+        for start in range(len(WORDS)):
+            for end in range(start + 1, min(start + 2, len(WORDS)) + 1):
+                expected = by_hand(model, start, end)
+                pairs = np.array(sorted(expected), dtype=np.int64)
+                places = found.places(np.full(len(pairs), start), np.full(len(pairs), end), pairs)
+                assert (places >= 0).all()
+                assert found.log_C[places] == pytest.approx([expected[b] for b in pairs.tolist()], abs=1e-4)
+                seen += len(pairs)
+        assert len(found.pair_C) == sum(len(by_hand(model, a, b)) for a in range(5) for b in (a + 1, a + 2) if b <= 5)
+    assert seen > 15
+
+
+def test_what_is_not_predicted_has_the_share_of_the_table() -> None:
+    model, phrases = models(4, longest=1)
+    scores = PredictedScores(model)
+    predicted = set(model.predict(WORDS).pair_C.tolist())
+    others = np.array([b for b in range(len(phrases.table)) if b not in predicted][:5])
+    found = scores.of(WORDS, np.zeros(5, int), np.ones(5, int), others)[:, 0]
+    shares = phrases.table.scores_B4[others, 2]
+    assert found == pytest.approx(np.maximum(np.log(np.maximum(shares, 1e-300)), -100.0))
+    none = replace(scores, only=True).of(WORDS, np.zeros(5, int), np.ones(5, int), others)
+    assert (none == -np.inf).all()
+    assert scores.of(WORDS, np.array([1]), np.array([2]), np.array([COPIED])).tolist() == [[0.0]]
+
+
+def test_half_a_prediction_is_the_mean_of_probabilities() -> None:
+    model, _ = models(5)
+    found = model.predict(WORDS)
+    rows = np.repeat(np.arange(len(found.spans)), np.diff(found.offsets_I1))
+    given = WORDS, found.spans.start_I[rows], found.spans.end_I[rows], found.pair_C
+    half = PredictedScores(model, share=0.5).of(*given)[:, 0]
+    assert np.exp(half) == pytest.approx((np.exp(found.log_C) + np.exp(found.share_C)) / 2, abs=1e-6)
+    assert PredictedScores(model).of(*given)[:, 0] == pytest.approx(np.maximum(found.log_C, -100))
+
+
+def test_pruned_options_leave_every_word_its_best() -> None:
+    model, phrases = models(6, most=3)
+    scores = PredictedScores(model, only=True, threshold=0.6, best=1)
+    full = replace(phrases, in_sentence=scores)
+    decoder = PhraseDecoder(full, random_weights(np.random.default_rng(1), full.size), PhraseSearch(options=50))
+    options, found = decoder.space(WORDS).options, model.predict(WORDS)
+    kept = {(int(a), int(b), int(p)) for a, b, p in zip(options.start_O, options.end_O, options.pair_O, strict=True)}
+    expected = {(1, 2, COPIED)}
+    for i, (first, last) in enumerate(zip(found.offsets_I1[:-1], found.offsets_I1[1:], strict=True)):
+        best = int(first + np.argmax(found.log_C[first:last]))
+        span = int(found.spans.start_I[i]), int(found.spans.end_I[i])
+        if found.log_C[best] >= np.log(0.6) or span[1] - span[0] == 1:
+            expected.add((*span, int(found.pair_C[best])))
+    assert kept == expected
+    assert decoder.translate(WORDS)[0].words
+
+
+def test_options_are_in_the_order_of_what_they_score_in_the_sentence() -> None:
+    model, phrases = models(7)
+    full = replace(phrases, in_sentence=PredictedScores(model))
+    decoder = PhraseDecoder(full, random_weights(np.random.default_rng(2), full.size), PhraseSearch(options=50))
+    options = decoder.space(WORDS).options
+    for c in range(len(options.cell_offsets_C1) - 1):
+        alone = options.alone_O[options.cell_offsets_C1[c] : options.cell_offsets_C1[c + 1]]
+        assert (np.diff(alone) <= 1e-12).all()

@@ -1,0 +1,122 @@
+"""Classifiers that predict translations in context, and how the phrase model uses them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from xlate.config.model_schema import ContextUseConfig
+from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.stored import config_of_run
+from xlate.errors import InputError
+from xlate.jobs.prepare.context_stores import ContextParts
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_weights import weights_of
+from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
+from xlate.losses.loss import losses
+from xlate.models.context.model import ContextModel
+from xlate.models.context.predicted import PredictedScores
+from xlate.models.phrase.model import PhraseModel
+from xlate.models.system import AnySystem
+from xlate.phrases.listed_pairs import listed_pairs
+from xlate.scoring.weights import WeightsFile
+
+KIND = "context"
+
+
+class Context(Kind):
+    """Predictions of translations; they translate nothing by themselves."""
+
+    name = KIND
+    predicts = True
+
+    def open(
+        self,
+        run: Path,
+        config: TrainConfig,  # noqa: ARG002
+        weights: WeightsFile,  # noqa: ARG002
+        work: WorkDirectory | None,  # noqa: ARG002
+        asked: Asked,  # noqa: ARG002
+    ) -> AnySystem:
+        """Raises InputError."""
+        self._refuse(run)
+
+    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> NoReturn:  # noqa: ARG002, B008
+        """Raises InputError."""
+        self._refuse(None)
+
+    def saved(self, system: AnySystem, file: WeightsFile) -> Saved:  # noqa: ARG002
+        """Raises InputError."""
+        self._refuse(None)
+
+    def check_base(self, config: TrainConfig, base: Path) -> None:  # noqa: ARG002
+        """Raises InputError."""
+        self._refuse(base)
+
+    def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:  # noqa: ARG002
+        """Raises InputError."""
+        self._refuse(None)
+
+    def check_lists(self, config: TrainConfig) -> None:  # noqa: ARG002
+        """Raises InputError."""
+        self._refuse(None)
+
+    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> NoReturn:  # noqa: ARG002
+        """Raises InputError."""
+        self._refuse(base)
+
+    def _refuse(self, run: Path | None) -> NoReturn:
+        raise InputError(
+            "a run that predicts translations has no decoder",
+            file=run,
+            seen=f"model.kind={self.name}",
+            expected="a run of another model",
+            remedy="xlate train model=phrase context=feature model.context.run=RUN uses what it learned",
+        )
+
+
+def context_model(run: Path, work: WorkDirectory) -> ContextModel:
+    """The classifier of a finished run.
+
+    Raises:
+        InputError: the run is of another model, has no weights, or those of another work directory.
+    """
+    config = config_of_run(run)
+    if config.model.kind != KIND:
+        raise InputError(
+            "not a run of a classifier in context", file=run, seen=config.model.name, expected="model=context"
+        )
+    file = weights_of(run, config)
+    if file.metadata.get("work_identity") != work.identity:
+        seen = f"one trained on {config.work}"
+        raise InputError("a classifier of other text", file=run, seen=seen, expected=f"one trained on {work.path}")
+    parts = ContextParts.of(work, config.model)
+    weights = file.sets[KIND]
+    return ContextModel(
+        contexts=parts.contexts,
+        targets=parts.targets,
+        listed=listed_pairs(parts.table, file.extra["count_B"], config.model.alternatives),
+        vocabulary=work.source_vocabulary,
+        longest=1 if config.model.unit == "word" else config.model.longest,
+        weights=replace(weights, sparse_F=weights.sparse_F.astype(np.float32)),
+        alone=losses()[config.loss.name].judges_each,
+    )
+
+
+def with_predictions(model: PhraseModel, use: ContextUseConfig | None, work: Path) -> PhraseModel:
+    """The phrase model of a work directory with the predictions that its settings ask for.
+
+    Raises:
+        InputError: as `context_model`; or the phrases are those of another table.
+    """
+    if use is None:
+        return replace(model, in_sentence=None)
+    classifier = context_model(Path(use.run), WorkDirectory(work).check())
+    if len(classifier.targets.table) != len(model.table):
+        seen = f"{len(model.table)} pairs, {len(classifier.targets.table)} there"
+        raise InputError("phrases of another table than the classifier's", file=Path(use.run), seen=seen)
+    scores = PredictedScores(classifier, use.only, use.threshold, use.best, use.share)
+    return replace(model, in_sentence=scores)

@@ -1,0 +1,134 @@
+"""Training of a classifier that predicts translations in context (Kolachina et al. 2010, section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.candidates.context_instances import DENSE
+from xlate.config.schema import TrainConfig
+from xlate.errors import InputError
+from xlate.features.context import TARGET_KINDS
+from xlate.jobs.prepare.context_stores import ContextParts, ContextStores, context_stores
+from xlate.jobs.prepare.stages import identity_of
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_weights import made_with
+from xlate.jobs.systems.context import KIND
+from xlate.losses.loss import Needs, losses
+from xlate.scoring.device import device_of
+from xlate.scoring.weights import Weights, save_weights
+from xlate.train.device_learner import DeviceLearner
+from xlate.train.learner import InstanceLearner, LearnerOf
+from xlate.train.loop import Phase, Training
+from xlate.train.run import Run
+from xlate.train.state import PhaseSettings
+from xlate.updates.rule import UpdateRule
+
+
+class ContextTraining:
+    """One phase over stored instances, float and sparse weights together.
+
+    Raises:
+        InputError: no prepared work directory.
+    """
+
+    def __init__(self, config: TrainConfig) -> None:
+        self.config = config
+        self.work = WorkDirectory(Path(config.work)).check()
+
+    def made_from(self) -> Mapping[str, Any]:
+        """The work directory."""
+        return {"work_identity": self.work.identity}
+
+    def learn(self, run: Run) -> dict[str, Any] | None:
+        """Trains the phase and writes the weights."""
+        config = self.config
+        stores = context_stores(self.work, config.model)
+        settings = phase_settings(config)
+        training = Training(
+            phases=[Phase(settings, stores.train, stores.heldout)],
+            checkpoint=run.checkpoint(),
+            identity=identity_of({"phase": asdict(settings), "stores": stores.identity}),
+            reporter=run.reporter,
+            checkpoint_seconds=run.checkpoint_seconds,
+            learner=_learner(config),
+        )
+        # ln p(e|f) is what is known without a context; alone it is no probability of yes or no.
+        start = Weights(
+            np.array([0.0 if losses()[config.loss.name].judges_each else 1.0]), np.zeros(1 << config.model.bits), DENSE
+        )
+        held = training.run({KIND: start}, run.stop)
+        if not training.finished(held):
+            return None
+        weights = held.weights[KIND]
+        counts_B = ContextParts.of(self.work, config.model).counts_B
+        save_weights(
+            run.weights,
+            {KIND: weights.single()},
+            extra={"count_B": np.asarray(counts_B, np.int64)},
+            metadata={"work": str(config.work), "work_identity": self.work.identity, **made_with(config.model)},
+        )
+        return {"work": config.work, **_figures(stores, held.state.history, weights), "history": held.state.history}
+
+
+def phase_settings(config: TrainConfig) -> PhaseSettings:
+    """How a configuration trains."""
+    loss = config.loss
+    return PhaseSettings(
+        name=KIND,
+        weights=KIND,
+        trained=(loss.dense_rate > 0,),
+        train_sparse=True,
+        use_sparse=True,
+        epochs=loss.epochs,
+        eta=loss.dense_rate,
+        eta_sparse=loss.rate,
+        decay=loss.decay,
+        patience=loss.patience,
+        seed=config.seed,
+        block=loss.block,
+        loss=loss.name,
+        loss_settings=(("sink", loss.sink), ("margin", loss.margin)),
+        rule=UpdateRule(adaptive=loss.adagrad, l1=loss.l1, l2=loss.l2, every=not loss.adagrad, average=loss.average),
+    )
+
+
+def check_context(config: TrainConfig) -> None:
+    """Checks the settings of a classifier.
+
+    Raises:
+        InputError: a loss that events do not have, two penalties, or no kind of targets.
+    """
+    loss = config.loss
+    known = [name for name, kind in losses().items() if kind.needs in (Needs.TRUTH, Needs.GAINS)]
+    if loss.name not in known:
+        raise InputError("unknown value of loss.name", seen=loss.name, expected=", ".join(known))
+    if loss.l1 and loss.l2:
+        raise InputError("two penalties", seen=f"loss.l1={loss.l1} loss.l2={loss.l2}", expected="one of them")
+    strange = [kind for kind in config.model.target if kind not in TARGET_KINDS]
+    if strange or not config.model.target:
+        seen = f"model.target={list(config.model.target)}"
+        raise InputError("unknown value of model.target", seen=seen, expected=", ".join(TARGET_KINDS))
+
+
+def _learner(config: TrainConfig) -> LearnerOf:
+    if not config.loss.batch:
+        return InstanceLearner
+    device = device_of(config.device)
+    return lambda s, store, weights, memory: DeviceLearner(s, store, weights, memory, device, config.loss.batch)
+
+
+def _figures(stores: ContextStores, history: list[dict[str, Any]], weights: Weights) -> dict[str, Any]:
+    last = history[-1] if history else {}
+    return {
+        "P": last.get("P"),
+        "valid_loss": last.get("valid_loss"),
+        "instances": len(stores.train),
+        "heldout_instances": len(stores.heldout),
+        "active_features": weights.active,
+        "weights": {KIND: dict(zip(weights.dense_names, np.round(weights.dense_D, 6).tolist(), strict=True))},
+    }

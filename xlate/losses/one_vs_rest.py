@@ -1,0 +1,52 @@
+"""One against the rest: a yes-or-no classifier for each candidate (Kolachina et al. 2010, section 3.1, Eq. 5).
+
+With scores s, true candidates X+ and others X-:
+
+    L = Σ_{x in X+} -ln σ(s(x)) + Σ_{y in X-} -ln σ(-s(y)),    σ(s) = 1 / (1 + exp(-s))
+
+Candidates are not compared with each other, so their probabilities need not add up to 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from xlate.kernels.learning.slopes import Slope
+from xlate.losses.loss import Loss, Needs
+
+
+@Slope
+def one_vs_rest_slope(
+    score_X: NDArray[np.float64],
+    gain_X: NDArray[np.float32],
+    slope_X: NDArray[np.float64],
+    size: int,
+    _numbers: NDArray[np.float64],
+    _state: NDArray[np.uint64],
+) -> float:
+    """The slope of each candidate: 1 for the true ones and 0 for the others, less σ of the score."""
+    loss = 0.0
+    for x in range(size):
+        score = score_X[x] if gain_X[x] > 0 else -score_X[x]
+        # ln(1 + exp(-s)) without overflow; its derivative is -σ(-s).
+        tail = np.exp(-abs(score))
+        loss += np.log1p(tail) + max(-score, 0.0)
+        miss = (tail if score >= 0 else 1.0) / (1.0 + tail)
+        slope_X[x] = miss if gain_X[x] > 0 else -miss
+    return float(loss)
+
+
+class OneVsRest(Loss):
+    """The loss as an autograd module; a gain above 0 marks a true candidate."""
+
+    name = "one_vs_rest"
+    needs = Needs.TRUTH
+    slope = one_vs_rest_slope
+    judges_each = True
+
+    def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:  # noqa: ARG002
+        """The summed loss of a batch, in nats; scalar."""
+        signed_C = scores_C.where(gain_C > 0, -scores_C)
+        return nn.functional.softplus(-signed_C).sum()

@@ -1,0 +1,1 @@
+"""Translations of source phrases predicted from their context (Kolachina et al. 2010)."""

@@ -1,0 +1,132 @@
+"""A classifier that says how a source phrase is translated in its sentence (Kolachina et al. 2010, section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.arrays.ragged import row_numbers
+from xlate.candidates.context_instances import ContextInstances
+from xlate.features.context import ContextFeatures, Spans, TargetFeatures
+from xlate.kernels.counting.matching import PhraseFinder
+from xlate.kernels.learning.scores import plain_scores
+from xlate.kernels.search.spans import span_rows
+from xlate.phrases.listed_pairs import ListedPairs
+from xlate.phrases.matching import phrase_finder
+from xlate.scoring.weights import Weights
+from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import Vocabulary
+
+# The values of layers that belong to tokens, not to words, of a sentence's words.
+FactorsOf = Callable[[Sequence[str]], Sequence[NDArray[np.int32]]]
+
+
+def no_factors(_words: Sequence[str]) -> Sequence[NDArray[np.int32]]:
+    """Of a model all of whose layers are values of words."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a classifier says of I source phrases of a sentence, with C translations in all.
+
+    `log_C` is ln p of each, in the sentence; `share_C` is ln p(e|f) without it. `pair_C` are numbers of the table.
+    """
+
+    spans: Spans
+    offsets_I1: NDArray[np.int64]
+    pair_C: NDArray[np.int64]
+    log_C: NDArray[np.float64]
+    share_C: NDArray[np.float64]
+
+    def places(
+        self, start_O: NDArray[np.integer], end_O: NDArray[np.integer], pair_O: NDArray[np.integer]
+    ) -> NDArray[np.int64]:
+        """Where each of O pairs at a span stands among the C, -1 where nothing is said of it; shape (O,)."""
+        keys_O, (keys_C, order) = _keys(start_O, end_O, pair_O), self._sorted
+        if not len(keys_C):
+            return np.full(len(keys_O), -1)
+        at = np.minimum(np.searchsorted(keys_C, keys_O), len(keys_C) - 1)
+        return np.where(keys_C[at] == keys_O, order[at], -1)
+
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        rows = row_numbers(self.offsets_I1)
+        keys_C = _keys(self.spans.start_I[rows], self.spans.end_I[rows], self.pair_C)
+        order = np.argsort(keys_C)
+        return keys_C[order], order
+
+
+def _keys(start_N: NDArray[np.integer], end_N: NDArray[np.integer], pair_N: NDArray[np.integer]) -> NDArray[np.int64]:
+    """A number for each span and pair; sentences have fewer than 2^15 words."""
+    spans = (np.asarray(start_N, np.int64) << 47) | (np.asarray(end_N, np.int64) << 32)
+    return np.asarray(spans | np.asarray(pair_N, np.int64))
+
+
+@dataclass(frozen=True)
+class ContextModel:
+    """Source phrases of at most `longest` words, their translations, the features of both, and weights.
+
+    Attributes:
+        contexts, targets: the features.
+        listed: the translations that are chosen among, by their counts in the whole text.
+        vocabulary: the source words.
+        longest: the most words of a source phrase.
+        weights: one for `forward`, ln p(e|f), and 2^bits for pairs of features.
+        alone: each translation is judged by itself, so that probabilities need not add up to 1.
+        factors: finds the values of layers that belong to tokens.
+    """
+
+    contexts: ContextFeatures
+    targets: TargetFeatures
+    listed: ListedPairs
+    vocabulary: Vocabulary
+    longest: int
+    weights: Weights
+    alone: bool
+    factors: FactorsOf = field(default=no_factors)
+
+    @cached_property
+    def finder(self) -> PhraseFinder:
+        """Finds source phrases."""
+        return phrase_finder(self.targets.table.source_phrases)
+
+    def predict(self, words: Sequence[str]) -> Prediction:
+        """The translations of all known phrases of a sentence with their probabilities in it."""
+        ids_n = self.vocabulary.ids(words)
+        text = EncodedText(ids_n, np.array([0, len(ids_n)]))
+        spans = self._spans(ids_n)
+        instances = ContextInstances(self.contexts, self.targets, self.listed, text, self.factors(words))
+        batch, pair_C = instances.of(spans)
+        score_C = plain_scores(batch.arrays(), self.weights.dense_D, self.weights.sparse_F)
+        log_C = _log_yes(score_C) if self.alone else _log_shares(score_C, batch.candidate_offsets_I1)
+        share_C = batch.dense_CD[:, 0].astype(np.float64)
+        return Prediction(spans, batch.candidate_offsets_I1, pair_C, log_C, share_C)
+
+    def _spans(self, ids_n: NDArray[np.int32]) -> Spans:
+        longest = max(1, min(self.longest, len(ids_n)))
+        row_C = span_rows(self.finder, ids_n, longest)
+        cells = np.flatnonzero(row_C >= 0)
+        cells = cells[np.diff(self.listed.offsets_P1)[row_C[cells]] > 0]
+        start = cells // longest
+        return Spans(np.zeros(len(cells), np.int64), start, start + cells % longest + 1, row_C[cells])
+
+
+def _log_yes(score_C: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ln σ(s)."""
+    logs: NDArray[np.float64] = -np.logaddexp(0.0, -score_C)
+    return logs
+
+
+def _log_shares(score_C: NDArray[np.float64], offsets_I1: NDArray[np.int64]) -> NDArray[np.float64]:
+    """ln of the softmax of the scores of each instance, none of which is empty."""
+    if not len(score_C):
+        return score_C
+    sizes = np.diff(offsets_I1)
+    top_C = np.repeat(np.maximum.reduceat(score_C, offsets_I1[:-1]), sizes)
+    total_I = np.add.reduceat(np.exp(score_C - top_C), offsets_I1[:-1])
+    return np.asarray(score_C - top_C - np.log(np.repeat(total_I, sizes)))

@@ -1,0 +1,89 @@
+"""Predictions of a classifier as floats of phrases, and as what limits the options of a sentence (section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.models.context.model import ContextModel, Prediction
+from xlate.models.phrase.model import LOWEST_LOG
+
+NAME = "Context0"
+
+
+@dataclass(frozen=True)
+class PredictedScores:
+    """The log probability of each phrase in its sentence.
+
+    A phrase that the classifier says nothing of, since it is too long or too rare, has ln p(e|f) of the table.
+
+    Attributes:
+        model: the classifier.
+        only: such phrases are no options.
+        threshold: predicted phrases below this probability are no options, but for the best of a word.
+        best: nor are those behind the so many best of a span; 0 for all.
+        share: how much the prediction counts against p(e|f) of the table: `share` · p + (1 - share) · p(e|f).
+    """
+
+    model: ContextModel
+    only: bool = False
+    threshold: float = 0.0
+    best: int = 0
+    share: float = 1.0
+    _known: dict[tuple[str, ...], Prediction] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One float."""
+        return (NAME,)
+
+    def of(
+        self,
+        words: Sequence[str],
+        start_O: NDArray[np.integer],
+        end_O: NDArray[np.integer],
+        pair_O: NDArray[np.integer],
+    ) -> NDArray[np.float64]:
+        """ln p of each phrase, (O, 1)."""
+        found = self.predicted(words)
+        place_O = found.places(start_O, end_O, pair_O)
+        share_B = self.model.targets.table.scores_B4[np.maximum(pair_O, 0), 2]
+        with np.errstate(divide="ignore"):
+            value_O = np.log(share_B)
+        if len(found.log_C):
+            logs_C = np.logaddexp(found.log_C + _log(self.share), found.share_C + _log(1.0 - self.share))
+            logs_C = np.where(self._allowed(found), logs_C, -np.inf)
+            value_O = np.where(place_O >= 0, logs_C[place_O], value_O)
+        if self.only:
+            value_O = np.where(place_O >= 0, value_O, -np.inf)
+        value_O = np.where(value_O > -np.inf, np.maximum(value_O, LOWEST_LOG), value_O)
+        return np.where(np.asarray(pair_O) < 0, 0.0, value_O)[:, None]
+
+    def predicted(self, words: Sequence[str]) -> Prediction:
+        """What the classifier says of a sentence; the last one is remembered."""
+        key = tuple(words)
+        if key not in self._known:
+            found = self.model.predict(words)
+            self._known.clear()
+            self._known[key] = found
+        return self._known[key]
+
+    def _allowed(self, found: Prediction) -> NDArray[np.bool_]:
+        """Which of the C predictions are options."""
+        sizes = np.diff(found.offsets_I1)
+        order = np.lexsort((-found.log_C, np.repeat(np.arange(len(sizes)), sizes)))
+        rank_C = np.empty(len(order), np.int64)
+        rank_C[order] = np.arange(len(order)) - np.repeat(found.offsets_I1[:-1], sizes)
+        allowed_C = found.log_C >= _log(self.threshold)
+        if self.best:
+            allowed_C &= rank_C < self.best
+        # A word must have a translation, however unlikely.
+        alone_C = np.repeat(found.spans.end_I - found.spans.start_I == 1, sizes)
+        return np.asarray(allowed_C | (alone_C & (rank_C == 0)))
+
+
+def _log(value: float) -> float:
+    return float(np.log(value)) if value > 0 else -np.inf

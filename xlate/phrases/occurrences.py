@@ -1,0 +1,61 @@
+"""Where the pairs of a phrase table were extracted from: the choices that classifiers in context learn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.align.links import Links
+from xlate.kernels.counting.occurrences import END, PAIR, SENTENCE, START, TIGHT, pair_occurrences
+from xlate.phrases.extract import check_linked, sentence_links
+from xlate.phrases.matching import pair_table, phrase_finder
+from xlate.phrases.table import PhraseTable
+from xlate.text.encoded import EncodedText
+from xlate.text.sides import sides
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """X places where pairs of a table are consistent with the links of their sentence, sorted by sentence and span.
+
+    Attributes:
+        sentence_X, start_X, end_X: the source span, half-open.
+        pair_X: the pair; one span may be there several times, with and without unaligned words beside its translation.
+        tight_X: whether the first and the last word of the translation are linked.
+    """
+
+    sentence_X: NDArray[np.int32]
+    start_X: NDArray[np.int32]
+    end_X: NDArray[np.int32]
+    pair_X: NDArray[np.int32]
+    tight_X: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        """The number of places X."""
+        return len(self.pair_X)
+
+    def select(self, kept_X: NDArray[np.bool_]) -> Occurrences:
+        """Some of them."""
+        return Occurrences(*(array[kept_X] for array in vars(self).values()))
+
+    def counts(self, pairs: int) -> NDArray[np.int64]:
+        """How often each of so many pairs occurs, (B,)."""
+        return np.bincount(self.pair_X, minlength=pairs)
+
+
+def occurrences_of(
+    table: PhraseTable, source: EncodedText, target: EncodedText, links: Links, max_length: int = 7
+) -> Occurrences:
+    """The places that extraction from these texts counts the pairs of a table at.
+
+    Raises:
+        InputError: texts and links that do not fit each other.
+    """
+    check_linked(source, target, links)
+    finders = phrase_finder(table.source_phrases), phrase_finder(table.target_phrases)
+    rows_X5 = pair_occurrences(sides(source, target), sentence_links(links), max_length, *finders, pair_table(table))
+    order = np.lexsort((rows_X5[:, PAIR], rows_X5[:, END], rows_X5[:, START], rows_X5[:, SENTENCE]))
+    columns = np.ascontiguousarray(rows_X5[order].T)
+    return Occurrences(columns[SENTENCE], columns[START], columns[END], columns[PAIR], columns[TIGHT].astype(np.bool_))
