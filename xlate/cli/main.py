@@ -32,6 +32,7 @@ COMMANDS = {
     "nbest": "n-best lists of any system: check, import, oracle, rescore",
     "events": "candidate stores: export as text, import from it",
     "aer": "alignment error rate against gold links",
+    "tag": "plain lines → tokens with their parts of speech",
 }
 
 
