@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xlate.cli.streams import arriving_lines, write_answers
+from xlate.cli.shell.streams import arriving_lines, write_answers
 from xlate.config.schema import TagConfig
 
 CONFIG = TagConfig

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from xlate.cli.streams import STANDARD, arriving_lines, write_answers
+from xlate.cli.shell.streams import STANDARD, arriving_lines, write_answers
 from xlate.config.schema import TranslateConfig
 from xlate.errors import InputError
 
