@@ -25,7 +25,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 def begun(*arguments: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "xlate.cli.main", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONUNBUFFERED": ""}
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from xlate.cli import main as cli
-from xlate.cli.completion import candidates
 from xlate.cli.main import COMMANDS, main
+from xlate.cli.shell.completion import candidates
 from xlate.errors import InputError, Interrupted
 
 

@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[type, list[str]]] = {
     "lm": (schema.LmCommandConfig, ["text=a", "out=b"]),
     "phrases": (schema.PhrasesCommandConfig, ["source=a", "target=b", "links=c", "out=d"]),
     "aer": (schema.AerCommandConfig, ["links=a", "gold=b"]),
+    "tag": (schema.TagConfig, ["language=de"]),
 }
 # What a choice needs beside itself.
 NEEDED = {

@@ -64,6 +64,7 @@ from xlate.text.documents import Documents, read_documents
 from xlate.text.factors import FactorNames, read_factored
 from xlate.text.lines import count_lines, iterate_lines, read_lines
 from xlate.text.parallel import read_parallel, read_references
+from xlate.text.tagging.tagger import open_tagger
 from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary
 from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -294,6 +295,7 @@ READERS = [
     Reader("Truecaser.load", text("NASA\niPod\n\u0130stanbul\n"), of(Truecaser.load)),
     Reader("read_classes", text("the\t1\nhouse\t2\na\t1\n"), of(read_classes)),
     Reader("read_classes (Brown)", text("0110\tthe\t20\n0111\thouse\t3\n"), of(read_classes)),
+    Reader("open_tagger", text("the\t1\nhouse\t2\na\t1\n"), lambda folder: open_tagger("en", folder / "file"), 0.5),
     Reader("read_links", text("0-0 1-1 2-2\n\n0-1\n"), of(read_links, [3, 2, 1], [3, 2, 2])),
     Reader("read_gold", text("1-1 2p3 4-4\n\n1-2\n"), of(read_gold)),
     Reader("read_gold (lengths)", text("1-1 2p3 4-4\n\n1-2\n"), of(read_gold, [4, 1, 2], [4, 1, 2])),
@@ -353,6 +355,7 @@ EXCLUDED = {
     "read_header": "reads the header of open_arrays",
     "open_phrase_model": "finds a folder for load_phrase_model by the configuration of a run",
     "open_system": "finds the kind of a run, whose weights load_weights and whose model others read",
+    "ClassTagger.read": "what open_tagger reads",
     "Translator.open": "opens a run by read_config, load_weights and the models' readers",
     "load_distortion": "reads a stage by read_stage, Distortion.load and one array more",
 }

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xlate import __version__
-from xlate.cli.failures import in_words
-from xlate.cli.streams import drop_output, open_streams, output_fails
+from xlate.cli.shell.failures import in_words
+from xlate.cli.shell.streams import drop_output, open_streams, output_fails
 from xlate.errors import InputError, Interrupted
 from xlate.train.signals import termination_raised
 
@@ -32,6 +32,7 @@ COMMANDS = {
     "nbest": "n-best lists of any system: check, import, oracle, rescore",
     "events": "candidate stores: export as text, import from it",
     "aer": "alignment error rate against gold links",
+    "tag": "plain lines → tokens with their parts of speech",
 }
 
 
@@ -72,7 +73,7 @@ def _dispatch(arguments: list[str]) -> int:
         print(f"xlate {__version__}")
         return 0
     if arguments[0] in ("completion", "--complete"):
-        from xlate.cli import completion
+        from xlate.cli.shell import completion
 
         return completion.main(arguments)
     return _run(arguments[0], arguments[1:])
@@ -96,7 +97,7 @@ def _run(command: str, arguments: list[str]) -> int:
 def _run_known(command: str, arguments: list[str]) -> int:
     module = importlib.import_module(f"xlate.cli.{command}")
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    from xlate.cli.compose import run_with_hydra
+    from xlate.cli.shell.compose import run_with_hydra
 
     expand: Callable[[list[str]], list[str]] = getattr(module, "expand", list)
     positional: str | tuple[str, ...] | None = getattr(module, "POSITIONAL", None)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from xlate.cli.shell.streams import STANDARD, arriving_lines, write_answers
 from xlate.config.schema import TranslateConfig
 from xlate.errors import InputError
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from xlate.jobs.translate import Translation, Translator
 
 CONFIG = TranslateConfig
-# Names of standard input and output.
-STANDARD = (None, "", "-")
 
 
 def run(config: TranslateConfig) -> None:
@@ -39,17 +38,9 @@ def run(config: TranslateConfig) -> None:
 
 
 def _translations(config: TranslateConfig, translator: Translator) -> Iterator[Translation]:
-    from xlate.text.arriving import KnownBatches, standard_input
-    from xlate.text.lines import count_lines, iterate_lines, read_lines
+    from xlate.text.lines import read_lines
 
-    if config.input in STANDARD:
-        batches = standard_input()
-    else:
-        assert config.input is not None
-        # A file that cannot be read to its end is refused before anything is printed; a pipe can be read only once.
-        if Path(config.input).is_file():
-            count_lines(config.input)
-        batches = KnownBatches.of(iterate_lines(config.input))
+    batches = arriving_lines(config.input)
     if config.tables is None and config.target is None:
         return translator.translate_arriving(batches, config.processes)
     lines = [line for batch in batches for line in batch]
@@ -61,28 +52,20 @@ def _translations(config: TranslateConfig, translator: Translator) -> Iterator[T
 
 def _write(config: TranslateConfig, results: Iterator[Translation]) -> None:
     """Writes translations and n-best lists as they come."""
-    from xlate.text.lines import write_lines
-
     with contextlib.ExitStack() as stack:
         if config.nbest_out is not None:
             nbest = stack.enter_context(_nbest_file(config.nbest_out))
             results = _listed(results, nbest)
-        if config.output not in STANDARD:
-            assert config.output is not None
-            write_lines(config.output, (result.text for result in results))
-            return
-        answered = sys.stdout.isatty() or _is_asked(config)
-        for result in results:
-            print(result.text, flush=answered)
-            if config.trace:
-                print(result.explanation, file=sys.stderr)
+        explained = config.trace and config.output in STANDARD
+        write_answers(_texts(results, explained), config.output, config.input)
 
 
-def _is_asked(config: TranslateConfig) -> bool:
-    """Whether somebody may be waiting for the translation of a line before writing the next."""
-    from xlate.text.arriving import is_at_hand
-
-    return config.input in STANDARD and sys.stdin is not None and not is_at_hand(sys.stdin.buffer)
+def _texts(results: Iterator[Translation], explained: bool) -> Iterator[str]:
+    """The translations; behind each, when asked, how it came about goes to standard error."""
+    for result in results:
+        yield result.text
+        if explained:
+            print(result.explanation, file=sys.stderr)
 
 
 @contextlib.contextmanager

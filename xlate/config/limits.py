@@ -68,7 +68,12 @@ _SOME = _whole(1)
 # Of a schema and those that are made from it.
 LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     schema.DemoCorpusConfig: {"seed": SEED, "train": _SOME, "dev": _SOME, "test": _SOME},
-    schema.DataConfig: {"max_words": _SOME, "max_sentences": _SOME, "dev_pairs": _SOME},
+    schema.DataConfig: {
+        "max_words": _SOME,
+        "max_sentences": _SOME,
+        "dev_pairs": _SOME,
+        "tagger": ("hanta", "classes"),
+    },
     schema.LmConfig: {"order": ORDER},
     schema.PhrasesConfig: {
         "max_length": PHRASE_LENGTH,

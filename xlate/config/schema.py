@@ -60,6 +60,8 @@ class DataConfig(_DataKeys):
     target_factors: list[str] = key("the same of the target", [])
     factor_separator: str = key("what stands between a word and its factors", "|")
     factor_files: dict[str, list[str]] = key("files with a factor for each token, such as train_source_pos", {})
+    tagger: str | None = key("tags source words, the factor pos: hanta (parts of speech; de, en, nl), or classes", None)
+    tagger_classes: str | None = key("tagger=classes: their file, word TAB class on each line", None)
     documents: dict[str, list[str]] = key("files that name the document of each sentence, by train, dev and test", {})
     document_pattern: str | None = key("the part of such a line that is the name, a regular expression", None)
 
@@ -284,6 +286,18 @@ class PhrasesCommandConfig:
     links: str = MISSING
     out: str = MISSING
     max_length: int = MISSING
+    debug: bool = False
+
+
+@dataclass
+class TagConfig:
+    """xlate tag."""
+
+    language: str = MISSING
+    classes: str | None = None
+    tokenize: bool = MISSING
+    input: str | None = None
+    output: str | None = None
     debug: bool = False
 
 

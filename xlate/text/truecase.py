@@ -29,7 +29,7 @@ class Truecaser:
         """Counts how words are written where nothing forces a capital."""
         counts: dict[str, Counter[str]] = {}
         for tokens in sentences:
-            starts = _starts(tokens)
+            starts = sentence_starts(tokens)
             for place, token in enumerate(tokens):
                 if place not in starts and token[:1].isalpha():
                     counts.setdefault(token.lower(), Counter())[token] += 1
@@ -38,7 +38,7 @@ class Truecaser:
 
     def apply(self, tokens: Sequence[str]) -> list[str]:
         """The tokens with sentence beginnings in their usual casing."""
-        starts = _starts(tokens)
+        starts = sentence_starts(tokens)
         return [
             self._casing.get(token.lower(), token.lower()) if place in starts and _is_capitalised(token) else token
             for place, token in enumerate(tokens)
@@ -46,7 +46,7 @@ class Truecaser:
 
     def restore(self, tokens: Sequence[str]) -> list[str]:
         """The tokens with a capital at each sentence beginning."""
-        starts = _starts(tokens)
+        starts = sentence_starts(tokens)
         return [token[:1].upper() + token[1:] if place in starts else token for place, token in enumerate(tokens)]
 
     def save(self, path: str | Path) -> None:
@@ -73,8 +73,8 @@ def _is_capitalised(token: str) -> bool:
     return token[:1].isupper() and not any(letter.isupper() for letter in token[1:])
 
 
-def _starts(tokens: Sequence[str]) -> set[int]:
-    """The places of the first words of sentences, behind quotes and brackets."""
+def sentence_starts(tokens: Sequence[str]) -> set[int]:
+    """The places of the first words of sentences in a line, behind quotes and brackets."""
     starts: set[int] = set()
     pending = True
     for place, token in enumerate(tokens):

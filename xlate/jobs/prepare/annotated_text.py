@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from xlate.config.schema import DataConfig
 from xlate.jobs.prepare.corpus_files import CorpusFiles
 from xlate.jobs.prepare.corpus_settings import side_factors
+from xlate.progress import track
 from xlate.text.documents import Documents, joined_documents, read_documents
 from xlate.text.factors import FactoredLines, joined_lines, read_factored
 from xlate.text.parallel import check_reference, check_sides
+from xlate.text.tagging.tagger import POS, Tagger
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,12 @@ class AnnotatedText:
         chosen = list(rows)
         documents = None if self.documents is None else self.documents.rows(chosen)
         return AnnotatedText(self.source.rows(chosen), [target.rows(chosen) for target in self.targets], documents)
+
+
+def with_tags(text: AnnotatedText, tagger: Tagger, sentences: Sequence[Sequence[str]]) -> AnnotatedText:
+    """A text with the tags of its source; `sentences` are the source's words as they were written."""
+    tags = [tagger.tags(words) for words in track(sentences, "tagging")]
+    return replace(text, source=replace(text.source, factors={POS: tags}))
 
 
 def read_side(split: str, side: str, number: int, files: CorpusFiles, data: DataConfig) -> FactoredLines:

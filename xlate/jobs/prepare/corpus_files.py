@@ -24,6 +24,7 @@ class CorpusFiles:
     """The files a data configuration names, with every placeholder filled in.
 
     Attributes:
+        tagger_classes: the word classes that the source is tagged with.
         factors: by split and side, the files of each factor that has files of its own, one for each text.
         documents: by split, the files that name the document of each sentence, one for each text.
     """
@@ -37,6 +38,7 @@ class CorpusFiles:
     test_source: Path | None
     test_references: list[Path]
     lm_text: list[Path]
+    tagger_classes: Path | None = None
     factors: Mapping[tuple[str, str], Mapping[str, list[Path]]] = field(default_factory=dict)
     documents: Mapping[str, list[Path]] = field(default_factory=dict)
 
@@ -99,6 +101,7 @@ def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
         test_source=fill(data.test_source) if data.test_source else None,
         test_references=[fill(t) for t in data.test_references],
         lm_text=[fill(t) for t in data.lm_text],
+        tagger_classes=fill(data.tagger_classes) if data.tagger_classes else None,
         factors=factors,
         documents={split: [fill(t) for t in templates] for split, templates in data.documents.items()},
     )

@@ -10,6 +10,7 @@ from xlate.config.schema import DataConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.corpus_files import SIDES, SPLITS, CorpusFiles
 from xlate.jobs.prepare.stages import file_hash
+from xlate.jobs.prepare.tagging import tagger_record
 from xlate.text.factors import FactorNames
 
 CASES = ("true", "lower", "keep")
@@ -66,7 +67,7 @@ def _check_factors(data: DataConfig, files: CorpusFiles, side: str) -> None:
             "text with factors is not tokenised, for they belong to its tokens",
             seen=f"factors {', '.join(names)}, data.tokenize={data.tokenize}, data.tokenized={data.tokenized}",
             expected="data.tokenize=false, and no data.tokenized",
-            remedy="tokenise first, then find the factors of the tokens",
+            remedy="tokenise first, then find the factors of the tokens; or let data.tagger find them in raw text",
         )
     separator = data.factor_separator
     if names and (not separator or any(c.isspace() for c in separator)):
@@ -104,6 +105,7 @@ def corpus_identity(data: DataConfig, files: CorpusFiles) -> dict[str, Any]:
             for side in SIDES
             if (factors := side_factors(data, files, side)).all.names
         },
+        "tagger": tagger_record(data, files),
         "documents": {split: [file_hash(path) for path in paths] for split, paths in files.documents.items()},
         "document_pattern": data.document_pattern if files.documents else None,
     }

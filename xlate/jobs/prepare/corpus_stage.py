@@ -13,7 +13,7 @@ from xlate.align.copies import copy_groups
 from xlate.arrays.stored import save_arrays
 from xlate.config.schema import DataConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.annotated_text import AnnotatedText, read_split, read_training
+from xlate.jobs.prepare.annotated_text import AnnotatedText, read_split, read_training, with_tags
 from xlate.jobs.prepare.annotation_store import (
     copies_folder,
     documents_folder,
@@ -24,6 +24,7 @@ from xlate.jobs.prepare.annotation_store import (
 )
 from xlate.jobs.prepare.corpus_files import SIDES, CorpusFiles
 from xlate.jobs.prepare.corpus_settings import check_settings, side_factors
+from xlate.jobs.prepare.tagging import keep_tagger, tagger_record
 from xlate.jobs.prepare.work import VOCABULARIES
 from xlate.text.factors import FactoredLines
 from xlate.text.json_files import write_json
@@ -43,6 +44,7 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
         InputError: sides of unequal length, files that cannot be read, nothing left to train on.
     """
     check_settings(data, files)
+    tagger = keep_tagger(data, files, folder)
     preprocessors = {
         "source": Preprocessor(files.source_language, tokenize=data.tokenize),
         "target": Preprocessor(files.target_language, tokenize=data.tokenize),
@@ -79,14 +81,21 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
     group_S = copy_groups(*([tokens[side][i] for i in kept] for side in SIDES))
     save_copies(copies_folder(folder), group_S)
     figures["copies"] = len(group_S) - int((group_S == np.arange(len(group_S))).sum())
-    _save_annotations(folder, "train", text.rows(kept))
-    for split in ("dev", "test"):
-        if files.texts(split, "source"):
-            figures[split] = _write_split(
-                split, _plain_text(split, read_split(split, files, data), files, data), folder, files, data
-            )
+    text = text.rows(kept)
+    if tagger is not None:
+        text = with_tags(text, tagger, [tokens["source"][i] for i in kept])
+    _save_annotations(folder, "train", text)
+    splits = {
+        split: _plain_text(split, read_split(split, files, data), files, data)
+        for split in ("dev", "test")
+        if files.texts(split, "source")
+    }
     if dev is not None:
-        figures["dev"] = _write_split("dev", dev, folder, files, data)
+        splits["dev"] = dev
+    for split, part in splits.items():
+        if tagger is not None:
+            part = with_tags(part, tagger, preprocess_lines(part.source.lines, preprocessors["source"]))
+        figures[split] = _write_split(split, part, folder, files, data)
     write_json(folder / "preprocessing.json", _preprocessing(data, files))
     save_arrays(folder, VOCABULARIES, {}, files=[f"vocabulary.{side}" for side in SIDES])
     return figures
@@ -103,6 +112,8 @@ def _preprocessing(data: DataConfig, files: CorpusFiles) -> dict[str, Any]:
     names = {side: list(side_factors(data, files, side).all.names) for side in SIDES}
     if any(names.values()):
         settings["factors"] = {**names, "separator": data.factor_separator}
+    if record := tagger_record(data, files):
+        settings["tagger"] = record
     return settings
 
 
@@ -130,7 +141,7 @@ def _training_text(files: CorpusFiles, data: DataConfig) -> tuple[AnnotatedText,
 
 
 def _write_split(split: str, text: AnnotatedText, folder: Path, files: CorpusFiles, data: DataConfig) -> int:
-    """Writes a source line by line, with its factors as they are translated, and its references without."""
+    """Writes a source line by line as it is translated, with the factors it came with, and its references without."""
     names = side_factors(data, files, "source").all
     write_lines(folder / f"{split}.source.gz", text.source.factored(names))
     for number, reference in enumerate(text.targets):

@@ -15,6 +15,7 @@ from xlate.arrays.stored import HEADER, open_arrays
 from xlate.errors import InputError
 from xlate.jobs.prepare import annotation_store
 from xlate.jobs.prepare.stages import MARK, read_stage
+from xlate.jobs.prepare.tagging import TAGGER, kept_tagger
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.matching import Matches
@@ -23,6 +24,7 @@ from xlate.text.encoded import EncodedText
 from xlate.text.factors import FactorNames
 from xlate.text.json_files import Fields, check_fields, read_json
 from xlate.text.lines import read_lines
+from xlate.text.tagging.tagger import POS, Tagger
 from xlate.text.tokens import Preprocessor, split_tokens
 from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary
@@ -135,8 +137,13 @@ class WorkDirectory:
         return EncodedText.from_ids(text[s] for text in (target, more) for s in range(len(text)))
 
     def factor_names(self, side: str) -> FactorNames:
-        """The factors of `source` or `target` that lines may carry, in their order; none for most corpora."""
-        return self._factor_names.get(side, FactorNames())
+        """The factors of `source` or `target`, in their order; none for most corpora.
+
+        Lines may carry them behind their words, or a tagger finds them (`data.tagger`).
+        """
+        if side == "source" and "tagger" in self.preprocessing:
+            return FactorNames((POS,))
+        return self._names_in_lines(side)
 
     def factor(self, side: str, name: str, split: str = "train", reference: int = 0) -> EncodedText:
         """A factor of `train`, `dev` or `test`: a number of `factor_vocabulary` for each token.
@@ -196,17 +203,17 @@ class WorkDirectory:
         Raises:
             InputError: some tokens of the line have factors and some have not, or one has too many or too few.
         """
-        names = self.factor_names("source")
-        words = names.split(line)[0] if names.names else self._preprocessor("source").tokens(line)
-        return self._cased(words, self._source_caser)
+        return self._cased(self._source_words(line), self._source_caser)
 
     def source_factors(self, line: str) -> dict[str, list[str]]:
-        """The values of each factor of a source line, one a token; none for a plain line.
+        """The values of each factor of a source line, one a token; none for a plain line that no tagger reads.
 
         Raises:
-            InputError: as `source_tokens` does.
+            InputError: as `source_tokens` does; the tagger that the text was prepared with is not there.
         """
-        names = self.factor_names("source")
+        if self._tagger is not None:
+            return {POS: self._tagger.tags(self._source_words(line))}
+        names = self._names_in_lines("source")
         return names.split(line)[1] if names.names else {}
 
     def target_tokens(self, line: str) -> list[str]:
@@ -218,6 +225,25 @@ class WorkDirectory:
         if self.preprocessing["case"] == "true" and self._target_caser is not None:
             tokens = self._target_caser.restore(tokens)
         return self._preprocessor("target").text(tokens) if detokenize else " ".join(tokens)
+
+    def _source_words(self, line: str) -> list[str]:
+        """The tokens of a source line as they were written."""
+        names = self._names_in_lines("source")
+        return names.split(line)[0] if names.names else self._preprocessor("source").tokens(line)
+
+    @cached_property
+    def _tagger(self) -> Tagger | None:
+        """What tags source lines; None for most corpora."""
+        held = self.preprocessing.get("tagger")
+        if held is None:
+            return None
+        corpus = self.path / "corpus"
+        check_fields(held, TAGGER, corpus / "preprocessing.json", f"remove {corpus} and prepare again")
+        return kept_tagger(held, self.preprocessing["source_language"], corpus)
+
+    def _names_in_lines(self, side: str) -> FactorNames:
+        """The factors that lines of a side may carry behind their words."""
+        return self._factor_names.get(side, FactorNames())
 
     @cached_property
     def _factor_names(self) -> dict[str, FactorNames]:

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from tests.cli.refusing import UNABLE
-from xlate.cli.failures import WORDS, in_words
 from xlate.cli.main import main
+from xlate.cli.shell.failures import WORDS, in_words
 from xlate.text.lines import atomic_write
 
 SAID = {"full": "the disk is full", "read-only": "the file system is read-only", "limit": "may not grow so large"}
@@ -83,7 +83,7 @@ def test_an_array_cut_off_says_why(tmp_path: Path) -> None:
     program = """
 import resource, sys
 import numpy as np
-from xlate.cli.failures import in_words
+from xlate.cli.shell.failures import in_words
 from xlate.text.lines import atomic_write
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 try:

@@ -6,8 +6,15 @@ import contextlib
 import io
 import os
 import sys
-from typing import TextIO
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
+if TYPE_CHECKING:
+    from xlate.text.arriving import Batches
+
+# Names of standard input and output.
+STANDARD = (None, "", "-")
 # Bytes of a file name that are not UTF-8 are printed as they were given.
 ERRORS = {True: "surrogateescape", False: "backslashreplace"}
 
@@ -29,6 +36,46 @@ def open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and _is_other(stream):
             stream.reconfigure(encoding="utf-8", errors=ERRORS[stream is sys.stdout])
+
+
+def arriving_lines(name: str | None) -> Batches[str]:
+    """The lines of a file, or of standard input as they come.
+
+    Raises:
+        InputError: the file cannot be read to its end, or standard input is closed; later, a line is not UTF-8.
+    """
+    from xlate.text.arriving import KnownBatches, standard_input
+    from xlate.text.lines import count_lines, iterate_lines
+
+    if name in STANDARD:
+        return standard_input()
+    assert name is not None
+    # A file that cannot be read to its end is refused before anything is printed; a pipe can be read only once.
+    if Path(name).is_file():
+        count_lines(name)
+    return KnownBatches.of(iterate_lines(name))
+
+
+def write_answers(lines: Iterable[str], output: str | None, source: str | None) -> None:
+    """Writes the answers to the lines of `source` to a file, whole, or to standard output, each as soon as it is there
+    when somebody may be waiting for it.
+    """
+    from xlate.text.lines import write_lines
+
+    if output not in STANDARD:
+        assert output is not None
+        write_lines(output, lines)
+        return
+    awaited = sys.stdout.isatty() or _is_asked(source)
+    for line in lines:
+        print(line, flush=awaited)
+
+
+def _is_asked(source: str | None) -> bool:
+    """Whether somebody may be waiting for the answer to a line before writing the next."""
+    from xlate.text.arriving import is_at_hand
+
+    return source in STANDARD and sys.stdin is not None and not is_at_hand(sys.stdin.buffer)
 
 
 def drop_output() -> None:

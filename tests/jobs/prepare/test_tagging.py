@@ -1,0 +1,139 @@
+"""Source text that is tagged as it is prepared, and again when lines are translated."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+
+from tests.jobs.prepare.test_annotated_text import values
+from tests.jobs.prepare.test_corpus_stage import built
+from xlate.config.schema import DataConfig
+from xlate.errors import InputError
+from xlate.jobs.prepare import tagging
+from xlate.jobs.prepare.corpus_files import resolve_files
+from xlate.jobs.prepare.corpus_settings import corpus_identity
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.text.lines import write_lines
+
+# An empty pair; more than five tokens; a bar.
+SOURCE = ["Das Haus, das brennt.", "", "So viel zu lang ist das.", "Haus|Haus.", "Das Ende."]
+TARGET = ["The house on fire.", "nothing", "Much too long.", "House|house.", "The end."]
+CLASSES = ["das\tDET", "Haus\tN", "Ende\tN", ".\tSTOP", "brennt\tV"]
+
+
+def corpus(folder: Path, **settings: object) -> DataConfig:
+    for name, lines in {"s": SOURCE, "t": TARGET, "c": CLASSES}.items():
+        write_lines(folder / name, lines)
+        write_lines(folder / f"dev.{name}", lines[3:])
+    given = {
+        "train_source": [str(folder / "s")],
+        "train_target": [str(folder / "t")],
+        "dev_source": str(folder / "dev.s"),
+        "dev_references": [str(folder / "dev.t")],
+        "tagger": "classes",
+        "tagger_classes": str(folder / "c"),
+        **settings,
+    }
+    return DataConfig(name="x", pair="de-en", max_words=6, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("case", ["true", "lower", "keep"])
+def test_words_are_tagged_as_they_were_written_and_stay_what_they_were(tmp_path: Path, case: str) -> None:
+    tagged, plain = tmp_path / "tagged", tmp_path / "plain"
+    for folder, settings in ((tagged, {}), (plain, {"tagger": None, "tagger_classes": None})):
+        folder.mkdir()
+        built(corpus(tmp_path, case=case, **settings), folder / "corpus")
+    names = {str(path.relative_to(plain)) for path in plain.rglob("*") if path.is_file()}
+    for name in names - {"corpus/preprocessing.json"}:
+        assert (tagged / name).read_bytes() == (plain / name).read_bytes(), name
+    (tmp_path / "c").unlink()
+    work = WorkDirectory(tagged)
+    assert work.factor_names("source").names == ("pos",)
+    assert work.factor_names("target").names == ()
+    pos = work.factor_vocabulary("source", "pos")
+    kept = [["DET", "N", "UNKNOWN", "DET", "V", "STOP"], ["N", "UNKNOWN", "N", "STOP"], ["DET", "N", "STOP"]]
+    assert values(work.factor("source", "pos"), pos) == kept
+    assert values(work.factor("source", "pos", "dev"), pos) == kept[1:]
+    # Lines to be translated are plain, and tagged as those were.
+    assert work.source_lines("dev") == SOURCE[3:]
+    assert [work.source_factors(line) for line in SOURCE] == [
+        {"pos": tags} for tags in (kept[0], [], ["UNKNOWN"] * 5 + ["DET", "STOP"], *kept[1:])
+    ]
+    assert [len(work.source_tokens(line)) for line in SOURCE] == [6, 0, 7, 4, 3]
+    assert WorkDirectory(plain).source_factors(SOURCE[0]) == {}
+
+
+def test_the_end_of_the_training_text_is_tagged_too(tmp_path: Path) -> None:
+    built(corpus(tmp_path, dev_source=None, dev_references=[], dev_pairs=1), tmp_path / "corpus")
+    work = WorkDirectory(tmp_path)
+    assert values(work.factor("source", "pos", "dev"), work.factor_vocabulary("source", "pos")) == [
+        ["DET", "N", "STOP"]
+    ]
+
+
+def test_tokens_between_blanks_are_tagged_and_a_bar_is_a_bar(tmp_path: Path) -> None:
+    built(corpus(tmp_path, tokenize=False), tmp_path / "corpus")
+    work = WorkDirectory(tmp_path)
+    assert work.source_tokens("Haus|N das")[1:] == ["das"]
+    assert work.source_factors("Haus|N das") == {"pos": ["UNKNOWN", "DET"]}
+
+
+def test_another_tagger_makes_another_corpus_and_none_the_one_before(tmp_path: Path) -> None:
+    def identity(**settings: object) -> dict[str, object]:
+        data = corpus(tmp_path, **settings)
+        if other := settings.get("tagger_classes"):
+            write_lines(str(other), ["das\tART"])
+        return corpus_identity(data, resolve_files(data, tmp_path))
+
+    before = identity(tagger=None, tagger_classes=None)
+    assert "tagger" not in before
+    seen = [before, identity(), identity(tagger_classes=str(tmp_path / "other"))]
+    assert all(one not in seen[:place] for place, one in enumerate(seen))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"tagger": None}, r"needs their file, and no other does(?s:.)*data.tagger=None"),
+        ({"tagger": "hanta"}, "needs their file, and no other does"),
+        ({"tagger_classes": None}, "needs their file, and no other does"),
+        ({"source_factors": ["lemma"], "tokenize": False}, r"factors of its own is not tagged(?s:.)*lemma"),
+        ({"tagger_classes": "absent"}, "absent: cannot be read"),
+    ],
+)
+def test_settings_that_cannot_be(tmp_path: Path, settings: dict[str, object], message: str) -> None:
+    data = corpus(tmp_path, **settings)
+    files = resolve_files(data, tmp_path)
+    with pytest.raises(InputError, match=message):
+        corpus_identity(data, files)
+    with pytest.raises(InputError, match=message):
+        built(data, tmp_path / "corpus")
+
+
+def test_a_damaged_record_or_file_of_classes_is_refused(tmp_path: Path) -> None:
+    stage = built(corpus(tmp_path), tmp_path / "corpus")
+    (stage / tagging.STORED_CLASSES).write_text("das\n")
+    with pytest.raises(InputError, match=r"tagger\.classes:1: not a word and its class"):
+        WorkDirectory(tmp_path).source_factors("das")
+    settings = json.loads((stage / "preprocessing.json").read_text())
+    (stage / "preprocessing.json").write_text(json.dumps({**settings, "tagger": {"name": 3}}))
+    with pytest.raises(InputError, match=r"preprocessing\.json: damaged"):
+        WorkDirectory(tmp_path).source_factors("das")
+
+
+def test_hanta_tags_a_corpus(tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("HanTa")
+    built(corpus(tmp_path, tagger="hanta", tagger_classes=None), tmp_path / "corpus")
+    work = WorkDirectory(tmp_path)
+    tags = ["ART", "NN", "$,", "PDS", "VV(FIN)", "$."]
+    assert values(work.factor("source", "pos"), work.factor_vocabulary("source", "pos"))[0] == tags
+    assert work.source_factors(SOURCE[0]) == {"pos": tags}
+    assert work.source_tokens(SOURCE[0])[:2] == ["das", "Haus"]
+    assert "HanTa" not in caplog.text
+    monkeypatch.setattr(tagging, "hanta_version", lambda: "9.9")
+    with caplog.at_level(logging.WARNING):
+        WorkDirectory(tmp_path).source_factors(SOURCE[0])
+    assert "was tagged by HanTa 1.2.1, and HanTa is 9.9 now" in caplog.text

@@ -1,0 +1,136 @@
+"""Tagged text from the command line: `xlate tag` before prepare and translate, and prepare that tags by itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.jobs.prepare.test_annotated_text import values
+from tests.test_processes_end_to_end import begun
+from xlate.cli.main import main
+from xlate.demo.corpus import DemoCorpus, Split
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.text.classes import write_classes
+from xlate.text.factors import FactorNames
+from xlate.text.lines import read_lines, write_lines
+
+SIZES: dict[Split, int] = {"train": 120, "dev": 12, "test": 12}
+RAW = ["data=demo", *(f"data.generated.{split}={size}" for split, size in SIZES.items()), "align=fast_align"]
+QUICK = ["model=floats", "loss=uniform", "decoder=mon"]
+POS = FactorNames(("pos",))
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built-in corpus as tokens, the source lines tagged by classes of its words."""
+    folder = tmp_path_factory.mktemp("tagged")
+    classes: dict[str, str] = {}
+    for split, size in SIZES.items():
+        sentences = DemoCorpus(1).sentences(size, split)
+        for sentence in sentences if split == "train" else ():
+            for word, name in zip(sentence.source, sentence.classes, strict=True):
+                classes.setdefault(word.lower(), name)
+        write_lines(folder / f"{split}.raw", [" ".join(sentence.source) for sentence in sentences])
+        for number in range(2):
+            write_lines(folder / f"{split}.tgt.{number}", [" ".join(s.references[number]) for s in sentences])
+    write_classes(folder / "classes", classes)
+    for split in SIZES:
+        files = [f"input={folder / split}.raw", f"output={folder / split}.src"]
+        assert main(["tag", "language=src", f"classes={folder / 'classes'}", "tokenize=false", *files]) == 0
+    return folder
+
+
+def translated(run: Path, source: Path, out: Path) -> list[str]:
+    assert main(["translate", f"run={run}", f"input={source}", f"output={out}"]) == 0
+    return read_lines(out)
+
+
+def test_tagged_text_goes_the_whole_way(text: Path, tmp_path: Path) -> None:
+    given = [
+        "data.name=x",
+        "data.pair=src-tgt",
+        f"data.train_source=[{text}/train.src]",
+        f"data.train_target=[{text}/train.tgt.0]",
+        f"data.dev_source={text}/dev.src",
+        f"data.dev_references=[{text}/dev.tgt.0,{text}/dev.tgt.1]",
+        "data.source_factors=[pos]",
+        "data.tokenize=false",
+    ]
+    path, run = tmp_path / "work", tmp_path / "run"
+    assert main(["prepare", f"work={path}", "data=files", "align=fast_align", *given]) == 0
+    work = WorkDirectory(path)
+    pos = work.factor_vocabulary("source", "pos")
+    tags = [POS.split(line)[1]["pos"] for line in read_lines(text / "train.src")]
+    assert values(work.factor("source", "pos"), pos) == tags
+    assert {"NOUN", "PUNCT"} <= {tag for line in tags for tag in line}
+    assert main(["train", f"work={path}", f"run={run}", *QUICK]) == 0
+    out = translated(run, text / "dev.src", tmp_path / "out")
+    assert out == translated(run, text / "dev.raw", tmp_path / "out") == read_lines(run / "dev.out")
+    assert all(out)
+
+
+def test_prepare_tags_raw_text_and_alters_nothing_else(text: Path, tmp_path: Path) -> None:
+    tagger = ["data.tagger=classes", f"data.tagger_classes={text / 'classes'}"]
+    for name, more in (("plain", []), ("tagged", tagger)):
+        assert main(["prepare", f"work={tmp_path / name}", *RAW, *more]) == 0
+        assert main(["train", f"work={tmp_path / name}", f"run={tmp_path / 'run' / name}", *QUICK]) == 0
+    plain, work = WorkDirectory(tmp_path / "plain"), WorkDirectory(tmp_path / "tagged")
+    for stage in ("align/links.gz", "lm/lm.arpa.gz", "corpus/vocabulary.source", "corpus/dev.source.gz"):
+        assert (work.path / stage).read_bytes() == (plain.path / stage).read_bytes()
+    pos = work.factor_vocabulary("source", "pos")
+    raw = read_lines(work.path / "generated" / "train.src")
+    assert values(work.factor("source", "pos"), pos) == [work.source_factors(line)["pos"] for line in raw]
+    assert [len(row) for row in values(work.factor("source", "pos", "dev"), pos)] == [
+        len(work.source_tokens(line)) for line in work.source_lines("dev")
+    ]
+    runs = tmp_path / "run"
+    assert read_lines(runs / "plain" / "dev.out") == read_lines(runs / "tagged" / "dev.out")
+    source = work.path / "generated" / "dev.src"
+    assert translated(runs / "tagged", source, tmp_path / "out") == read_lines(runs / "plain" / "dev.out")
+    before = {path: path.stat().st_mtime_ns for path in work.path.rglob("stage.json")}
+    assert main(["prepare", f"work={work.path}", *RAW, *tagger]) == 0
+    assert {path: path.stat().st_mtime_ns for path in work.path.rglob("stage.json")} == before
+
+
+def test_a_line_of_a_pipe_is_tagged_before_the_next_is_written(text: Path) -> None:
+    with begun("tag", "language=src", f"classes={text / 'classes'}") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for line in (b"Zzz.\n", b"\n", b"a|b\n"):
+            process.stdin.write(line)
+            process.stdin.flush()
+            answer = process.stdout.readline().decode()
+            assert answer.count("|") == answer.count(" ") + bool(answer.strip())
+        rest, _ = process.communicate(b"Zzz")
+    assert (process.returncode, rest) == (0, b"Zzz|UNKNOWN\n")
+
+
+def test_what_cannot_be_tagged_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").write_bytes(b"Haus\n\xff\n")
+    (tmp_path / "classes").write_text("Haus\tN\n")
+    tag = ["tag", "language=de", f"classes={tmp_path / 'classes'}", f"output={tmp_path / 'out'}"]
+    assert main([*tag, f"input={tmp_path / 'in'}"]) == 2
+    assert "in:2: not UTF-8" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert main([*tag, f"input={tmp_path / 'absent'}"]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+    assert main(["tag", "language=fr", f"input={tmp_path / 'in'}"]) == 2
+    assert "the tagger HanTa" in capsys.readouterr().err
+
+
+def test_hanta_tags_a_pipe() -> None:
+    pytest.importorskip("HanTa")
+    command = [sys.executable, "-m", "xlate.cli.main", "tag", "language=de"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    lines = "Das Haus brennt.\n\n„Ja, das ist gut.“\n".encode()
+    done = subprocess.run(command, input=lines, env=environment, capture_output=True, check=True, timeout=300)
+    assert done.stdout.decode().split("\n") == [
+        "Das|ART Haus|NN brennt|VV(FIN) .|$.",
+        "",
+        '"|$( Ja|PTKANT ,|$, das|PDS ist|VA(FIN) gut|ADJ(D) .|$. "|$(',
+        "",
+    ]

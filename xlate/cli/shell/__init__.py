@@ -1,0 +1,1 @@
+"""What stands around every command: its configuration, standard streams, errors in words, completion."""

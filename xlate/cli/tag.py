@@ -1,0 +1,20 @@
+"""xlate tag language=de < raw > tagged: tokens with their parts of speech behind them, as in Haus|NN."""
+
+from __future__ import annotations
+
+from xlate.cli.shell.streams import arriving_lines, write_answers
+from xlate.config.schema import TagConfig
+
+CONFIG = TagConfig
+
+
+def run(config: TagConfig) -> None:
+    """Tokenises and tags standard input (or `input=`) line by line, to standard output (or `output=`)."""
+    from xlate.text.tagging.tagger import LineTagger, open_tagger
+    from xlate.text.tokens import Preprocessor
+
+    tagger = LineTagger(
+        Preprocessor(config.language, tokenize=config.tokenize), open_tagger(config.language, config.classes)
+    )
+    lines = (tagger.tagged(line) for batch in arriving_lines(config.input) for line in batch)
+    write_answers(lines, config.output, config.input)

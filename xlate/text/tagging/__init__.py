@@ -1,0 +1,1 @@
+"""Parts of speech, or other classes, for the words of plain lines."""
