@@ -77,7 +77,7 @@ def by_hand(model: ContextModel, start: int, end: int) -> dict[int, float]:
             if x >= 0
             for t in ids_of.tolist()
         )
-    if model.alone:
+    if model.alone or not scores:
         return {pair: -np.log1p(np.exp(-score)) for pair, score in scores.items()}
     total = np.log(sum(np.exp(score) for score in scores.values()))
     return {pair: score - total for pair, score in scores.items()}
