@@ -193,7 +193,7 @@ class ContextModelConfig(ModelConfig):
     window: int = key("so many words before and behind the phrase", 3)
     marks: str = key("distance: each of these by its distance; bag: all on one side alike", "distance")
     target: list[str] = key("what translations are looked at as: pair, phrase, words", ["pair", "words"])
-    bits: int = key("2 to this power weights", 22)
+    bits: int = key("2 to this power weights", 24)
 
 
 @dataclass
