@@ -19,7 +19,7 @@ from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.context import context_model
 from xlate.jobs.systems.phrase import open_phrase_model
 from xlate.models.phrase.model import PhraseModel
-from xlate.scoring.weights import load_weights
+from xlate.scoring.weights import load_weights, save_weights
 
 CONTEXT = ["model=context", "model.words=[all,class4]", "model.bits=16", "model.folds=3", "loss.epochs=3"]
 
@@ -71,6 +71,12 @@ def test_a_phrase_system_tunes_and_translates_with_predictions(
     assert "Context0=" in (tmp_path / "nbest").read_text()
     assert lines != translated(phrase_run, tmp_path)
     assert lines == translated(tmp_path / "run", tmp_path, "processes=2")
+    weights_file = context_run / "weights.safetensors"
+    kept = weights_file.read_bytes()
+    held_weights = load_weights(weights_file)
+    save_weights(weights_file, held_weights.sets, extra=held_weights.extra, metadata={**held_weights.metadata, "x": 1})
+    assert main(["translate", f"run={tmp_path / 'run'}", f"input={tmp_path / 'in.txt'}"]) == 2
+    weights_file.write_bytes(kept)
     # Tuned on from a run without predictions, and from one with them.
     on = ["loss=mert", "loss.tune.restarts=1", "loss.tune.start=base"]
     figures = trained(work, tmp_path / "from", *PHRASE, *use, *on, f"base={phrase_run}")
@@ -111,6 +117,8 @@ def test_what_cannot_be_is_refused(
 
     assert "model.context.run" in refused(*PHRASE, "context=feature", "loss=mira")
     assert "model=context" in refused(*PHRASE, "context=feature", f"model.context.run={run}", "loss=mira")
+    learned = ["context=feature", f"model.context.run={context_run}", "loss=xbleu", "sparse=local"]
+    assert "context=none" in refused(*PHRASE, *learned)
     assert "model.target" in refused(*CONTEXT, "model.target=[pairs]")
     assert "loss.name" in refused(*CONTEXT, "loss.name=expected_corpus_bleu")
     assert "model.marks" in refused(*CONTEXT, "model.marks=ring")

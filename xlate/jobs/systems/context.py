@@ -14,6 +14,7 @@ from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.context_stores import ContextParts
+from xlate.jobs.prepare.stages import file_hash
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of, weights_path
 from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
@@ -27,6 +28,8 @@ from xlate.scoring.weights import WeightsFile
 from xlate.text.tagging.tagger import POS
 
 KIND = "context"
+# What a weights file says of the classifier that its weights were tuned with.
+PREDICTED_BY = "predicted_by"
 
 
 class Context(Kind):
@@ -128,6 +131,28 @@ def _factors_of(work: WorkDirectory, names: Sequence[str]) -> FactorsOf:
         raise InputError("factors that nothing finds in new sentences", seen=seen, expected=f"[{POS}], by data.tagger")
     values = work.factor_vocabulary("source", POS)
     return lambda words: [values.ids(work.source_tags(words))]
+
+
+def predicted_by(use: ContextUseConfig | None) -> dict[str, str]:
+    """What a weights file says of the classifier that its weights were tuned with, nothing without one."""
+    return {} if use is None else {PREDICTED_BY: file_hash(weights_path(Path(use.run)))}
+
+
+def check_predicted_by(use: ContextUseConfig | None, weights: WeightsFile) -> None:
+    """Looks whether a classifier is still the one that weights were tuned with.
+
+    Raises:
+        InputError: it was trained anew.
+    """
+    held = weights.metadata.get(PREDICTED_BY)
+    if use is not None and predicted_by(use)[PREDICTED_BY] != held:
+        raise InputError(
+            "the classifier is not the one that this run was tuned with",
+            file=Path(use.run),
+            seen="other weights",
+            expected=f"those of SHA-256 {held}",
+            remedy="train it as before, or tune anew under another name",
+        )
 
 
 def with_predictions(model: PhraseModel, use: ContextUseConfig | None, work: Path) -> PhraseModel:

@@ -14,7 +14,7 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.systems.context import classifier_config, with_predictions
+from xlate.jobs.systems.context import check_predicted_by, classifier_config, predicted_by, with_predictions
 from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
 from xlate.jobs.systems.phrase_lists import PhraseLists
 from xlate.jobs.systems.phrase_models import KIND, check_words_of_base, open_phrase_model, phrase_base
@@ -45,6 +45,7 @@ class Phrase(Kind):
         asked: Asked,
     ) -> PhraseDecoder:
         """The decoder of the run's own model, or that of its base or work directory."""
+        check_predicted_by(config.model.context, weights)
         model = open_phrase_model(run, config)
         return self.decoder(model, weights.fitting(SET, model.sparse, run), config.decoder, asked)
 
@@ -131,10 +132,18 @@ class Phrase(Kind):
             )
 
         of_work = {"work": config.work, "work_identity": work.identity if work else None}
-        return ToTune(tuned, start, saved, {**of_work, **made_with(config.model)})
+        more = {**made_with(config.model), **predicted_by(config.model.context)}
+        return ToTune(tuned, start, saved, {**of_work, **more})
 
     def check_lists(self, config: TrainConfig) -> None:
         """There must be sparse features; a base, if any, must be a phrase model with weights."""
+        if config.model.context is not None:
+            raise InputError(
+                "systems of folds have no classifier that has not seen their fold",
+                seen="context=… and loss=xbleu",
+                expected="context=none",
+                remedy="learn sparse features without predictions, then base=RUN with context=feature and loss=mira",
+            )
         if config.model.sparse is None:
             raise InputError(
                 "no sparse features to train", seen="sparse=none", expected="sparse=local, full or another"

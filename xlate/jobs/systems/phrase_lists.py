@@ -17,6 +17,7 @@ from xlate.features.sparse_subset import features_of_subset
 from xlate.jobs.prepare.fold_models import FoldModels
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
+from xlate.jobs.systems.context import predicted_by
 from xlate.jobs.systems.kind import Asked, Saved, ToTune
 from xlate.jobs.systems.listed import FoldSystem, ListedModel
 from xlate.jobs.systems.phrase_models import KIND, open_phrase_model
@@ -113,4 +114,5 @@ class PhraseLists(ListedModel):
             return Saved({KIND: replace(weights, sparse_F=phi_F).single()}, {KIND: self.features}, {})
 
         of_work = {"work": self.config.work, "work_identity": self.work.identity}
-        return ToTune(system, with_sums(theta, self.model), saved, {**of_work, **made_with(self.config.model)})
+        more = {**made_with(self.config.model), **predicted_by(self.config.model.context)}
+        return ToTune(system, with_sums(theta, self.model), saved, {**of_work, **more})
