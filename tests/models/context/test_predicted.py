@@ -149,3 +149,14 @@ def test_options_are_in_the_order_of_what_they_score_in_the_sentence() -> None:
     for c in range(len(options.cell_offsets_C1) - 1):
         alone = options.alone_O[options.cell_offsets_C1[c] : options.cell_offsets_C1[c + 1]]
         assert (np.diff(alone) <= 1e-12).all()
+
+
+def test_words_without_an_option_stand_for_themselves() -> None:
+    model, phrases = models(8)
+    scores = PredictedScores(
+        replace(model, listed=listed_pairs(phrases.table, np.zeros(len(phrases.table), int), 2)), only=True
+    )
+    full = replace(phrases, in_sentence=scores)
+    decoder = PhraseDecoder(full, random_weights(np.random.default_rng(3), full.size), PhraseSearch(options=50))
+    assert decoder.space(WORDS).options.pair_O.tolist() == [COPIED] * len(WORDS)
+    assert sorted(decoder.translate(WORDS)[0].words) == sorted(WORDS)

@@ -103,9 +103,8 @@ def collect_phrase_options(
         found = joined_rows(found, copies, copied_O)
     more_OE = np.zeros((len(cell_O), 0))
     if model.in_sentence is not None:
-        start_O = cell_O // longest
-        given = words, start_O, start_O + cell_O % longest + 1, found.unit_R
-        found, cell_O, more_OE = _in_sentence(weights_D, found, cell_O, model.sentence_floats(*given), model)
+        found, cell_O, more_OE = _in_sentence(model, weights_D, words, longest, found, cell_O)
+        found, cell_O, more_OE = _with_words_left(model, weights_D, words, longest, (found, cell_O, more_OE), sparse_F)
         size_C = np.bincount(cell_O, minlength=len(row_C))
     number_O, first_F = distinct_rows(found.forward_RK.view(np.uint64))
     return PhraseOptions(
@@ -128,21 +127,48 @@ def collect_phrase_options(
     )
 
 
+# Options, the cell of each, and the floats that each has in its sentence.
+Placed = tuple[RankedPairs, NDArray[np.int64], NDArray[np.float64]]
+
+
 def _in_sentence(
+    model: PhraseModel,
     weights_D: NDArray[np.float64],
+    words: Sequence[str],
+    longest: int,
     found: RankedPairs,
     cell_O: NDArray[np.int64],
-    more_OE: NDArray[np.float64],
-    model: PhraseModel,
-) -> tuple[RankedPairs, NDArray[np.int64], NDArray[np.float64]]:
+) -> Placed:
     """Options with what they score in their sentence, best first again, those that are none there left out."""
+    start_O = cell_O // longest
+    more_OE = model.sentence_floats(words, start_O, start_O + cell_O % longest + 1, found.unit_R)
     there = np.flatnonzero((more_OE > -np.inf).all(axis=1))
-    weighted_O = (more_OE[there] * weights_D[model.sentence_slots]).sum(axis=1)
-    kept = there[np.lexsort((-(found.alone_R[there] + weighted_O), cell_O[there]))]
-    added_O = (more_OE[kept] * weights_D[model.sentence_slots]).sum(axis=1)
+    added_O = (more_OE[there] * weights_D[model.sentence_slots]).sum(axis=1)
+    order = np.lexsort((-(found.alone_R[there] + added_O), cell_O[there]))
+    kept, added_O = there[order], added_O[order]
     chosen = selected_rows(found, kept)
     chosen = replace(chosen, static_R=chosen.static_R + added_O, alone_R=chosen.alone_R + added_O)
     return chosen, cell_O[kept], more_OE[kept]
+
+
+def _with_words_left(
+    model: PhraseModel,
+    weights_D: NDArray[np.float64],
+    words: Sequence[str],
+    longest: int,
+    placed: Placed,
+    sparse_F: NDArray[np.float64] | None,
+) -> Placed:
+    """The same with words that stand for themselves because none of their translations is an option there."""
+    found, cell_O, more_OE = placed
+    left = np.setdiff1d(np.arange(len(words)) * longest, cell_O)
+    if not len(left):
+        return placed
+    copies = _copies(model, weights_D, [words[c // longest] for c in left.tolist()], sparse_F)
+    both = np.concatenate([cell_O, left])
+    order = np.argsort(both, kind="stable")
+    more_OE = np.concatenate([more_OE, np.zeros((len(left), more_OE.shape[1]))])[order]
+    return joined_rows(found, copies, order >= len(cell_O)), both[order], more_OE
 
 
 def _copies(
