@@ -13,6 +13,7 @@ from xlate.errors import InputError
 
 if TYPE_CHECKING:
     from xlate.candidates.nbest_columns import NbestArrays
+    from xlate.formats.nbest_file import NbestFile
 
 CONFIG = NbestConfig
 POSITIONAL = ("action", "nbest")
@@ -39,7 +40,7 @@ def check(config: NbestConfig) -> dict[str, Any]:
     references = _references(config)
     weights = _weights(config) if config.weights else None
     lengths = [len(stream) for stream in references]
-    report = check_nbest(config.nbest, references=lengths, first_sentence=config.first_id, weights=weights)
+    report = check_nbest(_list(config), references=lengths, first_sentence=config.first_id, weights=weights)
     if len(report.errors) > 1 or not report.errors:
         print(report.summary(), file=sys.stderr)
     figures = report.to_json()
@@ -70,41 +71,36 @@ def import_list(config: NbestConfig) -> dict[str, Any]:
 
 def oracle(config: NbestConfig) -> dict[str, Any]:
     """Tells the BLEU of the best, first and worst choices from a list; writes the text of the best choice to `out`."""
-    from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
     from xlate.text.lines import write_lines
-    from xlate.text.opening import check_read_again
 
-    if config.out is not None:
-        check_read_again(config.nbest)
+    nbest = _list(config) if config.out is None else _list(config).check_read_again()
     arrays = _arrays(config)
     figures, chosen_I = _bleu(arrays, _references(config, needed=True), config)
     if config.out is not None:
-        lists = by_sentence(iterate_hypotheses(config.nbest), config.nbest)
         places = chosen_I - arrays.candidate_offsets_I1[:-1]
-        write_lines(config.out, (group[place].text for group, place in zip(lists, places, strict=True)))
+        write_lines(config.out, (group[place].text for group, place in zip(nbest.lists(), places, strict=True)))
     return figures
 
 
 def rescore(config: NbestConfig) -> dict[str, Any]:
     """Writes a list with the totals of other weights to `out`, the best hypothesis of each sentence first."""
-    from xlate.formats.nbest_list import by_sentence, iterate_hypotheses, write_nbest
+    from xlate.formats.nbest_list import write_nbest
     from xlate.scoring.feature_weights import unweighted
     from xlate.scoring.nbest_rescore import rescored
-    from xlate.text.opening import check_read_again
 
     out = _needed(config.out, "out", "FILE")
-    check_read_again(config.nbest)
+    nbest = _list(config).check_read_again()
     arrays = _arrays(config)
     missing: list[str] = []
     if config.run is not None:
         from xlate.jobs.train.rerank import rerank_scores
 
-        score_C = rerank_scores(Path(config.run), config.nbest, config.source, config.first_id)
+        score_C = rerank_scores(Path(config.run), nbest, config.source, config.first_id)
     else:
         weights = _weights(config)
         missing = unweighted(arrays, weights)
         score_C = arrays.scores(weights)
-    write_nbest(out, rescored(by_sentence(iterate_hypotheses(config.nbest), config.nbest), score_C))
+    write_nbest(out, rescored(nbest.lists(), score_C))
     if missing:
         print(f"without a weight: {len(missing)} features, first {', '.join(missing[:5])}", file=sys.stderr)
     figures: dict[str, Any] = {"out": out, "hypotheses": len(score_C), "features_without_weight": len(missing)}
@@ -124,9 +120,14 @@ ACTIONS: dict[str, Callable[[NbestConfig], dict[str, Any]]] = {
 
 def _arrays(config: NbestConfig) -> NbestArrays:
     from xlate.candidates.nbest_columns import nbest_arrays
-    from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 
-    return nbest_arrays(by_sentence(iterate_hypotheses(config.nbest), config.nbest), config.nbest)
+    return nbest_arrays(_list(config).lists(), config.nbest)
+
+
+def _list(config: NbestConfig) -> NbestFile:
+    from xlate.jobs.ranking.given import given_list
+
+    return given_list(config, config.nbest)
 
 
 def _references(config: NbestConfig, needed: bool = False) -> list[list[str]]:

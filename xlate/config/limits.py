@@ -135,6 +135,11 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     schema.LmCommandConfig: {"order": ORDER},
     schema.PhrasesCommandConfig: {"max_length": PHRASE_LENGTH},
     schema.DemoConfig: {"seed": SEED, "sentences": _SOME},
+    nbest_schema.GivenListsConfig: {
+        "nbest_size": _SOME,
+        "nbest_format": ("auto", "bars", "fairseq", "plain", "jsonl"),
+        "nbest_duplicates": ("keep", "drop"),
+    },
     nbest_schema.NbestConfig: {"first_id": _whole(0)},
     model_schema.SparseConfig: {"class_seed": SEED},
     model_schema.StructureConfig: {"class_seed": SEED},

@@ -7,7 +7,7 @@ the lists, some of which are held out; `xlate nbest rescore FILE run=RUN` ranks 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from xlate.align.model1 import Model1
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
+from xlate.candidates.nbest_columns import NbestArrays
 from xlate.candidates.nbest_store import NbestCandidates, nbest_candidates, reference_rows
 from xlate.candidates.spread import spread_within_lists
 from xlate.config.model_schema import RerankConfig
@@ -27,8 +27,9 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.hypothesis_text import TextTemplates
 from xlate.features.named import GrowingFeatures, NamedFeatures
-from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
+from xlate.formats.nbest_file import NbestFile
 from xlate.jobs.prepare.stages import file_hash
+from xlate.jobs.ranking.given import ListText, given_list
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.train.list_settings import list_settings
 from xlate.jobs.train.warnings import warn_if_all_zero
@@ -54,33 +55,6 @@ SET, TOTAL, KNOWN = "rerank", "total score", "words.json"
 START = 0.05
 
 
-@dataclass(frozen=True)
-class ListText:
-    """The words of lists and, where given, of their sources."""
-
-    hypotheses: list[list[list[str]]]
-    sources: list[list[str]] | None
-
-    @classmethod
-    def read(cls, nbest: str, source: str | None, first_id: int | None) -> tuple[NbestArrays, ListText]:
-        """A list as arrays, and its words with those of the lines of `source` that its sentences are of."""
-        lists = list(by_sentence(iterate_hypotheses(nbest), nbest))
-        arrays = nbest_arrays(lists, nbest)
-        words = [[split_tokens(hypothesis.text) for hypothesis in rows] for rows in lists]
-        if source is None:
-            return arrays, cls(words, None)
-        lines = read_lines(source)
-        rows = reference_rows(arrays.sentence_I, [len(lines)], first_id)
-        return arrays, cls(words, [split_tokens(lines[row]) for row in rows])
-
-    def features(self, templates: TextTemplates) -> Iterable[list[Counter[str]]]:
-        """The features of every hypothesis, list by list."""
-        for number, hypotheses in enumerate(self.hypotheses):
-            source = None if self.sources is None else self.sources[number]
-            length = len(hypotheses[0] if source is None else source)
-            yield [Counter(templates.features(words, source, length)) for words in hypotheses]
-
-
 class RankTraining:
     """Float and sparse weights learned together from given lists, some of which are held out."""
 
@@ -92,7 +66,8 @@ class RankTraining:
         config = self.config
         assert config.nbest is not None
         assert config.model.rerank is not None
-        files = [config.nbest, *config.references, *filter(None, (config.nbest_source, config.model.rerank.classes))]
+        beside = filter(None, (config.nbest_source, config.model.rerank.classes))
+        files = [*given_list(config, config.nbest).files, *config.references, *beside]
         return {"files": [file_hash(name) for name in files]}
 
     def learn(self, run: Run) -> dict[str, Any] | None:
@@ -157,7 +132,7 @@ class RankedLists:
         rerank, lists = config.model.rerank, config.loss.lists
         assert rerank is not None
         assert lists is not None
-        arrays, text = ListText.read(str(config.nbest), config.nbest_source, config.first_id)
+        arrays, text = ListText.read(given_list(config, str(config.nbest)), config.nbest_source, config.first_id)
         references = [read_lines(path) for path in config.references]
         listed = nbest_candidates(arrays, references, config.first_id)
         heldout_I = np.arange(len(arrays.sentence_I)) % lists.heldout_every == lists.heldout_every - 1
@@ -185,7 +160,7 @@ class RankedLists:
         return Weights(dense_D, sparse_F, self.dense_names)
 
 
-def rerank_scores(run: Path, nbest: str, source: str | None, first_id: int | None) -> NDArray[np.float64]:
+def rerank_scores(run: Path, nbest: NbestFile, source: str | None, first_id: int | None) -> NDArray[np.float64]:
     """The scores that a run gives the hypotheses of a list, (C,).
 
     Raises:
@@ -209,7 +184,7 @@ def rerank_scores(run: Path, nbest: str, source: str | None, first_id: int | Non
     if missing:
         raise InputError(
             "the list lacks features",
-            file=nbest,
+            file=nbest.path,
             seen=", ".join(missing[:5]),
             expected="what the run was trained with: " + ", ".join(floats),
             remedy="give lists of the same system",
