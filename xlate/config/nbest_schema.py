@@ -31,5 +31,11 @@ class NbestConfig(GivenListsConfig):
     run: str | None = None
     source: str | None = None
     first_id: int | None = None
+    mbr: str = MISSING
     out: str | None = None
+    best_out: str | None = None
+    metric: str = MISSING
+    gain_column: str | None = None
+    pairs: int = MISSING
+    least_margin: float = MISSING
     debug: bool = False
