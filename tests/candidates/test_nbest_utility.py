@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from xlate.candidates import nbest_utility
 from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_gains import column_values, gain_statistics
 from xlate.candidates.nbest_utility import probabilities, utilities
@@ -26,9 +29,14 @@ def arrays_of(lists: list[list[str]]) -> NbestArrays:
     return nbest_arrays(by_sentence([parse_hypothesis(line, n, FeatureParser()) for n, line in enumerate(lines)], "l"))
 
 
-@given(LISTS, st.sampled_from(["bleu", "chrf"]), st.sampled_from([0.0, 0.5]))
+@given(LISTS, st.sampled_from(["bleu", "chrf"]), st.sampled_from([0.0, 0.5]), st.sampled_from([1, 6, 1000]))
 @settings(max_examples=60, deadline=None)
-def test_expected_gains_are_means_over_the_list(lists: list[list[str]], measure: str, scale: float) -> None:
+def test_expected_gains_are_means_over_the_list(lists: list[list[str]], measure: str, scale: float, most: int) -> None:
+    with mock.patch.object(nbest_utility, "MOST_PAIRS", most):
+        check_expected_gains(lists, measure, scale)
+
+
+def check_expected_gains(lists: list[list[str]], measure: str, scale: float) -> None:
     found = iter(utilities(arrays_of(lists), measure, scale).tolist())
     for texts in lists:
         weight = np.exp(-scale * np.arange(len(texts)))
@@ -68,6 +76,19 @@ def test_a_column_of_the_list_is_a_gain() -> None:
         column_values(arrays, "y")
     with pytest.raises(InputError, match="not a measure"):
         Objective.of("column")
+
+
+@given(LISTS, st.data())
+@settings(max_examples=40, deadline=None)
+def test_some_of_the_lists_are_as_if_read_alone(lists: list[list[str]], data: st.DataObject) -> None:
+    chosen = data.draw(st.lists(st.sampled_from(range(len(lists))), min_size=1, unique=True))
+    some, alone = arrays_of(lists).select(np.array(chosen)), arrays_of([lists[i] for i in chosen])
+    assert some.sentence_I.tolist() == chosen
+    for name in ("candidate_offsets_I1", "columns_V", "values_V", "value_offsets_C1", "total_C"):
+        assert getattr(some, name).tolist() == getattr(alone, name).tolist(), name
+    words, others = list(some.numbers), list(alone.numbers)
+    assert [words[i] for i in some.text.ids_T] == [others[i] for i in alone.text.ids_T]
+    assert some.text.offsets_S1.tolist() == alone.text.offsets_S1.tolist()
 
 
 def test_probabilities_need_totals() -> None:

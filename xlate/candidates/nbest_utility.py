@@ -5,6 +5,8 @@ The hypotheses of a list are taken as equally probable, or as probable as their 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,13 +18,15 @@ from xlate.candidates.nbest_characters import (
     ngram_totals,
     statistics_rows,
 )
-from xlate.candidates.nbest_columns import NbestArrays
+from xlate.candidates.nbest_columns import Ints, NbestArrays
 from xlate.errors import InputError
 from xlate.kernels.counting.list_overlap import list_overlap
 from xlate.metrics.bleu import ORDER, bleu_scores
 from xlate.metrics.character_fscore import chrf_scores
 
 UTILITIES = ("bleu", "chrf")
+# Pairs of hypotheses whose gains are computed at once.
+MOST_PAIRS = 1 << 17
 Floats = NDArray[np.float64]
 
 
@@ -42,12 +46,17 @@ def utilities(arrays: NbestArrays, measure: str, scale: float = 0.0) -> Floats:
     p_C = probabilities(arrays, scale)
     text = arrays.text if measure == "bleu" else characters(arrays.text, arrays.numbers)
     utility_C = np.empty(len(p_C))
-    for row, (first, last) in enumerate(
-        zip(arrays.candidate_offsets_I1, arrays.candidate_offsets_I1[1:], strict=False)
-    ):
-        given = hypothesis_offsets(arrays, text, row)
-        gain_HH = _bleu(*given) if measure == "bleu" else _chrf(*given)
-        utility_C[first:last] = gain_HH @ p_C[first:last] / 100.0
+    order, gains = (ORDER, _bleu) if measure == "bleu" else (CHARACTER_ORDER, _chrf)
+    bounds = arrays.candidate_offsets_I1.tolist()
+    for row, (first, last) in enumerate(pairwise(bounds)):
+        ids_T, offsets_H1 = hypothesis_offsets(arrays, text, row)
+        match_HHN, length_H = list_overlap(ids_T, offsets_H1, order), np.diff(offsets_H1)
+        # Long lists are gone through in parts, so that memory stays small.
+        step = max(1, MOST_PAIRS // max(1, last - first))
+        for begin in range(0, last - first, step):
+            part = slice(begin, min(begin + step, last - first))
+            gain_BH = gains(match_HHN[part], length_H[part], length_H)
+            utility_C[first + part.start : first + part.stop] = gain_BH @ p_C[first:last] / 100.0
     return utility_C
 
 
@@ -66,21 +75,19 @@ def probabilities(arrays: NbestArrays, scale: float) -> Floats:
     return p_C
 
 
-def _bleu(ids_T: NDArray[np.int32], offsets_H1: NDArray[np.int64]) -> Floats:
-    """BLEU+1 of hypothesis h against hypothesis g, (H, H)."""
-    match_HHN = list_overlap(ids_T, offsets_H1, ORDER)
-    size, length_H = len(match_HHN), np.diff(offsets_H1)
-    rows_HHK = np.empty((size, size, 2 + 2 * ORDER))
-    rows_HHK[..., 0], rows_HHK[..., 1] = length_H[:, None], length_H[None]
-    rows_HHK[..., 2 : 2 + ORDER] = match_HHN
-    rows_HHK[..., 2 + ORDER :] = match_HHN[np.arange(size), np.arange(size)][:, None]
-    return bleu_scores(rows_HHK.reshape(size * size, -1), smooth="add-1").reshape(size, size)
+def _bleu(match_BHN: NDArray[np.int32], length_B: Ints, length_H: Ints) -> Floats:
+    """BLEU+1 of some hypotheses against all of their list, (B, H)."""
+    some, size, _ = match_BHN.shape
+    rows_BHK = np.empty((some, size, 2 + 2 * ORDER))
+    rows_BHK[..., 0], rows_BHK[..., 1] = length_B[:, None], length_H[None]
+    rows_BHK[..., 2 : 2 + ORDER] = match_BHN
+    rows_BHK[..., 2 + ORDER :] = np.maximum(0, length_B[:, None, None] - np.arange(ORDER))
+    return bleu_scores(rows_BHK.reshape(some * size, -1), smooth="add-1").reshape(some, size)
 
 
-def _chrf(ids_T: NDArray[np.int32], offsets_H1: NDArray[np.int64]) -> Floats:
-    """chrF of hypothesis h against hypothesis g, (H, H)."""
-    match_HHN = list_overlap(ids_T, offsets_H1, CHARACTER_ORDER)
-    size, total_HN = len(match_HHN), ngram_totals(np.diff(offsets_H1))
-    ours, theirs = np.repeat(total_HN, size, axis=0), np.tile(total_HN, (size, 1))
-    rows = statistics_rows(ours, theirs, match_HHN.reshape(size * size, -1).astype(np.int64))
-    return chrf_scores(rows).reshape(size, size)
+def _chrf(match_BHN: NDArray[np.int32], length_B: Ints, length_H: Ints) -> Floats:
+    """chrF of some hypotheses against all of their list, (B, H)."""
+    some, size, _ = match_BHN.shape
+    ours, theirs = np.repeat(ngram_totals(length_B), size, axis=0), np.tile(ngram_totals(length_H), (some, 1))
+    rows = statistics_rows(ours, theirs, match_BHN.reshape(some * size, -1).astype(np.int64))
+    return chrf_scores(rows).reshape(some, size)

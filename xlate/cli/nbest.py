@@ -31,7 +31,7 @@ def run(config: NbestConfig) -> None:
         raise InputError("unknown action", seen=config.action, expected=", ".join(ACTIONS))
     figures = json.dumps(action(config), indent=2, ensure_ascii=False)
     # The list itself may go to standard output.
-    print(figures, file=sys.stderr if config.out == "-" else sys.stdout)
+    print(figures, file=sys.stderr if "-" in (config.out, config.best_out) else sys.stdout)
 
 
 def check(config: NbestConfig) -> dict[str, Any]:
