@@ -15,18 +15,18 @@ SMALL = [
     "--width=16",
     "--layers=2",
     "--merges=30",
-    "--epochs=3",
-    "--tokens=200",
+    "--epochs=40",
+    "--tokens=60",
     "--beam=4",
     "--dropout=0",
-    "--rate=0.01",
+    "--rate=0.1",
 ]
 
 
 @pytest.fixture
 def neural(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(FOLDER))
-    for name in ("neural_nbest", "pieces"):
+    for name in ("neural_nbest", "pieces", "model", "score_list"):
         sys.modules.pop(name, None)
     import neural_nbest
 
@@ -56,6 +56,18 @@ def test_a_small_transformer_writes_lists_that_are_reranked(
     assert {row["id"] for row in rows} == set(range(12))
     assert all(row["score"] == pytest.approx(row["scores"]["log_prob"] / row["scores"]["pieces"]) for row in rows)
     assert len((tmp_path / "out" / "test.best").read_text().splitlines()) == 6
+    import score_list
+
+    column = tmp_path / "column"
+    score_list.main([f"--model={tmp_path / 'out'}", f"--list={tmp_path / 'out' / 'val.jsonl'}", f"--out={column}"])
+    told = [float(line) for line in column.read_text().splitlines()]
+    pieces = neural.Pieces.load(tmp_path / "out" / "pieces.json")
+    # The search may cut words in other ways than the pieces of the text are cut.
+    same = [len(pieces.ids(row["hyp"].split())) + 1 == row["scores"]["pieces"] for row in rows]
+    assert len(told) == len(rows)
+    assert sum(same) > 12
+    for value, row, is_same in zip(told, rows, same, strict=True):
+        assert value == pytest.approx(row["scores"]["log_prob"], abs=1e-3) or not is_same
     # What is finished is not done again.
     before = (tmp_path / "out" / "model.pt").stat().st_mtime_ns
     neural.main(arguments)

@@ -20,73 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from model import Translator, opened
 from pieces import BEGIN, END, PAD, UNKNOWN, Pairs, Pieces, batches, padded
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, log_softmax
+from torch.nn.functional import cross_entropy
 
 from xlate.cli.main import main as xlate
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.tokens import Preprocessor, preprocess_lines
 
 SPLITS = ("train", "val", "test_2016_flickr")
-
-
-class Translator(nn.Module):
-    """Encoder and decoder of torch's transformer layers, one embedding for both languages and the output."""
-
-    def __init__(self, size: int, width: int, layers: int, dropout: float) -> None:
-        super().__init__()
-        self.embed = nn.Embedding(size, width, padding_idx=PAD)
-        nn.init.normal_(self.embed.weight, std=width**-0.5)
-        given = {"dropout": dropout, "batch_first": True, "norm_first": True}
-        encoder = nn.TransformerEncoderLayer(width, 4, 4 * width, **given)
-        decoder = nn.TransformerDecoderLayer(width, 4, 4 * width, **given)
-        self.encoder = nn.TransformerEncoder(encoder, layers, nn.LayerNorm(width), enable_nested_tensor=False)
-        self.decoder = nn.TransformerDecoder(decoder, layers, nn.LayerNorm(width))
-        self.dropout = nn.Dropout(dropout)
-
-    def embedded(self, ids: Tensor, start: int = 0) -> Tensor:
-        """Embeddings with sines of their places, the first of which is `start`."""
-        width = self.embed.embedding_dim
-        place = torch.arange(start, start + ids.shape[1], device=ids.device)[:, None]
-        angle = place * torch.exp(torch.arange(0, width, 2, device=ids.device) * (-math.log(1e4) / width))
-        return self.dropout(self.embed(ids) * math.sqrt(width) + torch.cat([angle.sin(), angle.cos()], dim=1))
-
-    def encode(self, source: Tensor) -> Tensor:
-        """The source as the decoder sees it."""
-        return self.encoder(self.embedded(source), src_key_padding_mask=source == PAD)
-
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Scores of the piece behind each piece of the target."""
-        mask = torch.triu(torch.ones(target.shape[1], target.shape[1], dtype=torch.bool, device=target.device), 1)
-        states = self.decoder(
-            self.embedded(target),
-            self.encode(source),
-            tgt_mask=mask,
-            tgt_is_causal=True,
-            memory_key_padding_mask=source == PAD,
-        )
-        return states @ self.embed.weight.T
-
-    def step(self, last: Tensor, memory: Tensor, absent: Tensor, before: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
-        """Log probabilities of the next piece of S · B hypotheses, and what each layer keeps of those so far.
-
-        Args:
-            last: the last piece of each, (S · B, 1). memory, absent: sources, and where they have ended, (S, …).
-            before: what each layer keeps.
-        """
-        state, kept = self.embedded(last, before[0].shape[1] if before else 0), []
-        for number, layer in enumerate(self.decoder.layers):
-            new = layer.norm1(state)
-            all_of_it = torch.cat([before[number], new], dim=1) if before else new
-            kept.append(all_of_it)
-            state = state + layer.self_attn(new, all_of_it, all_of_it, need_weights=False)[0]
-            # The hypotheses of a sentence ask the same memory side by side.
-            asking = layer.norm2(state).view(len(memory), -1, state.shape[2])
-            told = layer.multihead_attn(asking, memory, memory, key_padding_mask=absent, need_weights=False)[0]
-            state = state + told.reshape(state.shape)
-            state = state + layer.linear2(layer.activation(layer.linear1(layer.norm3(state))))
-        return log_softmax(self.decoder.norm(state[:, 0]) @ self.embed.weight.T, dim=-1), kept
 
 
 def loss_of(model: Translator, pairs: Pairs, device: str, smooth: float) -> Tensor:
@@ -198,23 +141,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Trains, writes lists, learns to rank them, and prints what that is worth."""
     given = parsed(arguments)
     torch.manual_seed(given.seed)
-    source, target = given.pair.split("-")
-    text: dict[str, tuple[list[list[str]], list[list[str]]]] = {}
-    for split in SPLITS:
-        sides = [next(iter(sorted(given.data.glob(f"{split}.{language}*")))) for language in (source, target)]
-        read = (read_lines(side)[: given.most or None] for side in sides)
-        text[split] = tuple(preprocess_lines(r, Preprocessor(g)) for r, g in zip(read, (source, target), strict=True))
-    words = Counter(word for side in text["train"] for row in side for word in row)
-    pieces = Pieces.learn(words, given.merges)
-    model = Translator(len(pieces.pieces) + UNKNOWN + 1, given.width, given.layers, given.dropout).to(given.device)
-    weights = given.out / "model.pt"
-    if not weights.exists():
+    text = {split: [read_side(given, split, language) for language in given.pair.split("-")] for split in SPLITS}
+    if not (given.out / "model.pt").exists():
+        given.out.mkdir(parents=True, exist_ok=True)
+        pieces = Pieces.learn(Counter(word for side in text["train"] for row in side for word in row), given.merges)
+        pieces.save(given.out / "pieces.json")
+        model = Translator(len(pieces), given.width, given.layers, given.dropout).to(given.device)
         pairs = {s: [(a, b) for a, b in zip(*text[s], strict=True) if a and b] for s in SPLITS[:2]}
         train(model, {s: [(pieces.ids(a), pieces.ids(b)) for a, b in pairs[s]] for s in pairs}, given)
-        given.out.mkdir(parents=True, exist_ok=True)
-        torch.save(model.state_dict(), weights)
-    model.load_state_dict(torch.load(weights, map_location=given.device))
-    model.eval()
+        torch.save(model.state_dict(), given.out / "model.pt")
+    model, pieces = opened(given.out, given.device)
     for split in SPLITS[1:]:
         write_lines(given.out / f"{split}.ref", (" ".join(row) for row in text[split][1]))
         if not (given.out / f"{split}.jsonl").exists():
@@ -222,11 +158,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rerank(given.out)
 
 
+def read_side(given: Settings, split: str, language: str) -> list[list[str]]:
+    """The words of a split in one language; text that is tokenised already is cut at blanks."""
+    name = given.names.format(split=split, language=language)
+    lines = read_lines(min(given.data.glob(f"{name}*")))[: given.most or None]
+    return preprocess_lines(lines, Preprocessor(language, tokenize=not given.tokenized, normalize=not given.tokenized))
+
+
 def rerank(out: Path) -> None:
     """Learns weights on the lists of val, ranks those of test with them, and prints the report."""
     run, drop = f"run={out / 'rerank'}", "nbest_duplicates=drop"
     dev, test = (out / f"{split}.jsonl" for split in SPLITS[1:])
-    learning = ["loss=xbleu", "loss.lists.gamma=10", "loss.lists.heldout_every=4", "model.rerank.mbr=bleu"]
+    learning = [
+        "loss=xbleu",
+        "loss.lists.gamma=10",
+        "loss.lists.heldout_every=4",
+        "model.rerank.mbr=chrf",
+        "loss.lists.gain=add-1",
+    ]
     xlate(["train", "model=rerank", *learning, f"nbest={dev}", f"references={out / 'val.ref'}", drop, run])
     ranked = [f"out={out / 'test.nbest'}", f"best_out={out / 'test.best'}", f"ref={out / f'{SPLITS[2]}.ref'}"]
     xlate(["nbest", "rescore", str(test), run, drop, *ranked])
@@ -238,9 +187,17 @@ def parsed(arguments: Sequence[str] | None) -> Settings:
     for name in ("--data", "--out"):
         parser.add_argument(name, type=Path, required=True)
     numbers = {"minutes": 20.0, "epochs": 40, "beam": 50, "merges": 6000, "width": 256, "layers": 3, "dropout": 0.2}
-    for name, value in {**numbers, "rate": 1e-3, "tokens": 2500, "sentences": 8, "most": 0, "seed": 1}.items():
+    for name, value in {
+        **numbers,
+        "rate": 1e-3,
+        "tokens": 2500,
+        "sentences": 8,
+        "most": 0,
+        "seed": 1,
+        "tokenized": 0,
+    }.items():
         parser.add_argument(f"--{name}", type=type(value), default=value)
-    for name, default in (("--pair", "de-en"), ("--device", "cpu")):
+    for name, default in (("--pair", "de-en"), ("--device", "cpu"), ("--names", "{split}.{language}")):
         parser.add_argument(name, default=default)
     return parser.parse_args(arguments)
 

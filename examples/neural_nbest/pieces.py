@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -53,6 +55,20 @@ class Pieces:
         letters = {letter for word in words for letter in word}
         made = {_merge([left, right], (left, right))[0] for left, right in done}
         return cls(done, sorted(made | letters | {letter + JOINED for letter in letters}))
+
+    def __len__(self) -> int:
+        """How many numbers there are, those of the ends and of what is unknown among them."""
+        return len(self.pieces) + UNKNOWN + 1
+
+    def save(self, path: Path) -> None:
+        """Writes merges and pieces."""
+        path.write_text(json.dumps([list(self.rank), self.pieces]), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Pieces:
+        """Reads what `save` wrote."""
+        merges, pieces = json.loads(path.read_text(encoding="utf-8"))
+        return cls(merges, pieces)
 
     def ids(self, words: Sequence[str]) -> list[int]:
         """The numbers of the pieces of some words."""
