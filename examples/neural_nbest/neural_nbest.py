@@ -155,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write_lines(given.out / f"{split}.ref", (" ".join(row) for row in text[split][1]))
         if not (given.out / f"{split}.jsonl").exists():
             write_list(given.out / f"{split}.jsonl", model, pieces, text[split][0], given)
-    rerank(given.out)
+    rerank(given.out, given.keys)
 
 
 def read_side(given: Settings, split: str, language: str) -> list[list[str]]:
@@ -165,20 +165,15 @@ def read_side(given: Settings, split: str, language: str) -> list[list[str]]:
     return preprocess_lines(lines, Preprocessor(language, tokenize=not given.tokenized, normalize=not given.tokenized))
 
 
-def rerank(out: Path) -> None:
-    """Learns weights on the lists of val, ranks those of test with them, and prints the report."""
+def rerank(out: Path, keys: Sequence[str]) -> None:
+    """Learns weights on the lists of val with some more keys, ranks those of test, and prints the report."""
     run, drop = f"run={out / 'rerank'}", "nbest_duplicates=drop"
     dev, test = (out / f"{split}.jsonl" for split in SPLITS[1:])
-    learning = [
-        "loss=xbleu",
-        "loss.lists.gamma=10",
-        "loss.lists.heldout_every=4",
-        "model.rerank.mbr=chrf",
-        "loss.lists.gain=add-1",
-    ]
-    xlate(["train", "model=rerank", *learning, f"nbest={dev}", f"references={out / 'val.ref'}", drop, run])
+    learning = ["loss=xbleu", "loss.lists.heldout_every=4", "model.rerank.mbr=chrf", *keys]
+    given = [*learning, f"nbest={dev}", f"references={out / 'val.ref'}", drop, run]
     ranked = [f"out={out / 'test.nbest'}", f"best_out={out / 'test.best'}", f"ref={out / f'{SPLITS[2]}.ref'}"]
-    xlate(["nbest", "rescore", str(test), run, drop, *ranked])
+    if xlate(["train", "model=rerank", *given]) or xlate(["nbest", "rescore", str(test), run, drop, *ranked]):
+        raise SystemExit(2)
 
 
 def parsed(arguments: Sequence[str] | None) -> Settings:
@@ -187,18 +182,12 @@ def parsed(arguments: Sequence[str] | None) -> Settings:
     for name in ("--data", "--out"):
         parser.add_argument(name, type=Path, required=True)
     numbers = {"minutes": 20.0, "epochs": 40, "beam": 50, "merges": 6000, "width": 256, "layers": 3, "dropout": 0.2}
-    for name, value in {
-        **numbers,
-        "rate": 1e-3,
-        "tokens": 2500,
-        "sentences": 8,
-        "most": 0,
-        "seed": 1,
-        "tokenized": 0,
-    }.items():
+    numbers |= {"rate": 1e-3, "tokens": 2500, "sentences": 8, "most": 0, "seed": 1, "tokenized": 0}
+    for name, value in numbers.items():
         parser.add_argument(f"--{name}", type=type(value), default=value)
     for name, default in (("--pair", "de-en"), ("--device", "cpu"), ("--names", "{split}.{language}")):
         parser.add_argument(name, default=default)
+    parser.add_argument("keys", nargs="*", help="of xlate train, such as loss.lists.gain=add-1")
     return parser.parse_args(arguments)
 
 
