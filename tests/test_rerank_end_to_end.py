@@ -46,7 +46,9 @@ def test_a_run_ranks_the_lists_of_a_disjoint_part(tmp_path: Path, capsys: pytest
     arguments = [f"run={tmp_path / 'run'}", f"source={tmp_path / 'other.src'}", f"ref=[{tmp_path / 'other.ref'}]"]
     assert main(["nbest", "rescore", str(tmp_path / "other.nbest"), *arguments, f"out={tmp_path / 'out'}"]) == 0
     figures = json.loads(capsys.readouterr().out)
-    assert figures["bleu"]["first"] == figures["bleu"]["oracle"] == 100.0
+    assert figures["rows"]["reranked"]["bleu"] == figures["rows"]["oracle"]["bleu"] == 100.0
+    assert figures["rows"]["first"]["bleu"] < figures["rows"]["random"]["bleu"] + 20 < 100
+    assert figures["rows"]["reranked"]["bleu_against_first"]["p"] < 0.01
     # Words alone, without a source: the cat and the dog cannot be told apart any more, the superfluous word can.
     plain = [argument for argument in given if not argument.startswith("nbest_source")]
     assert main(["train", f"run={tmp_path / 'words'}", *RERANK, *plain]) == 0
@@ -57,8 +59,12 @@ def test_what_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     given = write_lists(tmp_path, "train", range(12))
     assert main(["train", f"run={tmp_path / 'a'}", *RERANK]) == 2
     assert "nothing to rank" in capsys.readouterr().err
-    assert main(["train", f"run={tmp_path / 'b'}", "model=rerank", "loss=mira", *given]) == 2
+    assert main(["train", f"run={tmp_path / 'b'}", "model=rerank", "loss=perceptron", *given]) == 2
     assert "loss over lists" in capsys.readouterr().err
+    assert main(["train", f"run={tmp_path / 'b'}", *RERANK, "model.rerank.metric=column", *given]) == 2
+    assert "model.rerank.gain_column=NAME" in capsys.readouterr().err
+    assert main(["train", f"run={tmp_path / 'b'}", *RERANK, "model.rerank.gain_column=TM", *given]) == 2
+    assert "no such feature" in capsys.readouterr().err
     assert main(["train", f"run={tmp_path / 'c'}", *RERANK, *given]) == 0
     (tmp_path / "bare.nbest").write_text("0 ||| the cat ||| TM= 1 ||| -1\n")
     capsys.readouterr()
@@ -70,6 +76,82 @@ def test_what_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "total score" in capsys.readouterr().err
     assert main(["train", f"run={tmp_path / 'd'}", *RERANK, *given, "loss.lists.heldout_every=1"]) == 2
     assert "heldout_every=1" in capsys.readouterr().err
+
+
+def as_json(folder: Path, name: str) -> Path:
+    """The same list as JSON lines with the sources, without totals."""
+    rows = []
+    sources = (folder / f"{name}.src").read_text().splitlines()
+    for line in (folder / f"{name}.nbest").read_text().splitlines():
+        number, text, features, _ = line.split(" ||| ")
+        scores = {"LM": float(features.split()[1])}
+        rows.append(json.dumps({"id": int(number), "src": sources[int(number)], "hyp": text, "scores": scores}))
+    (folder / f"{name}.jsonl").write_text("\n".join(rows) + "\n")
+    return folder / f"{name}.jsonl"
+
+
+@pytest.mark.parametrize("tuner", ["mira", "mert", "pro", "expected_bleu"])
+def test_a_tuner_learns_from_json_lines_with_a_column_made_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, tuner: str
+) -> None:
+    caplog.set_level("INFO")
+    _, references, _ = write_lists(tmp_path, "train", range(40))
+    nbest = as_json(tmp_path, "train")
+    # A judge that likes the third hypothesis.
+    (tmp_path / "judge").write_text("\n".join(["0.1", "0.2", "0.9", "0.3"] * 40) + "\n")
+    given = [f"nbest={nbest}", references, f"add_scores=[judge={tmp_path / 'judge'}]", "model.rerank.ngrams=0"]
+    keys = ["model=rerank", f"loss={tuner}", "loss.tune.heldout_every=4", "model.rerank.position=true"]
+    assert main(["train", f"run={tmp_path / 'run'}", *keys, "model.rerank.mbr=bleu", *given]) == 0
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert list(summary["weights"]["dense"]) == ["LM", "judge", "list position", "mbr bleu"]
+    assert summary["heldout_ranked_BLEU"] == summary["heldout_oracle_BLEU"] == 100
+    assert "learned for bleu, which is measured here too" in caplog.text
+    arguments = [str(nbest), f"run={tmp_path / 'run'}", f"out={tmp_path / 'out'}", f"best_out={tmp_path / 'best'}"]
+    assert main(["nbest", "rescore", *arguments, given[2]]) == 0
+    assert (tmp_path / "best").read_text() == (tmp_path / "train.ref").read_text()
+    capsys.readouterr()
+    assert main(["nbest", "rescore", *arguments]) == 2
+    message = capsys.readouterr().err
+    assert "lacks features" in message
+    assert "judge" in message
+
+
+def test_a_column_is_what_is_gained(tmp_path: Path) -> None:
+    given = write_lists(tmp_path, "train", range(40))
+    # A judge that likes what references do not: the first hypothesis.
+    (tmp_path / "judge").write_text("\n".join(["0.9", "0.2", "0.1", "0.3"] * 40) + "\n")
+    column = [f"add_scores=judge={tmp_path / 'judge'}", "model.rerank.gain_column=judge", "model.rerank.metric=column"]
+    assert main(["train", f"run={tmp_path / 'run'}", *RERANK, *given, *column]) == 0
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert "judge" not in summary["weights"]["dense"]
+    assert summary["heldout_ranked_BLEU"] == summary["heldout_first_BLEU"] < 100
+
+
+def test_pairs_for_trainers_by_preference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_lists(tmp_path, "train", range(6))
+    nbest = as_json(tmp_path, "train")
+    reference = f"ref={tmp_path / 'train.ref'}"
+    assert main(["nbest", "pairs", str(nbest), reference, f"out={tmp_path / 'p'}", "pairs=2", "metric=chrf"]) == 0
+    assert json.loads(capsys.readouterr().out)["pairs"] == 12
+    rows = [json.loads(line) for line in (tmp_path / "p").read_text().splitlines()]
+    references = (tmp_path / "train.ref").read_text().splitlines()
+    sources = (tmp_path / "train.src").read_text().splitlines()
+    assert [rows[0][key] for key in ("id", "prompt", "chosen")] == [0, sources[0], references[0]]
+    assert [row["chosen"] for row in rows[::2]] == references
+    assert all(row["margin"] >= 0.05 and row["chosen"] != row["rejected"] for row in rows)
+    assert rows[0]["margin"] > rows[1]["margin"]
+    assert main(["nbest", "pairs", str(tmp_path / "train.nbest"), reference, f"out={tmp_path / 'p'}"]) == 2
+    assert "nothing to be translated is known" in capsys.readouterr().err
+
+
+def test_ranking_by_the_utility_within_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "list").write_text("a b c\na b d\na b c d\nx\n")
+    (tmp_path / "ref").write_text("a b c d\n")
+    arguments = [f"out={tmp_path / 'out'}", "mbr=chrf", "nbest_size=4", f"ref={tmp_path / 'ref'}"]
+    assert main(["nbest", "rescore", str(tmp_path / "list"), *arguments]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert rows["reranked"]["bleu"] == rows["oracle"]["bleu"] == 100
+    assert [line.split(" ||| ")[1] for line in (tmp_path / "out").read_text().splitlines()][-1] == "x"
 
 
 def test_features_of_a_hypothesis() -> None:

@@ -122,7 +122,7 @@ def test_rescoring_refuses_what_has_no_finite_total(
         (["import", "{list}", "ref={ref}"], "out is not set"),
         (["rescore", "{list}", "out=x"], "weights is not set"),
         (["oracle", "{list}", "ref={list}", "first_id=3"], "do not fit"),
-        (["chek", "{list}"], "check, import, oracle, rescore"),
+        (["chek", "{list}"], "check, import, oracle, rescore, pairs"),
         (["check"], "nbest is not set"),
         (["check", "absent"], "cannot be read"),
     ],

@@ -37,6 +37,8 @@ def test_every_number_has_a_range_and_every_range_a_setting(kind: type[Any]) -> 
 
 
 def test_the_limits_are_those_of_the_library() -> None:
+    from xlate.formats.nbest_file import DROP, KEEP
+    from xlate.formats.nbest_styles import STYLES
     from xlate.jobs.lattice_files import KINDS
     from xlate.jobs.systems.phrase import REORDERINGS
     from xlate.kernels.search.distortion_decoder import WIDEST_WINDOW
@@ -53,6 +55,8 @@ def test_the_limits_are_those_of_the_library() -> None:
     assert distortion["window"] == Range(1, WIDEST_WINDOW)
     assert LIMITS[model_schema.PhraseModelConfig]["reordering"] == REORDERINGS
     assert LIMITS[schema.TranslateConfig]["lattice_format"] == KINDS
+    assert LIMITS[nbest_schema.GivenListsConfig]["nbest_format"] == STYLES
+    assert LIMITS[nbest_schema.GivenListsConfig]["nbest_duplicates"] == (KEEP, DROP)
     assert (ORDER.high, PHRASE_LENGTH.high) == (HIGHEST_ORDER, LONGEST)
 
 

@@ -29,6 +29,7 @@ from xlate.features.named import NamedFeatures
 from xlate.formats.moses_ini import read_moses_ini
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.nbest_check import check_nbest
+from xlate.formats.nbest_file import NbestFile
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.formats.scfg.bracketed import read_cdec_grammar, read_joshua_grammar
@@ -136,6 +137,15 @@ WordPenalty0= -0.4
 TranslationModel0= 0.1 0.2 0.3 0.4
 """
 DECODER = load(TrainConfig, "train", ["model=phrase", "decoder=phrase"]).decoder
+# Lists that do not look as if they had bars.
+OTHER_STYLES = {
+    "fairseq": "S-2\tdas haus\nT-2\tx\nH-2\t-0.5\tthe hou se\nD-2\t-0.5\tthe house\nP-2\t-0.25 -0.75\n"
+    "H-2\t-1\ta\nP-2\t-1 -1\n"
+    "S-0\tes\nH-0\t-0.25\tit is\nP-0\t-0.25\n2026 | INFO | done\n",
+    "jsonl": '{"id": 0, "src": "das", "hyp": "the house", "scores": {"lm": -1.5, "qe": 0.5}, "score": -2}\n'
+    '{"id": 0, "hyp": "a house", "scores": {"lm": -2, "qe": 1}, "score": -3}\n'
+    '{"id": 1, "src": "es", "hyp": "it is", "scores": {"lm": 1e-3, "qe": 0}, "score": null, "more": [1]}\n',
+}
 REFERENCES = ["the house", "a house", "it is", "the"]
 
 
@@ -148,6 +158,13 @@ def read_lists(folder: Path) -> None:
     for hypothesis in rescored(by_sentence(iterate_hypotheses(path), path), score_C):
         hypothesis.spans()
         hypothesis.links()
+
+
+def read_styled(folder: Path) -> None:
+    """A list in another form, with a column made elsewhere."""
+    (folder.parent / "column").write_text("1\n" * 3)
+    nbest = NbestFile(folder / "file", duplicates="drop", added=(f"x={folder.parent / 'column'}",))
+    nbest_candidates(nbest_arrays(nbest.lists(), nbest.path), [REFERENCES])
 
 
 def check_list(folder: Path) -> None:
@@ -313,6 +330,7 @@ READERS = [
     Reader("load_moses_model", write_system, look_at_system, 2),
     *(Reader(f"iterate_hypotheses ({name})", text(lines), read_lists) for name, lines in LISTS.items()
       if name != "quoted"),
+    *(Reader(f"NbestFile ({name})", text(lines), read_styled) for name, lines in OTHER_STYLES.items()),
     Reader("iterate_hypotheses (quoted)", text(LISTS["quoted"]), lambda folder: list(iterate_hypotheses(
         folder / "file"))),
     *(Reader(f"check_nbest ({name})", text(lines), check_list) for name, lines in LISTS.items()),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.arrays.ragged import offsets_of
+from xlate.arrays.ragged import gathered, offsets_of
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays, no_contexts
 from xlate.kernels.learning.scores import sparse_scores
@@ -48,6 +48,10 @@ class WordNumbers:
 
     def __len__(self) -> int:
         return len(self._numbers)
+
+    def __iter__(self) -> Iterator[str]:
+        """The words in the order of their numbers."""
+        return iter(self._numbers)
 
     def append_to(self, ids: array[int], text: str) -> int:
         """Appends the numbers of the words between blanks; returns how many there are."""
@@ -99,6 +103,22 @@ class NbestArrays:
         bags = self.value_offsets_C1, self.columns_V, self.values_V
         lists = CandidateArrays(self.candidate_offsets_I1, dense_CD, none_C, none_C, *nothing, *bags, *no_contexts())
         return self.finite(sparse_scores(lists, weight_M))
+
+    def select(self, lists: Ints) -> NbestArrays:
+        """Some of the lists, by their places."""
+        candidates, candidate_offsets = gathered(self.candidate_offsets_I1, lists)
+        words, word_offsets = gathered(self.text.offsets_S1, candidates)
+        values, value_offsets = gathered(self.value_offsets_C1, candidates)
+        return replace(
+            self,
+            sentence_I=self.sentence_I[lists],
+            candidate_offsets_I1=candidate_offsets,
+            text=EncodedText(self.text.ids_T[words], word_offsets),
+            columns_V=self.columns_V[values],
+            values_V=self.values_V[values],
+            value_offsets_C1=value_offsets,
+            total_C=self.total_C[candidates],
+        )
 
     def finite(self, score_C: NDArray[np.float64]) -> NDArray[np.float64]:
         """The same scores of every hypothesis.

@@ -89,9 +89,11 @@ def nbest_statistics(
     Raises:
         InputError: lists and references do not fit.
     """
-    rows = reference_rows(arrays.sentence_I, [len(stream) for stream in references], first_sentence)
-    given = [[line for stream in references if (line := stream[row]) is not None and line.strip()] for row in rows]
-    given = [lines or [""] for lines in given]
+    return bleu_statistics(arrays, reference_lines(arrays.sentence_I, references, first_sentence), order)
+
+
+def bleu_statistics(arrays: NbestArrays, given: Sequence[Sequence[str]], order: int = ORDER) -> Ints:
+    """The same against the references of each list, one or more; (C, 2 + 2·order)."""
     text = arrays.numbers.encode(line for lines in given for line in lines)
     return np.asarray(
         list_statistics(
@@ -104,6 +106,19 @@ def nbest_statistics(
             order,
         )
     )
+
+
+def reference_lines(
+    sentence_I: Ints, references: Sequence[Sequence[str | None]], first_sentence: int | None = None
+) -> list[list[str]]:
+    """The references of each list; a missing one is left out, and where there is none at all stands the empty one.
+
+    Raises:
+        InputError: lists and references do not fit.
+    """
+    rows = reference_rows(sentence_I, [len(stream) for stream in references], first_sentence)
+    given = [[line for stream in references if (line := stream[row]) is not None and line.strip()] for row in rows]
+    return [lines or [""] for lines in given]
 
 
 def reference_rows(sentence_I: Ints, lengths: Sequence[int], first_sentence: int | None = None) -> list[int]:

@@ -8,12 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def spread_within_lists(dense_CD: NDArray[Any], candidate_offsets_I1: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The standard deviation of each float within lists, 1 where it never varies, (D,)."""
+def centred_in_lists(dense_CD: NDArray[Any], candidate_offsets_I1: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Floats less their mean in the list, (C, D): what ranks hypotheses, with all its digits."""
     sizes_I = np.diff(candidate_offsets_I1)
     rows_I = np.flatnonzero(sizes_I)
     values_CD = np.asarray(dense_CD, dtype=np.float64)
     sums_ID = np.add.reduceat(values_CD, candidate_offsets_I1[:-1][rows_I], axis=0)
-    centred_CD = values_CD - np.repeat(sums_ID / sizes_I[rows_I, None], sizes_I[rows_I], axis=0)
+    return np.asarray(values_CD - np.repeat(sums_ID / sizes_I[rows_I, None], sizes_I[rows_I], axis=0))
+
+
+def spread_within_lists(dense_CD: NDArray[Any], candidate_offsets_I1: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The standard deviation of each float within lists, 1 where it never varies, (D,)."""
+    centred_CD = centred_in_lists(dense_CD, candidate_offsets_I1)
     spread_D: NDArray[np.float64] = np.sqrt((centred_CD**2).mean(axis=0))
     return np.where(spread_D > 1e-9, spread_D, 1.0)

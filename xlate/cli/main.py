@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +17,9 @@ from xlate.cli.shell.streams import drop_output, open_streams, output_fails
 from xlate.errors import InputError, Interrupted
 from xlate.train.signals import termination_raised
 
+# Keys whose values are NAME=FILE, which Hydra does not take without quotes.
+NAMED_FILES = ("add_scores", "merge")
+_NAMED_FILE = re.compile(r"[^\[\],=\s]+=[^\[\],]+")
 COMMANDS = {
     "prepare": "corpus → work directory: tokens, alignments, language model, blocks, counts",
     "train": "work directory → run: weights, metrics, TensorBoard, checkpoints",
@@ -107,9 +111,11 @@ def _run_known(command: str, arguments: list[str]) -> int:
 
 def _quoted(argument: str) -> str:
     """The argument, in quotes if it is an existing path that Hydra would read as several values; folders of sweeps have
-    such names.
+    such names. Each NAME=FILE of a list is put in quotes too.
     """
     key, sign, value = argument.partition("=")
+    if key in NAMED_FILES and not set("'\"{") & set(value):
+        return f"{key}={_NAMED_FILE.sub(lambda found: _in_quotes(found[0]), value)}"
     if not sign or os.path.exists(argument) or not set("=, ") & set(value) or not os.path.exists(value):
         return argument
     return f"{key}={_in_quotes(value)}"

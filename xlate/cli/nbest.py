@@ -1,10 +1,11 @@
-"""xlate nbest check|import|oracle|rescore FILE: n-best lists of any system."""
+"""xlate nbest check|import|oracle|rescore|pairs FILE: n-best lists of any system."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,12 @@ from xlate.config.nbest_schema import NbestConfig
 from xlate.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from xlate.candidates.nbest_columns import NbestArrays
+    from xlate.formats.nbest_file import NbestFile
+    from xlate.formats.nbest_list import Hypothesis
 
 CONFIG = NbestConfig
 POSITIONAL = ("action", "nbest")
@@ -25,7 +31,7 @@ def run(config: NbestConfig) -> None:
         raise InputError("unknown action", seen=config.action, expected=", ".join(ACTIONS))
     figures = json.dumps(action(config), indent=2, ensure_ascii=False)
     # The list itself may go to standard output.
-    print(figures, file=sys.stderr if config.out == "-" else sys.stdout)
+    print(figures, file=sys.stderr if "-" in (config.out, config.best_out) else sys.stdout)
 
 
 def check(config: NbestConfig) -> dict[str, Any]:
@@ -39,7 +45,7 @@ def check(config: NbestConfig) -> dict[str, Any]:
     references = _references(config)
     weights = _weights(config) if config.weights else None
     lengths = [len(stream) for stream in references]
-    report = check_nbest(config.nbest, references=lengths, first_sentence=config.first_id, weights=weights)
+    report = check_nbest(_list(config), references=lengths, first_sentence=config.first_id, weights=weights)
     if len(report.errors) > 1 or not report.errors:
         print(report.summary(), file=sys.stderr)
     figures = report.to_json()
@@ -70,48 +76,56 @@ def import_list(config: NbestConfig) -> dict[str, Any]:
 
 def oracle(config: NbestConfig) -> dict[str, Any]:
     """Tells the BLEU of the best, first and worst choices from a list; writes the text of the best choice to `out`."""
-    from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
     from xlate.text.lines import write_lines
-    from xlate.text.opening import check_read_again
 
-    if config.out is not None:
-        check_read_again(config.nbest)
+    nbest = _list(config) if config.out is None else _list(config).check_read_again()
     arrays = _arrays(config)
     figures, chosen_I = _bleu(arrays, _references(config, needed=True), config)
     if config.out is not None:
-        lists = by_sentence(iterate_hypotheses(config.nbest), config.nbest)
         places = chosen_I - arrays.candidate_offsets_I1[:-1]
-        write_lines(config.out, (group[place].text for group, place in zip(lists, places, strict=True)))
+        write_lines(config.out, (group[place].text for group, place in zip(nbest.lists(), places, strict=True)))
     return figures
 
 
 def rescore(config: NbestConfig) -> dict[str, Any]:
-    """Writes a list with the totals of other weights to `out`, the best hypothesis of each sentence first."""
-    from xlate.formats.nbest_list import by_sentence, iterate_hypotheses, write_nbest
-    from xlate.scoring.feature_weights import unweighted
+    """Writes a list with other totals to `out`, the best hypothesis of each sentence first, and what that is worth."""
+    from xlate.formats.nbest_list import write_nbest
     from xlate.scoring.nbest_rescore import rescored
-    from xlate.text.opening import check_read_again
+    from xlate.text.lines import write_lines
 
     out = _needed(config.out, "out", "FILE")
-    check_read_again(config.nbest)
+    nbest = _list(config).check_read_again()
     arrays = _arrays(config)
-    missing: list[str] = []
-    if config.run is not None:
-        from xlate.jobs.train.rerank import rerank_scores
-
-        score_C = rerank_scores(Path(config.run), config.nbest, config.source, config.first_id)
-    else:
-        weights = _weights(config)
-        missing = unweighted(arrays, weights)
-        score_C = arrays.scores(weights)
-    write_nbest(out, rescored(by_sentence(iterate_hypotheses(config.nbest), config.nbest), score_C))
-    if missing:
-        print(f"without a weight: {len(missing)} features, first {', '.join(missing[:5])}", file=sys.stderr)
-    figures: dict[str, Any] = {"out": out, "hypotheses": len(score_C), "features_without_weight": len(missing)}
+    score_C, figures = _new_scores(config, nbest, arrays)
+    write_nbest(out, rescored(nbest.lists(), score_C))
+    if config.best_out is not None:
+        write_lines(config.best_out, (group[0].text for group in _groups(rescored(nbest.lists(), score_C))))
+    figures = {"out": out, "hypotheses": len(score_C), **figures}
     if config.ref:
-        arrays.total_C[:] = score_C
-        figures["bleu"] = _bleu(arrays, _references(config), config)[0]
+        figures["rows"] = _reported(config, arrays, score_C)
     return figures
+
+
+def pairs(config: NbestConfig) -> dict[str, Any]:
+    """Writes pairs of a better and a worse hypothesis to `out`, as JSON lines for trainers by preference."""
+    from xlate.candidates.nbest_columns import nbest_arrays
+    from xlate.candidates.nbest_gains import gain_statistics
+    from xlate.jobs.ranking.given import source_lines
+    from xlate.jobs.ranking.pairs import PairSettings, checked_prompts, json_line, preference_pairs
+    from xlate.metrics.objective import Objective
+    from xlate.text.lines import write_lines
+
+    out = _needed(config.out, "out", "FILE")
+    references = _references(config, needed=True)
+    objective = Objective.of(config.metric, column=config.gain_column is not None)
+    lists = list(_list(config).lists())
+    arrays = nbest_arrays(lists, config.nbest)
+    prompts = checked_prompts(source_lines(lists, arrays, config.source, config.first_id), config.nbest)
+    statistics_CK = gain_statistics(arrays, references, objective, config.gain_column, config.first_id)
+    settings = PairSettings(config.pairs, config.least_margin)
+    found = list(preference_pairs(lists, prompts, objective.sentences(statistics_CK), settings))
+    write_lines(out, map(json_line, found))
+    return {"out": out, "lists": len(lists), "pairs": len(found)}
 
 
 ACTIONS: dict[str, Callable[[NbestConfig], dict[str, Any]]] = {
@@ -119,14 +133,58 @@ ACTIONS: dict[str, Callable[[NbestConfig], dict[str, Any]]] = {
     "import": import_list,
     "oracle": oracle,
     "rescore": rescore,
+    "pairs": pairs,
 }
+
+
+def _new_scores(
+    config: NbestConfig, nbest: NbestFile, arrays: NbestArrays
+) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    """The scores by a run, by the utility within lists or by weights, and what is to be told about them."""
+    from xlate.candidates.nbest_utility import UTILITIES, utilities
+    from xlate.scoring.feature_weights import unweighted
+
+    if config.run is not None:
+        from xlate.jobs.ranking.scores import rerank_scores
+
+        return rerank_scores(Path(config.run), nbest, config.source, config.first_id), {}
+    if config.mbr in UTILITIES:
+        return utilities(arrays, config.mbr), {}
+    weights = _weights(config)
+    missing = unweighted(arrays, weights)
+    if missing:
+        print(f"without a weight: {len(missing)} features, first {', '.join(missing[:5])}", file=sys.stderr)
+    return arrays.scores(weights), {"features_without_weight": len(missing)}
+
+
+def _reported(config: NbestConfig, arrays: NbestArrays, score_C: NDArray[np.float64]) -> dict[str, Any]:
+    """What the new order is worth; the table for people goes to standard error."""
+    from xlate.candidates.nbest_store import reference_lines
+    from xlate.jobs.ranking.report import reported
+    from xlate.jobs.ranking.scores import learned_for
+
+    lines = reference_lines(arrays.sentence_I, _references(config), config.first_id)
+    found = reported(arrays, lines, score_C)
+    learned = learned_for(Path(config.run)) if config.run is not None else (config.mbr,)
+    print(found.table(learned), file=sys.stderr)
+    return found.to_json()
+
+
+def _groups(hypotheses: Iterable[Hypothesis]) -> Iterator[list[Hypothesis]]:
+    """Neighbours of one sentence."""
+    return (list(group) for _, group in groupby(hypotheses, key=lambda hypothesis: hypothesis.sentence))
 
 
 def _arrays(config: NbestConfig) -> NbestArrays:
     from xlate.candidates.nbest_columns import nbest_arrays
-    from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 
-    return nbest_arrays(by_sentence(iterate_hypotheses(config.nbest), config.nbest), config.nbest)
+    return nbest_arrays(_list(config).lists(), config.nbest)
+
+
+def _list(config: NbestConfig) -> NbestFile:
+    from xlate.jobs.ranking.given import given_list
+
+    return given_list(config, config.nbest)
 
 
 def _references(config: NbestConfig, needed: bool = False) -> list[list[str]]:

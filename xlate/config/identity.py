@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from xlate.arrays.npy import values_sha256
+from xlate.config.nbest_schema import GivenListsConfig
 from xlate.config.schema import TrainConfig
 from xlate.report.identity import VOLATILE
 from xlate.report.run_directory import MARK
@@ -22,6 +23,10 @@ def identity_of_training(config: TrainConfig) -> dict[str, Any]:
     Wherever the base run lies, its weights make the difference; a base without weights counts by its name.
     """
     settings = {key: value for key, value in asdict(config).items() if key not in VOLATILE}
+    if config.nbest is None:
+        # They say nothing about a run without lists, and runs made before they were there are still known.
+        for field in fields(GivenListsConfig):
+            settings.pop(field.name)
     if config.source.name == "stored":
         # As it was before there were sources, so that runs made then are still known.
         settings["source"] = settings.pop("nbest_source")

@@ -140,7 +140,17 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     schema.LmCommandConfig: {"order": ORDER},
     schema.PhrasesCommandConfig: {"max_length": PHRASE_LENGTH},
     schema.DemoConfig: {"seed": SEED, "sentences": _SOME},
-    nbest_schema.NbestConfig: {"first_id": _whole(0)},
+    nbest_schema.GivenListsConfig: {
+        "nbest_size": _SOME,
+        "nbest_format": ("auto", "bars", "fairseq", "plain", "jsonl"),
+        "nbest_duplicates": ("keep", "drop"),
+    },
+    nbest_schema.NbestConfig: {
+        "first_id": _whole(0),
+        "mbr": ("none", "bleu", "chrf"),
+        "pairs": _SOME,
+        "least_margin": NOT_NEGATIVE,
+    },
     model_schema.SparseConfig: {"class_seed": SEED},
     model_schema.StructureConfig: {"class_seed": SEED},
     model_schema.RerankConfig: {
@@ -148,6 +158,8 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "least_probability": PROBABILITY,
         "class_ngrams": _whole(0),
         "min_lists": _SOME,
+        "mbr": ("none", "bleu", "chrf"),
+        "mbr_scale": NOT_NEGATIVE,
     },
     model_schema.EventModelConfig: {"threshold": _whole(0), "folds": _whole(0, 1), "alternatives": _SOME},
     model_schema.BlockModelConfig: {"orientation_smoothing": POSITIVE},

@@ -33,6 +33,11 @@ class RerankConfig:
     classes: str | None = key("a file of word classes", None)
     class_ngrams: int = key("n-grams of those classes up to this order", 3)
     min_lists: int = key("a feature must tell the hypotheses of so many lists apart", 3)
+    position: bool = key("1/rank in the list, as it is read", False)
+    mbr: str = key("expected gain if another hypothesis of the list were the reference: none, bleu or chrf", "none")
+    mbr_scale: float = key("mbr: hypotheses are as probable as exp(scale · total); 0: all equally", 0.0)
+    metric: str = key("learned for bleu, chrf, ter, column (gain_column), or a mixture like bleu:1,chrf:1", "bleu")
+    gain_column: str | None = key("the list's feature that metric=column is about; nothing is learned from it", None)
 
 
 @dataclass

@@ -6,9 +6,22 @@ from dataclasses import dataclass, field
 
 from omegaconf import MISSING
 
+from xlate.config.fields import key
+
 
 @dataclass
-class NbestConfig:
+class GivenListsConfig:
+    """How n-best lists that are given are read."""
+
+    nbest_format: str = key("auto (by the first line), bars (Moses, Marian …), fairseq, plain or jsonl", "auto")
+    nbest_size: int | None = key("plain: so many lines a sentence", None)
+    nbest_duplicates: str = key("hypotheses of a sentence with the same words: keep, or drop all but the first", "keep")
+    add_scores: list[str] = key("features NAME=FILE made elsewhere: one number a hypothesis, in their order", [])
+    merge: list[str] = key("lists NAME=FILE of other systems for the same sentences", [])
+
+
+@dataclass
+class NbestConfig(GivenListsConfig):
     """xlate nbest."""
 
     action: str = MISSING
@@ -18,5 +31,11 @@ class NbestConfig:
     run: str | None = None
     source: str | None = None
     first_id: int | None = None
+    mbr: str = MISSING
     out: str | None = None
+    best_out: str | None = None
+    metric: str = MISSING
+    gain_column: str | None = None
+    pairs: int = MISSING
+    least_margin: float = MISSING
     debug: bool = False

@@ -16,6 +16,7 @@ from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.fields import key
 from xlate.config.loss_schema import LossConfig
 from xlate.config.model_schema import ModelConfig
+from xlate.config.nbest_schema import GivenListsConfig
 from xlate.config.source_schema import SourceConfig, StoredSourceConfig
 
 
@@ -151,7 +152,7 @@ class RowConfig:
 
 
 @dataclass
-class TrainConfig:
+class TrainConfig(GivenListsConfig):
     """xlate train."""
 
     work: str = MISSING

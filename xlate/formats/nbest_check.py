@@ -14,8 +14,9 @@ from xlate.arrays.ragged import row_numbers
 from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_store import reference_rows
 from xlate.errors import InputError
-from xlate.formats.nbest_fields import FeatureParser, Layout
-from xlate.formats.nbest_list import UNNUMBERED, Hypothesis, check_order, parse_hypothesis, refused
+from xlate.formats.nbest_fields import Layout
+from xlate.formats.nbest_file import NbestFile
+from xlate.formats.nbest_list import UNNUMBERED, Hypothesis, check_order, refused
 from xlate.formats.nbest_totals import check_totals
 from xlate.text.lines import iterate_lines
 from xlate.text.tokens import split_tokens
@@ -64,7 +65,7 @@ class NbestReport:
 
 
 def check_nbest(
-    path: str | Path,
+    nbest: NbestFile | str | Path,
     *,
     references: Sequence[int] = (),
     first_sentence: int | None = None,
@@ -78,23 +79,28 @@ def check_nbest(
     are not on every line, totals that are missing or not weights times features, segmentations that do not cover all
     words once, links to words that are not there, and lists without sentence numbers.
 
+    Lists of other systems, with which it would be merged, are not looked at.
+
     Args:
-        references: the number of lines of each reference stream.
+        nbest: the list. references: the number of lines of each reference stream.
         first_sentence: see `candidates.nbest_store.reference_rows`.
         weights: the weight of each column, by name; see `check_totals`.
 
     Raises:
         InputError: the file cannot be read as text.
     """
-    checker = _Checker(path)
+    file = nbest if isinstance(nbest, NbestFile) else NbestFile(nbest)
+    checker = _Checker(file)
     report = checker.report
     try:
-        report.arrays = nbest_arrays(checker.lists(), path)
+        report.arrays = nbest_arrays(checker.lists(), file.path)
         if references:
             reference_rows(report.arrays.sentence_I, references, first_sentence)
     except InputError as error:
-        # A list is not called empty too when none of its lines can be read.
-        if checker.usable or not report.errors:
+        # A list is not called empty too when none of its lines can be read; where some cannot, numbers beside it are
+        # not those of its hypotheses.
+        counted = bool(file.added) and bool(report.errors)
+        if (checker.usable and not counted) or not report.errors:
             report.errors.append(error)
     if report.arrays is not None and report.arrays.names:
         _check_columns(report, checker.usable)
@@ -105,8 +111,9 @@ def check_nbest(
 class _Checker:
     """Goes through the lines and notes what is odd; `usable` are the numbers of the lines that can be used."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = path
+    def __init__(self, file: NbestFile) -> None:
+        self.file = file
+        self.path = file.path
         self.report = NbestReport()
         self.usable: list[int] = []
         self._layout: Layout | None = None
@@ -116,7 +123,7 @@ class _Checker:
         done: set[int] = set()
         group: list[Hypothesis] = []
         texts: dict[str, int] = {}
-        for hypothesis in self._readable():
+        for hypothesis in self.file.with_columns(self._readable()):
             before = group[-1] if group else None
             if not self._in_order(hypothesis, done, before):
                 continue
@@ -134,13 +141,24 @@ class _Checker:
             yield group
 
     def _readable(self) -> Iterator[Hypothesis]:
-        parser = FeatureParser()
+        style = self.file.style()
         for number, line in enumerate(iterate_lines(self.path), start=1):
             self.report.lines = number
             try:
-                yield parse_hypothesis(line, number, parser)
+                found = style.line(line, number)
             except ValueError as error:
-                self.report.errors.append(refused(self.path, number, line, error))
+                self.report.errors.append(refused(self.path, number, line, error, style.expected))
+                continue
+            if found is not None:
+                yield found
+        try:
+            found = style.end()
+        except ValueError as error:
+            refusal = refused(self.path, self.report.lines, "the end of the file", error, style.expected)
+            self.report.errors.append(refusal)
+            return
+        if found is not None:
+            yield found
 
     def _in_order(self, hypothesis: Hypothesis, done: set[int], before: Hypothesis | None) -> bool:
         if hypothesis.sentence == UNNUMBERED:

@@ -12,6 +12,7 @@ from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_floats
 
 Layout = tuple[tuple[str, int], ...]
 UNLABELLED = "F"
+WORD_SCORES = "WordScores="
 # Values are kept and learned from in 32 bits.
 LARGEST = LARGEST_FLOAT32
 _COUNT = itemgetter(1)
@@ -145,6 +146,11 @@ def parse_total(field: str) -> float | None:
     return parse_float(field, LARGEST) if field else None
 
 
-def is_soft_alignment(field: str) -> bool:
-    """Whether a field holds only numbers and their separators, as Marian's soft alignments before the features do."""
+def is_alignment(field: str) -> bool:
+    """Whether a field holds only numbers and their separators, as Marian's alignments before the features do."""
     return _SOFT.fullmatch(field) is not None
+
+
+def is_word_scores(field: str) -> bool:
+    """Whether a field holds Marian's score of each word: it has as many as there are words, so it is no feature."""
+    return field.startswith(WORD_SCORES)

@@ -1,7 +1,8 @@
 """N-best lists of any system, line by line: Moses old and new, Joshua, cdec, Phrasal, Marian.
 
 A line is `id ||| text ||| features ||| total`. The total and the fields behind it (segmentation, word links) may be
-missing. Marian's soft alignments may stand before the features, and marks such as `|0-1|` between the words.
+missing. Marian's alignments and word scores may stand before the features, and marks such as `|0-1|` between the words.
+Lists in other forms are read into the same hypotheses by `nbest_styles.py`.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from xlate.errors import InputError
-from xlate.formats.nbest_fields import FeatureParser, Layout, is_soft_alignment, parse_total
+from xlate.formats.nbest_fields import FeatureParser, Layout, is_alignment, is_word_scores, parse_total
 from xlate.formats.nbest_phrases import Span, field_links, field_spans, marked_spans, without_marks
 from xlate.progress import track
 from xlate.text.lines import iterate_lines, write_lines
@@ -33,8 +34,9 @@ class Hypothesis(NamedTuple):
         text: the tokens with blanks between them, without segmentation marks.
         layout: feature names with the number of values of each. values: all values in a row.
         total: the score as written, None when there is none.
-        fields: the fields as written, without the blanks around them. features: the number of the field with the
-            features.
+        fields: the fields as written, without the blanks around them, or as they will be. features: the number of the
+            field with the features.
+        source: the sentence it translates, where the list says it.
     """
 
     line: int
@@ -45,6 +47,7 @@ class Hypothesis(NamedTuple):
     total: float | None
     fields: tuple[str, ...]
     features: int
+    source: str | None = None
 
     def spans(self) -> list[Span] | None:
         """The phrase segmentation in target order, None when the line has none."""
@@ -62,20 +65,73 @@ class Hypothesis(NamedTuple):
         fields = (*self.fields[: self.features + 1], f"{total:.9g}", *behind)
         return self._replace(total=total, fields=fields)
 
+    def with_value(self, name: str, value: float) -> Hypothesis:
+        """The same hypothesis with one more feature, the last of its field."""
+        place = self.features
+        written = f"{self.fields[place]} {name}= {value:.9g}".strip(" ")
+        fields = (*self.fields[:place], written, *self.fields[place + 1 :])
+        return self._replace(layout=(*self.layout, (name, 1)), values=[*self.values, value], fields=fields)
 
-def iterate_hypotheses(path: str | Path) -> Iterator[Hypothesis]:
-    """Reads an n-best list, plain or gzip, one line at a time.
+
+class Style(Protocol):
+    """How a list is written; an object of it goes through one file."""
+
+    @property
+    def expected(self) -> str:
+        """What a line should look like, for messages."""
+
+    def line(self, text: str, number: int) -> Hypothesis | None:
+        """The hypothesis that is complete with this line, if any.
+
+        Raises:
+            ValueError: the line is ill-formed; the message says how.
+        """
+
+    def end(self) -> Hypothesis | None:
+        """The hypothesis that is complete at the end of the file, if any.
+
+        Raises:
+            ValueError: the file may not end here.
+        """
+
+
+class BarStyle:
+    """Fields with bars between them."""
+
+    expected = _EXPECTED
+
+    def __init__(self) -> None:
+        self._parser = FeatureParser()
+
+    def line(self, text: str, number: int) -> Hypothesis:
+        """See `parse_hypothesis`."""
+        return parse_hypothesis(text, number, self._parser)
+
+    def end(self) -> None:
+        """Every line is whole."""
+
+
+def iterate_hypotheses(path: str | Path, style: Style | None = None) -> Iterator[Hypothesis]:
+    """Reads an n-best list, plain or gzip, one line at a time; `style` is how it is written, with bars by default.
 
     Raises:
         InputError: a line is ill-formed and is named: a field is missing, something else stands in the place of a
             number, `|||` stands inside the text, or a feature stands twice; also whatever `iterate_lines` raises.
     """
-    parser = FeatureParser()
+    style, number = style or BarStyle(), 0
     for number, line in enumerate(iterate_lines(path), start=1):
         try:
-            yield parse_hypothesis(line, number, parser)
+            found = style.line(line, number)
         except ValueError as error:
-            raise refused(path, number, line, error) from error
+            raise refused(path, number, line, error, style.expected) from error
+        if found is not None:
+            yield found
+    try:
+        found = style.end()
+    except ValueError as error:
+        raise refused(path, number, "the end of the file", error, style.expected) from error
+    if found is not None:
+        yield found
 
 
 def parse_hypothesis(line: str, number: int, parser: FeatureParser) -> Hypothesis:
@@ -88,9 +144,7 @@ def parse_hypothesis(line: str, number: int, parser: FeatureParser) -> Hypothesi
     if len(fields) < 3:
         return _quoted(line, number, fields)
     sentence = _sentence(fields[0])
-    place, (layout, values) = 2, _features(fields, parser)
-    if layout is None:
-        place, (layout, values) = 3, parser.parse(fields[3])
+    place, layout, values = _features(fields, parser)
     try:
         total = parse_total(fields[place + 1]) if len(fields) > place + 1 else None
     except ValueError as error:
@@ -98,9 +152,9 @@ def parse_hypothesis(line: str, number: int, parser: FeatureParser) -> Hypothesi
     return Hypothesis(number, sentence, without_marks(fields[1]), layout, values, total, fields, place)
 
 
-def refused(path: str | Path, line: int, seen: str, error: ValueError) -> InputError:
+def refused(path: str | Path, line: int, seen: str, error: ValueError, expected: str = _EXPECTED) -> InputError:
     """The error for a line that cannot be read."""
-    return InputError(str(error), file=path, line=line, seen=seen, expected=_EXPECTED, remedy="mend or remove the line")
+    return InputError(str(error), file=path, line=line, seen=seen, expected=expected, remedy="mend or remove the line")
 
 
 def by_sentence(hypotheses: Iterable[Hypothesis], path: str | Path) -> Iterator[list[Hypothesis]]:
@@ -166,14 +220,27 @@ def _sentence(field: str) -> int:
         raise ValueError(f"the sentence number is {fault}: {shown(field)}") from None
 
 
-def _features(fields: tuple[str, ...], parser: FeatureParser) -> tuple[Layout | None, list[float]]:
-    """The features in the third field; None when Marian's soft alignments stand there, before the features."""
+def _features(fields: tuple[str, ...], parser: FeatureParser) -> tuple[int, Layout, list[float]]:
+    """The field of the features, its layout and values: the third field, or the first behind it where Marian's
+    alignments and word scores stand before the features.
+    """
+    place = _behind_word_scores(fields, 2)
     try:
-        return parser.parse(fields[2])
+        return place, *parser.parse(fields[place])
     except ValueError as error:
-        if len(fields) > 4 and is_soft_alignment(fields[2]):
-            return None, []
-        raise _bars_or(error, fields[3:]) from None
+        if place > 2 or len(fields) <= 4 or not is_alignment(fields[2]):
+            raise _bars_or(error, fields[place + 1 :]) from None
+    place = _behind_word_scores(fields, 3)
+    return place, *parser.parse(fields[place])
+
+
+def _behind_word_scores(fields: tuple[str, ...], place: int) -> int:
+    """The next field that holds neither word scores nor, of a hypothesis without links, an empty alignment."""
+    while len(fields) > place + 1 and (
+        is_word_scores(fields[place]) or (not fields[place] and "=" in fields[place + 1])
+    ):
+        place += 1
+    return place
 
 
 def _bars_or(error: ValueError, behind: Sequence[str]) -> ValueError:

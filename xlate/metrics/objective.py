@@ -18,8 +18,10 @@ from xlate.metrics.sentence_bleu import SENTENCE_SMOOTHING, sentence_bleu
 
 Floats = NDArray[np.float64]
 # The number of columns of each measure, in their order; the columns of BLEU are always there.
-COLUMNS = {"bleu": 2 + 2 * ORDER, "chrf": 18, "ter": 2}
-_PART = re.compile(r"(bleu|chrf|ter)(?::([0-9.]+))?")
+# `column` is a number that each sentence has, from 0 to 1, with how many there are.
+COLUMNS = {"bleu": 2 + 2 * ORDER, "chrf": 18, "ter": 2, "column": 2}
+COLUMN = "column"
+_PART = re.compile(r"(bleu|chrf|ter|column)(?::([0-9.]+))?")
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,8 @@ class Objective:
     smooth: str = "add-1"
 
     @classmethod
-    def of(cls, text: str, smooth: str = "add-1") -> Objective:
-        """Reads `bleu`, or measures with weights like `bleu:0.5,ter:0.5`.
+    def of(cls, text: str, smooth: str = "add-1", *, column: bool = False) -> Objective:
+        """Reads `bleu`, or measures with weights like `bleu:0.5,ter:0.5`; `column` only where there is one.
 
         Raises:
             InputError: an unknown measure or smoothing, a measure that stands twice, or a weight that is not above 0.
@@ -48,10 +50,10 @@ class Objective:
         for part in text.split(","):
             match = _PART.fullmatch(part.strip())
             weight = _weight(match[2]) if match else 0.0
-            if match is None or match[1] in found or not weight > 0.0:
-                raise InputError(
-                    "not a measure to tune for", seen=text, expected="bleu, chrf, ter, or a mixture like bleu:1,chrf:2"
-                )
+            if match is None or match[1] in found or not weight > 0.0 or (match[1] == COLUMN and not column):
+                more = ", column" if column else ""
+                expected = f"bleu, chrf, ter{more}, or a mixture like bleu:1,chrf:2"
+                raise InputError("not a measure to tune for", seen=text, expected=expected)
             found[match[1]] = weight
         total = sum(found.values())
         return cls({name: found[name] / total for name in COLUMNS if name in found}, smooth)
@@ -95,9 +97,21 @@ class Objective:
         for name in self.others if others is None else others:
             part_BK = rows_BK[:, at : at + COLUMNS[name]]
             at += COLUMNS[name]
-            scores_B = chrf_scores(part_BK) if name == "chrf" else 100.0 - ter_scores(part_BK)
-            total_B += self.weights[name] * scores_B
+            total_B += self.weights[name] * _MORE[name](part_BK)
         return total_B
+
+
+def _means(rows_BK: NDArray[Any]) -> Floats:
+    """100 times the mean of a column of numbers, whose sum and count are given."""
+    means_B: Floats = 100.0 * np.asarray(rows_BK[:, 0], dtype=np.float64) / np.maximum(rows_BK[:, 1], 1.0)
+    return means_B
+
+
+_MORE: Mapping[str, Callable[[NDArray[Any]], Floats]] = {
+    "chrf": chrf_scores,
+    "ter": lambda rows_BK: 100.0 - ter_scores(rows_BK),
+    COLUMN: _means,
+}
 
 
 def _weight(text: str | None) -> float:

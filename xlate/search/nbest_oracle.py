@@ -27,7 +27,7 @@ def first_best(
     starts = candidate_offsets_I1[:-1]
     if score_C is None:
         return _choice(stats_CK, np.asarray(starts))
-    return _choice(stats_CK, _best_of_each(score_C, candidate_offsets_I1))
+    return _choice(stats_CK, best_of_each(score_C, candidate_offsets_I1))
 
 
 def oracle(stats_CK: NDArray[Any], candidate_offsets_I1: Ints, *, worst: bool = False, passes: int = 50) -> Choice:
@@ -47,7 +47,7 @@ def oracle(stats_CK: NDArray[Any], candidate_offsets_I1: Ints, *, worst: bool = 
     """
     sign = -1.0 if worst else 1.0
     stats = np.asarray(stats_CK, dtype=np.float64)
-    chosen_I = _best_of_each(sign * bleu_scores(stats, smooth="add-1"), candidate_offsets_I1)
+    chosen_I = best_of_each(sign * bleu_scores(stats, smooth="add-1"), candidate_offsets_I1)
     total_K = stats[chosen_I].sum(axis=0)
     for _ in range(passes):
         changed = False
@@ -69,7 +69,7 @@ def _choice(stats_CK: NDArray[Any], chosen_I: Ints) -> Choice:
     return Choice(chosen_I, float(bleu_scores(stats_CK[chosen_I].sum(axis=0, keepdims=True))[0]))
 
 
-def _best_of_each(score_C: NDArray[np.float64], offsets_I1: Ints) -> Ints:
+def best_of_each(score_C: NDArray[np.float64], offsets_I1: Ints) -> Ints:
     """The place of the highest score of each list, the first of equals."""
     lists = row_numbers(offsets_I1)
     order = np.lexsort((-score_C, lists))

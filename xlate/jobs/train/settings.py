@@ -11,6 +11,8 @@ from xlate.config.source_schema import ONLINE
 from xlate.errors import InputError
 from xlate.features.bigrams import FAMILIES
 from xlate.features.sparse_sets import SparseSettings, check_sparse
+from xlate.jobs.ranking.given import given_list
+from xlate.jobs.ranking.lists import ranking_objective
 from xlate.jobs.systems.registry import EVENT_KINDS, event_kind, kind_of
 from xlate.jobs.train.context import check_context
 from xlate.jobs.train.list_settings import check_lists, list_settings
@@ -62,11 +64,19 @@ def _check_rerank(config: TrainConfig) -> None:
     if config.nbest is None or not config.references:
         seen = f"nbest={config.nbest}, references={list(config.references)}"
         raise InputError("nothing to rank", seen=seen, expected="nbest=FILE references=[FILE,…]")
-    if config.loss.lists is None:
-        seen = f"loss={config.loss.name}"
-        raise InputError("lists are ranked by a loss over lists", seen=seen, expected="loss=xbleu")
-    list_settings(config.loss.lists, config.seed)
-    Objective.of("bleu", config.loss.lists.gain)
+    given_list(config, config.nbest)
+    if config.loss.lists is not None:
+        list_settings(config.loss.lists, config.seed)
+        ranking_objective(config)
+        return
+    tune = config.loss.tune
+    if tune is None:
+        seen, expected = f"loss={config.loss.name}", "loss=xbleu, or a tuner: " + ", ".join(TUNERS)
+        raise InputError("lists are ranked by a loss over lists", seen=seen, expected=expected)
+    if tune.weights or tune.metric != "bleu":
+        seen, expected = f"loss.tune.weights={tune.weights}, metric={tune.metric}", "model.rerank.metric=METRIC"
+        raise InputError("of lists all weights are learned, for the metric of the model", seen=seen, expected=expected)
+    optimiser(tune, np.ones(1, dtype=np.bool_), ranking_objective(config))
 
 
 def _check_sparse_lists(config: TrainConfig, lists: ListsConfig) -> None:

@@ -91,7 +91,7 @@ def _table_bits(offsets_R1: Ints, rows_I1: Ints, order: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _slot(node: int, word: int, bits: int, keys_M: Ints) -> int:
+def slot_of(node: int, word: int, bits: int, keys_M: Ints) -> int:
     """The slot of the n-gram `node word`, or the free slot that it would take."""
     key = np.int64(node) << np.int64(32) | np.int64(word)
     slot = np.int64((np.uint64(key) * _MULTIPLIER) >> np.uint64(64 - bits))
@@ -109,7 +109,7 @@ def _add_reference(words_L: Words, order: int, bits: int, counts: NgramCounts, r
     for start in range(len(words_L)):
         node = _ROOT
         for place in range(start, min(start + order, len(words_L))):
-            slot = _slot(node, words_L[place], bits, keys_M)
+            slot = slot_of(node, words_L[place], bits, keys_M)
             if keys_M[slot] == -1:
                 keys_M[slot] = np.int64(node) << np.int64(32) | np.int64(words_L[place])
                 node_M[slot] = nodes
@@ -132,7 +132,7 @@ def _match(words_L: Words, order: int, bits: int, counts: NgramCounts, candidate
     for start in range(len(words_L)):
         node = _ROOT
         for place in range(start, min(start + order, len(words_L))):
-            slot = _slot(node, words_L[place], bits, keys_M)
+            slot = slot_of(node, words_L[place], bits, keys_M)
             if keys_M[slot] == -1:
                 break
             node = node_M[slot]

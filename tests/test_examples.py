@@ -1,0 +1,102 @@
+"""The examples, in miniature."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+FOLDER = Path(__file__).resolve().parents[1] / "examples" / "neural_nbest"
+SMALL = [
+    "--width=16",
+    "--layers=2",
+    "--merges=30",
+    "--epochs=40",
+    "--tokens=60",
+    "--beam=4",
+    "--dropout=0",
+    "--rate=0.1",
+]
+
+
+@pytest.fixture
+def neural(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    for name in ("neural_nbest", "pieces", "model", "score_list"):
+        sys.modules.pop(name, None)
+    import neural_nbest
+
+    return neural_nbest
+
+
+def write_corpus(folder: Path) -> None:
+    for split, count in (("train", 40), ("val", 12), ("test_2016_flickr", 6)):
+        rows = [
+            (("ein", "kein")[s % 2], ("hund", "vogel")[s // 2 % 2], ("rennt", "singt")[s // 4 % 2])
+            for s in range(count)
+        ]
+        (folder / f"{split}.de").write_text("".join(f"{' '.join(row)} .\n" for row in rows))
+        english = {"ein": "a", "kein": "no", "hund": "dog", "vogel": "bird", "rennt": "runs", "singt": "sings"}
+        (folder / f"{split}.en").write_text("".join(f"{' '.join(map(english.__getitem__, row))} .\n" for row in rows))
+
+
+def test_a_small_transformer_writes_lists_that_are_reranked(
+    tmp_path: Path, neural: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_corpus(tmp_path)
+    arguments = [f"--data={tmp_path}", f"--out={tmp_path / 'out'}", *SMALL]
+    neural.main(arguments)
+    first = json.loads(capsys.readouterr().out.rpartition("\n{")[2].join(["{", ""]))
+    assert {"first", "reranked", "oracle", "random", "mbr"} <= first["rows"].keys()
+    rows = [json.loads(line) for line in (tmp_path / "out" / "val.jsonl").read_text().splitlines()]
+    assert {row["id"] for row in rows} == set(range(12))
+    assert all(row["score"] == pytest.approx(row["scores"]["log_prob"] / row["scores"]["pieces"]) for row in rows)
+    assert len((tmp_path / "out" / "test.best").read_text().splitlines()) == 6
+    import score_list
+
+    column = tmp_path / "column"
+    score_list.main([f"--model={tmp_path / 'out'}", f"--list={tmp_path / 'out' / 'val.jsonl'}", f"--out={column}"])
+    told = [float(line) for line in column.read_text().splitlines()]
+    pieces = neural.Pieces.load(tmp_path / "out" / "pieces.json")
+    # The search may cut words in other ways than the pieces of the text are cut.
+    same = [len(pieces.ids(row["hyp"].split())) + 1 == row["scores"]["pieces"] for row in rows]
+    assert len(told) == len(rows)
+    assert sum(same) > 12
+    for value, row, is_same in zip(told, rows, same, strict=True):
+        assert value == pytest.approx(row["scores"]["log_prob"], abs=1e-3) or not is_same
+    # What is finished is not done again.
+    before = (tmp_path / "out" / "model.pt").stat().st_mtime_ns
+    neural.main(arguments)
+    assert (tmp_path / "out" / "model.pt").stat().st_mtime_ns == before
+
+
+def test_steps_of_the_search_score_as_the_whole_decoder_does(neural: ModuleType) -> None:
+    torch.manual_seed(1)
+    model = neural.Translator(20, 16, 2, 0.0).eval()
+    sources = [[4, 5, 6], [7], [8, 9, 10, 11, 12]]
+    lists = neural.beam_search(model, sources, 5, "cpu")
+    assert all(1 <= len(found) <= 5 for found in lists)
+    assert len(lists[2]) == 5
+    for source, found in zip(sources, lists, strict=True):
+        assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+        assert len({tuple(one.pieces) for one in found}) == len(found)
+        for one in found:
+            target = torch.tensor([[neural.BEGIN, *one.pieces]])
+            with torch.no_grad():
+                log_p = model(torch.tensor([source]), target[:, :-1])[0].log_softmax(-1)
+            wanted = log_p[torch.arange(len(one.pieces)), target[0, 1:]]
+            assert one.log_probs == pytest.approx(wanted.tolist(), abs=1e-4)
+
+
+def test_pieces_make_their_words_again(neural: ModuleType) -> None:
+    from collections import Counter
+
+    pieces = neural.Pieces.learn(Counter({"lower": 3, "lowest": 4, "newer": 5, "aaaa": 2}), 8)
+    words = ["lower", "newest", "aaaa", "low"]
+    assert pieces.words(pieces.ids(words)) == "lower newest aaaa low"
+    assert len(pieces.ids(["newer"])) < 5
+    assert pieces.ids(["x"]) == [3]

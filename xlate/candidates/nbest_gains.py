@@ -1,0 +1,79 @@
+"""What the hypotheses of n-best lists gain: BLEU, chrF, TER, a column of the list, or a mixture of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.arrays.ragged import row_numbers
+from xlate.candidates.nbest_characters import chrf_statistics
+from xlate.candidates.nbest_columns import NbestArrays
+from xlate.candidates.nbest_store import nbest_statistics, reference_lines
+from xlate.errors import InputError
+from xlate.metrics.measures import measure_sentences
+from xlate.metrics.objective import Objective
+
+
+def gain_statistics(
+    arrays: NbestArrays,
+    references: Sequence[Sequence[str | None]],
+    objective: Objective,
+    column: str | None = None,
+    first_sentence: int | None = None,
+) -> NDArray[np.float64]:
+    """The statistics of an objective for every hypothesis, (C, K), as `Objective` wants them; words are as they are.
+
+    Args:
+        arrays: the lists.
+        references: streams of references, one sentence a line.
+        objective: what is gained. column: the feature that its measure `column` means.
+        first_sentence: see `candidates.nbest_store.reference_rows`.
+
+    Raises:
+        InputError: lists and references do not fit, or there is no such column.
+    """
+    parts: list[NDArray[np.float64]] = [nbest_statistics(arrays, references, first_sentence).astype(np.float64)]
+    lines = reference_lines(arrays.sentence_I, references, first_sentence)
+    for name in objective.others:
+        if name == "chrf":
+            parts.append(chrf_statistics(arrays, lines))
+        elif name == "ter":
+            parts.append(_ter_statistics(arrays, lines))
+        else:
+            value_C = column_values(arrays, column)
+            parts.append(np.stack([value_C, np.ones(len(value_C))], axis=1))
+    return np.concatenate(parts, axis=1)
+
+
+def column_values(arrays: NbestArrays, name: str | None) -> NDArray[np.float64]:
+    """A feature of every hypothesis, (C,).
+
+    Raises:
+        InputError: there is none of this name, or not on every line.
+    """
+    if name not in arrays.names:
+        expected = f"one of {', '.join(arrays.names[:10])}" if arrays.names else "a feature of the list"
+        raise InputError("the list has no such feature", seen=name, expected=expected, remedy="add_scores=[NAME=FILE]")
+    of_V = arrays.columns_V == arrays.names.index(name)
+    candidates = row_numbers(arrays.value_offsets_C1)[of_V]
+    if len(candidates) != len(arrays.total_C):
+        seen = f"{name} on {len(candidates)} of {len(arrays.total_C)} lines"
+        raise InputError("a feature that is not on every line", seen=seen, expected="a value for each hypothesis")
+    return np.asarray(arrays.values_V[of_V])
+
+
+def _ter_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    """Edits and reference length of every hypothesis, (C, 2); the same words of a list are counted once."""
+    words = list(arrays.numbers)
+    keys = [
+        (row, " ".join(words[i] for i in arrays.text[c]))
+        for c, row in enumerate(row_numbers(arrays.candidate_offsets_I1).tolist())
+    ]
+    wanted = list(dict.fromkeys(keys))
+    most = max(map(len, references))
+    streams = [[(references[row][k : k + 1] or [None])[0] for row, _ in wanted] for k in range(most)]
+    values_SK = measure_sentences("ter", [text for _, text in wanted], streams).stats.values_SK
+    place = {key: number for number, key in enumerate(wanted)}
+    return np.asarray(values_SK[[place[key] for key in keys]])

@@ -1,0 +1,1 @@
+"""N-best lists of any system: read, learned from, ranked anew, reported on."""

@@ -1,0 +1,67 @@
+"""The n-best list that a configuration names, and its words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
+from xlate.candidates.nbest_store import reference_rows
+from xlate.config.nbest_schema import GivenListsConfig
+from xlate.features.hypothesis_text import TextTemplates
+from xlate.formats.nbest_file import NbestFile
+from xlate.formats.nbest_list import Hypothesis
+from xlate.text.lines import read_lines
+from xlate.text.tokens import split_tokens
+
+
+def given_list(config: GivenListsConfig, path: str) -> NbestFile:
+    """A list, read as the configuration says.
+
+    Raises:
+        InputError: settings that do not go together.
+    """
+    added, others = tuple(config.add_scores), tuple(config.merge)
+    return NbestFile(path, config.nbest_format, config.nbest_size, config.nbest_duplicates, added, others)
+
+
+@dataclass(frozen=True)
+class ListText:
+    """The words of lists and, where known, of their sources; `lines` are the sources as they were given."""
+
+    hypotheses: list[list[list[str]]]
+    sources: list[list[str]] | None
+    lines: list[str] | None = None
+
+    @classmethod
+    def read(cls, nbest: NbestFile, source: str | None, first_id: int | None) -> tuple[NbestArrays, ListText]:
+        """A list as arrays, and its words with those of its sources: lines of the file `source`, or what it says."""
+        lists = list(nbest.lists())
+        arrays = nbest_arrays(lists, nbest.path)
+        words = [[split_tokens(hypothesis.text) for hypothesis in rows] for rows in lists]
+        lines = source_lines(lists, arrays, source, first_id)
+        return arrays, cls(words, None if lines is None else [split_tokens(line) for line in lines], lines)
+
+    def features(self, templates: TextTemplates) -> Iterable[list[Counter[str]]]:
+        """The features of every hypothesis, list by list."""
+        for number, hypotheses in enumerate(self.hypotheses):
+            source = None if self.sources is None else self.sources[number]
+            length = len(hypotheses[0] if source is None else source)
+            yield [Counter(templates.features(words, source, length)) for words in hypotheses]
+
+
+def source_lines(
+    lists: Iterable[list[Hypothesis]], arrays: NbestArrays, source: str | None, first_id: int | None
+) -> list[str] | None:
+    """The source of each list: lines of a file, else what the lists say; None when there is neither.
+
+    Raises:
+        InputError: a sentence that is not in the file.
+    """
+    if source is None:
+        said = [group[0].source for group in lists]
+        found = [line for line in said if line is not None]
+        return found if len(found) == len(said) else None
+    lines = read_lines(source)
+    return [lines[row] for row in reference_rows(arrays.sentence_I, [len(lines)], first_id)]

@@ -1,0 +1,164 @@
+"""Given lists as a run learns from them: features, gains, and which are held out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.align.model1 import Model1
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.nbest_columns import NbestArrays
+from xlate.candidates.nbest_gains import column_values, gain_statistics
+from xlate.candidates.nbest_store import nbest_candidates, reference_lines, reference_rows
+from xlate.candidates.spread import centred_in_lists, spread_within_lists
+from xlate.config.model_schema import RerankConfig
+from xlate.config.schema import TrainConfig
+from xlate.errors import InputError
+from xlate.features.hypothesis_text import TextTemplates
+from xlate.features.named import GrowingFeatures, NamedFeatures
+from xlate.jobs.ranking.floats import float_features
+from xlate.jobs.ranking.given import ListText, given_list
+from xlate.metrics.objective import Objective
+from xlate.text.classes import read_classes
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import read_lines
+from xlate.text.tokens import split_tokens
+from xlate.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class RankedLists:
+    """Lists that a run learns from.
+
+    Attributes:
+        arrays: the lists as they were read; references: of each list.
+        batch: candidates with the statistics of `objective`; floats are less their means in the lists, and divided by
+            `spread_D`, how much they vary there.
+        features: the sparse features; dense_names: of the dense ones.
+        heldout_I: which lists are held out.
+        lexicon, classes: what the features know of words.
+    """
+
+    arrays: NbestArrays
+    references: list[list[str]]
+    batch: CandidateBatch
+    objective: Objective
+    features: NamedFeatures
+    dense_names: tuple[str, ...]
+    spread_D: NDArray[np.float64]
+    heldout_I: NDArray[np.bool_]
+    lexicon: dict[str, dict[str, float]] | None
+    classes: Mapping[str, str]
+
+    @classmethod
+    def read(cls, config: TrainConfig) -> RankedLists:
+        """The lists and references that a configuration names, with their features.
+
+        Raises:
+            InputError: what reading them raises.
+        """
+        rerank = config.model.rerank
+        assert rerank is not None
+        arrays, text = ListText.read(given_list(config, str(config.nbest)), config.nbest_source, config.first_id)
+        streams = [read_lines(path) for path in config.references]
+        if rerank.gain_column is not None:
+            column_values(arrays, rerank.gain_column)
+        listed = nbest_candidates(arrays, streams, config.first_id)
+        objective = ranking_objective(config)
+        statistics_CK = gain_statistics(arrays, streams, objective, rerank.gain_column, config.first_id)
+        heldout_I = held_out(config, len(arrays.sentence_I))
+        lexicon = _lexicon(config, text, streams, arrays, ~heldout_I)
+        classes = read_classes(rerank.classes) if rerank.classes else {}
+        features, ids = _batch(text, text_templates(rerank, classes, lexicon), rerank.min_lists, ~heldout_I)
+        dense_names, dense_CD = float_features(arrays, listed, rerank)
+        spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
+        floats_CD = (centred_in_lists(dense_CD, arrays.candidate_offsets_I1) / spread_D).astype(np.float32)
+        batch = CandidateBatch(arrays.candidate_offsets_I1, floats_CD, statistics_CK.astype(np.float32), *ids)
+        references = reference_lines(arrays.sentence_I, streams, config.first_id)
+        return cls(arrays, references, batch, objective, features, dense_names, spread_D, heldout_I, lexicon, classes)
+
+
+def ranking_objective(config: TrainConfig) -> Objective:
+    """What lists are learned for, by a loss over them or by a tuner.
+
+    Raises:
+        InputError: no such measure, or the column of gains is not named.
+    """
+    rerank, settings = config.model.rerank, config.loss.lists or config.loss.tune
+    assert rerank is not None
+    assert settings is not None
+    given = rerank.gain_column is not None
+    if "column" in rerank.metric and not given:
+        seen, expected = f"model.rerank.metric={rerank.metric}", "model.rerank.gain_column=NAME, a feature of the list"
+        raise InputError("which column of the list is gained is not said", seen=seen, expected=expected)
+    return Objective.of(rerank.metric, settings.gain, column=given)
+
+
+def held_out(config: TrainConfig, lists: int) -> NDArray[np.bool_]:
+    """Which lists are held out, (I,): every so many one, from the end of the first so many on."""
+    settings = config.loss.lists or config.loss.tune
+    assert settings is not None
+    every = settings.heldout_every
+    return np.arange(lists) % every == every - 1 if every else np.zeros(lists, dtype=np.bool_)
+
+
+def text_templates(
+    settings: RerankConfig, classes: Mapping[str, str], lexicon: Mapping[str, Mapping[str, float]] | None
+) -> TextTemplates:
+    """The features of words that the settings ask for."""
+    class_ngrams = settings.class_ngrams if classes else 0
+    return TextTemplates(settings.ngrams, settings.length, class_ngrams, classes, lexicon)
+
+
+def _batch(
+    text: ListText, templates: TextTemplates, min_lists: int, train_I: NDArray[np.bool_]
+) -> tuple[NamedFeatures, tuple[NDArray[np.int64], NDArray[np.int32]]]:
+    """The features that tell the hypotheses of enough training lists apart, and the ids of each hypothesis."""
+    met = GrowingFeatures()
+    lists = [
+        [{met.add(name): count for name, count in row.items()} for row in rows] for rows in text.features(templates)
+    ]
+    seen: Counter[int] = Counter()
+    for number in np.flatnonzero(train_I).tolist():
+        rows = lists[number]
+        held_by = Counter(feature for row in rows for feature in row)
+        seen.update(feature for feature, count in held_by.items() if count < len(rows))
+    features, id_F = met.frozen(feature for feature, count in seen.items() if count >= min_lists)
+    id_of = id_F.tolist()
+    ids: list[list[int]] = []
+    for rows in lists:
+        ids += [sorted(id_of[f] for f, count in row.items() if id_of[f] >= 0 for _ in range(count)) for row in rows]
+    flat = np.array([f for row in ids for f in row], dtype=np.int32)
+    return features, (offsets_of([len(row) for row in ids]), flat)
+
+
+def _lexicon(
+    config: TrainConfig,
+    text: ListText,
+    references: Sequence[Sequence[str]],
+    arrays: NbestArrays,
+    train_I: NDArray[np.bool_],
+) -> dict[str, dict[str, float]] | None:
+    """IBM Model 1 of sources and references: for each target word its likeliest source words."""
+    assert config.model.rerank is not None
+    if text.sources is None or not config.model.rerank.pairs:
+        return None
+    rows = reference_rows(arrays.sentence_I, [len(stream) for stream in references], config.first_id)
+    kept = np.flatnonzero(train_I).tolist()
+    sources = [text.sources[i] for i in kept]
+    targets = [split_tokens(references[0][rows[i]]) for i in kept]
+    source_words, target_words = Vocabulary.build(sources), Vocabulary.build(targets)
+    model = Model1.train(
+        EncodedText.encode(sources, source_words), EncodedText.encode(targets, target_words), len(target_words)
+    )
+    lexicon: dict[str, dict[str, float]] = {}
+    for key, p in zip(model.keys_K.tolist(), model.probability_K.tolist(), strict=True):
+        target, source = key >> 32, key & 0xFFFFFFFF
+        if target and p >= config.model.rerank.least_probability:
+            lexicon.setdefault(target_words.word(target), {})[source_words.word(source)] = round(p, 4)
+    return lexicon

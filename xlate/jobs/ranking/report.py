@@ -1,0 +1,124 @@
+"""What choosing from lists is worth: first, reranked, oracle, random and MBR choices, tested against the first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.candidates.nbest_characters import chrf_statistics
+from xlate.candidates.nbest_columns import NbestArrays
+from xlate.candidates.nbest_store import bleu_statistics
+from xlate.candidates.nbest_utility import utilities
+from xlate.metrics.bleu import bleu_scores
+from xlate.metrics.character_fscore import chrf_scores
+from xlate.metrics.significance import PairedTests, paired_statistics
+from xlate.metrics.statistics import Stats
+from xlate.search.nbest_oracle import best_of_each, first_best, oracle
+
+FIRST, RERANKED, ORACLE, RANDOM, MBR = "first", "reranked", "oracle", "random", "mbr"
+# How often a random choice is made; its figure is the mean.
+DRAWS = 20
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Reported:
+    """The figures of each choice, and tests of some of them against the first.
+
+    Attributes:
+        rows: by choice and measure, 0 to 100. tests: of reranked and MBR choices.
+        sentences: how many lists there are.
+    """
+
+    rows: Mapping[str, Mapping[str, float]]
+    tests: Mapping[str, PairedTests]
+    sentences: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values: a row a choice, with difference, interval and p where it was tested."""
+        plain: dict[str, Any] = {"sentences": self.sentences}
+        for name, row in self.rows.items():
+            plain[name] = {measure: round(score, 4) for measure, score in row.items()}
+            for measure, test in self.tests[name].tests.items() if name in self.tests else ():
+                plain[name][f"{measure}_against_first"] = {
+                    "difference": round(test.difference, 4),
+                    "interval": round(test.interval.half_width, 4),
+                    "p": test.p_randomisation,
+                }
+        return plain
+
+    def headroom(self) -> dict[str, float]:
+        """BLEU of the choices, and the share of the way from the first to the best that was gone."""
+        bleu = {name: row["bleu"] for name, row in self.rows.items()}
+        gone = (bleu.get(RERANKED, bleu[FIRST]) - bleu[FIRST]) / max(bleu[ORACLE] - bleu[FIRST], 1e-9)
+        names = {"first": FIRST, "ranked": RERANKED, "oracle": ORACLE}
+        found = {f"{key}_BLEU": round(bleu[name], 2) for key, name in names.items() if name in bleu}
+        return {**found, "headroom_closed": round(100 * gone, 2)}
+
+    def table(self, learned: Sequence[str] = ()) -> str:
+        """A line a choice for people; `learned` are the measures that reranking was learned for."""
+        lines = [f"{'':<10}{'BLEU':>7}{'chrF':>7}  against the first"]
+        for name, row in self.rows.items():
+            told = "".join(
+                f"  {measure} {test.difference:+.2f} ± {test.interval.half_width:.2f}, p = {test.p_randomisation:.4f}"
+                for measure, test in (self.tests[name].tests.items() if name in self.tests else ())
+            )
+            lines.append(f"{name:<10}{row['bleu']:7.2f}{row['chrf']:7.2f}{told}")
+        same = [name for name in learned if name in self.rows[FIRST]]
+        if same and RERANKED in self.rows:
+            lines.append(
+                f"warning: reranking was learned for {' and '.join(same)}, which is measured here too; "
+                "another measure tells more about its gain"
+            )
+        return "\n".join(lines)
+
+
+def reported(
+    arrays: NbestArrays, references: Sequence[Sequence[str]], score_C: NDArray[np.float64] | None = None
+) -> Reported:
+    """The rows of some lists; measured are words as they are.
+
+    Args:
+        arrays: I lists, with totals where they have them: the first hypothesis is that of the highest total.
+        references: those of each list, one or more.
+        score_C: scores by which they are ranked anew; None for lists that are not.
+    """
+    offsets_I1 = arrays.candidate_offsets_I1
+    bleu_CK = bleu_statistics(arrays, references)
+    stats = {
+        "bleu": Stats("bleu", bleu_CK.astype(np.float64), bleu_scores),
+        "chrf": Stats("chrf", chrf_statistics(arrays, references), chrf_scores),
+    }
+    totals_C = arrays.total_C if np.isfinite(arrays.total_C).all() else None
+    chosen = {FIRST: first_best(bleu_CK, offsets_I1, totals_C).chosen_I}
+    if score_C is not None:
+        chosen[RERANKED] = best_of_each(score_C, offsets_I1)
+    chosen[ORACLE] = oracle(bleu_CK, offsets_I1).chosen_I
+    rows = {name: _figures(stats, [chosen_I]) for name, chosen_I in chosen.items()}
+    rows[RANDOM] = _figures(stats, _drawn(offsets_I1))
+    chosen[MBR] = best_of_each(utilities(arrays, "bleu"), offsets_I1)
+    rows[MBR] = _figures(stats, [chosen[MBR]])
+    first = {measure: given[chosen[FIRST]] for measure, given in stats.items()}
+    tests = {
+        name: paired_statistics({measure: given[chosen[name]] for measure, given in stats.items()}, first)
+        for name in (RERANKED, MBR)
+        if name in chosen
+    }
+    return Reported(rows, tests, len(offsets_I1) - 1)
+
+
+def _figures(stats: Mapping[str, Stats], choices: Sequence[Ints]) -> dict[str, float]:
+    """The mean score of some choices by each measure."""
+    return {
+        measure: float(np.mean([given[chosen_I].score() for chosen_I in choices])) for measure, given in stats.items()
+    }
+
+
+def _drawn(offsets_I1: Ints) -> list[Ints]:
+    """Choices by lot, the same every time."""
+    random = np.random.default_rng(1)
+    return [offsets_I1[:-1] + random.integers(np.diff(offsets_I1)) for _ in range(DRAWS)]

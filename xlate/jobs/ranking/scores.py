@@ -1,0 +1,58 @@
+"""The scores that a trained run gives the hypotheses of other lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.config.stored import config_of_run
+from xlate.errors import InputError
+from xlate.formats.nbest_file import NbestFile
+from xlate.jobs.ranking.floats import computed_floats, weighted_sum
+from xlate.jobs.ranking.given import ListText
+from xlate.jobs.ranking.lists import ranking_objective, text_templates
+from xlate.jobs.run_weights import weights_of
+from xlate.text.json_files import Fields, read_json
+
+# The set of weights, and the file with what the features know of words.
+SET, KNOWN = "rerank", "words.json"
+
+
+def rerank_scores(run: Path, nbest: NbestFile, source: str | None, first_id: int | None) -> NDArray[np.float64]:
+    """The scores that a run gives the hypotheses of a list, (C,).
+
+    Raises:
+        InputError: not a finished run of this kind, or a list without the floats it was trained with.
+    """
+    config = config_of_run(run)
+    if config.model.rerank is None:
+        raise InputError("not a run that ranks lists", file=run, seen=config.model.kind, expected="model=rerank")
+    file = weights_of(run, config)
+    weights, sparse = file.sets[SET], {name: weight for _, name, weight in file.learned(SET)}
+    fields: Fields = {"classes": dict, "lexicon": (dict, type(None))}
+    known = read_json(run / KNOWN, "the words a ranking run knows", "train the run again", fields)
+    arrays, text = ListText.read(nbest, source, first_id)
+    scores: list[float] = []
+    for rows in text.features(text_templates(config.model.rerank, known["classes"], known["lexicon"])):
+        scores += [sum(sparse[name] * count for name, count in row.items() if name in sparse) for row in rows]
+    floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
+    computed = computed_floats(arrays, config.model.rerank)
+    missing = [name for name in floats if name not in arrays.names and name not in computed]
+    if missing:
+        raise InputError(
+            "the list lacks features",
+            file=nbest.path,
+            seen=", ".join(missing[:5]),
+            expected="what the run was trained with: " + ", ".join(floats),
+            remedy="give lists of the same system, with the same columns",
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        score_C: NDArray[np.float64] = arrays.scores(floats) + weighted_sum(computed, floats, len(scores))
+        return arrays.finite(np.array(scores) + score_C)
+
+
+def learned_for(run: Path) -> tuple[str, ...]:
+    """The measures that a run was learned for."""
+    return tuple(ranking_objective(config_of_run(run)).weights)
