@@ -42,6 +42,8 @@ def run(config: TrainConfig) -> None:
     sweep = "runs" if running is None else running.sweep.dir
     if config.base is not None:
         config.base = config.base.replace("{sweep}", str(sweep))
+    if config.model.context is not None:
+        config.model.context.run = config.model.context.run.replace("{sweep}", str(sweep))
     folder = Path(config.run) if config.run else Path("runs") / _name(config)
     if running is not None and running.mode is RunMode.MULTIRUN:
         folder = Path(config.run or running.sweep.dir) / running.sweep.subdir

@@ -145,6 +145,7 @@ class RowConfig:
     label: str = MISSING
     paper: str = MISSING
     paper_P: str | None = None
+    paper_lexacc: str | None = None
     against: int | None = None
     cheating: bool = False
 

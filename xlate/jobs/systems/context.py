@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from xlate.config.model_schema import ContextUseConfig
+from xlate.config.model_schema import ClassifierConfig, ContextUseConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
@@ -106,13 +106,13 @@ def context_model(run: Path, work: WorkDirectory) -> ContextModel:
     )
 
 
-def with_predictions(model: PhraseModel, use: ContextUseConfig | None, work: Path) -> PhraseModel:
+def with_predictions(model: PhraseModel, use: ClassifierConfig | None, work: Path) -> PhraseModel:
     """The phrase model of a work directory with the predictions that its settings ask for.
 
     Raises:
         InputError: as `context_model`; or the phrases are those of another table.
     """
-    if use is None:
+    if not isinstance(use, ContextUseConfig):
         return replace(model, in_sentence=None)
     classifier = context_model(Path(use.run), WorkDirectory(work).check())
     if len(classifier.targets.table) != len(model.table):
