@@ -9,6 +9,9 @@ ours in random order. One thread each, alternately; CPU seconds, medians.
 Table II takes a step for each positive; Vowpal Wabbit takes one an example. With `--steps` each positive is exported as
 an example of its own, beside all negatives, so both take the same steps, and steps are counted instead of instances.
 
+A store of a classifier in context (model=context) has contexts, which are crossed with the ids of candidates: `-q st`
+there, and 2^24 weights on both sides.
+
 Run: python benchmarks/bench_vw.py [--quick] [--steps] [--store=FOLDER]   (vowpalwabbit is in the extra `bench`)
 """
 
@@ -67,13 +70,23 @@ def write_vw(instances: CandidateBatch, path: Path, by_step: bool) -> int:
         for i in range(len(instances.candidate_offsets_I1) - 1):
             all_C = np.arange(*instances.candidate_offsets_I1[i : i + 2])
             true_C = instances.gain_CG[all_C, 0] > 0
+            shared = _shared(instances, i)
             for one in ([[c], all_C[~true_C]] for c in all_C[true_C]) if by_step else [[all_C[true_C], all_C[~true_C]]]:
+                stream.write(shared)
                 labelled = [(int(c), cost) for cost, part in enumerate(one) for c in part]
                 for place, (c, cost) in enumerate(labelled, start=1):
-                    stream.write(f"{place}:{cost} | {_features(instances, c)}\n")
+                    stream.write(f"{place}:{cost} {'|t' if shared else '|'} {_features(instances, c)}\n")
                 stream.write("\n")
                 examples += 1
     return examples
+
+
+def _shared(instances: CandidateBatch, i: int) -> str:
+    """The line of an instance's context; empty without contexts."""
+    if instances.context_offsets_I1 is None or instances.contexts_X is None:
+        return ""
+    contexts = instances.contexts_X[instances.context_offsets_I1[i] : instances.context_offsets_I1[i + 1]]
+    return "shared |s " + " ".join(f"c{x}" for x in contexts.tolist()) + "\n"
 
 
 def _features(instances: CandidateBatch, c: int) -> str:
@@ -104,9 +117,12 @@ def floats_of(instances: CandidateBatch) -> int:
 
 def vw_seconds(path: Path, passes: int) -> float:
     """CPU seconds of so many passes over the cache, reading the cache included."""
+    with path.open() as stream:
+        crossed = " -q st" if stream.readline().startswith("shared") else ""
     from vowpalwabbit import Workspace
 
     arguments = f"--csoaa_ldf mc --quiet -b 24 -d {path} --cache_file {path}.cache --passes {passes} --holdout_off"
+    arguments += crossed
     start = time.process_time()
     workspace = Workspace(arguments)
     workspace.finish()
@@ -126,7 +142,7 @@ def main() -> None:
         store = CandidateStore.open(named[0])
         part = store.batch(np.arange(min(count, len(store))))
         instances = part
-        count, features = len(part), store.sparse_size
+        count, features = len(part), store.sparse_size if part.contexts_X is None else 1 << 24
         assert plain_arrays(store)
     else:
         instances, features = synthetic(count, FEATURES), FEATURES

@@ -66,6 +66,11 @@ ROWS = {
         ("train", *ONLINE, "source.iterations=50", "source.shards=2", "source.select=best", "run=run"),
         ("work",), ("work/phrase", "run"),
     ),
+    "context": Row(
+        ("train", "work=work", "model=context", "model.folds=3", "model.bits=16", "loss.epochs=40", "loss.average=true",
+         "checkpoint_seconds=0", "run=run"),
+        ("work",), ("work/candidates", "work/classes", "run"),
+    ),
     "rerank": Row(
         ("train", *RERANK, *GIVEN, "run=run", "loss.lists.epochs=400", "checkpoint_seconds=0"), ("lists",), ("run",)
     ),

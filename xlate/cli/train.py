@@ -37,13 +37,9 @@ def run(config: TrainConfig) -> None:
     from xlate.jobs.train.train import train
 
     running = HydraConfig.get() if HydraConfig.initialized() else None
+    _in_sweep(config, "runs" if running is None else str(running.sweep.dir))
     # Before anything is prepared, too.
     check_training(config)
-    sweep = "runs" if running is None else running.sweep.dir
-    if config.base is not None:
-        config.base = config.base.replace("{sweep}", str(sweep))
-    if config.model.context is not None:
-        config.model.context.run = config.model.context.run.replace("{sweep}", str(sweep))
     folder = Path(config.run) if config.run else Path("runs") / _name(config)
     if running is not None and running.mode is RunMode.MULTIRUN:
         folder = Path(config.run or running.sweep.dir) / running.sweep.subdir
@@ -53,6 +49,14 @@ def run(config: TrainConfig) -> None:
     if outcome.interrupted is not None:
         raise Interrupted(f"stopped by a signal; the same command goes on from {folder}", 128 + outcome.interrupted)
     print(folder)
+
+
+def _in_sweep(config: TrainConfig, folder: str) -> None:
+    """Puts the folder of the sweep into the names of other runs of it."""
+    if config.base is not None:
+        config.base = config.base.replace("{sweep}", folder)
+    if config.model.context is not None:
+        config.model.context.run = config.model.context.run.replace("{sweep}", folder)
 
 
 def _name(config: TrainConfig) -> str:

@@ -107,6 +107,7 @@ class _ModelKeys:
     longest: int
     words: list[str]
     class_seed: int
+    factors: list[str]
     window: int
     marks: str
     target: list[str]
@@ -194,10 +195,11 @@ class ContextModelConfig(ModelConfig):
         "what words are looked at as: all, topN, classN (computed), prefixN, suffixN, digits", ["all", "class50"]
     )
     class_seed: int = key("seed of computed word classes", 1)
+    factors: list[str] = key("what tokens are looked at as beside: pos, where data.tagger gave parts of speech", [])
     window: int = key("so many words before and behind the phrase", 3)
     marks: str = key("distance: each of these by its distance; bag: all on one side alike", "distance")
     target: list[str] = key("what translations are looked at as: pair, phrase, words", ["pair", "words"])
-    bits: int = key("2 to this power weights", 22)
+    bits: int = key("2 to this power weights", 24)
 
 
 @dataclass

@@ -57,13 +57,19 @@ def _cells(work: WorkDirectory, rows: Rows, number: int, run: Run) -> dict[str, 
         "dev BLEU": _figure(run, "dev_bleu"),
         "test BLEU": _figure(run, "test_bleu"),
         "paper LexAcc": str(settings.get("row.paper_lexacc") or ""),
-        "dev LexAcc": _figure(run, "dev_lexacc") if settings.get("row.paper_lexacc") else "",
+        "dev LexAcc": _figure(run, "dev_lexacc") if _shows_lexacc(rows) else "",
+        "test LexAcc": _figure(run, "test_lexacc") if _shows_lexacc(rows) else "",
         "paper P": str(settings.get("row.paper_P") or ""),
         "P": _plain(run, "P", 4),
         "features": _plain(run, "active_features", 0),
         "seconds": _plain(run, "seconds", 0),
         "test BLEU against": _against(work, rows, run),
     }
+
+
+def _shows_lexacc(rows: Rows) -> bool:
+    """Whether the paper has this measure in the table."""
+    return any(run.settings.get("row.paper_lexacc") for run in rows.values())
 
 
 def _figure(run: Run, name: str) -> str:

@@ -57,6 +57,7 @@ class ContextParts:
         layers = tuple(
             Layer(kind, values.labels, values.value_V) for kind, values in zip(settings.words, found, strict=True)
         )
+        layers += tuple(Layer(name, tuple(work.factor_vocabulary("source", name).words)) for name in settings.factors)
         contexts = ContextFeatures(layers, settings.window, settings.marks, len(table.source_phrases))
         targets = TargetFeatures(table, tuple(settings.target), len(work.target_vocabulary))
         return cls(work, settings, table, contexts, targets)
@@ -88,6 +89,7 @@ def context_stores(work: WorkDirectory, settings: ModelConfig) -> ContextStores:
         "class_seed": settings.class_seed,
         "window": settings.window,
         "marks": settings.marks,
+        **({"factors": list(settings.factors)} if settings.factors else {}),
         "target": list(settings.target),
         "on": [read_stage(work.path, name).identity for name in ("corpus", "align", "phrases")] + [folds.identity],
         "version": 1,
@@ -103,6 +105,7 @@ def context_stores(work: WorkDirectory, settings: ModelConfig) -> ContextStores:
 
 def _write(parts: ContextParts, folds: Folds, folder: Any) -> dict[str, Any]:
     seen, source = parts.occurrences(), parts.work.encoded[0]
+    factors = [parts.work.factor("source", name).ids_T for name in parts.settings.factors]
     count_B = seen.counts(len(parts.table))
     sizes = {TRAIN: 0, HELDOUT: 0}
     with (
@@ -113,7 +116,7 @@ def _write(parts: ContextParts, folds: Folds, folder: Any) -> dict[str, Any]:
             here = seen.select(folds.fold_S[seen.sentence_X] == fold)
             elsewhere_B = count_B if fold == WHOLE else count_B - here.counts(len(parts.table))
             listed = listed_pairs(parts.table, elsewhere_B, parts.settings.alternatives)
-            instances = ContextInstances(parts.contexts, parts.targets, listed, source, ())
+            instances = ContextInstances(parts.contexts, parts.targets, listed, source, factors)
             heldout_X = folds.heldout_S[here.sentence_X]
             for name, writer, chosen_X in ((TRAIN, train, ~heldout_X), (HELDOUT, heldout, heldout_X)):
                 batch = instances.events(here.select(chosen_X))

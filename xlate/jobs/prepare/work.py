@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -215,6 +216,21 @@ class WorkDirectory:
             return {POS: self._tagger.tags(self._source_words(line))}
         names = self._names_in_lines("source")
         return names.split(line)[1] if names.names else {}
+
+    def source_tags(self, words: Sequence[str]) -> list[str]:
+        """The tags of a sentence's tokens by the tagger that the text was prepared with.
+
+        Raises:
+            InputError: it was prepared without one.
+        """
+        if self._tagger is None:
+            raise InputError(
+                "text without a tagger",
+                file=self.path,
+                seen="data.tagger=null",
+                expected="a work directory prepared with data.tagger=hanta or classes",
+            )
+        return self._tagger.tags(words)
 
     def target_tokens(self, line: str) -> list[str]:
         """Tokenises and cases one target line, such as a reference, as the training text was."""

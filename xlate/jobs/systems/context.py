@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -14,15 +15,16 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.context_stores import ContextParts
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.run_weights import weights_of
+from xlate.jobs.run_weights import weights_of, weights_path
 from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
 from xlate.losses.loss import losses
-from xlate.models.context.model import ContextModel
+from xlate.models.context.model import ContextModel, FactorsOf, no_factors
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.system import AnySystem
 from xlate.phrases.listed_pairs import listed_pairs
 from xlate.scoring.weights import WeightsFile
+from xlate.text.tagging.tagger import POS
 
 KIND = "context"
 
@@ -78,17 +80,27 @@ class Context(Kind):
         )
 
 
+def classifier_config(run: Path) -> TrainConfig:
+    """The configuration of a finished run of a classifier.
+
+    Raises:
+        InputError: it is missing, unfinished, or of another model.
+    """
+    config = config_of_run(run)
+    if config.model.kind != KIND:
+        seen = config.model.name
+        raise InputError("not a run of a classifier in context", file=run, seen=seen, expected="model=context")
+    weights_path(run)
+    return config
+
+
 def context_model(run: Path, work: WorkDirectory) -> ContextModel:
     """The classifier of a finished run.
 
     Raises:
-        InputError: the run is of another model, has no weights, or those of another work directory.
+        InputError: as `classifier_config`; or the run is of another work directory.
     """
-    config = config_of_run(run)
-    if config.model.kind != KIND:
-        raise InputError(
-            "not a run of a classifier in context", file=run, seen=config.model.name, expected="model=context"
-        )
+    config = classifier_config(run)
     file = weights_of(run, config)
     if file.metadata.get("work_identity") != work.identity:
         seen = f"one trained on {config.work}"
@@ -102,8 +114,20 @@ def context_model(run: Path, work: WorkDirectory) -> ContextModel:
         vocabulary=work.source_vocabulary,
         longest=1 if config.model.unit == "word" else config.model.longest,
         weights=replace(weights, sparse_F=weights.sparse_F.astype(np.float32)),
+        factors=_factors_of(work, config.model.factors),
         alone=losses()[config.loss.name].judges_each,
     )
+
+
+def _factors_of(work: WorkDirectory, names: Sequence[str]) -> FactorsOf:
+    """Finds the factors of a sentence's words; only a tagger knows them of words that were not prepared."""
+    if not names:
+        return no_factors
+    if list(names) != [POS]:
+        seen = f"model.factors={list(names)}"
+        raise InputError("factors that nothing finds in new sentences", seen=seen, expected=f"[{POS}], by data.tagger")
+    values = work.factor_vocabulary("source", POS)
+    return lambda words: [values.ids(work.source_tags(words))]
 
 
 def with_predictions(model: PhraseModel, use: ClassifierConfig | None, work: Path) -> PhraseModel:

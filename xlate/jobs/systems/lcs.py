@@ -11,7 +11,7 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
-from xlate.jobs.systems.context import context_model
+from xlate.jobs.systems.context import classifier_config, context_model
 from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
 from xlate.jobs.systems.listed import ListedModel
 from xlate.models.context.lcs import LcsDecoder, LcsModel, LcsSearch
@@ -64,6 +64,11 @@ class Lcs(Kind):
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
         """The one set."""
         return Saved({KIND: system.weights}, {}, file.extra)
+
+    def check(self, model: ModelConfig) -> None:
+        """The classifier must be trained."""
+        if model.context is not None:
+            classifier_config(Path(model.context.run))
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
         """It must be a run with the same classifier."""

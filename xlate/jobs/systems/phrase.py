@@ -14,7 +14,7 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.systems.context import with_predictions
+from xlate.jobs.systems.context import classifier_config, with_predictions
 from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
 from xlate.jobs.systems.phrase_lists import PhraseLists
 from xlate.jobs.systems.phrase_models import KIND, check_words_of_base, open_phrase_model, phrase_base
@@ -86,8 +86,10 @@ class Phrase(Kind):
         return Saved({SET: weights.single()}, {} if index is None else {SET: index}, file.extra)
 
     def check(self, model: ModelConfig) -> None:
-        """Sparse reordering features must have the stack that they look at."""
+        """Sparse reordering features must have the stack that they look at; a classifier must be trained."""
         check_orientations(model)
+        if model.context is not None:
+            classifier_config(Path(model.context.run))
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
         """It must be a phrase model; with sparse features, one that has the words they are about."""
