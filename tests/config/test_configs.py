@@ -49,6 +49,7 @@ NEEDED = {
     "sparse": ["model=phrase"],
     "context": ["model=phrase", "model.context.run=r"],
     "context=none": [],
+    "model=lcs": ["model.context.run=r"],
     "loss=one_of_many": ["model=context"],
     "loss=one_vs_rest": ["model=context"],
 }
@@ -83,6 +84,7 @@ def test_every_choice_composes_under_its_schema(group: str, name: str) -> None:
     beside += ["model=phrase"] if (group, name) == ("decoder", "phrase") else []
     beside += ["model=rerank"] if (group, name) == ("decoder", "none") else []
     beside += ["model=hierarchical"] if (group, name) == ("decoder", "hierarchical") or group == "structure" else []
+    beside += ["model=lcs", "model.context.run=r"] if (group, name) == ("decoder", "lcs") else []
     given_keys = [*beside, *NEEDED.get(f"{group}={name}", NEEDED.get(group, []))]
     made = load(COMMANDS[command][0], command, [*given_keys, f"{group}={name}"])
     if group in ("model", "loss", "decoder", *PREPARED):

@@ -10,12 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.models.context.test_predicted import models
 from tests.models.distortion.test_decoder import jumping
 from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules, with_structure
 from tests.models.phrase.small_phrase_models import RandomScores, random_phrase_model, random_weights, with_sparse
 from tests.models.small_models import model_and_arpa, with_more
 from xlate.features.phrase_templates import BIGRAM, REORDERING, WORD_PAIR
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
+from xlate.models.context.lcs import LcsDecoder, LcsModel, LcsSearch
 from xlate.models.distortion.decoder import DistortionDecoder, DistortionSearch
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
@@ -54,6 +56,14 @@ def predicted(*, sparse: bool = False) -> PhraseDecoder:
     return system.changed(model=model, weights_D=weights_D).with_search(options=20)
 
 
+def lcs(seed: int, **search: object) -> LcsDecoder:
+    """A lattice of one-word blocks, permuted in a window."""
+    classifier, phrases = models(seed, longest=2, most=3)
+    model = LcsModel(classifier, phrases.target_vocabulary, phrases.lm)
+    settings = {"window": 3, "least_probability": 0.0, **EXACT, **search}
+    return LcsDecoder(model, np.array([0.9, 0.4, -1.1]), LcsSearch(**settings))  # type: ignore[arg-type]
+
+
 def hierarchical(**search: object) -> HierarchicalDecoder:
     rng = np.random.default_rng(8)
     settings = {"algorithm": "stack", **EXACT, **search}
@@ -89,6 +99,8 @@ SYSTEMS = {
     "hierarchical short": lambda: hierarchical(max_span=2, options=3),
     "phrase predicted": predicted,
     "phrase predicted sparse": lambda: predicted(sparse=True),
+    "lcs": lambda: lcs(1),
+    "lcs deletions": lambda: lcs(2, deletions=True, deletion_cost=1.5),
     "phrase sparse": lambda: phrase("hier", sparse=True),
 }
 

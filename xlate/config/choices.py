@@ -24,12 +24,13 @@ Plain = Mapping[str, Any]
 # What a choice is called on the command line, and its schema with its defaults.
 CHOICES: dict[str, dict[str, Any]] = {
     "model": {"block": model_schema.BlockModelConfig},
-    "model/keys": {name: MODELS[name] for name in ("distortion", "phrase", "hierarchical", "context", "rerank")},
+    "model/keys": {name: MODELS[name] for name in ("distortion", "phrase", "hierarchical", "context", "lcs", "rerank")},
     "decoder": {
         "swap_or": decoder_schema.BlockDecoderConfig,
         "distortion": decoder_schema.DistortionDecoderConfig,
         "phrase": decoder_schema.PhraseDecoderConfig,
         "hierarchical": decoder_schema.RuleDecoderConfig,
+        "lcs": decoder_schema.LcsDecoderConfig,
         "none": decoder_schema.DecoderConfig,
     },
     "loss": {**LOSSES, **{name: loss_schema.TunedLossConfig(name, tuner()) for name, tuner in TUNERS.items()}},

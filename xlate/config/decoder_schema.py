@@ -36,6 +36,9 @@ class _DecoderKeys:
     early_threshold: float
     distortion_future: bool
     max_span: int
+    least_probability: float
+    deletions: bool
+    deletion_cost: float
 
 
 @dataclass
@@ -112,11 +115,23 @@ class RuleDecoderConfig(SearchConfig):
     max_span: int = key("the longest span that a rule translates, in words; longer ones are glued together", 10)
 
 
+@dataclass
+class LcsDecoderConfig(SearchConfig):
+    """Lattice construction and scoring: predicted blocks, permuted in a window (Kolachina et al. 2010, section 4.1)."""
+
+    beam: int = key("the most hypotheses of one number of covered source words", 100)
+    window: int = key("source words, from the first open one on, that may be translated next", 3)
+    least_probability: float = key("blocks below this probability are left out, but for the best of a word", 0.17)
+    deletions: bool = key("words may be left out", False)
+    deletion_cost: float = key("what a word that is left out costs", 5.0)
+
+
 DECODERS: dict[str, type[DecoderConfig]] = {
     "orientation": BlockDecoderConfig,
     "distortion": DistortionDecoderConfig,
     "phrase": PhraseDecoderConfig,
     "hierarchical": RuleDecoderConfig,
     "context": DecoderConfig,
+    "lcs": LcsDecoderConfig,
     "rerank": DecoderConfig,
 }

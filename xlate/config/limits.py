@@ -116,6 +116,12 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "pop_limit": _SOME,
         "max_span": PHRASE_LENGTH,
     },
+    decoder_schema.LcsDecoderConfig: {
+        "beam": _SOME,
+        "window": _SOME,
+        "least_probability": PROBABILITY,
+        "deletion_cost": NOT_NEGATIVE,
+    },
     model_schema.RulesConfig: {
         "source_span": PHRASE_LENGTH,
         "target_span": PHRASE_LENGTH,

@@ -145,7 +145,7 @@ class LossConfig(_LossKeys):
 
 @dataclass
 class UniformLossConfig(LossConfig):
-    """No training: every float weight is -1, which adds the costs up as they are."""
+    """No training: float weights are -1, which adds the costs up as they are; of model=lcs 1 for the language model."""
 
     name: str = key("the loss", "uniform")
 

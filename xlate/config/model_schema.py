@@ -70,10 +70,16 @@ class StructureConfig:
 
 
 @dataclass
-class ContextUseConfig:
-    """How predictions of a classifier in context (model=context) count in the phrase model."""
+class ClassifierConfig:
+    """A classifier in context (model=context)."""
 
     run: str = key("the run of the classifier")
+
+
+@dataclass
+class ContextUseConfig(ClassifierConfig):
+    """How predictions of a classifier in context (model=context) count in the phrase model."""
+
     only: bool = key("phrases that it says nothing of are no options", False)
     threshold: float = key("predicted phrases below this probability are no options, but for the best of a word", 0.0)
     best: int = key("nor are those behind the so many best of a source phrase; 0: all are", 0)
@@ -101,7 +107,7 @@ class _ModelKeys:
     rerank: RerankConfig | None = None
     rules: RulesConfig
     structure: StructureConfig | None = None
-    context: ContextUseConfig | None = None
+    context: ClassifierConfig | None = None
     unit: str
     longest: int
     words: list[str]
@@ -119,7 +125,7 @@ class ModelConfig(_ModelKeys):
 
     name: str = key("what tables call it")
     kind: str = key(
-        "orientation, distortion, phrase, hierarchical, context or rerank; which keys there are depends on it"
+        "orientation, distortion, phrase, hierarchical, context, lcs or rerank; which keys there are depends on it"
     )
 
 
@@ -202,6 +208,15 @@ class ContextModelConfig(ModelConfig):
 
 
 @dataclass
+class LcsModelConfig(ModelConfig):
+    """Blocks predicted for single words, in the order that the language model likes (Kolachina et al. 2010)."""
+
+    name: str = key("what tables call it", "lcs")
+    kind: str = key("lcs", "lcs")
+    context: ClassifierConfig = key("the classifier", ClassifierConfig())
+
+
+@dataclass
 class HierarchicalModelConfig(ModelConfig):
     """Hierarchical rules in target normal form, translated from left to right (Watanabe et al. 2007)."""
 
@@ -225,6 +240,7 @@ MODELS: dict[str, type[ModelConfig]] = {
     "distortion": DistortionModelConfig,
     "phrase": PhraseModelConfig,
     "context": ContextModelConfig,
+    "lcs": LcsModelConfig,
     "hierarchical": HierarchicalModelConfig,
     "rerank": RerankModelConfig,
 }

@@ -99,4 +99,5 @@ def _phrases(translation: Translation) -> list[tuple[int, int, int, int, int]]:
     best = translation.derivations[0]
     assert translation.system is not None
     rows = zip(best.blocks, best.target_spans, translation.system.orientations(best), strict=True)
-    return [(*step.source_span, *target, orientation) for step, target, orientation in rows]
+    # A word that is left out has no place among the target words.
+    return [(*step.source_span, *target, side) for step, target, side in rows if step.target_words]

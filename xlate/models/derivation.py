@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.formats.bars import escape_bars
-from xlate.kernels.orientation import NEUTRAL
+from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 
 # The unit of a source word that stands for itself, and of the end of the sentence, which covers nothing.
 COPIED, END = -1, -2
@@ -93,6 +93,13 @@ class Derivation(Generic[StepT]):
     def copied(self) -> int:
         """How many source words stand for themselves."""
         return sum(step.unit == COPIED for step in self.steps)
+
+
+def side_of(before: Span | None, span: Span) -> int:
+    """On which side of the span before a span stands: LEFT or RIGHT where they touch, else NEUTRAL."""
+    if before is None:
+        return NEUTRAL
+    return RIGHT if span[0] == before[1] else LEFT if span[1] == before[0] else NEUTRAL
 
 
 def joined(parts: Sequence[Derivation[StepT]]) -> Derivation[StepT]:

@@ -108,15 +108,18 @@ class TunedCosts:
         """Lists without two hypotheses of the same words; the last feature is what it is at weight 1."""
         decoder = self.weighted(weights).with_search(nbest=size)
         scale = float(weights.dense_D[-1]) or 1.0
-        found = each_sentence(decoder, self._listed, sentences, self.processes)
-        for features_CD, words in found:
+        for rows_CD, words in each_sentence(decoder, listed_words, sentences, self.processes):
+            features_CD = rows_CD[:, : len(self.names)]
             features_CD[:, -1] /= scale
             yield DecodedList.of_words(words, features_CD)
 
-    def _listed(
-        self, decoder: AnySystem, sentence: Sequence[str]
-    ) -> tuple[NDArray[np.float64], list[NDArray[np.int32]]]:
-        """The features of a sentence's translations, and their numbered words."""
-        found, numbering = decoder.translate(sentence), Numbering(self.vocabulary, sentence)
-        rows = [one.features_D[: decoder.feature_names.index(BINARY) + 1] for one in found]
-        return np.array(rows).reshape(-1, len(self.names)), [numbering.ids(one.words) for one in found]
+
+def listed_words(system: AnySystem, sentence: Sequence[str]) -> tuple[NDArray[np.float64], list[NDArray[np.int32]]]:
+    """The features of a sentence's translations, (C, D), and their words by number.
+
+    Raises:
+        InputError: a sentence of more words than the search can number.
+    """
+    found, numbering = system.translate(sentence), Numbering(system.target_vocabulary, sentence)
+    rows_CD = np.array([one.features_D for one in found]).reshape(-1, len(system.feature_names))
+    return rows_CD, [numbering.ids(one.words) for one in found]

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from xlate.config.model_schema import ContextUseConfig
+from xlate.config.model_schema import ClassifierConfig, ContextUseConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
@@ -133,12 +133,12 @@ def _factors_of(work: WorkDirectory, names: Sequence[str]) -> FactorsOf:
     return lambda words: [values.ids(work.source_tags(words))]
 
 
-def predicted_by(use: ContextUseConfig | None) -> dict[str, str]:
+def predicted_by(use: ClassifierConfig | None) -> dict[str, str]:
     """What a weights file says of the classifier that its weights were tuned with, nothing without one."""
     return {} if use is None else {PREDICTED_BY: file_hash(weights_path(Path(use.run)))}
 
 
-def check_predicted_by(use: ContextUseConfig | None, weights: WeightsFile) -> None:
+def check_predicted_by(use: ClassifierConfig | None, weights: WeightsFile) -> None:
     """Looks whether a classifier is still the one that weights were tuned with.
 
     Raises:
@@ -155,13 +155,13 @@ def check_predicted_by(use: ContextUseConfig | None, weights: WeightsFile) -> No
         )
 
 
-def with_predictions(model: PhraseModel, use: ContextUseConfig | None, work: Path) -> PhraseModel:
+def with_predictions(model: PhraseModel, use: ClassifierConfig | None, work: Path) -> PhraseModel:
     """The phrase model of a work directory with the predictions that its settings ask for.
 
     Raises:
         InputError: as `context_model`; or the phrases are those of another table.
     """
-    if use is None:
+    if not isinstance(use, ContextUseConfig):
         return replace(model, in_sentence=None)
     classifier = context_model(Path(use.run), WorkDirectory(work).check())
     if len(classifier.targets.table) != len(model.table):

@@ -63,6 +63,7 @@ class Kind(ABC):
         ranks_lists: whether it ranks lists that are given, and translates nothing.
         tunes_from_run: whether tuning goes on from a run of it.
         predicts: whether it says how phrases are translated in context, and translates nothing.
+        untrained: whether it translates with weights that are not trained, too.
     """
 
     name: ClassVar[str]
@@ -70,6 +71,7 @@ class Kind(ABC):
     ranks_lists: ClassVar[bool] = False
     tunes_from_run: ClassVar[bool] = False
     predicts: ClassVar[bool] = False
+    untrained: ClassVar[bool] = False
 
     @abstractmethod
     def open(

@@ -14,6 +14,7 @@ from xlate.jobs.systems.context import Context
 from xlate.jobs.systems.distortion import DistortionKind
 from xlate.jobs.systems.hierarchical import Hierarchical
 from xlate.jobs.systems.kind import Asked, EventKind, Kind
+from xlate.jobs.systems.lcs import Lcs
 from xlate.jobs.systems.phrase import Phrase
 from xlate.jobs.systems.rerank import Rerank
 from xlate.models.system import AnySystem
@@ -26,6 +27,7 @@ KINDS: dict[str, Kind] = {
     Phrase.name: Phrase(),
     Hierarchical.name: Hierarchical(),
     Context.name: Context(),
+    Lcs.name: Lcs(),
     Rerank.name: Rerank(),
 }
 

@@ -47,6 +47,8 @@ def check_training(config: TrainConfig) -> None:
         _check_sparse_lists(config, config.loss.lists)
     elif config.loss.name == "global" and config.model.kind not in EVENT_KINDS:
         _check_global(config)
+    elif kind.untrained and config.loss.name == "uniform":
+        _check_untrained(config)
     elif config.loss.tune is not None or config.model.kind not in EVENT_KINDS:
         _check_tuning(config)
     else:
@@ -115,6 +117,11 @@ def _check_tuning(config: TrainConfig, *, started: bool = False) -> None:
     from_run = kind_of(config.model.kind).tunes_from_run
     if config.base is None and not started and (tune.start == "base" or from_run):
         raise InputError("no run to start from", seen="base is not set", expected="base=RUN")
+
+
+def _check_untrained(config: TrainConfig) -> None:
+    if config.base is not None:
+        raise InputError("nothing is trained", seen=f"base={config.base}", expected="no base, or a tuner: loss=mira")
 
 
 def _check_local(config: TrainConfig) -> None:

@@ -19,6 +19,7 @@ from xlate.jobs.train.online import OnlineTraining
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.settings import check_training
 from xlate.jobs.train.tuned import TunedTraining
+from xlate.jobs.train.untrained import Untrained
 from xlate.text.locks import refused_while_written
 from xlate.train.run import Method, Outcome, conduct
 from xlate.train.signals import StopFlag
@@ -68,4 +69,6 @@ def method_of(config: TrainConfig) -> ConfiguredMethod:
         return ListTraining(config, trained)
     if config.loss.tune is not None:
         return TunedTraining(config)
+    if kind_of(config.model.kind).untrained:
+        return Untrained(config)
     return LocalTraining(config)

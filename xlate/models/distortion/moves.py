@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.spans import phrase_costs, span_futures
 from xlate.models.block.steps import BlockDerivation, BlockStep, end_step, float_totals, scored
-from xlate.models.derivation import COPIED, Span
+from xlate.models.derivation import COPIED, Span, side_of
 from xlate.models.distortion.model import LM_FIRST, LM_REST, DistortionModel
 from xlate.models.distortion.options import JumpOptions
 from xlate.models.distortion.settings import DistortionSearch
@@ -200,7 +199,7 @@ def _step(moves: JumpMoves, state: JumpState, option: int, last: int, score: flo
         unit=block,
         source_spans=((begin, end),),
         target_words=moves.words_of(option),
-        orientation=_orientation(before, begin, end),
+        orientation=side_of(before, (begin, end)),
         predecessor=last,
         source_words=options.words[begin:end],
         floats=(*own, *options.more_OX[option].tolist()),
@@ -208,10 +207,3 @@ def _step(moves: JumpMoves, state: JumpState, option: int, last: int, score: flo
         sparse=model.features_of(last, block),
         score=score,
     )
-
-
-def _orientation(before: Span | None, begin: int, end: int) -> int:
-    """On which side of the span before a span stands; the model does not look at it."""
-    if before is None:
-        return NEUTRAL
-    return RIGHT if begin == before[1] else LEFT if end == before[0] else NEUTRAL

@@ -1,0 +1,86 @@
+"""The lattice decoder on a small built-in corpus: untrained and tuned runs, translation, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.made_once import made_once
+from tests.test_context_end_to_end import context_run  # noqa: F401
+from tests.test_end_to_end import run, work  # noqa: F401
+from tests.test_phrase_system_end_to_end import trained, translated
+from xlate.cli.main import main
+from xlate.scoring.weights import load_weights
+
+LCS = ["model=lcs", "decoder.beam=30"]
+
+
+@pytest.fixture(scope="module")
+def lcs_run(work: Path, context_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    use = [f"model.context.run={context_run}", "decoder.deletions=true"]
+    return made_once(tmp_path_factory, "lcs", lambda folder: trained(work, folder, *LCS, *use, "measure_test=true"))
+
+
+def test_an_untrained_run_is_measured(lcs_run: Path) -> None:
+    figures = json.loads((lcs_run / "summary.json").read_text())
+    assert figures["weights"]["dense"] == {"LM0": 1.0, "Context0": 0.0, "Deletion0": -1.0}
+    assert figures["test_bleu"] > 10
+    # Order is what the decoder knows least of.
+    assert figures["test_lexacc"] > figures["test_bleu"]
+    assert (lcs_run / "test.out").exists()
+
+
+def test_it_translates_as_every_run_does(lcs_run: Path, tmp_path: Path) -> None:
+    outputs = [f"nbest_out={tmp_path / 'nbest'}", f"lattice_out={tmp_path / 'lattices'}"]
+    lines = translated(lcs_run, tmp_path, "nbest=5", *outputs)
+    assert len(lines) == 3
+    assert lines[1] == ""
+    listed = (tmp_path / "nbest").read_text().splitlines()
+    assert [line for line in listed if line.startswith("0 |||") and "LM0= " in line and "Context0= " in line]
+    assert main(["nbest", "action=check", f"nbest={tmp_path / 'nbest'}"]) == 0
+    assert translated(lcs_run, tmp_path, "decoder.deletions=false", "decoder.window=1") != []
+    assert len(translated(lcs_run, tmp_path, "trace=true")) >= 3
+
+
+def test_weights_are_tuned_from_the_start_and_from_a_run(
+    work: Path,  # noqa: F811
+    context_run: Path,  # noqa: F811
+    lcs_run: Path,
+    tmp_path: Path,
+) -> None:
+    given = [*LCS, f"model.context.run={context_run}", "loss=mira", "loss.tune.rounds=2", "loss.tune.nbest=10"]
+    trained(work, tmp_path / "mira", *given)
+    weights = load_weights(tmp_path / "mira" / "weights.safetensors").sets["lcs"]
+    assert weights.dense_D[1] != 0
+    assert weights.dense_D[2] == 0
+    more = [f"base={lcs_run}", "loss.tune.start=base", "decoder.deletions=true", "loss.tune.weights=[Context0]"]
+    more += ["loss.tune.select=last"]
+    trained(work, tmp_path / "more", *given, *more)
+    weights = load_weights(tmp_path / "more" / "weights.safetensors").sets["lcs"]
+    assert weights.dense_D[1] != 0
+    assert weights.dense_D[2] / weights.dense_D[0] == pytest.approx(-1.0)
+
+
+def test_what_does_not_fit_is_refused(
+    work: Path,  # noqa: F811
+    context_run: Path,  # noqa: F811
+    lcs_run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    use = f"model.context.run={context_run}"
+    for given, words in (
+        ([], "model.context.run is not set"),
+        ([f"model.context.run={tmp_path / 'none'}"], "not a run directory"),
+        ([f"model.context.run={lcs_run}"], "not a run of a classifier"),
+        ([use, f"base={lcs_run}"], "nothing is trained"),
+        ([use, "loss=hinge"], "trained by tuning"),
+        ([use, "loss=xbleu"], "no sparse features"),
+        ([use, "context=alone"], "does not use this key"),
+        ([use, "loss=mira", f"base={context_run}", "loss.tune.start=base"], "another model"),
+    ):
+        assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", "model=lcs", *given]) == 2
+        assert words in capsys.readouterr().err, given
+        assert not (tmp_path / "run").exists()

@@ -1,0 +1,114 @@
+"""Lattice construction and scoring: what a classifier in context predicts, ordered by the language model."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from xlate.config.model_schema import ModelConfig
+from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.stored import config_of_run
+from xlate.errors import InputError
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_weights import made_with, weights_of, weights_path
+from xlate.jobs.systems.context import check_predicted_by, classifier_config, context_model, predicted_by
+from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
+from xlate.jobs.systems.listed import ListedModel
+from xlate.models.context.lcs import LcsDecoder, LcsModel, LcsSearch
+from xlate.models.context.lcs_options import NAMES
+from xlate.models.context.lcs_tuned import TunedLcs, language_alone
+from xlate.models.system import AnySystem
+from xlate.scoring.weights import WeightsFile
+
+KIND = "lcs"
+
+
+class Lcs(Kind):
+    """Predicted blocks, permuted in a window (Kolachina et al. 2010, section 4.1)."""
+
+    name = KIND
+    untrained = True
+
+    def open(
+        self,
+        run: Path,
+        config: TrainConfig,
+        weights: WeightsFile,
+        work: WorkDirectory | None,
+        asked: Asked,
+    ) -> LcsDecoder:
+        """The decoder of a run's weights over its classifier."""
+        held = weights.sets.get(KIND)
+        if held is None or held.dense_names != NAMES:
+            seen = None if held is None else " ".join(held.dense_names)
+            raise InputError("not the weights of a lattice decoder", file=run, seen=seen, expected=" ".join(NAMES))
+        check_predicted_by(config.model.context, weights)
+        search = self.search(config.decoder, asked)
+        return LcsDecoder(lcs_model(config.model, work), held.dense_D, search, asked.fast)
+
+    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> LcsSearch:  # noqa: B008
+        """The settings that concern this decoder."""
+        return LcsSearch(
+            window=settings.window,
+            least_probability=settings.least_probability,
+            options=settings.options,
+            deletions=settings.deletions,
+            deletion_cost=settings.deletion_cost,
+            beam=settings.beam,
+            threshold=settings.threshold,
+            future_cost=settings.future_cost,
+            max_words=settings.max_words,
+            nbest=asked.nbest,
+            distinct=asked.distinct,
+        )
+
+    def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
+        """The one set."""
+        return Saved({KIND: system.weights}, {}, file.extra)
+
+    def check(self, model: ModelConfig) -> None:
+        """The classifier must be trained."""
+        if model.context is not None:
+            classifier_config(Path(model.context.run))
+
+    def check_base(self, config: TrainConfig, base: Path) -> None:
+        """It must be a run with the same classifier."""
+        trained = config_of_run(base).model
+        if asdict(trained) != asdict(config.model):
+            seen = f"model={trained.name}, or another model.context.run"
+            raise InputError("the base run has another model", file=base, seen=seen, expected="the same model settings")
+        weights_path(base)
+
+    def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
+        """The weights; without a tuner those of the language model alone."""
+        decoder = LcsDecoder(lcs_model(config.model, work), language_alone().dense_D, self.search(config.decoder))
+        tune = config.loss.tune
+        tuned = TunedLcs(decoder, 1 if tune is None else tune.processes)
+        start = language_alone() if tune is None else tuned.uniform
+        if tune is not None and tune.start == "base":
+            start = weights_of(Path(str(config.base))).sets[KIND]
+        of_work = {"work": config.work, "work_identity": work.identity if work else None}
+        metadata = {**of_work, **made_with(config.model), **predicted_by(config.model.context)}
+        return ToTune(tuned, start, lambda weights: Saved({KIND: weights}, {}, {}), metadata)
+
+    def check_lists(self, config: TrainConfig) -> None:
+        """There are no sparse features that lists of the training text could be learned with."""
+        seen, expected = f"loss={config.loss.name}", "loss=mira or another tuner"
+        raise InputError("the lattice decoder has no sparse features", seen=seen, expected=expected)
+
+    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> ListedModel:  # noqa: ARG002
+        """Raises InputError."""
+        self.check_lists(config)
+        raise AssertionError
+
+
+def lcs_model(settings: ModelConfig, work: WorkDirectory | None) -> LcsModel:
+    """The classifier that the settings name, and the language model of the work directory.
+
+    Raises:
+        InputError: there is no work directory, or as `context_model`.
+    """
+    if work is None or settings.context is None:
+        raise InputError("a run without work directory", seen="work=''", expected=f"that of model={settings.name}")
+    classifier = context_model(Path(settings.context.run), work)
+    return LcsModel(classifier, work.target_vocabulary, work.lm)
