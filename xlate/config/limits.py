@@ -118,7 +118,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     },
     decoder_schema.LcsDecoderConfig: {
         "beam": _SOME,
-        "window": _SOME,
+        "window": Range(1, 48),
         "least_probability": PROBABILITY,
         "deletion_cost": NOT_NEGATIVE,
     },
