@@ -36,7 +36,8 @@ def test_a_classifier_says_how_good_it_is(work: Path, classifier: Path, tmp_path
     for folder, figures in ((classifier, figures_of(classifier)), (tmp_path / "run", one_vs_rest)):
         bands = figures["accuracy_by_frequency"].values()
         assert sum(band["instances"] for band in bands) == figures["heldout_instances"]
-        assert figures["accuracy"] >= 1 - figures["P"]
+        # A tie is an error of P, and need not be one here.
+        assert figures["accuracy"] >= 1 - figures["P"] - 1e-3
         assert figures["accuracy"] > 0.5
         assert 0 < figures["baseline_accuracy"] < 1
         assert 0 <= figures["calibration_error"] < 0.5
@@ -79,3 +80,20 @@ def test_what_has_no_place_in_tables_is_refused(
     (tmp_path / "in.txt").write_text("nirka " * 401 + "\n")
     assert main(["export", f"run={run}", f"out={tmp_path / 'out2'}", f"input={tmp_path / 'in.txt'}"]) == 2
     assert "401 words" in capsys.readouterr().err
+
+
+def test_weights_and_a_sentence_are_shown_in_words(
+    classifier: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["inspect", f"run={classifier}", "find=no", "top=3"]) == 0
+    shown = capsys.readouterr().out
+    assert "translations" in shown
+    assert "all[-1]=" in shown
+    assert main(["inspect", f"run={classifier}", "sentence='Nirka no holdo va bolko ast.'", "top=4"]) == 0
+    shown = capsys.readouterr().out
+    assert "in context" in shown
+    assert "nirka no holdo va bolko ast ." in shown.lower()
+    assert main(["inspect", f"run={classifier}", "find=xyzzy"]) == 2
+    assert "no phrase with translations in context" in capsys.readouterr().err
+    assert main(["inspect", f"run={classifier}", f"weights={tmp_path / 'w'}"]) == 2
+    assert "have no names" in capsys.readouterr().err
