@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.made_once import made_once
 from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, trained, translated
 from xlate.cli.main import main
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.context import context_model
 from xlate.text.lines import read_lines
 
 CONTEXT = ["model=context", "model.bits=14", "model.words=[all]", "loss.epochs=2"]
@@ -83,11 +86,18 @@ def test_what_has_no_place_in_tables_is_refused(
 
 
 def test_weights_and_a_sentence_are_shown_in_words(
-    classifier: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    work: Path,  # noqa: F811
+    classifier: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["inspect", f"run={classifier}", "find=no", "top=3"]) == 0
+    model = context_model(classifier, WorkDirectory(work).check())
+    translated_most = model.targets.table.source_phrases[int(np.diff(model.listed.offsets_P1).argmax())]
+    phrase = " ".join(model.vocabulary.word(word) for word in translated_most.tolist())
+    capsys.readouterr()
+    assert main(["inspect", f"run={classifier}", f"find='{phrase}'", "top=3"]) == 0
     shown = capsys.readouterr().out
-    assert "translations" in shown
+    assert f"{phrase}: " in shown
     assert "all[-1]=" in shown
     assert main(["inspect", f"run={classifier}", "sentence='Nirka no holdo va bolko ast.'", "top=4"]) == 0
     shown = capsys.readouterr().out
