@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -107,3 +109,19 @@ def test_their_fields_are_those_of_mosess_own_tables(shared_data: Path, tmp_path
             assert [" ".join(numbers[:4]), *rest] == phrases[pair]
             assert all(0 < float(value) < 1 for value in numbers[4:6])
             assert " ".join(numbers[6:] if inside else beside[source, target][0].split(" ")) == reordering[pair][0]
+
+
+def test_the_script_gives_moses_each_line_with_its_tables(tmp_path: Path) -> None:
+    model = replace(random_phrase_model(np.random.default_rng(1), "hier"), in_sentence=Negative())
+    tables = ExportedTables(PhraseDecoder(model, np.ones(model.size)), TEXT, False, False)
+    tables.write(tmp_path)
+    (tmp_path / "moses.ini").write_text("\n".join(tables.features))
+    program = tmp_path / "program"
+    program.write_text('#!/bin/sh\ngrep -o "path=[^ ]*" "$2" | tr "\\n" " "\ncat\n')
+    program.chmod(0o755)
+    command = ["bash", str(tmp_path / "translate.sh")]
+    done = subprocess.run(
+        command, env={**os.environ, "MOSES": str(program)}, capture_output=True, text=True, check=True
+    )
+    lines = read_lines(tmp_path / INPUT)
+    assert done.stdout.splitlines() == [f"path={n}.gz path=reordering.{n}.gz {line}" for n, line in enumerate(lines)]
