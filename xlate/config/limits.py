@@ -140,6 +140,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "first_id": _whole(0),
     },
     schema.TranslateConfig: {"nbest": _SOME, "lattice_format": ("fst", "slf"), "processes": _SOME},
+    schema.ExportConfig: {"reordering": ("files", "scores")},
     schema.InspectConfig: {"top": _SOME},
     schema.ScoreConfig: {"bootstrap": _whole(0), "seed": SEED},
     schema.AlignCommandConfig: {"seed": SEED},

@@ -215,6 +215,8 @@ class ExportConfig:
 
     run: str = MISSING
     out: str = MISSING
+    input: str | None = None
+    reordering: str = MISSING
     debug: bool = False
 
 

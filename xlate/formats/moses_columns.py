@@ -91,9 +91,14 @@ class Phrases:
 
 @dataclass
 class Columns:
-    """What the lines of one phrase table hold, column by column; row b was read from line `lines[b]`."""
+    """What the lines of one phrase table hold, column by column; row b was read from line `lines[b]`.
+
+    `more` says how many scores may stand behind the four; they are not kept (see `split_scores`), and all lines must
+    have as many as the first. `order_B` are the rows in the order of the table, once that is made.
+    """
 
     path: Path
+    more: tuple[int, ...] = (0,)
     sources: Phrases = field(default_factory=Phrases)
     targets: Phrases = field(default_factory=Phrases)
     lines: array[int] = field(default_factory=_ints)
@@ -104,6 +109,7 @@ class Columns:
     shape: array[int] = field(default_factory=_ints)
     shapes: dict[str, int] = field(default_factory=dict)
     links: list[list[tuple[int, int]]] = field(default_factory=list)
+    order_B: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def add(self, line: str, number: int) -> None:
         """Takes one line apart.
@@ -130,14 +136,25 @@ class Columns:
 
     def add_scores(self, text: str, number: int) -> None:
         """Takes the four scores; a fifth is dropped if it is the constant 2.718 of old tables."""
+        self.scores.extend(self.split_scores(text, number)[0])
+
+    def split_scores(self, text: str, number: int) -> tuple[list[float], list[float]]:
+        """The four scores of a line, and those behind them.
+
+        Raises:
+            InputError: something else than numbers, or another number of them.
+        """
         values = parse_row(text, LARGEST_FLOAT32)
         if values is None:
             raise self.no_numbers(text, number)
-        if len(values) == 5 and values[4] == OLD_PENALTY:
+        if self.more == (0,) and len(values) == 5 and values[4] == OLD_PENALTY:
             values.pop()
-        if len(values) != 4:
-            raise self.error("wrong number of scores", number, text, "four: p(f|e) lex(f|e) p(e|f) lex(e|f)")
-        self.scores.extend(values)
+        if len(values) - 4 not in self.more:
+            raise self.error("wrong number of scores", number, text, _scores_expected(self.more))
+        self.more = (len(values) - 4,)
+        if min(values[4:], default=0.0) < 0:
+            raise self.error("a score out of range", number, text, "numbers of 0 or above")
+        return values[:4], values[4:]
 
     def add_counts(self, text: str, number: int) -> None:
         """Takes the counts N(e), N(f) and N(f,e), or the first two, or none; missing ones become NaN."""
@@ -183,7 +200,7 @@ class Columns:
         sources, row_P = self.sources.encode(source_vocabulary, unescape, self.path)
         targets, row_Q = self.targets.encode(target_vocabulary, unescape, self.path)
         source_B, target_B = row_P[_array(self.source)], row_Q[_array(self.target)]
-        order = np.lexsort((target_B, source_B))
+        order = self.order_B = np.lexsort((target_B, source_B))
         self.check_distinct(source_B[order], target_B[order], order)
         counts_B3 = _filled(counts_B3, scores_B4, source_B, target_B)[order]
         source_B, target_B = source_B[order], target_B[order]
@@ -238,6 +255,11 @@ class Columns:
             line, earlier = (self.lines[int(order[place])] for place in (twice[0] + 1, twice[0]))
             seen = f"the pair of line {earlier}"
             raise self.error("a phrase pair for the second time", line, seen, "each phrase pair once")
+
+
+def _scores_expected(more: tuple[int, ...]) -> str:
+    four = "four: p(f|e) lex(f|e) p(e|f) lex(e|f)"
+    return four if more == (0,) else f"{four}, and {' or '.join(map(str, more))} behind them"
 
 
 def _array(values: array[Any]) -> NDArray[Any]:

@@ -188,6 +188,22 @@ def _numbers(text: str) -> tuple[float, ...] | None:
     return tuple(values) if values else None
 
 
+def phrase_feature(path: str, scores: int, limit: int) -> str:
+    """The feature line of a phrase table in text form; `limit` is the most options of a source phrase, 0 for all."""
+    return (
+        f"PhraseDictionaryMemory name=TranslationModel0 num-features={scores} path={path} input-factor=0 "
+        f"output-factor=0 table-limit={limit}"
+    )
+
+
+def reordering_feature(kind: str, path: str) -> str:
+    """The feature line of a reordering table of six scores; `kind` is `wbe` or `hier`."""
+    return (
+        f"LexicalReordering name=LexicalReordering0 num-features=6 type={kind}-msd-bidirectional-fe-allff "
+        f"input-factor=0 output-factor=0 path={path}"
+    )
+
+
 def write_moses_ini(
     path: str | Path,
     features: Sequence[str],

@@ -151,15 +151,34 @@ def _format(
 ) -> Iterator[str]:
     for first in range(0, len(order_B), CHUNK):
         rows = order_B[first : first + CHUNK]
-        source, target = table.source_B[rows], table.target_B[rows]
-        counts = (table.target_count_Q[target], table.source_count_P[source], table.count_B[rows])
-        columns = (source, target, table.scores_B4[rows], *counts, table.link_offsets_B1[rows])
-        ends = table.link_offsets_B1[rows + 1]
-        for p, q, scores, n_e, n_f, n_fe, start, end in zip(*(c.tolist() for c in (*columns, ends)), strict=True):
-            links = zip(table.link_source_K[start:end].tolist(), table.link_target_K[start:end].tolist(), strict=True)
-            counted = " ".join(_count(n, exact) for n in (n_e, n_f, n_fe))
-            linked = " ".join(map(_LINK, links))
-            yield f"{sources[p]} ||| {targets[q]} ||| {numbers_text(scores, exact)} ||| {linked} ||| {counted} ||| |||"
+        spelled = [(sources[p], targets[q]) for p, q in zip(table.source_B[rows], table.target_B[rows], strict=True)]
+        yield from pair_lines(table, rows, spelled, table.scores_B4[rows], exact)
+
+
+def pair_lines(
+    table: PhraseTable,
+    rows_R: NDArray[np.int64],
+    spelled: Iterable[tuple[str, str]],
+    scores_RS: NDArray[np.float64],
+    exact: bool,
+) -> Iterator[str]:
+    """The lines of R pairs of a table.
+
+    Args:
+        table, rows_R: the pairs; links and counts are those of the table.
+        spelled: the two phrases of each as they are to be written.
+        scores_RS: the scores that are written.
+        exact: as in `write_phrase_table`.
+    """
+    source, target = table.source_B[rows_R], table.target_B[rows_R]
+    counts = (table.target_count_Q[target], table.source_count_P[source], table.count_B[rows_R])
+    columns = (scores_RS, *counts, table.link_offsets_B1[rows_R], table.link_offsets_B1[rows_R + 1])
+    listed = zip(spelled, *(c.tolist() for c in columns), strict=True)
+    for (f, e), scores, n_e, n_f, n_fe, start, end in listed:
+        links = zip(table.link_source_K[start:end].tolist(), table.link_target_K[start:end].tolist(), strict=True)
+        counted = " ".join(_count(n, exact) for n in (n_e, n_f, n_fe))
+        linked = " ".join(map(_LINK, links))
+        yield f"{f} ||| {e} ||| {numbers_text(scores, exact)} ||| {linked} ||| {counted} ||| |||"
 
 
 def numbers_text(numbers: Iterable[float], exact: bool) -> str:

@@ -12,6 +12,7 @@ from xlate.config.load import load
 from xlate.config.schema import InspectConfig, TranslateConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
+from xlate.jobs.inspect_context import inspect_context
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.translate import Translator
@@ -23,13 +24,18 @@ from xlate.scoring.weights import WeightsFile
 def inspect(config: InspectConfig, console: Console) -> None:
     """Prints float weights, the strongest sparse features of each family, and one translation explained.
 
-    With `weights` also writes every weight that is not 0 into a text file.
+    With `weights` also writes every weight that is not 0 into a text file. Of a classifier in context it prints what
+    `inspect_context` does instead.
 
     Raises:
         InputError: no finished run, nothing has the text searched for, or `weights` cannot hold a name.
     """
     run = Path(config.run)
     trained, weights = config_of_run(run), weights_of(run)
+    if kind_of(trained.model.kind).predicts:
+        console.print(_floats(weights, of_costs=False))
+        inspect_context(run, Path(trained.work), config, console)
+        return
     if config.weights is not None:
         write_feature_weights(config.weights, load_feature_weights(config.run))
     console.print(_floats(weights, kind_of(trained.model.kind).of_costs))

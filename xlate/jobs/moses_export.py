@@ -1,7 +1,8 @@
-"""xlate export run=RUN out=DIR: a phrase run as a Moses system."""
+"""xlate export run=RUN out=DIR: a phrase run as a Moses system; with input=TEXT, one with a table for each line."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ from xlate.config.schema import ExportConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.formats.bars import escape_bars, needs_escape
-from xlate.formats.moses_ini import write_moses_ini
+from xlate.formats.moses_ini import phrase_feature, reordering_feature, write_moses_ini
 from xlate.formats.moses_table import write_phrase_table
 from xlate.formats.reordering_table import write_reordering_table
+from xlate.formats.sentence_tables import MARK
 from xlate.jobs.moses_import import copy_packed
 from xlate.jobs.run_weights import weights_of
+from xlate.jobs.sentence_export import ExportedTables
 from xlate.jobs.systems.phrase import KIND, SET, Phrase, open_phrase_model
 from xlate.jobs.train.folded_sparse import folded
 from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, PhraseModel
@@ -25,9 +28,12 @@ from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.locks import refused_while_written
 
 TABLE, LM, INI = "phrase-table.gz", "lm.arpa.gz", "moses.ini"
-# Says that a folder is an exported system, which a later export may replace.
-MARK, FORMAT = "xlate-export.json", "xlate export 1"
-FILES = r"(phrase|reordering)-table\..*gz|lm\.arpa\.gz|moses\.ini|xlate-export\.json"
+# The mark says that a folder is an exported system, which a later export may replace.
+FORMAT = "xlate export 1"
+FILES = (
+    r"(phrase|reordering)-table\..*gz|lm\.arpa\.gz|moses\.ini|xlate-export\.json"
+    r"|(reordering\.)?\d+\.gz|input\.txt|README\.txt|translate\.sh"
+)
 ALGORITHMS = {"stack": 0, "cube": 1}
 
 
@@ -38,9 +44,11 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
     bars are written `&#124;` in tables and language model, and have to be in the text that is translated with them.
     That text has to be tokenised as the run's was.
 
+    With `input` there is a table for each of its lines in place of one for all; see `ExportedTables`.
+
     Raises:
-        InputError: another kind of run, one that is not finished, another process writes `out`, or it holds something
-            else.
+        InputError: another kind of run, one that is not finished, one with predictions in context without `input`,
+            another process writes `out`, or it holds something else.
     """
     with refused_while_written(Path(config.out), "folder"):
         return _exported(config)
@@ -53,7 +61,23 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
     trained = config_of_run(run)
     if trained.model.kind != KIND:
         raise InputError("only phrase models have Moses's form", file=run, seen=f"model.kind={trained.model.kind}")
+    if config.input is not None:
+        tables = ExportedTables.open(run, trained, Path(config.input), config.reordering)
+        with WholeFolder(*asked) as aside:
+            pairs = tables.write(aside)
+            _copy_language_model(language_model_file(run, trained), aside / LM, tables.escape)
+            weights = tables.weights(_weights(tables.model, tables.decoder.weights_D))
+            _write_ini(aside, trained, tables.model, tables.features, weights)
+            write_mark(aside / MARK, {"format": FORMAT, "run": str(run), "tables": True, "escaped": tables.escape})
+        return {"out": str(out), "pairs": pairs, "tables": len(tables.lines)}
     model = open_phrase_model(run, trained)
+    if model.in_sentence is not None:
+        raise InputError(
+            "predictions in context differ from sentence to sentence, so no one table has them",
+            file=run,
+            seen="a run with context=…",
+            remedy="give the text to translate, input=FILE: every line of it gets a table of its own",
+        )
     model, weights_D = folded(model, weights_of(run).fitting(SET, model.sparse, run))
     with WholeFolder(*asked) as aside:
         _write(aside, run, trained, model, weights_D)
@@ -75,8 +99,25 @@ def _write(out: Path, run: Path, trained: TrainConfig, model: PhraseModel, weigh
             exact=True,
         )
     _copy_language_model(language_model_file(run, trained), out / LM, escape)
-    weights = {name: weights_D[part].tolist() for name, part in SLOTS.items() if name in _names(model)}
-    write_moses_ini(out / INI, _features(model, trained.decoder.options), weights, _settings(trained))
+    tables = [phrase_feature(TABLE, 4, trained.decoder.options)]
+    if model.reordering is not None:
+        tables.append(reordering_feature(model.reordering.kind, _reordering_file(model)))
+    _write_ini(out, trained, model, tables, _weights(model, weights_D))
+
+
+def _write_ini(
+    out: Path, trained: TrainConfig, model: PhraseModel, tables: list[str], weights: Mapping[str, Sequence[float]]
+) -> None:
+    """Writes moses.ini; `tables` are the feature lines of tables."""
+    lm = f"KENLM name=LM0 factor=0 path={LM} order={model.lm.order}"
+    features = ["UnknownWordPenalty", "WordPenalty", "PhrasePenalty", *tables, "Distortion", lm]
+    write_moses_ini(out / INI, features, weights, _settings(trained))
+
+
+def _weights(model: PhraseModel, weights_D: NDArray[np.float64]) -> dict[str, list[float]]:
+    """The weights of Moses's features."""
+    names = [name for name in PHRASE_FEATURES if model.reordering is not None or name != "LexicalReordering0"]
+    return {name: weights_D[SLOTS[name]].tolist() for name in names}
 
 
 def language_model_file(run: Path, trained: TrainConfig) -> Path:
@@ -99,26 +140,6 @@ def _copy_language_model(source: Path, target: Path, escape: bool) -> None:
 def _reordering_file(model: PhraseModel) -> str:
     assert model.reordering is not None
     return f"reordering-table.{model.reordering.kind}-msd-bidirectional-fe.gz"
-
-
-def _names(model: PhraseModel) -> list[str]:
-    return [name for name in PHRASE_FEATURES if model.reordering is not None or name != "LexicalReordering0"]
-
-
-def _features(model: PhraseModel, limit: int) -> list[str]:
-    factors = "input-factor=0 output-factor=0"
-    lines = [
-        "UnknownWordPenalty",
-        "WordPenalty",
-        "PhrasePenalty",
-        f"PhraseDictionaryMemory name=TranslationModel0 num-features=4 path={TABLE} {factors} table-limit={limit}",
-    ]
-    if model.reordering is not None:
-        kind = f"type={model.reordering.kind}-msd-bidirectional-fe-allff"
-        lines.append(
-            f"LexicalReordering name=LexicalReordering0 num-features=6 {kind} {factors} path={_reordering_file(model)}"
-        )
-    return [*lines, "Distortion", f"KENLM name=LM0 factor=0 path={LM} order={model.lm.order}"]
 
 
 def _settings(trained: TrainConfig) -> dict[str, object]:

@@ -88,7 +88,7 @@ class _ArrivingTokens:
     def __iter__(self) -> Iterator[list[list[str]]]:
         number = 0
         for batch in self.batches:
-            tokens = [_source_tokens(self.text, line, at) for at, line in enumerate(batch, start=number)]
+            tokens = [line_tokens(self.text, line, at) for at, line in enumerate(batch, start=number)]
             number += len(batch)
             self.waiting.extend(tokens)
             yield tokens
@@ -180,7 +180,7 @@ class Translator:
             seen = f"{len(lines)} lines, {len(targets)} targets"
             raise InputError("every line needs a target", seen=seen, expected="as many targets as lines")
         return [
-            Pair(_source_tokens(self.text, line, number), self.text.target_tokens(target))
+            Pair(line_tokens(self.text, line, number), self.text.target_tokens(target))
             for number, (line, target) in enumerate(zip(lines, targets, strict=True))
         ]
 
@@ -221,7 +221,7 @@ class Translator:
 
     def translate_line(self, line: str, number: int = 0) -> Translation:
         """Translates one line."""
-        source = _source_tokens(self.text, line, number)
+        source = line_tokens(self.text, line, number)
         self._say_if_cut(number, source)
         return self._translation(number, source, self.system.translate(source))
 
@@ -260,7 +260,12 @@ class Translator:
         return Translation(number, source, text, derivations, explanation, self.system)
 
 
-def _source_tokens(text: TextSides, line: str, number: int) -> list[str]:
+def line_tokens(text: TextSides, line: str, number: int) -> list[str]:
+    """The tokens of the source line of a number, counted from 0.
+
+    Raises:
+        InputError: the line cannot be taken apart; it is named.
+    """
     try:
         return text.source_tokens(line)
     except InputError as error:

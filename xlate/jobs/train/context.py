@@ -13,6 +13,7 @@ from xlate.candidates.context_instances import DENSE
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.features.context import TARGET_KINDS
+from xlate.jobs.context_figures import heldout_quality, report_quality
 from xlate.jobs.prepare.context_stores import ContextParts, ContextStores, context_stores
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
@@ -65,14 +66,18 @@ class ContextTraining:
         if not training.finished(held):
             return None
         weights = held.weights[KIND]
-        counts_B = ContextParts.of(self.work, config.model).counts_B
+        parts = ContextParts.of(self.work, config.model)
+        counts_B = parts.counts_B
         save_weights(
             run.weights,
             {KIND: weights.single()},
             extra={"count_B": np.asarray(counts_B, np.int64)},
             metadata={"work": str(config.work), "work_identity": self.work.identity, **made_with(config.model)},
         )
-        return {"work": config.work, **_figures(stores, held.state.history, weights), "history": held.state.history}
+        history, alone = held.state.history, losses()[config.loss.name].judges_each
+        quality = heldout_quality(stores.heldout, weights, parts.table, counts_B, alone=alone)
+        shown = report_quality(quality, weights, run.reporter, int(history[-1]["seen"]) if history else 0)
+        return {"work": config.work, **_figures(stores, history, weights), **shown, "history": history}
 
 
 def phase_settings(config: TrainConfig) -> PhaseSettings:

@@ -103,7 +103,7 @@ class ContextModel:
         instances = ContextInstances(self.contexts, self.targets, self.listed, text, self.factors(words))
         batch, pair_C = instances.of(spans)
         score_C = plain_scores(batch.arrays(), self.weights.dense_D, self.weights.sparse_F)
-        log_C = _log_yes(score_C) if self.alone else _log_shares(score_C, batch.candidate_offsets_I1)
+        log_C = log_probabilities(score_C, batch.candidate_offsets_I1, alone=self.alone)
         share_C = batch.dense_CD[:, 0].astype(np.float64)
         return Prediction(spans, batch.candidate_offsets_I1, pair_C, log_C, share_C)
 
@@ -114,6 +114,13 @@ class ContextModel:
         cells = cells[np.diff(self.listed.offsets_P1)[row_C[cells]] > 0]
         start = cells // longest
         return Spans(np.zeros(len(cells), np.int64), start, start + cells % longest + 1, row_C[cells])
+
+
+def log_probabilities(
+    score_C: NDArray[np.float64], offsets_I1: NDArray[np.int64], *, alone: bool
+) -> NDArray[np.float64]:
+    """ln p of the C candidates of I instances: of each by itself, or of all of an instance together; (C,)."""
+    return _log_yes(score_C) if alone else _log_shares(score_C, offsets_I1)
 
 
 def _log_yes(score_C: NDArray[np.float64]) -> NDArray[np.float64]:

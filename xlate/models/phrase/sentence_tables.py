@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xlate.errors import InputError
-from xlate.formats.moses_table import MosesTable, read_phrase_table
+from xlate.formats.moses_table import MosesTable
+from xlate.formats.sentence_tables import SentenceTable, TableFolder
 from xlate.models.phrase.model import PhraseModel, Reordering
+from xlate.models.phrase.table_scores import TableScores
 
 if TYPE_CHECKING:
     from xlate.models.phrase.decoder import PhraseDecoder
@@ -20,8 +24,10 @@ if TYPE_CHECKING:
 class SentenceTables:
     """Decoders whose phrases are those of one file each: `folder/0` or `folder/0.gz` for the first of `sentences`.
 
-    The tables stand in place of the decoder's; language model, weights and search stay. Pairs that the decoder's own
-    table has too keep their reordering scores, others have none. Words are taken as they stand in the files.
+    The tables stand in place of the decoder's; language model, weights and search stay. Floats that the decoder gives
+    phrases in their sentence are read as scores behind the four. Reordering scores may stand behind those; otherwise
+    pairs that the decoder's own table has too keep theirs, and others have none. Words are taken as they stand in the
+    files, but for those of `TableFolder`.
 
     Raises:
         InputError: a file is missing, or the model has sparse features, whose weights are those of its own table.
@@ -39,8 +45,11 @@ class SentenceTables:
                 seen=f"tables={self.folder}",
                 expected="a run without sparse features",
             )
-        for number in range(self.sentences):
-            self._file(number)
+        assert self._tables is not None
+
+    @cached_property
+    def _tables(self) -> TableFolder:
+        return TableFolder.open(self.folder, self.sentences)
 
     def of(self, number: int) -> PhraseDecoder:
         """The decoder of one sentence.
@@ -48,32 +57,38 @@ class SentenceTables:
         Raises:
             InputError: whatever reading the table raises.
         """
-        given = read_phrase_table(self._file(number), unescape=False)
-        return self.decoder.changed(model=with_table(self.decoder.model, given))
-
-    def _file(self, number: int) -> Path:
-        plain = self.folder / str(number)
-        packed = plain.with_name(f"{number}.gz")
-        if not plain.exists() and not packed.exists():
-            raise InputError(
-                "a sentence without a phrase table",
-                file=plain,
-                seen="no such file",
-                expected=f"{plain.name} or {packed.name} for sentence {number}, counted from 0",
-                remedy="write a table for every line, an empty one for a line whose words are all to be copied",
-            )
-        return plain if plain.exists() else packed
+        model = self.decoder.model
+        floats = 0 if model.in_sentence is None else len(model.in_sentence.names)
+        inside = (floats + 2 * model.orientations,) if model.reordering is not None else ()
+        given = self._tables.read(number, (floats, *inside))
+        model = with_table(model, given.pairs, _reordering(model, given, floats))
+        if model.in_sentence is not None:
+            scores = TableScores(model.in_sentence.names, self._tables, number, given)
+            model = replace(model, in_sentence=scores)
+        return self.decoder.changed(model=model)
 
 
-def with_table(model: PhraseModel, given: MosesTable) -> PhraseModel:
-    """The same model with other phrase pairs; those it had keep their reordering scores."""
+def _reordering(model: PhraseModel, given: SentenceTable, floats: int) -> NDArray[np.float64] | None:
+    """The reordering scores that stand in the table itself, None when there are none."""
+    inside = {pair: values[floats:] for (_, pair), values in given.more.items()}
+    if not any(inside.values()):
+        return None
+    probability_BK2 = np.array([inside[b] for b in range(len(given.pairs.table))])
+    return probability_BK2.reshape(-1, 2 * model.orientations)
+
+
+def with_table(
+    model: PhraseModel, given: MosesTable, probability_BK2: NDArray[np.float64] | None = None
+) -> PhraseModel:
+    """The same model with other phrase pairs; those it had keep their reordering scores, unless others are given."""
     reordering = None
     if model.reordering is not None:
-        probability_BK2 = np.full((len(given.table), 2 * model.orientations), np.nan)
-        for b in range(len(given.table)):
-            pair = model.pair_number(*_words(given, b))
-            if pair is not None:
-                probability_BK2[b] = model.reordering.probability_BK2[pair]
+        if probability_BK2 is None:
+            probability_BK2 = np.full((len(given.table), 2 * model.orientations), np.nan)
+            for b in range(len(given.table)):
+                pair = model.pair_number(*_words(given, b))
+                if pair is not None:
+                    probability_BK2[b] = model.reordering.probability_BK2[pair]
         reordering = Reordering(model.reordering.kind, probability_BK2)
     return replace(
         model,

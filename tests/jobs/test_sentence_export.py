@@ -1,0 +1,127 @@
+"""Tables of single lines: read back they are the model itself, and their fields are those of Moses's own tables."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.models.phrase.small_phrase_models import RandomScores, random_phrase_model, random_weights
+from xlate.formats.moses_table import phrases_in, read_phrase_table
+from xlate.formats.reordering_table import read_reordering_table
+from xlate.formats.sentence_tables import INPUT, MARK
+from xlate.jobs.sentence_export import ExportedTables
+from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.models.phrase.model import PhraseModel, Reordering
+from xlate.models.phrase.settings import PhraseSearch
+from xlate.text.folders import write_mark
+from xlate.text.lines import read_lines, write_lines
+
+TEXT = [list("abcab"), [], ["d", "zz", "a", "zz"], list("aabbaa")]
+
+
+class Negative(RandomScores):
+    """Logs of probabilities."""
+
+    def of(
+        self, words: Sequence[str], start_O: np.ndarray, end_O: np.ndarray, pair_O: np.ndarray
+    ) -> NDArray[np.float64]:
+        """Below 0, but for words that stand for themselves."""
+        found = super().of(words, start_O, end_O, pair_O)
+        return np.where(np.asarray(pair_O)[:, None] < 0, 0.0, found - 1.5)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_read_back_they_translate_as_the_model_does(tmp_path: Path, seed: int, inside: bool) -> None:
+    rng = np.random.default_rng(seed)
+    model = replace(random_phrase_model(rng, "hier", 5), in_sentence=Negative())
+    weights_D = random_weights(rng, model.size)
+    decoder = PhraseDecoder(model, weights_D, PhraseSearch(beam=50, options=3, nbest=20, distinct=False))
+    tables = ExportedTables(decoder, TEXT, False, inside)
+    assert tables.write(tmp_path) > 0
+    write_mark(tmp_path / MARK, {"tables": True, "escaped": False})
+    if inside:
+        # What the reader is given must come from the files.
+        model = replace(model, reordering=Reordering("hier", np.full((len(model.table), 6), 0.5)))
+    of_number = decoder.changed(model=model).with_tables(tmp_path, len(TEXT))
+    for number, words in enumerate(TEXT):
+        expected, found = decoder.translate(words), of_number(number).translate(words)
+        assert [d.words for d in found] == [d.words for d in expected]
+        assert [d.score for d in found] == pytest.approx([d.score for d in expected])
+        for one, other in zip(found, expected, strict=True):
+            assert one.features_D == pytest.approx(other.features_D)
+            assert [step.source_span for step in one.steps] == [step.source_span for step in other.steps]
+
+
+def test_repeated_words_are_numbered_where_they_have_translations(tmp_path: Path) -> None:
+    model = replace(random_phrase_model(np.random.default_rng(1), None), in_sentence=Negative())
+    ExportedTables(PhraseDecoder(model, np.ones(model.size)), TEXT, False, False).write(tmp_path)
+    assert read_lines(tmp_path / INPUT) == ["a b c a@@2 b@@2", "", "d zz a zz", "a a@@2 b b@@2 a@@3 a@@4"]
+    assert "path=$number.gz" in (tmp_path / "translate.sh").read_text()
+
+
+def fields(path: Path) -> dict[tuple[str, ...], list[str]]:
+    """Lines by their two phrases, in their order."""
+    return {tuple(parts[:2]): parts[2:] for parts in (line.split(" ||| ") for line in read_lines(path))}
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("inside", [False, True])
+def test_their_fields_are_those_of_mosess_own_tables(shared_data: Path, tmp_path: Path, inside: bool) -> None:
+    moses = shared_data / "moses"
+    with gzip.open(moses / "corpus" / "test_2016_flickr.tok.de.gz", "rt", encoding="utf-8") as stream:
+        text = [line.split() for line, _ in zip(stream, range(20), strict=False)]
+    wanted, real = phrases_in(text, 7), {}
+    for name in ("phrase-table", "reordering-table.hier-msd-bidirectional-fe"):
+        with gzip.open(moses / "model" / f"{name}.gz", "rt", encoding="utf-8") as stream:
+            some = [line.rstrip("\n") for line in stream if line.partition(" ||| ")[0] in wanted]
+        write_lines(tmp_path / name, some)
+        real[name] = fields(tmp_path / name)
+    phrases, reordering = real.values()
+    read = read_phrase_table(tmp_path / "phrase-table", unescape=False)
+    probability = read_reordering_table(tmp_path / list(real)[1], *read, unescape=False)
+    lm = random_phrase_model(np.random.default_rng(0), None).lm
+    model = PhraseModel(*read, lm, Reordering("hier", probability), in_sentence=Negative())
+    most = int(np.diff(model.pair_offsets_P1).max())
+    decoder = PhraseDecoder(model, np.ones(model.size), PhraseSearch(options=most))
+    tables = ExportedTables(decoder, text, False, inside)
+    assert tables.write(tmp_path) > 1000
+    order = {pair: place for place, pair in enumerate(phrases)}
+    for number, words in enumerate(text):
+        found = fields(tmp_path / f"{number}.gz")
+        beside = {} if inside else fields(tmp_path / f"reordering.{number}.gz")
+        plain = {pair: parts for pair, parts in found.items() if "@@" not in pair[0]}
+        assert len(plain) > 10
+        places = [order[pair] for pair in plain]
+        assert places == sorted(places)
+        for (source, target), (scores, *rest) in found.items():
+            pair = " ".join(word.partition("@@")[0] for word in source.split(" ")), target
+            assert pair[0] in " ".join(words)
+            numbers = scores.split(" ")
+            assert [" ".join(numbers[:4]), *rest] == phrases[pair]
+            assert all(0 < float(value) < 1 for value in numbers[4:6])
+            assert " ".join(numbers[6:] if inside else beside[source, target][0].split(" ")) == reordering[pair][0]
+
+
+def test_the_script_gives_moses_each_line_with_its_tables(tmp_path: Path) -> None:
+    model = replace(random_phrase_model(np.random.default_rng(1), "hier"), in_sentence=Negative())
+    tables = ExportedTables(PhraseDecoder(model, np.ones(model.size)), TEXT, False, False)
+    tables.write(tmp_path)
+    (tmp_path / "moses.ini").write_text("\n".join(tables.features))
+    program = tmp_path / "program"
+    program.write_text('#!/bin/sh\ngrep -o "path=[^ ]*" "$2" | tr "\\n" " "\ncat\n')
+    program.chmod(0o755)
+    command = ["bash", str(tmp_path / "translate.sh")]
+    done = subprocess.run(
+        command, env={**os.environ, "MOSES": str(program)}, capture_output=True, text=True, check=True
+    )
+    lines = read_lines(tmp_path / INPUT)
+    assert done.stdout.splitlines() == [f"path={n}.gz path=reordering.{n}.gz {line}" for n, line in enumerate(lines)]

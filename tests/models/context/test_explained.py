@@ -1,0 +1,73 @@
+"""What speaks for translations in context: explanations add up to the predictions, and count what is in the text."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from tests.models.context.test_predicted import SIZE, WORDS, models
+from tests.models.small_models import SOURCE
+from xlate.kernels.learning.crossing import crossed_ids
+from xlate.models.context.explained import changes, influences, pair_weights, translations
+from xlate.text.encoded import EncodedText
+
+SENTENCES = [["a", "b"], WORDS, [], ["c", "a", "b", "a", "b"], ["a"], ["b"]]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("alone", [False, True])
+def test_what_is_said_to_change_a_phrase_adds_up_to_its_probabilities(seed: int, alone: bool) -> None:
+    model, _ = models(seed, alone=alone, most=3)
+    found = changes(model, WORDS)
+    predicted = model.predict(WORDS)
+    assert len(found) == len(predicted.spans)
+    assert [one.largest for one in found] == sorted((one.largest for one in found), reverse=True)
+    for one in found:
+        added_C = one.weight_XC.sum(axis=0)
+        if alone:
+            score_C = model.weights.dense_D[0] * np.log(one.share_C) + added_C
+            assert 1 / (1 + np.exp(-score_C)) == pytest.approx(one.probability_C)
+        else:
+            scaled_C = one.share_C * np.exp(added_C)
+            assert scaled_C / scaled_C.sum() == pytest.approx(one.probability_C)
+        places = predicted.places(*(np.full(len(one.pair_C), n) for n in (one.start, one.end)), one.pair_C)
+        assert np.exp(predicted.log_C[places]) == pytest.approx(one.probability_C)
+        assert len(one.names) == len(one.weight_XC)
+
+
+def test_weights_of_a_pair_are_those_of_its_features() -> None:
+    model, phrases = models(1)
+    pairs = np.arange(len(phrases.table))
+    found = pair_weights(model, np.array([0, 3, 7]), pairs)
+    for c in pairs:
+        words = phrases.table.target_phrases[int(phrases.table.target_B[c])].tolist()
+        first = len(phrases.table) + len(phrases.table.target_phrases)
+        for x, context in enumerate((0, 3, 7)):
+            parts = np.array([c, *(first + word for word in words)])
+            ids = crossed_ids(np.full(len(parts), context), parts, SIZE)
+            assert found[x, c] == pytest.approx(sum(model.weights.sparse_F[ids]))
+
+
+def test_features_are_counted_where_the_phrase_stands() -> None:
+    model, phrases = models(0, most=9)
+    table = phrases.table
+    text = EncodedText.encode(SENTENCES, SOURCE)
+    wanted = SOURCE.ids(["a", "b"]).tolist()
+    row = next(p for p in range(len(table.source_phrases)) if table.source_phrases[p].tolist() == wanted)
+    assert len(translations(model, row)[0])
+    found = influences(model, row, text)
+    assert found.places == 3
+    expected: Counter[str] = Counter()
+    for sentence in SENTENCES:
+        around = ["<begin>", *sentence, "<end>"]
+        for start in range(len(sentence) - 1):
+            if sentence[start : start + 2] == ["a", "b"]:
+                for place, at in (("-1", start), ("-2", start - 1), ("+1", start + 3), ("+2", start + 4)):
+                    if 0 <= at < len(around) and around[at] in ("<begin>", "<end>", *SOURCE.words[3:]):
+                        expected[f"all[{place}]={around[at]}"] += 1
+    differing = {name: count for name, count in expected.items() if count < 3}
+    assert dict(zip(found.names, found.count_X.tolist(), strict=True)) == differing
+    assert found.weight_XC @ found.share_C == pytest.approx(np.zeros(len(found.names)))
+    assert found.share_C.tolist() == sorted(found.share_C.tolist(), reverse=True)

@@ -1,0 +1,162 @@
+"""Folders with a Moses phrase table for every line of a text: `0.gz` or `0` for the first.
+
+A table may have scores behind Moses's four, of phrases where they stand. Moses looks phrases up by their words, so a
+word that comes again in a line must have a name of its own there: `die`, then `die@@2`. The lines with these names are
+the file `input.txt` beside the tables. A folder that xlate did not write has no such names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from xlate.errors import InputError
+from xlate.formats.bars import unescape_bars
+from xlate.formats.moses_columns import BAR, Columns
+from xlate.formats.moses_table import MosesTable
+from xlate.text.folders import holds
+from xlate.text.lines import iterate_lines, read_lines
+
+INPUT, MARK = "input.txt", "xlate-export.json"
+# What the mark of a folder says that xlate wrote, and whether bars are escaped there.
+OURS, ESCAPED = '"tables": true', '"escaped": true'
+_MARKED = re.compile(r"@@[0-9]+$")
+
+
+def marked(words: Sequence[str], repeated: Collection[str]) -> list[str]:
+    """Words with their numbers: those of `repeated` from the second time on, and any that look like marked ones.
+
+    Example:
+        >>> marked(["die", "und", "die", "x@@2"], {"die"})
+        ['die', 'und', 'die@@2', 'x@@2@@1']
+    """
+    seen: Counter[str] = Counter()
+    found = []
+    for word in words:
+        seen[word] += 1
+        is_marked = _MARKED.search(word) is not None or (seen[word] > 1 and word in repeated)
+        found.append(f"{word}@@{seen[word]}" if is_marked else word)
+    return found
+
+
+def unmarked(word: str) -> str:
+    """The word without its number."""
+    return _MARKED.sub("", word)
+
+
+class SentenceTable(NamedTuple):
+    """The table of a line.
+
+    Attributes:
+        pairs: the pairs with their four scores, each once, without numbers of words.
+        more: the other scores, by the source phrase as it stands in the file, and the row of the pair.
+    """
+
+    pairs: MosesTable
+    more: Mapping[tuple[str, int], Sequence[float]]
+
+
+@dataclass(frozen=True)
+class TableFolder:
+    """A folder of tables.
+
+    Attributes:
+        path: the folder.
+        lines: the words of each line as its table names them; None where they are the words themselves.
+        unescape: whether `&#124;` stands for a bar.
+    """
+
+    path: Path
+    lines: tuple[tuple[str, ...], ...] | None
+    unescape: bool
+
+    @classmethod
+    def open(cls, path: Path, sentences: int) -> TableFolder:
+        """Looks for the table of every one of so many lines.
+
+        Raises:
+            InputError: one is missing, or `input.txt` has another number of lines.
+        """
+        named = path / INPUT
+        lines = None
+        if holds(path / MARK, OURS):
+            lines = tuple(tuple(line.split(" ")) if line else () for line in read_lines(named))
+        folder = cls(path, lines, holds(path / MARK, ESCAPED))
+        for number in range(sentences):
+            folder.file(number)
+        if lines is not None and len(lines) != sentences:
+            remedy = "give the text that the tables were made for"
+            raise InputError(
+                "tables of another text", file=named, seen=f"{len(lines)} lines", expected=str(sentences), remedy=remedy
+            )
+        return folder
+
+    def file(self, number: int) -> Path:
+        """The table of a line.
+
+        Raises:
+            InputError: there is none.
+        """
+        plain = self.path / str(number)
+        packed = plain.with_name(f"{number}.gz")
+        if not plain.exists() and not packed.exists():
+            raise InputError(
+                "a sentence without a phrase table",
+                file=plain,
+                seen="no such file",
+                expected=f"{plain.name} or {packed.name} for sentence {number}, counted from 0",
+                remedy="write a table for every line, an empty one for a line whose words are all to be copied",
+            )
+        return plain if plain.exists() else packed
+
+    def names(self, number: int, words: Sequence[str]) -> Sequence[str]:
+        """What the table of a line calls its words.
+
+        Raises:
+            InputError: the table was made for another line.
+        """
+        if self.lines is None:
+            return words
+        named = self.lines[number]
+        plain = [unescape_bars(unmarked(name)) if self.unescape else unmarked(name) for name in named]
+        if plain != list(words):
+            raise InputError(
+                "a table of another sentence",
+                file=self.path / INPUT,
+                line=number + 1,
+                seen=" ".join(words),
+                expected=" ".join(plain),
+                remedy="give the text that the tables were made for",
+            )
+        return named
+
+    def read(self, number: int, more: tuple[int, ...]) -> SentenceTable:
+        """The table of a line, with as many scores behind the four as `more` allows.
+
+        Raises:
+            InputError: as `moses_table.read_phrase_table`.
+        """
+        path = self.file(number)
+        columns, rows = Columns(path, more), dict[tuple[str, str], int]()
+        found: dict[tuple[str, int], Sequence[float]] = {}
+        for at, line in enumerate(iterate_lines(path), start=1):
+            name, _, rest = line.partition(BAR)
+            target, _, scores = rest.partition(BAR)
+            source = name if self.lines is None else " ".join(map(unmarked, name.split(" ")))
+            known = (source, target) in rows
+            row = rows.setdefault((source, target), len(rows))
+            # A pair is one row, however many places of the line it stands at; the same line twice is refused below.
+            if not known or (name, row) in found:
+                columns.add(f"{source}{BAR}{rest}", at)
+            found[name, row] = columns.split_scores(scores.partition(BAR)[0], at)[1]
+        vocabularies = columns.sources.vocabulary(self.unescape), columns.targets.vocabulary(self.unescape)
+        table = columns.table(*vocabularies, self.unescape)
+        rank = np.argsort(columns.order_B)
+        placed = {(name, int(rank[row])): values for (name, row), values in found.items()}
+        return SentenceTable(MosesTable(table, *vocabularies), placed)

@@ -1,0 +1,73 @@
+"""What a classifier in context is told to be worth at the end of its training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.candidates.store import CandidateStore
+from xlate.kernels.learning.scores import plain_scores
+from xlate.models.context.model import log_probabilities
+from xlate.models.context.quality import Quality
+from xlate.phrases.table import PhraseTable
+from xlate.report.reliability import reliability_picture
+from xlate.scoring.weights import Weights
+from xlate.train import tags
+from xlate.train.reporter import Reporter
+
+
+def heldout_quality(
+    store: CandidateStore, weights: Weights, table: PhraseTable, count_B: NDArray[np.integer], *, alone: bool
+) -> Quality:
+    """The predictions of held-out instances.
+
+    Args:
+        store: the instances, whose second context feature is their source phrase.
+        weights: the classifier's.
+        table, count_B: the pairs, and how often each was extracted.
+        alone: each candidate is judged by itself.
+    """
+    held = store.arrays
+    assert held.context_offsets_I1 is not None
+    assert held.contexts_X is not None
+    offsets_I1 = np.asarray(held.candidate_offsets_I1)
+    score_C = plain_scores(held.arrays(), weights.dense_D, weights.sparse_F.astype(np.float32))
+    phrase_I = np.asarray(held.contexts_X)[held.context_offsets_I1[:-1] + 1] - 1
+    times_P = np.bincount(table.source_B, weights=count_B, minlength=len(table.source_phrases))
+    return Quality(
+        offsets_I1=offsets_I1,
+        log_C=log_probabilities(score_C, offsets_I1, alone=alone),
+        share_C=np.asarray(held.dense_CD)[:, 0],
+        right_C=np.asarray(held.gain_CG)[:, 0] > 0,
+        times_I=times_P[phrase_I].astype(np.int64),
+    )
+
+
+def report_quality(quality: Quality, weights: Weights, reporter: Reporter, step: int) -> dict[str, Any]:
+    """Reports held-out figures, a reliability picture and the spread of weights; returns the figures."""
+    used_F = weights.sparse_F[weights.sparse_F != 0]
+    reporter.histogram(f"{tags.WEIGHTS}context/sparse", used_F, step)
+    if not len(quality):
+        return {"accuracy": None, "baseline_accuracy": None, "calibration_error": None}
+    figures = {
+        "accuracy": quality.accuracy,
+        "baseline_accuracy": quality.baseline,
+        "calibration_error": quality.best.error,
+    }
+    for name, value in figures.items():
+        reporter.scalar(f"valid/{name}", value, step)
+    curves = {"the most probable translation": quality.best, "every translation": quality.every}
+    reporter.image("valid/reliability", reliability_picture(curves), step)
+    bands = {
+        times: {"instances": len(part), "accuracy": part.accuracy, "baseline_accuracy": part.baseline}
+        for times, part in quality.by_times().items()
+    }
+    rows = [
+        f"| {times} | {band['instances']} | {band['accuracy']:.3f} | {band['baseline_accuracy']:.3f} |"
+        for times, band in bands.items()
+    ]
+    head = ["| source phrase extracted | instances | accuracy | most frequent translation |", "|---|---:|---:|---:|"]
+    reporter.text("valid/accuracy_by_frequency", "\n".join([*head, *rows]), step)
+    return {**figures, "accuracy_by_frequency": bands}

@@ -1,0 +1,150 @@
+"""What of a context speaks for a translation: the weights of a classifier in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.features.context import Spans
+from xlate.kernels.learning.crossing import crossed_ids
+from xlate.models.context.model import ContextModel
+from xlate.text.encoded import EncodedText
+
+
+def pair_weights(model: ContextModel, ids_X: NDArray[np.integer], pair_C: NDArray[np.integer]) -> NDArray[np.float64]:
+    """What each of X features of a context adds to the score of each of C pairs, (X, C)."""
+    offsets_C1, ids_N = model.targets.of(pair_C)
+    sparse_F = model.weights.sparse_F
+    crossed_XN = crossed_ids(np.asarray(ids_X, np.int64)[:, None], ids_N.astype(np.int64)[None], len(sparse_F))
+    return np.asarray(np.add.reduceat(sparse_F[crossed_XN].astype(np.float64), offsets_C1[:-1], axis=1))
+
+
+def against_the_others(weight_XC: NDArray[np.float64], share_C: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same less their mean over the translations: what a softmax does not see cancels out.
+
+    Args:
+        weight_XC: what each feature adds to the score of each translation.
+        share_C: how much each translation counts, 1 in all.
+    """
+    return np.asarray(weight_XC - (weight_XC @ share_C)[:, None])
+
+
+@dataclass(frozen=True)
+class Influences:
+    """The X features of the contexts of a source phrase, and its C listed translations, most frequent first.
+
+    Attributes:
+        names: of the features.
+        count_X: in how many of the `places` each occurs.
+        weight_XC: what each adds to the score of each translation, for a softmax against the other translations.
+        pair_C, share_C: the translations, and p(e|f).
+        places: where the phrase stands in the text.
+    """
+
+    names: Sequence[str]
+    count_X: NDArray[np.int64]
+    weight_XC: NDArray[np.float64]
+    pair_C: NDArray[np.int64]
+    share_C: NDArray[np.float64]
+    places: int
+
+
+def influences(model: ContextModel, phrase: int, text: EncodedText) -> Influences:
+    """The features of the contexts in which a source phrase of the table stands in a text.
+
+    Those of every place, such as the phrase itself, tell no context from another and are left out.
+    """
+    spans = _places(model.targets.table.source_phrases[phrase], phrase, text)
+    _, ids = model.contexts.of(text, (), spans)
+    ids_X, count_X = np.unique(ids, return_counts=True)
+    differing_X = count_X < len(spans)
+    ids_X, count_X = ids_X[differing_X], count_X[differing_X]
+    pair_C, share_C = translations(model, phrase)
+    weight_XC = pair_weights(model, ids_X, pair_C)
+    if not model.alone:
+        weight_XC = against_the_others(weight_XC, share_C)
+    return Influences(context_names(model, ids_X), count_X, weight_XC, pair_C, share_C, len(spans))
+
+
+def translations(model: ContextModel, phrase: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The listed pairs of a source phrase, most frequent first, and p(e|f) of each, 1 in all."""
+    places, _ = model.listed.of(np.array([phrase]))
+    share_C = np.exp(model.listed.log_share_N[places])
+    return model.listed.pair_N[places], share_C / share_C.sum() if len(share_C) else share_C
+
+
+def context_names(model: ContextModel, ids_X: NDArray[np.integer]) -> list[str]:
+    """The names of features of contexts."""
+    return list(model.contexts.names(ids_X, model.targets.table.source_phrases, model.vocabulary))
+
+
+def _places(words: NDArray[np.int32], phrase: int, text: EncodedText) -> Spans:
+    """Where the words of a phrase stand in a text."""
+    size, last = len(words), len(text.ids_T) - len(words) + 1
+    here_T = np.ones(max(last, 0), np.bool_)
+    for at, word in enumerate(words.tolist()):
+        here_T &= text.ids_T[at : at + len(here_T)] == word
+    begin_I = np.flatnonzero(here_T)
+    sentence_I = np.searchsorted(text.offsets_S1, begin_I, side="right") - 1
+    inside_I = begin_I + size <= text.offsets_S1[sentence_I + 1]
+    sentence_I, start_I = sentence_I[inside_I], (begin_I - text.offsets_S1[sentence_I])[inside_I]
+    return Spans(sentence_I, start_I, start_I + size, np.full(len(start_I), phrase))
+
+
+@dataclass(frozen=True)
+class SpanChange:
+    """A source phrase in a sentence, its C translations with and without the context, and why.
+
+    Attributes:
+        start, end: the span.
+        pair_C: the translations.
+        share_C: p(e|f), without the context.
+        probability_C: in the context.
+        names: of the X features there; for a softmax the first is p(e|f) itself, by what it weighs more or less than 1.
+        weight_XC: what each adds to the score of each translation, for a softmax against the other translations.
+    """
+
+    start: int
+    end: int
+    pair_C: NDArray[np.int64]
+    share_C: NDArray[np.float64]
+    probability_C: NDArray[np.float64]
+    names: Sequence[str]
+    weight_XC: NDArray[np.float64]
+
+    @property
+    def change_C(self) -> NDArray[np.float64]:
+        """How much more probable each is in the context."""
+        return self.probability_C - self.share_C
+
+    @property
+    def largest(self) -> float:
+        """The largest change either way."""
+        return float(np.abs(self.change_C).max(initial=0.0))
+
+
+def changes(model: ContextModel, words: Sequence[str]) -> list[SpanChange]:
+    """What the context changes in a sentence, the phrases with the largest changes first."""
+    found = model.predict(words)
+    ids_n = model.vocabulary.ids(words)
+    text = EncodedText(ids_n, np.array([0, len(ids_n)]))
+    offsets_I1, contexts_X = model.contexts.of(text, model.factors(words), found.spans)
+    listed = []
+    for i in range(len(found.spans)):
+        part = slice(found.offsets_I1[i], found.offsets_I1[i + 1])
+        pair_C, log_C, share_C = found.pair_C[part], found.log_C[part], found.share_C[part]
+        ids_X = contexts_X[offsets_I1[i] : offsets_I1[i + 1]]
+        rows, names = pair_weights(model, ids_X, pair_C), context_names(model, ids_X)
+        probability_C = np.exp(log_C)
+        if not model.alone:
+            forward_C = (float(model.weights.dense_D[0]) - 1.0) * share_C
+            # Half way from p(e|f) to p in the context, so that the sums of columns are close to the changes of ln p.
+            middle_C = 0.5 * (np.exp(share_C) / np.exp(share_C).sum() + probability_C)
+            rows = against_the_others(np.vstack([forward_C, rows]), middle_C)
+            names = ["p(e|f)", *names]
+        start, end = int(found.spans.start_I[i]), int(found.spans.end_I[i])
+        listed.append(SpanChange(start, end, pair_C, np.exp(share_C), probability_C, names, rows))
+    return sorted(listed, key=lambda change: -change.largest)

@@ -1,0 +1,118 @@
+"""How good predictions in context are: how often they are right, and whether their probabilities can be believed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.arrays.ragged import row_numbers
+
+BINS = 10
+# Source phrases by how often they were extracted from the training text: up to each of these times.
+BANDS = (9, 99, 999)
+
+
+class Reliability(NamedTuple):
+    """Predictions by their probability, in ten bins of equal width.
+
+    `count_B` are the predictions of a bin, `said_B` the mean of their probabilities, `right_B` the share of them that
+    were right; both are NaN where there are none.
+    """
+
+    count_B: NDArray[np.int64]
+    said_B: NDArray[np.float64]
+    right_B: NDArray[np.float64]
+
+    @property
+    def error(self) -> float:
+        """The mean distance of probability and share over all predictions (Guo et al. 2017, Eq. 3); NaN of none."""
+        if not self.count_B.sum():
+            return float("nan")
+        return float(np.nansum(self.count_B * np.abs(self.said_B - self.right_B)) / self.count_B.sum())
+
+
+def reliability(probability_N: NDArray[np.floating], right_N: NDArray[np.bool_]) -> Reliability:
+    """The bins of N predictions; a probability on the border of two belongs to the upper one, 1 to the last."""
+    bin_N = np.minimum((np.asarray(probability_N, np.float64) * BINS).astype(np.int64), BINS - 1)
+    count_B = np.bincount(bin_N, minlength=BINS)
+    with np.errstate(invalid="ignore"):
+        said_B, right_B = (np.bincount(bin_N, values_N, BINS) / count_B for values_N in (probability_N, right_N))
+    return Reliability(count_B, said_B, right_B)
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Predictions of I instances with C candidates, some of which are right.
+
+    Instances are places with a choice, one of whose candidates at least is right and one is not.
+
+    Attributes:
+        offsets_I1: where the candidates of each instance begin; none is empty.
+        log_C: ln p of each in its context.
+        share_C: ln p(e|f), which knows no context.
+        right_C: whether it was extracted there.
+        times_I: how often the source phrase was extracted.
+    """
+
+    offsets_I1: NDArray[np.int64]
+    log_C: NDArray[np.float64]
+    share_C: NDArray[np.floating]
+    right_C: NDArray[np.bool_]
+    times_I: NDArray[np.integer]
+
+    @property
+    def accuracy(self) -> float:
+        """The share of instances whose most probable candidate is right; NaN of none."""
+        return _mean(self.right_C[self._best_I])
+
+    @property
+    def baseline(self) -> float:
+        """The same of the most frequent translation of each source phrase."""
+        return _mean(self.right_C[_first_of_largest(self.share_C, self.offsets_I1)])
+
+    @property
+    def every(self) -> Reliability:
+        """Of all candidates."""
+        return reliability(np.exp(self.log_C), self.right_C)
+
+    @property
+    def best(self) -> Reliability:
+        """Of the most probable candidate of each instance."""
+        return reliability(np.exp(self.log_C[self._best_I]), self.right_C[self._best_I])
+
+    def by_times(self) -> Mapping[str, Quality]:
+        """The quality of each band of source phrases that has any, the rarest first."""
+        band_I = np.searchsorted(BANDS, self.times_I)
+        lows = (1, *(most + 1 for most in BANDS))
+        names = [f"{low}-{most}" for low, most in zip(lows, BANDS, strict=False)] + [f"{lows[-1]}-"]
+        return {name: self._select(band_I == band) for band, name in enumerate(names) if (band_I == band).any()}
+
+    def __len__(self) -> int:
+        """The number of instances I."""
+        return len(self.times_I)
+
+    @cached_property
+    def _best_I(self) -> NDArray[np.int64]:
+        return _first_of_largest(self.log_C, self.offsets_I1)
+
+    def _select(self, kept_I: NDArray[np.bool_]) -> Quality:
+        kept_C = kept_I[row_numbers(self.offsets_I1)]
+        sizes = np.diff(self.offsets_I1)[kept_I]
+        offsets_I1 = np.concatenate([[0], np.cumsum(sizes)])
+        return Quality(offsets_I1, self.log_C[kept_C], self.share_C[kept_C], self.right_C[kept_C], self.times_I[kept_I])
+
+
+def _first_of_largest(value_C: NDArray[np.floating], offsets_I1: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The candidate with the largest value of each instance, the first of equals."""
+    row_C = row_numbers(offsets_I1)
+    order = np.lexsort((-value_C, row_C))
+    return np.asarray(order[offsets_I1[:-1]])
+
+
+def _mean(right_I: NDArray[np.bool_]) -> float:
+    return float(right_I.mean()) if len(right_I) else float("nan")
