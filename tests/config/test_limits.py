@@ -93,6 +93,8 @@ LISTED = ["loss=xbleu"]
         ("train", LISTED, "loss.lists.epochs=0", "1 or more"),
         ("train", LISTED, "loss.lists.rate=0", "above 0"),
         ("train", ["model=rerank"], "model.rerank.least_probability=1.1", "0 or more, at most 1"),
+        ("train", ["model=lcs", "model.context.run=r"], "decoder.window=49", "1 or more, at most 48"),
+        ("train", ["model=lcs", "model.context.run=r"], "decoder.deletion_cost=-1", "0 or more"),
         ("prepare", [], "lm.order=8", "1 or more, at most 7"),
         ("prepare", [], "phrases.max_length=0", "1 or more, at most 255"),
         ("prepare", [], "data.max_words=0", "1 or more"),

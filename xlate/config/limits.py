@@ -62,6 +62,7 @@ BELOW_ONE = Range(0, 1, open_high=True)
 SEED = Range(0, 2**63 - 1)
 ORDER = Range(1, 7)
 PHRASE_LENGTH = Range(1, 255)
+WINDOW = Range(1, 48)
 
 _SOME = _whole(1)
 
@@ -97,7 +98,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "beam": _SOME,
         "coverage_beam": _SOME,
         "max_skips": _whole(0),
-        "window": Range(1, 48),
+        "window": WINDOW,
         "option_order": ("count", "score"),
         "unknown_direct": ANY,
         "unknown_model1": ANY,
@@ -118,7 +119,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     },
     decoder_schema.LcsDecoderConfig: {
         "beam": _SOME,
-        "window": Range(1, 48),
+        "window": WINDOW,
         "least_probability": PROBABILITY,
         "deletion_cost": NOT_NEGATIVE,
     },
