@@ -12,7 +12,7 @@ from xlate.config.load import load
 from xlate.config.schema import InspectConfig, TranslateConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.inspect_context import inspect_context
+from xlate.jobs.context.inspected import inspect_context
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.translate import Translator

@@ -11,10 +11,10 @@ from xlate.config.source_schema import ONLINE
 from xlate.errors import InputError
 from xlate.features.bigrams import FAMILIES
 from xlate.features.sparse_sets import SparseSettings, check_sparse
+from xlate.jobs.context.training import check_context
 from xlate.jobs.ranking.given import given_list
 from xlate.jobs.ranking.lists import ranking_objective
 from xlate.jobs.systems.registry import EVENT_KINDS, event_kind, kind_of
-from xlate.jobs.train.context import check_context
 from xlate.jobs.train.list_settings import check_lists, list_settings
 from xlate.jobs.train.online import check_online
 from xlate.jobs.train.tuners import TUNERS, optimiser

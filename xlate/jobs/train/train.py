@@ -9,8 +9,8 @@ from xlate.config.identity import identity_of_training
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.config.stored import to_yaml
+from xlate.jobs.context.training import ContextTraining
 from xlate.jobs.systems.registry import kind_of
-from xlate.jobs.train.context import ContextTraining
 from xlate.jobs.train.global_training import NAME as GLOBAL
 from xlate.jobs.train.global_training import GlobalMethod
 from xlate.jobs.train.lists import ListTraining

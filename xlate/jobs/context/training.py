@@ -13,7 +13,7 @@ from xlate.candidates.context_instances import DENSE
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.features.context import TARGET_KINDS
-from xlate.jobs.context_figures import heldout_quality, report_quality
+from xlate.jobs.context.figures import heldout_quality, report_quality
 from xlate.jobs.prepare.context_stores import ContextParts, ContextStores, context_stores
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory

@@ -1,0 +1,1 @@
+"""Jobs of classifiers that predict translations in context."""
