@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
 from xlate.config.model_schema import ClassifierConfig, ContextUseConfig
-from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.context_stores import ContextParts
 from xlate.jobs.prepare.stages import file_hash
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of, weights_path
-from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
+from xlate.jobs.systems.without_decoder import WithoutDecoder
 from xlate.losses.loss import losses
 from xlate.models.context.model import ContextModel, FactorsOf, no_factors
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.phrase.model import PhraseModel
-from xlate.models.system import AnySystem
 from xlate.phrases.listed_pairs import listed_pairs
 from xlate.scoring.weights import WeightsFile
 from xlate.text.tagging.tagger import POS
@@ -32,55 +30,13 @@ KIND = "context"
 PREDICTED_BY = "predicted_by"
 
 
-class Context(Kind):
+class Context(WithoutDecoder):
     """Predictions of translations; they translate nothing by themselves."""
 
     name = KIND
     predicts = True
-
-    def open(
-        self,
-        run: Path,
-        config: TrainConfig,  # noqa: ARG002
-        weights: WeightsFile,  # noqa: ARG002
-        work: WorkDirectory | None,  # noqa: ARG002
-        asked: Asked,  # noqa: ARG002
-    ) -> AnySystem:
-        """Raises InputError."""
-        self._refuse(run)
-
-    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> NoReturn:  # noqa: ARG002, B008
-        """Raises InputError."""
-        self._refuse(None)
-
-    def saved(self, system: AnySystem, file: WeightsFile) -> Saved:  # noqa: ARG002
-        """Raises InputError."""
-        self._refuse(None)
-
-    def check_base(self, config: TrainConfig, base: Path) -> None:  # noqa: ARG002
-        """Raises InputError."""
-        self._refuse(base)
-
-    def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:  # noqa: ARG002
-        """Raises InputError."""
-        self._refuse(None)
-
-    def check_lists(self, config: TrainConfig) -> None:  # noqa: ARG002
-        """Raises InputError."""
-        self._refuse(None)
-
-    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> NoReturn:  # noqa: ARG002
-        """Raises InputError."""
-        self._refuse(base)
-
-    def _refuse(self, run: Path | None) -> NoReturn:
-        raise InputError(
-            "a run that predicts translations has no decoder",
-            file=run,
-            seen=f"model.kind={self.name}",
-            expected="a run of another model",
-            remedy="xlate train model=phrase context=feature model.context.run=RUN uses what it learned",
-        )
+    does = "predicts translations"
+    remedy = "xlate train model=phrase context=feature model.context.run=RUN uses what it learned"
 
 
 def classifier_config(run: Path) -> TrainConfig:

@@ -1,0 +1,69 @@
+"""Kinds of models that translate nothing by themselves: they have weights to look into, and no decoder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar, NoReturn
+
+from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.errors import InputError
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
+from xlate.models.system import AnySystem
+from xlate.scoring.weights import WeightsFile
+
+
+class WithoutDecoder(Kind):
+    """Refuses whatever needs a decoder.
+
+    Attributes:
+        does: what such a run does.
+        remedy: the command that uses it.
+    """
+
+    does: ClassVar[str]
+    remedy: ClassVar[str]
+
+    def open(
+        self,
+        run: Path,
+        config: TrainConfig,  # noqa: ARG002
+        weights: WeightsFile,  # noqa: ARG002
+        work: WorkDirectory | None,  # noqa: ARG002
+        asked: Asked,  # noqa: ARG002
+    ) -> AnySystem:
+        """Raises InputError."""
+        self._refuse(run)
+
+    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> NoReturn:  # noqa: ARG002, B008
+        """Raises InputError."""
+        self._refuse(None)
+
+    def saved(self, system: AnySystem, file: WeightsFile) -> Saved:  # noqa: ARG002
+        """Raises InputError."""
+        self._refuse(None)
+
+    def check_base(self, config: TrainConfig, base: Path) -> None:  # noqa: ARG002
+        """Raises InputError."""
+        self._refuse(base)
+
+    def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:  # noqa: ARG002
+        """Raises InputError."""
+        self._refuse(None)
+
+    def check_lists(self, config: TrainConfig) -> None:  # noqa: ARG002
+        """Raises InputError."""
+        self._refuse(None)
+
+    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> NoReturn:  # noqa: ARG002
+        """Raises InputError."""
+        self._refuse(base)
+
+    def _refuse(self, run: Path | None) -> NoReturn:
+        raise InputError(
+            f"a run that {self.does} has no decoder",
+            file=run,
+            seen=f"model.kind={self.name}",
+            expected="a run of another model",
+            remedy=self.remedy,
+        )
