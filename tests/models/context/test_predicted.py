@@ -160,3 +160,18 @@ def test_words_without_an_option_stand_for_themselves() -> None:
     decoder = PhraseDecoder(full, random_weights(np.random.default_rng(3), full.size), PhraseSearch(options=50))
     assert decoder.space(WORDS).options.pair_O.tolist() == [COPIED] * len(WORDS)
     assert sorted(decoder.translate(WORDS)[0].words) == sorted(WORDS)
+
+
+def test_the_limit_of_options_is_of_what_they_score_in_the_sentence() -> None:
+    model, phrases = models(9, most=3)
+    full = replace(phrases, in_sentence=PredictedScores(model))
+    weights_D = random_weights(np.random.default_rng(4), full.size)
+    # The prediction alone says what is best, and the other floats nothing.
+    weights_D[:] = 0.0
+    weights_D[full.sentence_slots] = 1.0
+    every, one = (PhraseDecoder(full, weights_D, PhraseSearch(options=n)).space(WORDS).options for n in (1000, 1))
+    for c in range(len(every.cell_offsets_C1) - 1):
+        first, last = every.cell_offsets_C1[c : c + 2]
+        kept = range(one.cell_offsets_C1[c], one.cell_offsets_C1[c + 1])
+        assert [one.alone_O[o] for o in kept] == every.alone_O[first:last][:1].tolist()
+        assert len(kept) == min(1, last - first)

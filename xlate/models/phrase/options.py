@@ -16,7 +16,7 @@ from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.model import LM, PHRASE_PENALTY, UNKNOWN, UNKNOWN_PENALTY, WORD_PENALTY, PhraseModel
 from xlate.models.phrase.ranking import RankedPairs, RankedPhrases, weighted
-from xlate.models.ranking import joined_rows, logprobs_alone, phrases_alone, selected_rows
+from xlate.models.ranking import best_of_groups, joined_rows, logprobs_alone, phrases_alone, selected_rows
 
 NO_FORWARD = 0
 
@@ -103,7 +103,7 @@ def collect_phrase_options(
         found = joined_rows(found, copies, copied_O)
     more_OE = np.zeros((len(cell_O), 0))
     if model.in_sentence is not None:
-        found, cell_O, more_OE = _in_sentence(model, weights_D, words, longest, found, cell_O)
+        found, cell_O, more_OE = _in_sentence(model, weights_D, words, longest, found, cell_O, ranked.options)
         found, cell_O, more_OE = _with_words_left(model, weights_D, words, longest, (found, cell_O, more_OE), sparse_F)
         size_C = np.bincount(cell_O, minlength=len(row_C))
     number_O, first_F = distinct_rows(found.forward_RK.view(np.uint64))
@@ -138,13 +138,14 @@ def _in_sentence(
     longest: int,
     found: RankedPairs,
     cell_O: NDArray[np.int64],
+    most: int,
 ) -> Placed:
-    """Options with what they score in their sentence, best first again, those that are none there left out."""
+    """The `most` best options of each cell with what they score in their sentence, best first; others are left out."""
     start_O = cell_O // longest
     more_OE = model.sentence_floats(words, start_O, start_O + cell_O % longest + 1, found.unit_R)
     there = np.flatnonzero((more_OE > -np.inf).all(axis=1))
     added_O = (more_OE[there] * weights_D[model.sentence_slots]).sum(axis=1)
-    order = np.lexsort((-(found.alone_R[there] + added_O), cell_O[there]))
+    order = best_of_groups(found.alone_R[there] + added_O, np.bincount(cell_O[there], minlength=1), most)
     kept, added_O = there[order], added_O[order]
     chosen = selected_rows(found, kept)
     chosen = replace(chosen, static_R=chosen.static_R + added_O, alone_R=chosen.alone_R + added_O)

@@ -34,7 +34,10 @@ class RankedPairs(RankedRows):
 
 
 class RankedPhrases(Ranking[RankedPairs]):
-    """The best `options` pairs of each source phrase asked for (Moses's table limit), under some weights."""
+    """The best `options` pairs of each source phrase asked for (Moses's table limit), under some weights.
+
+    All of them where phrases score in their sentence, too: what is best there is only known there.
+    """
 
     def __init__(
         self, model: PhraseModel, weights_D: NDArray[np.float64], options: int, sparse_F: NDArray[np.float64] | None
@@ -66,7 +69,8 @@ class RankedPhrases(Ranking[RankedPairs]):
         targets = model.target_phrases(pair_B)
         words_T = model.lm_number_V[targets.ids_T]
         alone_B = static_B + weights_D[LM] * logprobs_alone(model.lm, targets.offsets_S1, words_T)
-        kept = best_of_groups(alone_B, size_S, self.options)
+        most = self.options if model.in_sentence is None else max(int(size_S.max(initial=1)), self.options)
+        kept = best_of_groups(alone_B, size_S, most)
         logs_RK2, k = model.log_reordering(pair_B[kept]), model.orientations
         backward_RK = weights_D[model.backward] * logs_RK2[:, :k]
         if crossed_BK is not None:
@@ -77,7 +81,7 @@ class RankedPhrases(Ranking[RankedPairs]):
         first, last = chosen.ids_T[chosen.offsets_S1[:-1]], chosen.ids_T[chosen.offsets_S1[1:] - 1]
         phrases = phrases_alone(model.lm, chosen.offsets_S1, model.lm_number_V[chosen.ids_T])
         scores = static_B[kept], alone_B[kept], phrases, backward_RK, forward_RK
-        return RankedPairs(pair_B[kept], *scores, first, last), np.minimum(size_S, self.options)
+        return RankedPairs(pair_B[kept], *scores, first, last), np.minimum(size_S, most)
 
 
 def weighted(
