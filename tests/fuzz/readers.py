@@ -35,6 +35,7 @@ from xlate.formats.reordering_table import read_reordering_table
 from xlate.formats.scfg.bracketed import read_cdec_grammar, read_joshua_grammar
 from xlate.formats.scfg.joshua_config import read_joshua_config
 from xlate.formats.scfg.moses_rules import read_moses_grammar
+from xlate.formats.sentence_tables import INPUT, MARK, OURS, TableFolder
 from xlate.jobs.moses_import import search_of
 from xlate.jobs.prepare.annotation_store import (
     load_copies,
@@ -296,6 +297,15 @@ def translate_with_joshua(folder: Path) -> None:
     next(open_joshua_system(folder / "joshua.config", 5).translations(["das", "haus", "ist", "hier"]), None)
 
 
+def write_sentence_tables(folder: Path) -> None:
+    for name, content in (("0", TABLE), (INPUT, "das haus\n"), (MARK, f"{OURS}\n")):
+        (folder / name).write_text(content, encoding="utf-8")
+
+
+def read_sentence_tables(folder: Path) -> None:
+    read_phrase_table(TableFolder.open(folder, 1).file(0))
+
+
 TEXT = "Das Haus \u2028 ist klein .\n\u00fcber\tallem\n\nende"
 READERS = [
     Reader("read_lines", text(TEXT), of(read_lines)),
@@ -319,6 +329,7 @@ READERS = [
     Reader("read_hypothesis_links", text("0-0 1-1 2-2\n\n0-1\n"), of(read_hypothesis_links)),
     Reader("read_arpa", text(ARPA), lambda folder: NgramModel.from_arpa(read_arpa(folder / "file")), 2),
     Reader("read_phrase_table", text(TABLE), of(read_phrase_table), 2),
+    Reader("TableFolder.open", write_sentence_tables, read_sentence_tables, 2),
     Reader("read_reordering_table", write_system, lambda folder: read_reordering_table(
         folder / "orientations", *read_phrase_table(folder / "table")), 2),
     Reader("read_cdec_grammar", text("".join(CDEC)), of(read_cdec_grammar)),
@@ -366,6 +377,7 @@ READERS = [
 
 # Readers that are not damaged by themselves, and why.
 EXCLUDED = {
+    "ExportedTables.open": "opens a run by open_system, and reads lines by read_lines",
     "load_factor_vocabulary": "a part of load_factor",
     "read_json": "reads the files of RunDirectory.open and read_stage",
     "open_arrays": "reads the folders of NgramModel.load, PhraseTable.load and the other arrays",

@@ -15,7 +15,7 @@ from xlate.metrics.bleu import bleu_scores
 from xlate.scoring.weights import Weights
 from xlate.tuners.gradient import GradientSettings, descend
 
-NAMES = [name for name, kind in losses().items() if kind.needs is not Needs.LATTICE]
+NAMES = [name for name, kind in losses().items() if kind.needs is not Needs.LATTICE and not kind.judges_each]
 
 
 def telling_lists() -> CandidateBatch:

@@ -79,8 +79,14 @@ def told(
     """What a loss needs of the candidates of lists: their statistics, gains made of these, or the best ones as truth.
 
     Raises:
-        InputError: it looks at a lattice, not at candidates.
+        InputError: it looks at a lattice, not at candidates, or judges each of them by itself.
     """
+    if loss.judges_each:
+        raise InputError(
+            "a loss that judges each candidate by itself, for which scores of whole derivations have no 0",
+            seen=loss.name,
+            expected="one that compares them: expected_bleu, cll, hinge …",
+        )
     if loss.needs is Needs.LATTICE:
         raise InputError("a loss over lattices", seen=loss.name, expected="one over lists: expected_bleu, cll, hinge …")
     if loss.needs is Needs.STATISTICS:
