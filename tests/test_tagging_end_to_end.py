@@ -5,16 +5,24 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.jobs.prepare.test_annotated_text import values
 from tests.test_processes_end_to_end import begun
+from xlate.candidates.context_instances import ContextInstances
 from xlate.cli.main import main
 from xlate.demo.corpus import DemoCorpus, Split
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.context import context_model
+from xlate.models.context.explained import context_names
+from xlate.models.context.model import ContextModel
 from xlate.text.classes import write_classes
+from xlate.text.encoded import EncodedText
 from xlate.text.factors import FactorNames
 from xlate.text.lines import read_lines, write_lines
 
@@ -94,6 +102,31 @@ def test_prepare_tags_raw_text_and_alters_nothing_else(text: Path, tmp_path: Pat
     before = {path: path.stat().st_mtime_ns for path in work.path.rglob("stage.json")}
     assert main(["prepare", f"work={work.path}", *RAW, *tagger]) == 0
     assert {path: path.stat().st_mtime_ns for path in work.path.rglob("stage.json")} == before
+
+
+def test_tags_are_contexts_of_classifiers(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    work, run = tmp_path / "work", tmp_path / "run"
+    assert main(["prepare", f"work={work}", *RAW, "data.tagger=classes", f"data.tagger_classes={text}/classes"]) == 0
+    small = ["model.bits=12", "model.folds=2", "model.words=[all]", "model.factors=[pos]", "loss.epochs=2"]
+    assert main(["train", "model=context", f"work={work}", f"run={run}", *small]) == 0
+    prepared = WorkDirectory(work)
+    word = max(
+        prepared.source_vocabulary.words[3:], key=[*chain.from_iterable(prepared.training_tokens("source"))].count
+    )
+    capsys.readouterr()
+    assert main(["inspect", f"run={run}", f"find={word}", "top=50"]) == 0
+    assert "pos[" in capsys.readouterr().out
+    model = context_model(run, prepared)
+    words = prepared.source_tokens(read_lines(text / "dev.raw")[0])
+    instances = ContextInstances(model.contexts, model.targets, model.listed, *encoded(model, words))
+    batch, _ = instances.of(model.predict(words).spans)
+    assert batch.contexts_X is not None
+    names = set(context_names(model, batch.contexts_X))
+    assert {f"pos[first]={tag}" for tag in prepared.source_tags(words)} & names
+
+
+def encoded(model: ContextModel, words: list[str]) -> tuple[EncodedText, Sequence[np.ndarray]]:
+    return EncodedText.encode([words], model.vocabulary), model.factors(words)
 
 
 def test_a_line_of_a_pipe_is_tagged_before_the_next_is_written(text: Path) -> None:

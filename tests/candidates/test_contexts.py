@@ -159,6 +159,8 @@ def test_batches_whose_contexts_do_not_fit_are_refused() -> None:
         replace(given, context_offsets_I1=np.zeros(3, np.int64)).validate()
     with pytest.raises(ValueError, match="some given, some not"):
         replace(given, contexts_X=None).validate()
+    with pytest.raises(ValueError, match="parts are written out"):
+        given.arrays(parts=True)
     with pytest.raises(ValueError, match="plain candidates"):
         replace(given, part_values_N=np.ones(len(given.part_ids_N), np.float32)).validate()
 

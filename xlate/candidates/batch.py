@@ -246,8 +246,10 @@ class CandidateBatch:
             dense: with the dense features; else without columns.
 
         Raises:
-            ValueError: several gain columns, and no gains given.
+            ValueError: several gain columns, and no gains given; contexts, which loops over lists do not know.
         """
+        if parts and self.contexts_X is not None:
+            raise ValueError("contexts_X: expected none where parts are written out")
         if gain_C is None:
             if self.gain_CG.shape[1] != 1:
                 raise ValueError(f"{self.gain_CG.shape[1]} gain columns, expected one, or gains")

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.arrays.ragged import row_numbers
+from xlate.arrays.ragged import marked_in_rows, row_numbers
+from xlate.arrays.sorted_keys import places_of_keys
 from xlate.candidates.batch import CandidateBatch
 from xlate.features.context import ContextFeatures, Spans, TargetFeatures
 from xlate.phrases.listed_pairs import ListedPairs
 from xlate.phrases.occurrences import Occurrences
+from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
 
 DENSE = ("forward",)
@@ -58,10 +60,10 @@ class ContextInstances:
 
         Left out are places where nothing that was extracted is listed, and those where nothing else is.
         """
-        spans, of_X = spans_of(seen, self.targets)
+        spans, of_X = _spans_of(seen, self.targets.table)
         places, offsets_I1 = self.listed.of(spans.phrase_I)
         true_C = _are_seen(row_numbers(offsets_I1), self.listed.pair_N[places], of_X, seen.pair_X)
-        right_I = np.add.reduceat(np.append(true_C, False), offsets_I1[:-1], dtype=np.int64) * (np.diff(offsets_I1) > 0)
+        right_I = marked_in_rows(true_C, offsets_I1)
         kept_I = (right_I > 0) & (right_I < np.diff(offsets_I1))
         batch, _ = self.of(spans.select(kept_I))
         gain_C = np.where(true_C, 1.0, -1.0)[kept_I[row_numbers(offsets_I1)]]
@@ -69,13 +71,13 @@ class ContextInstances:
         return batch
 
 
-def spans_of(seen: Occurrences, targets: TargetFeatures) -> tuple[Spans, NDArray[np.int64]]:
+def _spans_of(seen: Occurrences, table: PhraseTable) -> tuple[Spans, NDArray[np.int64]]:
     """The different source spans of places in their order, and the span of each place."""
     keys_3X = np.stack([seen.sentence_X, seen.start_X, seen.end_X])
     new_X = np.ones(len(seen), dtype=np.bool_)
     new_X[1:] = (keys_3X[:, 1:] != keys_3X[:, :-1]).any(axis=0)
     first = np.flatnonzero(new_X)
-    phrase_I = targets.table.source_B[seen.pair_X[first]]
+    phrase_I = table.source_B[seen.pair_X[first]]
     sentence_I, start_I, end_I = keys_3X[:, first]
     return Spans(sentence_I, start_I, end_I, phrase_I), np.cumsum(new_X) - 1
 
@@ -87,9 +89,5 @@ def _are_seen(
     pair_X: NDArray[np.integer],
 ) -> NDArray[np.bool_]:
     """Whether each candidate is a pair that was extracted where its instance is; places are sorted."""
-    keys_X = (instance_X << 32) | pair_X.astype(np.int64)
-    keys_C = (instance_C << 32) | pair_C
-    if not len(keys_X):
-        return np.zeros(len(keys_C), dtype=np.bool_)
-    at = np.minimum(np.searchsorted(keys_X, keys_C), len(keys_X) - 1)
-    return np.asarray(keys_X[at] == keys_C)
+    seen = places_of_keys((instance_X << 32) | pair_X.astype(np.int64), (instance_C << 32) | pair_C)
+    return np.asarray(seen >= 0)

@@ -143,6 +143,11 @@ class ContextFeatures:
         there_IX = ids_IX >= 0
         return offsets_of(there_IX.sum(axis=1)), ids_IX[there_IX].astype(np.int32)
 
+    @staticmethod
+    def phrases_of(offsets_I1: Ints, ids: NDArray[np.integer]) -> Ints:
+        """The source phrase of each of I instances, by its features as `of` gives them: the second is the phrase."""
+        return np.asarray(ids[offsets_I1[:-1] + 1], dtype=np.int64) - 1
+
     def names(self, ids: Numbers, phrases: EncodedText, words: Vocabulary) -> Iterator[str]:
         """The names of some features: `always`, `phrase=a house`, `all[-1]=the`.
 
@@ -178,6 +183,18 @@ def _values(
     return np.where((before_I | behind_I) & ~near_I, -1, value_I)
 
 
+def check_target(kinds: Sequence[str]) -> None:
+    """Looks whether there are features of translations of these kinds.
+
+    Raises:
+        InputError: an unknown kind, or none at all.
+    """
+    strange = [kind for kind in kinds if kind not in TARGET_KINDS]
+    if strange or not kinds:
+        seen = f"model.target=[{','.join(kinds)}]"
+        raise InputError("unknown value of model.target", seen=seen, expected=", ".join(TARGET_KINDS))
+
+
 @dataclass(frozen=True)
 class TargetFeatures:
     """The features of what may translate a phrase: ids of pairs, then of target phrases, then of target words.
@@ -192,10 +209,7 @@ class TargetFeatures:
 
     def __post_init__(self) -> None:
         """Checks the kinds."""
-        strange = [kind for kind in self.kinds if kind not in TARGET_KINDS]
-        if strange or not self.kinds:
-            seen = strange[0] if strange else "none"
-            raise InputError("unknown value of model.target", seen=seen, expected=", ".join(TARGET_KINDS))
+        check_target(self.kinds)
 
     def __len__(self) -> int:
         """The number of features."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,8 +80,8 @@ class ExportedTables:
         Raises:
             InputError: sparse features, five orientations, or a line of more words than are translated at once.
         """
-        decoder, work = open_system(run, trained, Asked())
-        assert isinstance(decoder, PhraseDecoder)
+        system, work = open_system(run, trained, Asked())
+        decoder = cast(PhraseDecoder, system)
         model, side = decoder.model, work or TokenizedText()
         seen = "sparse features" if model.sparse is not None else f"{model.orientations} orientations"
         if model.sparse is not None or model.orientations != 3:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.sorted_keys import places_of_keys
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.search.spans import find_rows
 from xlate.phrases.extract import PhraseCounts
@@ -37,10 +38,8 @@ class TableRows:
         target_Q = _rows(table.target_phrases, self._target_finder)
         keys_B = _pair_keys(source_P[table.source_B], target_Q[table.target_B])
         keys, row = self._sorted_pairs
-        if not len(keys):
-            return WholeRows(source_P, target_Q, np.full(len(keys_B), -1))
-        place = np.minimum(np.searchsorted(keys, keys_B), len(keys) - 1)
-        return WholeRows(source_P, target_Q, np.where(keys[place] == keys_B, row[place], -1))
+        place_B = places_of_keys(keys, keys_B)
+        return WholeRows(source_P, target_Q, np.where(place_B >= 0, np.append(row, -1)[place_B], -1))
 
     @cached_property
     def _source_finder(self) -> PhraseFinder:

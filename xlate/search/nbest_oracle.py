@@ -69,7 +69,7 @@ def _choice(stats_CK: NDArray[Any], chosen_I: Ints) -> Choice:
     return Choice(chosen_I, float(bleu_scores(stats_CK[chosen_I].sum(axis=0, keepdims=True))[0]))
 
 
-def best_of_each(score_C: NDArray[np.float64], offsets_I1: Ints) -> Ints:
+def best_of_each(score_C: NDArray[np.floating], offsets_I1: Ints) -> Ints:
     """The place of the highest score of each list, the first of equals."""
     lists = row_numbers(offsets_I1)
     order = np.lexsort((-score_C, lists))

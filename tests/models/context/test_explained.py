@@ -57,7 +57,7 @@ def test_features_are_counted_where_the_phrase_stands() -> None:
     wanted = SOURCE.ids(["a", "b"]).tolist()
     row = next(p for p in range(len(table.source_phrases)) if table.source_phrases[p].tolist() == wanted)
     assert len(translations(model, row)[0])
-    found = influences(model, row, text)
+    found = influences(model, row, text, ())
     assert found.places == 3
     expected: Counter[str] = Counter()
     for sentence in SENTENCES:

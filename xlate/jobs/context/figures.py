@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.candidates.store import CandidateStore
+from xlate.features.context import ContextFeatures
 from xlate.kernels.learning.scores import plain_scores
 from xlate.models.context.model import log_probabilities
 from xlate.models.context.quality import Quality
-from xlate.phrases.table import PhraseTable
 from xlate.report.reliability import reliability_picture
 from xlate.scoring.weights import Weights
 from xlate.train import tags
@@ -19,14 +19,20 @@ from xlate.train.reporter import Reporter
 
 
 def heldout_quality(
-    store: CandidateStore, weights: Weights, table: PhraseTable, count_B: NDArray[np.integer], *, alone: bool
+    store: CandidateStore,
+    weights: Weights,
+    contexts: ContextFeatures,
+    times_P: NDArray[np.integer],
+    *,
+    alone: bool,
 ) -> Quality:
     """The predictions of held-out instances.
 
     Args:
-        store: the instances, whose second context feature is their source phrase.
+        store: the instances.
         weights: the classifier's.
-        table, count_B: the pairs, and how often each was extracted.
+        contexts: what their contexts are made of.
+        times_P: how often each source phrase was extracted.
         alone: each candidate is judged by itself.
     """
     held = store.arrays
@@ -34,14 +40,13 @@ def heldout_quality(
     assert held.contexts_X is not None
     offsets_I1 = np.asarray(held.candidate_offsets_I1)
     score_C = plain_scores(held.arrays(), weights.dense_D, weights.sparse_F.astype(np.float32))
-    phrase_I = np.asarray(held.contexts_X)[held.context_offsets_I1[:-1] + 1] - 1
-    times_P = np.bincount(table.source_B, weights=count_B, minlength=len(table.source_phrases))
+    phrase_I = contexts.phrases_of(held.context_offsets_I1, held.contexts_X)
     return Quality(
         offsets_I1=offsets_I1,
         log_C=log_probabilities(score_C, offsets_I1, alone=alone),
         share_C=np.asarray(held.dense_CD)[:, 0],
         right_C=np.asarray(held.gain_CG)[:, 0] > 0,
-        times_I=times_P[phrase_I].astype(np.int64),
+        times_I=times_P[phrase_I],
     )
 
 

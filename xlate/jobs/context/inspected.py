@@ -13,7 +13,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from xlate.config.schema import InspectConfig
+from xlate.config.stored import config_of_run
 from xlate.errors import InputError
+from xlate.jobs.prepare.context_stores import factors_of_text
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.context import context_model
 from xlate.kernels.search.spans import span_rows
@@ -39,7 +41,8 @@ def inspect_context(run: Path, work: Path, config: InspectConfig, console: Conso
             remedy="find=WORD shows those of the contexts of a word",
         )
     prepared = WorkDirectory(work).check()
-    shown = _Shown(context_model(run, prepared), prepared, config.top, console)
+    factors = factors_of_text(prepared, config_of_run(run).model)
+    shown = _Shown(context_model(run, prepared), prepared, factors, config.top, console)
     if config.find is not None:
         shown.influences(config.find)
     if config.sentence is not None:
@@ -52,6 +55,7 @@ class _Shown:
 
     model: ContextModel
     work: WorkDirectory
+    factors: list[NDArray[np.int32]]
     top: int
     console: Console
 
@@ -66,7 +70,7 @@ class _Shown:
                 seen=text,
                 expected=f"up to {self.model.longest} words of the training text, as xlate prepare made them",
             )
-        found = influences(self.model, row, self.work.encoded[0])
+        found = influences(self.model, row, self.work.encoded[0], self.factors)
         counted = f"{found.places:,} times, {len(found.pair_C)} translations, {len(found.names):,} features"
         self.console.print(f"{text}: {counted}", markup=False, highlight=False)
         for c in range(min(len(found.pair_C), TRANSLATIONS)):

@@ -12,18 +12,16 @@ import numpy as np
 from xlate.candidates.context_instances import DENSE
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.features.context import TARGET_KINDS
+from xlate.features.context import check_target
 from xlate.jobs.context.figures import heldout_quality, report_quality
 from xlate.jobs.prepare.context_stores import ContextParts, ContextStores, context_stores
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with
 from xlate.jobs.systems.context import KIND
+from xlate.jobs.train.local import learner_of
 from xlate.losses.loss import Needs, losses
-from xlate.scoring.device import device_of
 from xlate.scoring.weights import Weights, save_weights
-from xlate.train.device_learner import DeviceLearner
-from xlate.train.learner import InstanceLearner, LearnerOf
 from xlate.train.loop import Phase, Training
 from xlate.train.run import Run
 from xlate.train.state import PhaseSettings
@@ -56,7 +54,7 @@ class ContextTraining:
             identity=identity_of({"phase": asdict(settings), "stores": stores.identity}),
             reporter=run.reporter,
             checkpoint_seconds=run.checkpoint_seconds,
-            learner=_learner(config),
+            learner=learner_of(config),
         )
         # ln p(e|f) is what is known without a context; alone it is no probability of yes or no.
         start = Weights(
@@ -66,16 +64,15 @@ class ContextTraining:
         if not training.finished(held):
             return None
         weights = held.weights[KIND]
-        parts = ContextParts.of(self.work, config.model)
-        counts_B = parts.counts_B
         save_weights(
             run.weights,
             {KIND: weights.single()},
-            extra={"count_B": np.asarray(counts_B, np.int64)},
+            extra={"count_B": np.array(stores.count_B)},
             metadata={"work": str(config.work), "work_identity": self.work.identity, **made_with(config.model)},
         )
         history, alone = held.state.history, losses()[config.loss.name].judges_each
-        quality = heldout_quality(stores.heldout, weights, parts.table, counts_B, alone=alone)
+        parts = ContextParts.of(self.work, config.model)
+        quality = heldout_quality(stores.heldout, weights, parts.contexts, stores.times_P(parts.table), alone=alone)
         shown = report_quality(quality, weights, run.reporter, int(history[-1]["seen"]) if history else 0)
         return {"work": config.work, **_figures(stores, history, weights), **shown, "history": history}
 
@@ -114,17 +111,7 @@ def check_context(config: TrainConfig) -> None:
         raise InputError("unknown value of loss.name", seen=loss.name, expected=", ".join(known))
     if loss.l1 and loss.l2:
         raise InputError("two penalties", seen=f"loss.l1={loss.l1} loss.l2={loss.l2}", expected="one of them")
-    strange = [kind for kind in config.model.target if kind not in TARGET_KINDS]
-    if strange or not config.model.target:
-        seen = f"model.target={list(config.model.target)}"
-        raise InputError("unknown value of model.target", seen=seen, expected=", ".join(TARGET_KINDS))
-
-
-def _learner(config: TrainConfig) -> LearnerOf:
-    if not config.loss.batch:
-        return InstanceLearner
-    device = device_of(config.device)
-    return lambda s, store, weights, memory: DeviceLearner(s, store, weights, memory, device, config.loss.batch)
+    check_target(config.model.target)
 
 
 def _figures(stores: ContextStores, history: list[dict[str, Any]], weights: Weights) -> dict[str, Any]:

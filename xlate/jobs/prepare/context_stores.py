@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.candidates.context_instances import DENSE, ContextInstances
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.config.model_schema import ModelConfig
@@ -16,22 +18,33 @@ from xlate.features.sparse_sets import word_values
 from xlate.jobs.prepare.folds import WHOLE, Folds
 from xlate.jobs.prepare.stages import identity_of, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.train.sparse_models import classes_of, sides_of
+from xlate.jobs.train.sparse_models import classes_of, side_of
 from xlate.phrases.listed_pairs import listed_pairs
 from xlate.phrases.occurrences import Occurrences, occurrences_of
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
 
-TRAIN, HELDOUT = "train", "train.heldout"
+TRAIN, HELDOUT, COUNTS = "train", "train.heldout", "counts"
+KIND = "counts of predicted pairs"
+LAYOUT = {"count_B": ("<i8", 1)}
 
 
 @dataclass(frozen=True)
 class ContextStores:
-    """Instances of the training text and of its held-out sentences, and what makes them these."""
+    """Instances of the training text and of its held-out sentences, and what makes them these.
+
+    `count_B` says how often each pair that may be predicted was extracted from the training text, 0 for the others.
+    """
 
     train: CandidateStore
     heldout: CandidateStore
+    count_B: NDArray[np.int64]
     identity: str
+
+    def times_P(self, table: PhraseTable) -> NDArray[np.int64]:
+        """How often each source phrase of the table was extracted with a pair that may be predicted, (P,)."""
+        counted = np.bincount(table.source_B, weights=self.count_B, minlength=len(table.source_phrases))
+        return counted.astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -52,7 +65,7 @@ class ContextParts:
             InputError: a kind of words, of marks or of targets there is none of.
         """
         table = PhraseTable.load(work.path / "phrases" / "table", work.words)
-        source, _ = sides_of(work)
+        source = side_of(work, "source")
         found = [word_values(kind, source, classes_of(work, settings.class_seed)) for kind in settings.words]
         layers = tuple(
             Layer(kind, values.labels, values.value_V) for kind, values in zip(settings.words, found, strict=True)
@@ -61,11 +74,6 @@ class ContextParts:
         contexts = ContextFeatures(layers, settings.window, settings.marks, len(table.source_phrases))
         targets = TargetFeatures(table, tuple(settings.target), len(work.target_vocabulary))
         return cls(work, settings, table, contexts, targets)
-
-    @property
-    def counts_B(self) -> NDArray[np.integer[Any]]:
-        """How often each pair that may be predicted occurs in the training text, 0 for the others; made when asked."""
-        return self.occurrences().counts(len(self.table))
 
     def occurrences(self) -> Occurrences:
         """Where pairs that may be predicted were extracted."""
@@ -92,21 +100,32 @@ def context_stores(work: WorkDirectory, settings: ModelConfig) -> ContextStores:
         **({"factors": list(settings.factors)} if settings.factors else {}),
         "target": list(settings.target),
         "on": [read_stage(work.path, name).identity for name in ("corpus", "align", "phrases")] + [folds.identity],
-        "version": 1,
+        "version": 2,
     }
 
-    def build(folder: Any) -> dict[str, Any]:
+    def build(folder: Path) -> dict[str, Any]:
         return _write(ContextParts.of(work, settings), folds, folder)
 
     stage = run_stage(work.path, f"candidates/{identity_of(made_from)[:12]}", made_from, build)
     train, heldout = (CandidateStore.open(stage.folder / name) for name in (TRAIN, HELDOUT))
-    return ContextStores(train, heldout, stage.identity)
+    counts = open_arrays(stage.folder / COUNTS, KIND, LAYOUT, lambda _: None)
+    return ContextStores(train, heldout, counts["count_B"], stage.identity)
 
 
-def _write(parts: ContextParts, folds: Folds, folder: Any) -> dict[str, Any]:
+def factors_of_text(work: WorkDirectory, settings: ModelConfig) -> list[NDArray[np.int32]]:
+    """The factors of the source tokens of the training text that a classifier looks at, in their order.
+
+    Raises:
+        InputError: the text was prepared without one of them.
+    """
+    return [work.factor("source", name).ids_T for name in settings.factors]
+
+
+def _write(parts: ContextParts, folds: Folds, folder: Path) -> dict[str, Any]:
     seen, source = parts.occurrences(), parts.work.encoded[0]
-    factors = [parts.work.factor("source", name).ids_T for name in parts.settings.factors]
+    factors = factors_of_text(parts.work, parts.settings)
     count_B = seen.counts(len(parts.table))
+    save_arrays(folder / COUNTS, KIND, {"count_B": count_B})
     sizes = {TRAIN: 0, HELDOUT: 0}
     with (
         StoreWriter(folder / TRAIN, DENSE, len(parts.targets)) as train,

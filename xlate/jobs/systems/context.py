@@ -122,6 +122,12 @@ def with_predictions(model: PhraseModel, use: ClassifierConfig | None, work: Pat
     classifier = context_model(Path(use.run), WorkDirectory(work).check())
     if len(classifier.targets.table) != len(model.table):
         seen = f"{len(model.table)} pairs, {len(classifier.targets.table)} there"
-        raise InputError("phrases of another table than the classifier's", file=Path(use.run), seen=seen)
+        raise InputError(
+            "phrases of another table than the classifier's",
+            file=Path(use.run),
+            seen=seen,
+            expected="the phrase table of the work directory",
+            remedy="leave out base=RUN, or take one of the same work directory",
+        )
     scores = PredictedScores(classifier, use.only, use.threshold, use.best, use.share)
     return replace(model, in_sentence=scores)

@@ -165,7 +165,7 @@ def _learn(config: TrainConfig, work: WorkDirectory, stores: BlockStores, run: R
         reporter=run.reporter,
         checkpoint_seconds=run.checkpoint_seconds,
         families=dict(stores.features.ranges),
-        learner=_learner(config),
+        learner=learner_of(config),
     )
     held = training.run(initial, run.stop)
     if not training.finished(held):
@@ -197,7 +197,7 @@ def _warn_of_nothing_learned(config: TrainConfig, before: dict[str, Weights], af
         warn_if_all_zero(after["linked"].sparse_F, f"{sparse} model.threshold={config.model.threshold}")
 
 
-def _learner(config: TrainConfig) -> LearnerOf:
+def learner_of(config: TrainConfig) -> LearnerOf:
     """The online kernel, or mini-batches on the device."""
     if not config.loss.batch:
         if config.device == "cuda":

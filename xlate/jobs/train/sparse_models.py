@@ -22,7 +22,6 @@ from xlate.phrases.table import PhraseTable
 from xlate.text.classes import read_classes, write_classes
 from xlate.text.clustering import exchange_classes
 from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import Vocabulary
 
 
 def sparse_features(
@@ -40,11 +39,13 @@ def sparse_features(
 
 def sides_of(work: WorkDirectory) -> tuple[Side, Side]:
     """The words of both sides with their counts in the training text."""
+    return side_of(work, "source"), side_of(work, "target")
 
-    def side(name: str, vocabulary: Vocabulary) -> Side:
-        return Side(name, vocabulary, np.bincount(work.training_text(name).ids_T, minlength=len(vocabulary)))
 
-    return side("source", work.source_vocabulary), side("target", work.target_vocabulary)
+def side_of(work: WorkDirectory, name: str) -> Side:
+    """The words of `source` or `target` with their counts in the training text."""
+    vocabulary = work.source_vocabulary if name == "source" else work.target_vocabulary
+    return Side(name, vocabulary, np.bincount(work.training_text(name).ids_T, minlength=len(vocabulary)))
 
 
 def classes_of(work: WorkDirectory, seed: int) -> ClassesOf:

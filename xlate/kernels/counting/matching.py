@@ -22,6 +22,17 @@ class PhraseFinder(NamedTuple):
     row_N: NDArray[np.int32]
 
 
+@njit(cache=True, inline="always")
+def row_of(finder: PhraseFinder, words_T: NDArray[np.int32], begin: int, end: int) -> int:
+    """The row of the phrase that stands at a place of a text, -1 when there is none."""
+    node = 0
+    for at in range(begin, end):
+        node = find(finder.table, pack(node, words_T[at]))
+        if node < 0:
+            return -1
+    return int(finder.row_N[node])
+
+
 @njit(cache=True)
 def _spans(finder: PhraseFinder, words: NDArray[np.int32], spans_X3: NDArray[np.int32]) -> int:
     """Writes every span of a sentence that is a phrase, as (start, end, row of the phrase); returns how many."""

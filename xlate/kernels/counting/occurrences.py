@@ -7,7 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.counting.extraction import consistent_spans
-from xlate.kernels.counting.matching import PhraseFinder
+from xlate.kernels.counting.matching import PhraseFinder, row_of
 from xlate.kernels.counting.sides import SentenceLinks, Sides
 from xlate.kernels.memory.hashing import HashTable, find, pack
 
@@ -46,21 +46,10 @@ def pair_occurrences(
             rows_X5 = larger
         for row in range(len(spans)):
             start, end, first, last = spans[row]
-            p, q = _row(source_finder, source[start:end]), _row(target_finder, target[first:last])
+            p, q = row_of(source_finder, source, start, end), row_of(target_finder, target, first, last)
             pair = find(pairs, pack(p, q)) if p >= 0 and q >= 0 else -1
             if pair >= 0:
                 rows_X5[size, 0], rows_X5[size, 1], rows_X5[size, 2] = s, start, end
                 rows_X5[size, 3], rows_X5[size, 4] = pair, linked[first] and linked[last - 1]
                 size += 1
     return rows_X5[:size].copy()
-
-
-@njit(cache=True, inline="always")
-def _row(finder: PhraseFinder, words: NDArray[np.int32]) -> int:
-    """The row of a phrase, -1 when there is none."""
-    node = 0
-    for at in range(len(words)):
-        node = find(finder.table, pack(node, words[at]))
-        if node < 0:
-            return -1
-    return int(finder.row_N[node])

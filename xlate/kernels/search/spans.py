@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from xlate.kernels.counting.matching import PhraseFinder
+from xlate.kernels.counting.matching import PhraseFinder, row_of
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.memory.hashing import find, pack
 
@@ -36,11 +36,7 @@ def find_rows(finder: PhraseFinder, ids_T: NDArray[np.int32], offsets_S1: NDArra
     """The row of each of S phrases among those of the finder, -1 where there is none; shape (S,)."""
     row_S = np.empty(len(offsets_S1) - 1, dtype=np.int64)
     for s in range(len(row_S)):
-        node = 0
-        for at in range(offsets_S1[s], offsets_S1[s + 1]):
-            if node >= 0:
-                node = find(finder.table, pack(node, ids_T[at]))
-        row_S[s] = finder.row_N[node] if node >= 0 else -1
+        row_S[s] = row_of(finder, ids_T, offsets_S1[s], offsets_S1[s + 1])
     return row_S
 
 

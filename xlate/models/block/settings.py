@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from xlate.errors import InputError
+from xlate.search.settings import check_counts, check_shares, log_share
 from xlate.text.cutting import MAX_WORDS
 
 MODES = ("mon", "swap", "swap_or")
@@ -65,12 +65,8 @@ class BlockSearch:
         _one_of("mode", self.mode, MODES)
         _one_of("partition", self.partition, PARTITIONS)
         _one_of("option_order", self.option_order, OPTION_ORDERS)
-        for name in ("beam", "options", "max_phrase", "nbest", "max_words"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"decoder setting {name} is too small", seen=value, expected="1 or more")
-        if not 0 <= self.threshold < 1:
-            raise InputError("decoder setting threshold", seen=self.threshold, expected="0 (off) up to below 1")
+        check_counts(self, "beam", "options", "max_phrase", "nbest", "max_words")
+        check_shares(self, "threshold")
 
     @property
     def swaps(self) -> bool:
@@ -87,7 +83,7 @@ class BlockSearch:
     @property
     def log_threshold(self) -> float:
         """The natural log of the threshold, minus infinity when it is off."""
-        return math.log(self.threshold) if self.threshold > 0 else -math.inf
+        return log_share(self.threshold)
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:

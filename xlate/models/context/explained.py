@@ -52,13 +52,14 @@ class Influences:
     places: int
 
 
-def influences(model: ContextModel, phrase: int, text: EncodedText) -> Influences:
+def influences(model: ContextModel, phrase: int, text: EncodedText, factors: Sequence[NDArray[np.int32]]) -> Influences:
     """The features of the contexts in which a source phrase of the table stands in a text.
 
-    Those of every place, such as the phrase itself, tell no context from another and are left out.
+    Those of every place, such as the phrase itself, tell no context from another and are left out. `factors` are those
+    of the text's tokens; see `ContextFeatures.of`.
     """
     spans = _places(model.targets.table.source_phrases[phrase], phrase, text)
-    _, ids = model.contexts.of(text, (), spans)
+    _, ids = model.contexts.of(text, factors, spans)
     ids_X, count_X = np.unique(ids, return_counts=True)
     differing_X = count_X < len(spans)
     ids_X, count_X = ids_X[differing_X], count_X[differing_X]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from xlate.errors import InputError
+from xlate.search.settings import check_counts, check_shares, log_share
 from xlate.text.cutting import MAX_WORDS
 
 
@@ -44,21 +44,17 @@ class LcsSearch:
         Raises:
             InputError: a value outside its range.
         """
-        for name in ("window", "options", "beam", "max_words", "nbest"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"decoder setting {name} is too small", seen=value, expected="1 or more")
-        if not 0 <= self.threshold < 1:
-            raise InputError("decoder setting threshold", seen=self.threshold, expected="0 (off) up to below 1")
+        check_counts(self, "window", "options", "beam", "max_words", "nbest")
+        check_shares(self, "threshold")
         if not 0 <= self.least_probability <= 1:
             raise InputError("decoder setting least_probability", seen=self.least_probability, expected="from 0 to 1")
 
     @property
     def log_threshold(self) -> float:
         """The natural log of the threshold, minus infinity when it is off."""
-        return math.log(self.threshold) if self.threshold > 0 else -math.inf
+        return log_share(self.threshold)
 
     @property
     def least_log(self) -> float:
         """The natural log of the least probability of a block, minus infinity when any may be there."""
-        return math.log(self.least_probability) if self.least_probability > 0 else -math.inf
+        return log_share(self.least_probability)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import row_numbers
+from xlate.arrays.sorted_keys import places_of_keys
 from xlate.candidates.context_instances import ContextInstances
 from xlate.features.context import ContextFeatures, Spans, TargetFeatures
 from xlate.kernels.counting.matching import PhraseFinder
@@ -47,11 +48,9 @@ class Prediction:
         self, start_O: NDArray[np.integer], end_O: NDArray[np.integer], pair_O: NDArray[np.integer]
     ) -> NDArray[np.int64]:
         """Where each of O pairs at a span stands among the C, -1 where nothing is said of it; shape (O,)."""
-        keys_O, (keys_C, order) = _keys(start_O, end_O, pair_O), self._sorted
-        if not len(keys_C):
-            return np.full(len(keys_O), -1)
-        at = np.minimum(np.searchsorted(keys_C, keys_O), len(keys_C) - 1)
-        return np.where(keys_C[at] == keys_O, order[at], -1)
+        keys_C, order = self._sorted
+        place_O = places_of_keys(keys_C, _keys(start_O, end_O, pair_O))
+        return np.where(place_O >= 0, np.append(order, -1)[place_O], -1)
 
     @cached_property
     def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

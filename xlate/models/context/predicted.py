@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from xlate.models.context.model import ContextModel, Prediction
 from xlate.models.phrase.model import LOWEST_LOG
+from xlate.phrases.table import DIRECT_PHRASE
+from xlate.search.settings import log_share
 
 NAME = "Context0"
 
@@ -50,11 +52,11 @@ class PredictedScores:
         """ln p of each phrase, (O, 1)."""
         found = self.predicted(words)
         place_O = found.places(start_O, end_O, pair_O)
-        share_B = self.model.targets.table.scores_B4[np.maximum(pair_O, 0), 2]
+        share_B = self.model.targets.table.scores_B4[np.maximum(pair_O, 0), DIRECT_PHRASE]
         with np.errstate(divide="ignore"):
             value_O = np.log(share_B)
         if len(found.log_C):
-            logs_C = np.logaddexp(found.log_C + _log(self.share), found.share_C + _log(1.0 - self.share))
+            logs_C = np.logaddexp(found.log_C + log_share(self.share), found.share_C + log_share(1.0 - self.share))
             logs_C = np.where(self._allowed(found), logs_C, -np.inf)
             value_O = np.where(place_O >= 0, logs_C[place_O], value_O)
         if self.only:
@@ -77,13 +79,9 @@ class PredictedScores:
         order = np.lexsort((-found.log_C, np.repeat(np.arange(len(sizes)), sizes)))
         rank_C = np.empty(len(order), np.int64)
         rank_C[order] = np.arange(len(order)) - np.repeat(found.offsets_I1[:-1], sizes)
-        allowed_C = found.log_C >= _log(self.threshold)
+        allowed_C = found.log_C >= log_share(self.threshold)
         if self.best:
             allowed_C &= rank_C < self.best
         # A word must have a translation, however unlikely.
         alone_C = np.repeat(found.spans.end_I - found.spans.start_I == 1, sizes)
         return np.asarray(allowed_C | (alone_C & (rank_C == 0)))
-
-
-def _log(value: float) -> float:
-    return float(np.log(value)) if value > 0 else -np.inf

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.arrays.ragged import row_numbers
+from xlate.arrays.ragged import offsets_of, row_numbers
+from xlate.search.nbest_oracle import best_of_each
 
 BINS = 10
 # Source phrases by how often they were extracted from the training text: up to each of these times.
@@ -73,7 +74,7 @@ class Quality:
     @property
     def baseline(self) -> float:
         """The same of the most frequent translation of each source phrase."""
-        return _mean(self.right_C[_first_of_largest(self.share_C, self.offsets_I1)])
+        return _mean(self.right_C[best_of_each(self.share_C, self.offsets_I1)])
 
     @property
     def every(self) -> Reliability:
@@ -98,20 +99,13 @@ class Quality:
 
     @cached_property
     def _best_I(self) -> NDArray[np.int64]:
-        return _first_of_largest(self.log_C, self.offsets_I1)
+        return best_of_each(self.log_C, self.offsets_I1)
 
     def _select(self, kept_I: NDArray[np.bool_]) -> Quality:
         kept_C = kept_I[row_numbers(self.offsets_I1)]
         sizes = np.diff(self.offsets_I1)[kept_I]
-        offsets_I1 = np.concatenate([[0], np.cumsum(sizes)])
+        offsets_I1 = offsets_of(sizes)
         return Quality(offsets_I1, self.log_C[kept_C], self.share_C[kept_C], self.right_C[kept_C], self.times_I[kept_I])
-
-
-def _first_of_largest(value_C: NDArray[np.floating], offsets_I1: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The candidate with the largest value of each instance, the first of equals."""
-    row_C = row_numbers(offsets_I1)
-    order = np.lexsort((-value_C, row_C))
-    return np.asarray(order[offsets_I1[:-1]])
 
 
 def _mean(right_I: NDArray[np.bool_]) -> float:

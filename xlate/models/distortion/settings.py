@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from xlate.errors import InputError
 from xlate.kernels.search.distortion_decoder import WIDEST_WINDOW
+from xlate.search.settings import check_counts, check_shares, log_share
 from xlate.text.cutting import MAX_WORDS
 
 
@@ -56,18 +56,14 @@ class DistortionSearch:
         """
         if self.option_order not in ("count", "score"):
             raise InputError("decoder setting option_order", seen=self.option_order, expected="count, score")
-        for name in ("beam", "coverage_beam", "options", "max_phrase", "nbest", "window", "max_words"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"decoder setting {name} is too small", seen=value, expected="1 or more")
+        check_counts(self, "beam", "coverage_beam", "options", "max_phrase", "nbest", "window", "max_words")
         if self.max_skips < 0:
             raise InputError("decoder setting max_skips is too small", seen=self.max_skips, expected="0 or more")
         if self.window > WIDEST_WINDOW:
             raise InputError("decoder setting window", seen=self.window, expected=f"at most {WIDEST_WINDOW}")
-        if not 0 <= self.threshold < 1:
-            raise InputError("decoder setting threshold", seen=self.threshold, expected="0 (off) up to below 1")
+        check_shares(self, "threshold")
 
     @property
     def log_threshold(self) -> float:
         """The natural log of the threshold, minus infinity when it is off."""
-        return math.log(self.threshold) if self.threshold > 0 else -math.inf
+        return log_share(self.threshold)

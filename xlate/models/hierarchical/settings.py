@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from xlate.errors import InputError
+from xlate.search.settings import check_counts, check_shares, log_share
 from xlate.text.cutting import MAX_WORDS
 
 ALGORITHMS = ("stack", "cube")
@@ -48,14 +48,10 @@ class RuleSearch:
         """
         if self.algorithm not in ALGORITHMS:
             raise InputError("decoder setting algorithm", seen=self.algorithm, expected=" or ".join(ALGORITHMS))
-        for name in ("beam", "pop_limit", "options", "max_span", "nbest", "max_words"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"decoder setting {name} is too small", seen=value, expected="1 or more")
-        if not 0 <= self.threshold < 1:
-            raise InputError("decoder setting threshold", seen=self.threshold, expected="0 (off) up to below 1")
+        check_counts(self, "beam", "pop_limit", "options", "max_span", "nbest", "max_words")
+        check_shares(self, "threshold")
 
     @property
     def log_threshold(self) -> float:
         """The natural log of the threshold, minus infinity when it is off."""
-        return math.log(self.threshold) if self.threshold > 0 else -math.inf
+        return log_share(self.threshold)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from xlate.errors import InputError
+from xlate.search.settings import check_counts, check_shares, log_share
 from xlate.text.cutting import MAX_WORDS
 
 ALGORITHMS = ("stack", "cube")
@@ -57,35 +57,19 @@ class PhraseSearch:
         """
         if self.algorithm not in ALGORITHMS:
             raise InputError("decoder setting algorithm", seen=self.algorithm, expected=" or ".join(ALGORITHMS))
-        for name, least in (
-            ("beam", 1),
-            ("pop_limit", 1),
-            ("options", 1),
-            ("max_phrase", 1),
-            ("nbest", 1),
-            ("max_words", 1),
-        ):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise InputError(f"decoder setting {name} is too small", seen=value, expected=f"{least} or more")
+        check_counts(self, "beam", "pop_limit", "options", "max_phrase", "nbest", "max_words")
         if self.distortion_limit is not None and self.distortion_limit < 0:
             raise InputError(
                 "decoder setting distortion_limit", seen=self.distortion_limit, expected="0 or more, or none"
             )
-        for name in ("threshold", "early_threshold"):
-            if not 0 <= getattr(self, name) < 1:
-                raise InputError(f"decoder setting {name}", seen=getattr(self, name), expected="0 (off) up to below 1")
+        check_shares(self, "threshold", "early_threshold")
 
     @property
     def log_threshold(self) -> float:
         """The natural log of the threshold, minus infinity when it is off."""
-        return _log(self.threshold)
+        return log_share(self.threshold)
 
     @property
     def log_early_threshold(self) -> float:
         """The natural log of the early threshold, minus infinity when it is off."""
-        return _log(self.early_threshold)
-
-
-def _log(share: float) -> float:
-    return math.log(share) if share > 0 else -math.inf
+        return log_share(self.early_threshold)
