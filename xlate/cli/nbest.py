@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
     from xlate.candidates.nbest_columns import NbestArrays
     from xlate.formats.nbest_file import NbestFile
-    from xlate.formats.nbest_list import Hypothesis
 
 CONFIG = NbestConfig
 POSITIONAL = ("action", "nbest")
@@ -89,7 +87,7 @@ def oracle(config: NbestConfig) -> dict[str, Any]:
 
 def rescore(config: NbestConfig) -> dict[str, Any]:
     """Writes a list with other totals to `out`, the best hypothesis of each sentence first, and what that is worth."""
-    from xlate.formats.nbest_list import write_nbest
+    from xlate.formats.nbest_list import by_sentence, write_nbest
     from xlate.scoring.nbest_rescore import rescored
     from xlate.text.lines import write_lines
 
@@ -99,7 +97,9 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
     score_C, figures = _new_scores(config, nbest, arrays)
     write_nbest(out, rescored(nbest.lists(), score_C))
     if config.best_out is not None:
-        write_lines(config.best_out, (group[0].text for group in _groups(rescored(nbest.lists(), score_C))))
+        write_lines(
+            config.best_out, (group[0].text for group in by_sentence(rescored(nbest.lists(), score_C), config.nbest))
+        )
     figures = {"out": out, "hypotheses": len(score_C), **figures}
     if config.ref:
         figures["rows"] = _reported(config, arrays, score_C)
@@ -168,11 +168,6 @@ def _reported(config: NbestConfig, arrays: NbestArrays, score_C: NDArray[np.floa
     learned = learned_for(Path(config.run)) if config.run is not None else (config.mbr,)
     print(found.table(learned), file=sys.stderr)
     return found.to_json()
-
-
-def _groups(hypotheses: Iterable[Hypothesis]) -> Iterator[list[Hypothesis]]:
-    """Neighbours of one sentence."""
-    return (list(group) for _, group in groupby(hypotheses, key=lambda hypothesis: hypothesis.sentence))
 
 
 def _arrays(config: NbestConfig) -> NbestArrays:
