@@ -4,11 +4,55 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from xlate.report.runs import Run, differing_settings
 from xlate.report.tables import FIGURES, Column, Table, setting_text
 
 SEED = "seed"
+# Checksums of the run that another one starts from: with each seed there is another.
+BASE = "base."
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The mean of a figure over runs, its deviation, that of a sample (n - 1; None of one run), and their number."""
+
+    mean: float
+    deviation: float | None
+    runs: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        """The spread of one value or more."""
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
+
+    def text(self, digits: int) -> str:
+        """Mean ± deviation (n); of one run the value alone."""
+        mean = f"{self.mean:,.{digits}f}"
+        return mean if self.deviation is None else f"{mean} ± {self.deviation:,.{digits}f} ({self.runs})"
+
+
+def settings_besides_seed(runs: Sequence[Run]) -> list[str]:
+    """The settings that differ between runs, without the seed and what follows from it."""
+    return [key for key in differing_settings(runs) if key != SEED and not key.startswith(BASE)]
+
+
+def by_seed(runs: Sequence[Run]) -> dict[int, Run]:
+    """Runs by their seed, in its order; of several with the same one the last counts."""
+    held = {int(run.settings.get(SEED) or 0): run for run in runs}
+    return {seed: held[seed] for seed in sorted(held)}
+
+
+def of_common_seeds(runs: Sequence[Run], against: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+    """The runs of two systems that can be paired: those of seeds that both have; a system of one run stays as it is,
+    since it is compared with every run of the other.
+    """
+    ours, theirs = by_seed(runs), by_seed(against)
+    if 1 in (len(ours), len(theirs)):
+        return list(ours.values()), list(theirs.values())
+    common = [seed for seed in ours if seed in theirs]
+    return [ours[seed] for seed in common], [theirs[seed] for seed in common]
 
 
 def seeds_table(runs: Sequence[Run], title: str = "") -> Table | None:
