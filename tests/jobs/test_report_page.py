@@ -40,7 +40,7 @@ def files(folder: Path) -> set[str]:
 def test_the_page_holds_everything_and_nothing_from_elsewhere(
     runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("xlate.jobs.report_page.WorkDirectory.lowercased", False)
+    monkeypatch.setattr("xlate.jobs.prepare.work.WorkDirectory.lowercased", False)
     before = files(runs)
     assert main(["report", str(runs), "sentences=7", "plots=false"]) == 0
     assert "± is the standard deviation over seeds" in capsys.readouterr().out

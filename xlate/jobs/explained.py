@@ -12,7 +12,7 @@ from matplotlib import image
 
 from xlate.config.stored import config_of_run
 from xlate.jobs.evaluate import phrase_rows
-from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.outputs import work_of_run
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.translate import Translation, Translator
 from xlate.kernels.orientation import LEFT
@@ -53,15 +53,15 @@ def strongest_features(run: Path) -> Iterator[tuple[str, Table]]:
 
 
 def explained_sentences(run: Path, split: str, wanted: int) -> Iterator[Explained]:
-    """The sentences with most reordering among the first ones of a set, by a run that translates.
+    """The sentences with most reordering among the first short ones of a set, translated by a run.
 
     Raises:
         InputError: the run cannot translate, or its work directory is gone.
     """
     config = config_of_run(run)
     translator = Translator.of_run(config, run)
-    work = WorkDirectory(Path(config.work))
-    lines = work.source_lines(split) if work.has_split(split) else []
+    work = work_of_run(run)
+    lines = work.source_lines(split) if work is not None and work.has_split(split) else []
     short = islice((line for line in lines if 0 < len(line.split()) <= MOST_WORDS), LOOKED_AT)
     found = list(translator.translate(list(short)))
     found.sort(key=lambda t: (-sum(row[4] == LEFT for row in phrase_rows(t)), -len(t.source), t.number))

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.report.run_directory import MARK
+from xlate.report.run_directory import MARK, RunDirectory
 from xlate.text.lines import read_lines
 from xlate.text.parallel import read_references
 
 
 @dataclass(frozen=True)
 class Output:
-    """The lines of one output, its name, and the work directory of the run that wrote it, if a run did."""
+    """The lines of one output, its name, and the work directory of the run that wrote it, if there is one."""
 
     name: str
     lines: list[str]
@@ -43,13 +42,18 @@ def read_output(path: str | Path, split: str) -> Output:
             expected=f"the output of {split}",
             remedy="train with measure_test=true, or say split=dev",
         )
-    work = config_of_run(path).work
-    return Output(path.resolve().name, read_lines(written), WorkDirectory(Path(work)) if work else None)
+    return Output(path.resolve().name, read_lines(written), work_of_run(path))
+
+
+def work_of_run(run: Path) -> WorkDirectory | None:
+    """The work directory of a run; None when it is no longer there."""
+    name = RunDirectory.open(run).identity.get("work")
+    return WorkDirectory(Path(name)) if name and Path(name).is_dir() else None
 
 
 def work_of(outputs: Sequence[Output]) -> WorkDirectory | None:
-    """The first work directory of a run among some outputs that is still there."""
-    return next((output.work for output in outputs if output.work is not None and output.work.path.is_dir()), None)
+    """The first work directory of a run among some outputs."""
+    return next((output.work for output in outputs if output.work is not None), None)
 
 
 def references_for(outputs: Sequence[Output], given: Sequence[str], split: str) -> list[list[str]]:

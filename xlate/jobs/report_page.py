@@ -5,12 +5,11 @@ from __future__ import annotations
 import html
 import logging
 from collections.abc import Sequence
-from pathlib import Path
 
 from xlate.config.schema import ReportConfig
 from xlate.errors import InputError
 from xlate.jobs.explained import explained_sentences, strongest_features
-from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.outputs import work_of_run
 from xlate.metrics.significance import paired_runs, sentence_statistics
 from xlate.metrics.statistics import Stats
 from xlate.report.drawing import encoded, quiet_style
@@ -48,12 +47,7 @@ def _legend(found: SweepTable) -> str:
 
 def _written(setting: Setting, split: str) -> list[Run]:
     """The runs of a setting with an output and with the references to measure it."""
-    return [run for run in setting.runs if (run.path / f"{split}.out").exists() and _work(run) is not None]
-
-
-def _work(run: Run) -> WorkDirectory | None:
-    path = run.settings.get("work")
-    return WorkDirectory(Path(path)) if path and Path(path).is_dir() else None
+    return [run for run in setting.runs if (run.path / f"{split}.out").exists() and work_of_run(run.path) is not None]
 
 
 def _significance(settings: Sequence[Setting], split: str) -> str:
@@ -92,7 +86,7 @@ def _significance(settings: Sequence[Setting], split: str) -> str:
 
 
 def _statistics(run: Run, split: str) -> dict[str, Stats]:
-    work, lines = _work(run), read_lines(run.path / f"{split}.out")
+    work, lines = work_of_run(run.path), read_lines(run.path / f"{split}.out")
     assert work is not None
     references = [stream[: len(lines)] for stream in work.references(split)]
     return sentence_statistics(lines, references, lowercase=work.lowercased, measures=["bleu"])
@@ -106,7 +100,8 @@ def _side_by_side(settings: Sequence[Setting], config: ReportConfig) -> str:
     work = held[0][1].settings.get("work")
     held = [pair for pair in held if pair[1].settings.get("work") == work]
     shown = held[: MOST_SYSTEMS - 1] + held[-1:] if len(held) > MOST_SYSTEMS else held
-    directory = WorkDirectory(Path(str(work)))
+    directory = work_of_run(held[0][1].path)
+    assert directory is not None
     outputs = [read_lines(run.path / f"{config.split}.out") for _, run in shown]
     sources, references = directory.source_lines(config.split), directory.references(config.split)
     parts = [
