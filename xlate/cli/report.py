@@ -32,7 +32,7 @@ def run(config: ReportConfig) -> None:
         written += plot_runs(found.settings, folder)
     if config.html:
         with atomic_write(folder / "report.html") as stream:
-            stream.write(report_html(found, config, f"Runs of {', '.join(config.runs)}").encode("utf-8"))
+            stream.write(report_html(found, config).encode("utf-8"))
         written.append(folder / "report.html")
     for path in written:
         print(path)

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 MOST_SYSTEMS = 4
 
 
-def report_html(found: SweepTable, config: ReportConfig, title: str) -> str:
+def report_html(found: SweepTable, config: ReportConfig) -> str:
     """The page; what runs do not hold, such as outputs or weights, it does without, and says so."""
     figures, *settings = (table_html(part) for part in found.parts())
     sections = [("Runs", figures + said(_legend(found)) + "".join(settings))]
@@ -37,7 +37,8 @@ def report_html(found: SweepTable, config: ReportConfig, title: str) -> str:
     sections.append(("Curves", "".join(pictures) or said("The runs reported no curves.")))
     sections.append(("Sentences side by side", _side_by_side(found.settings, config)))
     sections += _explained(found.settings, config)
-    return page(title, sections)
+    runs, settings = sum(len(setting.runs) for setting in found.settings), len(found.settings)
+    return page(f"{runs} runs of {settings} settings" if runs > settings else f"{runs} runs", sections)
 
 
 def _legend(found: SweepTable) -> str:
@@ -71,7 +72,7 @@ def _significance(settings: Sequence[Setting], split: str) -> str:
     table = Table(
         [
             Column("run", [name for name, _, _ in rows]),
-            Column("seeds", [runs for _, runs, _ in rows], 0),
+            Column("pairs", [runs for _, runs, _ in rows], 0),
             Column("BLEU", [test.score for _, _, test in rows], 2),
             Column("difference", [f"{test.difference:+.2f} ± {test.interval.half_width:.2f}" for _, _, test in rows]),
             Column("p (randomisation)", [test.p_randomisation for _, _, test in rows], 4),
@@ -79,8 +80,8 @@ def _significance(settings: Sequence[Setting], split: str) -> str:
         ]
     )
     words = (
-        f"Each against {first.name}. The interval of a difference is from the paired bootstrap; p is by approximate "
-        "randomisation over the sentences of each pair of runs, and by sentence if all seeds of one swap at once."
+        f"Each against {first.name}, in pairs of runs. The interval of a difference is from the paired bootstrap; p is "
+        "by approximate randomisation over the sentences of each pair, and by sentence if all seeds swap at once."
     )
     return table_html(table) + said(words)
 

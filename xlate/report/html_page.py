@@ -21,7 +21,8 @@ th { border-bottom: 2px solid #888; } td.best { font-weight: 700; }
 .lines b { font-weight: 600; color: #666; font-size: .85rem; overflow-wrap: anywhere; max-width: 18rem; }
 mark { background: #ffe08a; color: inherit; border-radius: 2px; padding: 0 1px; }
 .right { color: #00694f; } .said { color: #555; white-space: pre-line; }
-img { max-width: 100%; } pre { background: #f6f6f6; padding: .7rem; overflow-x: auto; font-size: .82rem; }
+img { max-width: 100%; } pre { background: #f6f6f6; padding: .7rem; white-space: pre-wrap; font-size: .82rem; }
+img[src^="data:image/png"] { max-width: min(100%, 44rem); } td:first-child { white-space: nowrap; }
 """
 
 

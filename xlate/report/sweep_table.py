@@ -96,7 +96,10 @@ class SweepTable:
         for row in range(len(self.settings)):
             label = self.settings[row].first.settings.get(LABEL)
             own = [str(label)] if label else []
-            own += [f"{key}={values[row]}" for key, values in shown.items() if values[row] != usual[key]]
+            known = self.settings[row].first.settings
+            own += [
+                f"{key}={values[row]}" for key, values in shown.items() if key in known and values[row] != usual[key]
+            ]
             lines.append(f"{row + 1:>4}  {', '.join(own) or 'the usual ones'}")
         wrap = textwrap.TextWrapper(width, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False)
         return "\n".join(wrap.fill(line) for line in lines) + "\n"
