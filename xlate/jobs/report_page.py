@@ -29,8 +29,8 @@ MOST_SYSTEMS = 4
 
 def report_html(found: SweepTable, config: ReportConfig) -> str:
     """The page; what runs do not hold, such as outputs or weights, it does without, and says so."""
-    figures, *settings = (table_html(part) for part in found.parts())
-    sections = [("Runs", figures + said(_legend(found)) + "".join(settings))]
+    first, *rest = (table_html(part) for part in found.parts())
+    sections = [("Runs", first + said(_legend(found)) + "".join(rest))]
     sections.append((f"Significance on {config.split}", _significance(found.settings, config.split)))
     with quiet_style():
         pictures = [picture_html(encoded(plot.figure, "svg"), plot.words, "svg+xml") for plot in drawn(found.settings)]
@@ -57,7 +57,9 @@ def _significance(settings: Sequence[Setting], split: str) -> str:
     rows = []
     try:
         if len(held) < 2:
-            return said(f"There are no two settings with outputs of the {split} set and their work directory.")
+            return said(
+                f"No two settings have an output of {split} and their work directory; split= names another set."
+            )
         first, best = held[0]
         known = {run.path: _statistics(run, split) for run in best}
         for setting, runs in held[1:]:
@@ -97,7 +99,7 @@ def _side_by_side(settings: Sequence[Setting], config: ReportConfig) -> str:
     """Source, reference and the outputs of the best settings, of the first seed each."""
     held = [(setting, runs[0]) for setting in settings if (runs := _written(setting, config.split))]
     if not held:
-        return said(f"No run holds an output of the {config.split} set with its work directory.")
+        return said(f"No run has an output of {config.split} and its work directory; split= names another set.")
     work = held[0][1].settings.get("work")
     held = [pair for pair in held if pair[1].settings.get("work") == work]
     shown = held[: MOST_SYSTEMS - 1] + held[-1:] if len(held) > MOST_SYSTEMS else held
