@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter
 from xlate.report.drawing import BLUE, CYCLE, new_figure, quiet_style, save
 from xlate.report.runs import Run
 from xlate.report.seeds import Setting, settings_besides_seed
-from xlate.report.sweep_table import LABEL
+from xlate.report.sweep_table import LABEL, shown_setting
 
 # The tag, the name of the file, what the vertical axis shows, and the horizontal one.
 CURVES = (
@@ -78,7 +78,7 @@ def setting_labels(settings: Sequence[Setting]) -> list[str]:
     firsts: list[Run] = [setting.first for setting in settings]
     titles = [str(run.settings.get(LABEL) or "") for run in firsts]
     keys = [key for key in settings_besides_seed(firsts) if not key.startswith("row.")]
-    values = [", ".join(f"{key.rsplit('.', 1)[-1]}={run.settings.get(key)}" for key in keys) for run in firsts]
+    values = [", ".join(f"{key.rsplit('.', 1)[-1]}={shown_setting(run, key)}" for key in keys) for run in firsts]
     for labels in (titles, values if 0 < len(keys) <= 3 else names):
         if all(labels) and len(set(labels)) == len(labels) and max(map(len, labels)) <= 48:
             return labels

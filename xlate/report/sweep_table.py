@@ -73,7 +73,8 @@ class SweepTable:
         console = console or Console()
         width = console.width if console.is_terminal else WIDTH
         table, below = self.table, ""
-        if table.width > width and self.keys:
+        least = Table([column for column in table.columns if column.title not in LEFT_OUT])
+        if table.width > width and self.keys and (least.width > width or len(self.keys) > FEW_KEYS):
             numbers = Column("#", list(range(1, len(table) + 1)), 0)
             table = Table([numbers, *(c for c in table.columns if c.title not in (*self.keys, WHAT))])
             below = self._below(width)
@@ -90,7 +91,7 @@ class SweepTable:
 
     def _below(self, width: int) -> str:
         told = [key for key in self.keys if not self._follows(key)]
-        shown = {key: [_shown(setting.first, key) for setting in self.settings] for key in told}
+        shown = {key: [shown_setting(setting.first, key) for setting in self.settings] for key in told}
         usual = {key: Counter(values).most_common(1)[0][0] for key, values in shown.items()}
         lines = ["Usual settings: " + (", ".join(f"{key}={value}" for key, value in usual.items())), "Others:"]
         for row in range(len(self.settings)):
@@ -176,6 +177,7 @@ def _state(setting: Setting) -> str:
     return f"{finished} of {len(setting.runs)} finished"
 
 
-def _shown(run: Run, key: str) -> str:
+def shown_setting(run: Run, key: str) -> str:
+    """The text of a run's setting, a dash for none."""
     value = setting_text(run.settings.get(key))
     return NOTHING if value is None else str(value)
