@@ -51,7 +51,8 @@ def comparison_html(found: Comparison) -> str:
 def _head(found: Comparison) -> str:
     return (
         f"A: {found.names[0]}\nB: {found.names[1]}\n"
-        f"{found.sentences:,} sentences, {found.same:,} of them the same in both. Differences are A - B."
+        f"{found.sentences:,} sentences, {found.same:,} of them the same in both. "
+        "Differences are A - B; of TER less is better."
     )
 
 
