@@ -16,6 +16,7 @@ from xlate.errors import InputError
 from xlate.metrics.chance import apart_differences, bootstrap_differences, mean_differences, swapped_differences
 from xlate.metrics.measures import measure_sentences
 from xlate.metrics.references import checked_references
+from xlate.metrics.score import digits_of
 from xlate.metrics.statistics import Floats, Interval, Stats, interval
 
 MEASURES = ("bleu", "chrf", "ter")
@@ -91,12 +92,15 @@ class PairedTests:
 
     def summary(self) -> str:
         """One line for each measure, for people."""
-        return "\n".join(
-            f"{measure:<7}{test.score:7.2f} against {test.against:.2f}: {test.difference:+.2f} ± "
-            f"{test.interval.half_width:.2f}, p = {test.p_bootstrap:.4f} (bootstrap), "
-            f"{test.p_randomisation:.4f} (randomisation)"
-            + (f", {test.p_by_sentence:.4f} (by sentence)" if self.runs > 1 else "")
-            for measure, test in self.tests.items()
+        return "\n".join(self._line(measure, test) for measure, test in self.tests.items())
+
+    def _line(self, measure: str, test: PairedTest) -> str:
+        digits = digits_of(measure)
+        by_sentence = f", {test.p_by_sentence:.4f} (by sentence)" if self.runs > 1 else ""
+        return (
+            f"{measure:<7}{test.score:7.{digits}f} against {test.against:.{digits}f}: {test.difference:+.{digits}f} ± "
+            f"{test.interval.half_width:.{digits}f}, p = {test.p_bootstrap:.4f} (bootstrap), "
+            f"{test.p_randomisation:.4f} (randomisation){by_sentence}"
         )
 
 
