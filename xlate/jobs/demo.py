@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -24,7 +25,7 @@ from xlate.jobs.prepare.prepare import prepare
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.train.train import train
 from xlate.metrics.score import Evaluation, evaluate
-from xlate.metrics.significance import paired
+from xlate.metrics.significance import paired, sentence_statistics
 from xlate.text.lines import atomic_write, read_lines
 
 TUNING = ("loss.tune.nbest=50", "loss.tune.rounds=5")
@@ -34,7 +35,7 @@ BLOCK_LISTS = ("loss.lists.nbest=50", "loss.lists.gamma=10", "loss.lists.rate=0.
 BIGRAMS = ("model.binary=[BB,TP,WB]", "model.threshold=1", *TUNING, *BLOCK_LISTS)
 # The work directories, by the end of their names.
 WORDS = {"phrases": (), "blocks": ("phrases.max_length=2",)}
-SAMPLES = 3
+BETTER, WORSE = 2, 1
 WIDTH = 100
 
 
@@ -186,13 +187,19 @@ def _against(work: WorkDirectory, row: Row, other: Row | None) -> tuple[str, str
 
 
 def _print_samples(console: Console, work: WorkDirectory, before: Row, after: Row) -> None:
-    """The first sentences that two systems translate differently."""
+    """The sentences that got better by most, and the one that got worse by most, by chrF."""
     source, references = work.source_lines("test"), work.references("test")
-    differing = [n for n, (a, b) in enumerate(zip(before.output, after.output, strict=True)) if a != b]
-    for number in differing[:SAMPLES]:
-        lines = {"source": source[number], "reference": references[0][number]}
-        lines |= {row.system.name: row.output[number] for row in (before, after)}
-        console.print()
-        for name, line in lines.items():
-            console.print(f"{name:<10} {line}", markup=False, highlight=False)
+    scores = [
+        stats["chrf"].scores(stats["chrf"].values_SK)
+        for row in (before, after)
+        if (stats := sentence_statistics(row.output, references, measures=["chrf"]))
+    ]
+    order = np.argsort(scores[0] - scores[1], kind="stable").tolist()
+    for words, numbers in (("better", order[:BETTER]), ("worse", order[-WORSE:])):
+        for number in numbers:
+            console.print(f"\n{words} by most, line {number + 1} of the test set", markup=False, highlight=False)
+            lines = {"source": source[number], "reference": references[0][number]}
+            lines |= {row.system.name: row.output[number] for row in (before, after)}
+            for name, line in lines.items():
+                console.print(f"  {name:<10} {line}", markup=False, highlight=False)
     console.print()
