@@ -41,12 +41,14 @@ def anchors(path: Path) -> set[str]:
 
 
 def in_navigation() -> list[Path]:
-    """The pages that the trees of contents of index.md name."""
+    """The pages that the trees of contents of index.md name; what a pattern finds is what its tree does not name."""
     found = []
     for tree in TREE.findall((DOCS / "index.md").read_text(encoding="utf-8")):
-        entries = [line for line in tree.splitlines() if line and not line.startswith(":")]
-        for entry in entries:
-            found += sorted(DOCS.glob(f"{entry}.md")) if "*" in entry else [DOCS / f"{entry}.md"]
+        listed: list[Path] = []
+        for entry in (line for line in tree.splitlines() if line and not line.startswith(":")):
+            pages = sorted(DOCS.glob(f"{entry}.md")) if "*" in entry else [DOCS / f"{entry}.md"]
+            listed += [page for page in pages if "*" not in entry or page not in (*listed, DOCS / "index.md")]
+        found += listed
     return found
 
 
