@@ -45,5 +45,6 @@ docs: $(READY)  ## the documentation as a site, in build/docs
 	@echo "build/docs/index.html"
 
 clean:  ## removes what was built: the environment, caches, the demo's work and run
-	rm -rf $(VENV) build/docs docs/reference .mypy_cache .ruff_cache .pytest_cache .hypothesis work/demo work/demo-blocks runs/demo
+	rm -rf $(VENV) build/docs docs/reference .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf work/demo work/demo-phrases work/demo-blocks runs/demo
 	find xlate tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -18,13 +18,14 @@ from xlate.errors import InputError, Interrupted
 from xlate.train.signals import termination_raised
 
 # Keys whose values are NAME=FILE, which Hydra does not take without quotes.
-NAMED_FILES = ("add_scores", "merge")
+NAMED_FILES = ("add_scores", "merge", "columns", "against_columns")
 _NAMED_FILE = re.compile(r"[^\[\],=\s]+=[^\[\],]+")
 COMMANDS = {
     "prepare": "corpus → work directory: tokens, alignments, language model, blocks, counts",
     "train": "work directory → run: weights, metrics, TensorBoard, checkpoints",
     "translate": "translates standard input with a run",
     "score": "BLEU with interval and signature, chrF, TER, NIST, LexAcc; two outputs: paired tests",
+    "compare": "two systems' outputs side by side: buckets, n-grams, examples, with the paired test",
     "import": "a Moses system → run that translates and can be tuned",
     "export": "a run of the phrase model → Moses tables, weights, moses.ini",
     "inspect": "what a run learned: the strongest features in words, one translation explained",
