@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -83,6 +84,18 @@ def test_processes_stay_and_say_the_same(phrase_run: Path) -> None:  # noqa: F81
     with translator:
         assert translator.translate(texts) == alone.translate(texts), "it can be used again"
     assert set(children()) == before
+
+
+def test_a_process_that_died_is_told_and_others_take_its_place(phrase_run: Path) -> None:  # noqa: F811
+    texts = [SENTENCE] * 9
+    before = set(children())
+    with xlate.Translator.load(phrase_run, processes=2) as translator:
+        wanted = translator.translate(texts)
+        os.kill((set(children()) - before).pop(), signal.SIGKILL)
+        # The other process may be done with a text before the death of this one is noticed.
+        with pytest.raises(InputError, match="a process that translated died"):
+            translator.translate(texts * 100)
+        assert translator.translate(texts) == wanted
 
 
 def children() -> list[int]:

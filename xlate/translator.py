@@ -113,6 +113,8 @@ class Translator:
     def translate(self, text: str | Several) -> str | list[str]:
         """The best translation of a sentence, or of each of several; of an empty one an empty one.
 
+        A sentence of more words than the decoder's `max_words` is translated in pieces.
+
         Raises:
             InputError: a sentence that cannot be taken apart or is too long, a process that died.
 
