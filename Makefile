@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all lint format bench clean
+.PHONY: help install demo test test-all lint format bench docs clean
 
 help:  ## lists the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -39,6 +39,12 @@ format: $(READY)  ## ruff format
 bench: $(READY)  ## every benchmark in benchmarks/, in its quick form
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file --quick || exit 1; done
 
+docs: $(READY)  ## the documentation as a site, in build/docs
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	$(BIN)/python -m sphinx --keep-going -b html docs build/docs
+	@echo "build/docs/index.html"
+
 clean:  ## removes what was built: the environment, caches, the demo's work and run
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis work/demo work/demo-phrases work/demo-blocks runs/demo
+	rm -rf $(VENV) build/docs docs/reference .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf work/demo work/demo-phrases work/demo-blocks runs/demo
 	find xlate tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -62,6 +62,11 @@ def test_a_room_imports_only_from_rooms_before_it(path: Path) -> None:
         assert {room, parts[1]} != {"train", "models"}, f"{path.name}: train and models must not know each other"
 
 
+def test_no_room_stands_on_the_roof() -> None:
+    for path in FILES:
+        assert room_of(path) is None or "xlate.translator" not in imported_modules(path), path
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_libraries_stay_in_their_rooms(path: Path) -> None:
     room = room_of(path)

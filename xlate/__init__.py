@@ -1,3 +1,35 @@
-"""xlate: a discriminative translation trainer with millions of sparse features."""
+"""xlate: a discriminative translation trainer with millions of sparse features.
+
+`xlate.Translator` translates with a finished run; `xlate.losses` holds losses for training loops of your own.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from xlate.candidates.batch import CandidateBatch
+    from xlate.errors import InputError
+    from xlate.translator import Hypothesis, Translator, Unit
 
 __version__ = "0.1.0"
+__all__ = ["CandidateBatch", "Hypothesis", "InputError", "Translator", "Unit", "__version__"]
+_MODULES = {
+    "CandidateBatch": "xlate.candidates.batch",
+    "Hypothesis": "xlate.translator",
+    "InputError": "xlate.errors",
+    "Translator": "xlate.translator",
+    "Unit": "xlate.translator",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, its module imported when it is first used: `import xlate` by itself loads nothing else."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -15,6 +15,7 @@ from tests.losses.instances import Instance, flat, instances
 from xlate.errors import InputError
 from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu, expected_gains
 from xlate.losses.hinge import Hinge
+from xlate.losses.lists import FlatLists
 from xlate.losses.ramp import Ramp
 from xlate.losses.segments import segment_argmax
 from xlate.losses.softmax_margin import ConditionalLikelihood, SoftmaxMargin
@@ -99,7 +100,7 @@ def test_closed_form_is_autograd(given: Lists, gamma: float) -> None:
     scores, gains, offsets = tensors(given)
     one, other = scores.clone().requires_grad_(), scores.clone().requires_grad_()
     ExpectedBleu(gamma)(one, gains, offsets).backward()
-    (-expected_gains(other, gains, offsets, gamma)[0].sum()).backward()
+    (-expected_gains(other, gains, FlatLists(offsets), gamma)[0].sum()).backward()
     assert one.grad is not None
     assert other.grad is not None
     assert torch.allclose(one.grad, other.grad, atol=1e-12)
@@ -111,11 +112,11 @@ def test_the_sign_of_the_papers_figure_two_lowers_expected_bleu() -> None:
     features = torch.randn(12, 5, generator=generator, dtype=torch.float64)
     gains, offsets = torch.rand(12, generator=generator, dtype=torch.float64), torch.tensor([0, 7, 12])
     phi = torch.zeros(5, dtype=torch.float64, requires_grad=True)
-    value = expected_gains(features @ phi, gains, offsets, 1.0)[0].sum()
+    value = expected_gains(features @ phi, gains, FlatLists(offsets), 1.0)[0].sum()
     (slope,) = torch.autograd.grad(value, phi)
 
     def at(moved: Tensor) -> float:
-        return float(expected_gains(features @ moved.detach(), gains, offsets, 1.0)[0].sum())
+        return float(expected_gains(features @ moved.detach(), gains, FlatLists(offsets), 1.0)[0].sum())
 
     assert at(phi - 0.01 * slope) < at(phi) < at(phi + 0.01 * slope)
 

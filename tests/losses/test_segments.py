@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.arrays.ragged import offsets_of
-from xlate.losses.segments import segment_ids, segment_logsumexp, segment_max, segment_sum
+from xlate.losses.lists import FlatLists
+from xlate.losses.segments import segment_ids, segment_max, segment_sum
 
 INF = math.inf
 SEGMENTS = st.lists(st.lists(st.floats(-50, 50), max_size=4), max_size=4)
@@ -30,7 +31,7 @@ def test_all_equal_loops(segments: list[list[float]]) -> None:
     assert segment_max(values, offsets).tolist() == [max(segment, default=-INF) for segment in segments]
     assert segment_sum(values, offsets).tolist() == pytest.approx([math.fsum(s) for s in segments], abs=1e-10)
     logs = [math.log(sum(map(math.exp, segment))) if segment else -INF for segment in segments]
-    assert segment_logsumexp(values, offsets).tolist() == pytest.approx(logs, abs=1e-10)
+    assert FlatLists(offsets).logsumexp(values).tolist() == pytest.approx(logs, abs=1e-10)
 
 
 @settings(deadline=None, max_examples=15)
@@ -41,7 +42,7 @@ def test_gradients(segments: list[list[float]]) -> None:
         filled = torch.tensor([bool(segment) for segment in segments])
         values.requires_grad_()
         assert torch.autograd.gradcheck(lambda v: segment_sum(v, offsets), [values])
-        assert torch.autograd.gradcheck(lambda v: segment_logsumexp(v, offsets)[filled], [values])
+        assert torch.autograd.gradcheck(lambda v: FlatLists(offsets).logsumexp(v)[filled], [values])
 
 
 def test_segments_by_example() -> None:
@@ -54,7 +55,7 @@ def test_segments_by_example() -> None:
 def test_huge_and_infinite_values() -> None:
     values, offsets = joined([[1e4, 1e4], [-1e4, -1e4], [-INF, 3.0], [-INF, -INF], []])
     values.requires_grad_()
-    logs = segment_logsumexp(values, offsets)
+    logs = FlatLists(offsets).logsumexp(values)
     assert logs.tolist() == pytest.approx([1e4 + math.log(2), -1e4 + math.log(2), 3.0, -INF, -INF])
     torch.logaddexp(logs, torch.zeros_like(logs)).sum().backward()
     assert values.grad is not None
@@ -64,5 +65,5 @@ def test_huge_and_infinite_values() -> None:
 
 def test_no_segments_at_all() -> None:
     nothing, offsets = joined([])
-    assert segment_logsumexp(nothing, offsets).shape == (0,)
+    assert FlatLists(offsets).logsumexp(nothing).shape == (0,)
     assert segment_ids(offsets).shape == (0,)

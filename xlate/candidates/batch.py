@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 from xlate.arrays.ragged import check_offsets, gathered, joined_offsets, row_numbers
 from xlate.kernels.learning.candidates import CandidateArrays, no_contexts
 from xlate.kernels.learning.crossing import crossed_ids
+
+if TYPE_CHECKING:
+    from xlate.candidates.named_lists import FeatureDicts, Gains, NamedLists
+    from xlate.features.named import NamedFeatures
 
 Ints = NDArray[np.int64]
 # Arrays with a row for each instance, candidate or part, and the ragged ones of each: offsets, and what they lead to.
@@ -97,6 +101,31 @@ class CandidateBatch:
                 given[place] = np.ones(len(batches[place].part_ids_N), np.float32)
             arrays[name] = joined_offsets(given) if "offsets" in name else np.concatenate(given)
         return cls(**arrays)
+
+    @classmethod
+    def from_lists(
+        cls,
+        features: FeatureDicts,
+        gains: Gains,
+        *,
+        dense: Sequence[str] | None = None,
+        sparse: NamedFeatures | None = None,
+    ) -> NamedLists:
+        """The batch of lists of hypotheses, each with its features by name, and the names of its columns.
+
+        Args:
+            features: for each list, for each hypothesis, values by name; a feature that is not there is 0.
+            gains: for each list, for each hypothesis, how good it is: a number, or statistics.
+            dense: the names of the float features; without it those that every hypothesis has. All others are sparse.
+            sparse: the sparse features in the order of their ids, as another batch has them; features that it does not
+                know are left out. Without it all that there are.
+
+        Raises:
+            InputError: another number of gains than hypotheses, a value that is no finite number, a name that is none.
+        """
+        from xlate.candidates.named_lists import NamedLists
+
+        return NamedLists.of(features, gains, dense=dense, sparse=sparse)
 
     @property
     def is_plain(self) -> bool:

@@ -18,9 +18,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from xlate.errors import InputError
 from xlate.kernels.learning.slopes import Slope, shares
+from xlate.losses.lists import FlatLists, Lists
 from xlate.losses.loss import Loss, Needs
-from xlate.losses.segments import segment_ids, segment_logsumexp, segment_sum
 
 
 @Slope
@@ -73,15 +74,15 @@ class ExpectedBleu(Loss):
         loss: Tensor = _ClosedForm.apply(scores_C, gain_C, candidate_offsets_I1, self.gamma)  # type: ignore[no-untyped-call]
         return loss
 
+    def each(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
+        """Minus xBLEU of every list."""
+        return -expected_gains(scores_C, gain_C, lists, self.gamma)[0]
 
-def expected_gains(
-    scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor, gamma: float
-) -> tuple[Tensor, Tensor]:
-    """xBLEU of every list, (I,), and p(e|f), (C,), computed by differentiable operations."""
-    segment_C = segment_ids(candidate_offsets_I1)
-    total_I = segment_logsumexp(gamma * scores_C, candidate_offsets_I1)
-    probability_C = torch.exp(gamma * scores_C - total_I[segment_C])
-    return segment_sum(probability_C * gain_C, candidate_offsets_I1), probability_C
+
+def expected_gains(scores_C: Tensor, gain_C: Tensor, lists: Lists, gamma: float) -> tuple[Tensor, Tensor]:
+    """xBLEU of every list, and p(e|f) of every candidate, computed by differentiable operations."""
+    probability_C = lists.shares(gamma * scores_C)
+    return lists.sum(probability_C * gain_C), probability_C
 
 
 class ExpectedCorpusBleu(Loss):
@@ -106,22 +107,36 @@ class ExpectedCorpusBleu(Loss):
             statistics_CK: their BLEU statistics as `bleu_scores` takes them, K = 2 + 2·order.
             candidate_offsets_I1: first hypothesis of each of I lists, and C.
         """
-        order = (statistics_CK.shape[1] - 2) // 2
-        total_I = segment_logsumexp(self.gamma * scores_C, candidate_offsets_I1)
-        probability_C = torch.exp(self.gamma * scores_C - total_I[segment_ids(candidate_offsets_I1)])
+        return self.total(scores_C, statistics_CK, FlatLists(candidate_offsets_I1))
+
+    def total(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
+        """The loss; scalar; `gain_C` are the statistics."""
+        order = (gain_C.shape[-1] - 2) // 2
+        probability_C, _ = lists.flat(lists.shares(self.gamma * scores_C))
+        statistics_CK, _ = lists.flat(gain_C)
         sums_K = probability_C @ statistics_CK
         correct, total = sums_K[2 : 2 + order], sums_K[2 + order :]
         if bool((correct <= 0).any()):
             return 0.0 * sums_K.sum()
         brevity = torch.clamp(1.0 - sums_K[1] / sums_K[0], max=0.0)
-        return -len(total_I) * torch.exp(torch.log(correct / total).mean() + brevity)
+        return -len(lists) * torch.exp(torch.log(correct / total).mean() + brevity)
+
+    def each(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:  # noqa: ARG002
+        """Nothing.
+
+        Raises:
+            InputError: always: one value is of all lists together.
+        """
+        seen, expected = "the loss of every list", "that of all lists: sum or mean"
+        raise InputError("BLEU of a whole text is no sum over its sentences", seen=seen, expected=expected)
 
 
 class _ClosedForm(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor, gamma: float) -> Tensor:
-        expected_I, probability_C = expected_gains(scores_C, gain_C, candidate_offsets_I1, gamma)
-        slope_C = _slope(expected_I, probability_C, gain_C, candidate_offsets_I1, gamma)
+        lists = FlatLists(candidate_offsets_I1)
+        expected_I, probability_C = expected_gains(scores_C, gain_C, lists, gamma)
+        slope_C = _slope(expected_I, probability_C, gain_C, lists, gamma)
         ctx.save_for_backward(scores_C, gain_C, candidate_offsets_I1, slope_C)
         ctx.gamma = gamma
         return -expected_I.sum()
@@ -131,14 +146,12 @@ class _ClosedForm(torch.autograd.Function):
         scores_C, gain_C, candidate_offsets_I1, slope_C = ctx.saved_tensors
         if torch.is_grad_enabled():
             # The gradient may be differentiated itself, so it must not be a constant.
-            expected_I, probability_C = expected_gains(scores_C, gain_C, candidate_offsets_I1, ctx.gamma)
-            slope_C = _slope(expected_I, probability_C, gain_C, candidate_offsets_I1, ctx.gamma)
+            lists = FlatLists(candidate_offsets_I1)
+            expected_I, probability_C = expected_gains(scores_C, gain_C, lists, ctx.gamma)
+            slope_C = _slope(expected_I, probability_C, gain_C, lists, ctx.gamma)
         return -grad * slope_C, None, None, None
 
 
-def _slope(
-    expected_I: Tensor, probability_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor, gamma: float
-) -> Tensor:
+def _slope(expected_I: Tensor, probability_C: Tensor, gain_C: Tensor, lists: Lists, gamma: float) -> Tensor:
     """Eq. 8: how xBLEU changes with each score."""
-    deviation_C = gain_C - expected_I[segment_ids(candidate_offsets_I1)]
-    return gamma * probability_C * deviation_C
+    return gamma * probability_C * (gain_C - lists.spread(expected_I))

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from xlate.kernels.learning.slopes import Slope, best_gain
+from xlate.losses.lists import Lists
 from xlate.losses.loss import Loss
-from xlate.losses.segments import picked, segment_argmax, segment_ids
 
 
 @Slope
@@ -60,17 +60,14 @@ class Hinge(Loss):
         """The scale of the scores, and what a unit of gain is worth."""
         return self.gamma, self.margin
 
-    def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
-        """The summed loss; scalar."""
-        if not len(scores_C):
-            return scores_C.sum()
+    def each(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
+        """The loss of every list."""
         values_C = self.gamma * scores_C
-        best_I = segment_argmax(gain_C, candidate_offsets_I1)
-        cost_C = self.margin * (picked(gain_C, best_I)[segment_ids(candidate_offsets_I1)] - gain_C)
-        others_C = (values_C + cost_C).index_fill(0, best_I[best_I >= 0], float("-inf"))
-        worst_I = segment_argmax(others_C, candidate_offsets_I1)
-        missing_I = picked(values_C + cost_C, worst_I) - picked(values_C, best_I)
-        return missing_I.masked_fill((worst_I < 0) | (worst_I == best_I) | (missing_I < 0), 0.0).sum()
+        best_I = lists.argmax(gain_C)
+        costly_C = values_C + self.margin * (lists.spread(lists.picked(gain_C, best_I)) - gain_C)
+        worst_I = lists.argmax(lists.without(costly_C, best_I))
+        missing_I = lists.picked(costly_C, worst_I) - lists.picked(values_C, best_I)
+        return missing_I.masked_fill((worst_I < 0) | (worst_I == best_I) | (missing_I < 0), 0.0)
 
 
 class Perceptron(Hinge):

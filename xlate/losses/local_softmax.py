@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from xlate.kernels.learning.slopes import Slope
+from xlate.losses.lists import Lists
 from xlate.losses.loss import Loss, Needs
-from xlate.losses.segments import segment_ids, segment_logsumexp
 
 SINK = -4.0
 
@@ -69,16 +69,14 @@ class LocalSoftmax(Loss):
         """The score of the sink."""
         return (self.sink,)
 
-    def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
-        """The sum of -ln p over all positives of a batch, in nats; scalar; a gain above 0 marks a positive."""
+    def each(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
+        """The sum of -ln p over the positives of each instance, in nats; a gain above 0 marks a positive."""
         true_C = gain_C > 0
-        negative_C = scores_C.masked_fill(true_C, float("-inf"))
-        against_I = segment_logsumexp(negative_C, candidate_offsets_I1)
+        against_I = lists.logsumexp(scores_C.masked_fill(true_C, float("-inf")))
         against_I = torch.logaddexp(against_I, torch.full_like(against_I, self.sink))
-        scores_X = scores_C[true_C]
-        against_X = against_I[segment_ids(candidate_offsets_I1)[true_C]]
         # -ln(e^s / (e^s + e^a)) = softplus(a - s), which neither over- nor underflows.
-        return nn.functional.softplus(against_X - scores_X).sum()
+        missing_C = nn.functional.softplus(lists.spread(against_I) - scores_C)
+        return lists.sum(missing_C.masked_fill(~true_C, 0.0))
 
 
 def online_update(

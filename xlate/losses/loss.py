@@ -7,15 +7,18 @@ import inspect
 import pkgutil
 from collections.abc import Callable
 from enum import Enum
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from xlate.errors import InputError
 from xlate.kernels.learning.slopes import Slope
+from xlate.losses.lists import FlatLists, Lists
 
 
 class Needs(Enum):
@@ -42,7 +45,8 @@ class Loss(nn.Module):
         judges_each: whether it judges each candidate by itself, so that 0 means something in scores: those of single
             decisions, not those of whole derivations.
 
-    The arguments of the constructor are the settings of the loss: numbers with default values.
+    The arguments of the constructor are the settings of the loss: numbers with default values. A class defines `each`,
+    or `forward` alone; the other then comes by itself.
     """
 
     name: ClassVar[str] = ""
@@ -58,7 +62,23 @@ class Loss(nn.Module):
             gain_C: what the loss needs to know of each of them; statistics have shape (C, K).
             candidate_offsets_I1: the first candidate of each of I instances, and C.
         """
-        raise NotImplementedError
+        return self.total(scores_C, gain_C, FlatLists(candidate_offsets_I1))
+
+    def each(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
+        """The loss of every list, 0 of an empty one; (I,).
+
+        Of a loss that defines `forward` alone, that of one list after the other.
+        """
+        if type(self).forward is Loss.forward:
+            raise NotImplementedError(f"{type(self).__name__} defines neither each nor forward")
+        flat_C, offsets_I1 = lists.flat(scores_C)
+        told_C, ends = lists.flat(gain_C)[0], offsets_I1.tolist()
+        alone = [self.forward(flat_C[a:b], told_C[a:b], offsets_I1.new_tensor([0, b - a])) for a, b in pairwise(ends)]
+        return torch.stack(alone) if alone else flat_C.sum().expand(0)
+
+    def total(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
+        """The sum over all lists; scalar."""
+        return self.each(scores_C, gain_C, lists).sum()
 
     def numbers(self) -> tuple[float, ...]:
         """The settings as the compiled slope takes them."""

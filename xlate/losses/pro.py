@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from xlate.errors import InputError
 from xlate.kernels.learning.slopes import Slope, draw
+from xlate.losses.lists import Lists
 from xlate.losses.loss import Loss
 
 DRAWN_FOR_ONE = 20
@@ -66,7 +67,12 @@ class PairwiseLogistic(Loss):
 
     def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:  # noqa: ARG002
         """The summed loss; scalar. Gains and lists are not used any more once the pairs are chosen."""
-        return nn.functional.softplus(self.gamma * (scores_C[self.worse_P] - scores_C[self.better_P])).sum()
+        return pairwise_logistic(scores_C, self.better_P, self.worse_P, self.gamma).sum()
+
+
+def pairwise_logistic(scores_C: Tensor, better_P: Tensor, worse_P: Tensor, gamma: float) -> Tensor:
+    """The loss of every pair, (P,)."""
+    return nn.functional.softplus(gamma * (scores_C[worse_P] - scores_C[better_P]))
 
 
 class Pro(Loss):
@@ -90,11 +96,15 @@ class Pro(Loss):
         """The scale of the scores, the pairs of a list, and the least difference of their gains."""
         return self.gamma, float(self.pairs), self.least_difference
 
-    def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
-        """The summed loss; scalar."""
-        pairs = self.pairs_of(gain_C.detach().cpu().numpy(), candidate_offsets_I1.cpu().numpy())
-        better_P, worse_P = (torch.as_tensor(column, device=scores_C.device) for column in pairs)
-        return PairwiseLogistic(better_P, worse_P, self.gamma).forward(scores_C, gain_C, candidate_offsets_I1)
+    def each(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
+        """The loss of every list; pairs are drawn list after list."""
+        flat_C, offsets_I1 = lists.flat(scores_C)
+        told_C = lists.flat(gain_C)[0].detach().cpu().numpy()
+        pairs = self.pairs_of(told_C, offsets_I1.cpu().numpy())
+        better_P, worse_P = (torch.as_tensor(column, device=flat_C.device) for column in pairs)
+        list_P = torch.bucketize(better_P, offsets_I1[1:], right=True)
+        missing_P = pairwise_logistic(flat_C, better_P, worse_P, self.gamma)
+        return flat_C.new_zeros(len(lists)).index_add(0, list_P, missing_P)
 
     def pairs_of(
         self, gain_C: NDArray[np.floating], offsets_I1: NDArray[np.integer]

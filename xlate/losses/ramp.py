@@ -13,8 +13,8 @@ from torch import Tensor
 
 from xlate.errors import InputError
 from xlate.kernels.learning.slopes import Slope
+from xlate.losses.lists import Lists
 from xlate.losses.loss import Loss
-from xlate.losses.segments import picked, segment_argmax
 
 KINDS = {1: (0.0, -1.0), 2: (1.0, 0.0), 3: (1.0, -1.0)}
 
@@ -64,8 +64,8 @@ class Ramp(Loss):
         towards, away = KINDS[self.kind]
         return towards * self.margin, away * self.margin
 
-    def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
-        """The summed loss; scalar. An empty list adds nothing. Arguments are those of `ExpectedBleu`."""
+    def each(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
+        """The loss of every list; an empty one adds nothing."""
         good_C, bad_C = (scores_C + sign * self.margin * gain_C for sign in KINDS[self.kind])
-        good_I, bad_I = (picked(s, segment_argmax(s, candidate_offsets_I1)) for s in (good_C, bad_C))
-        return (bad_I - good_I).sum()
+        good_I, bad_I = (lists.picked(s_C, lists.argmax(s_C)) for s_C in (good_C, bad_C))
+        return bad_I - good_I

@@ -1,4 +1,4 @@
-"""Sums and log-sums over the segments of a flat tensor, differentiable and always in the same order."""
+"""Sums and maxima of the segments of a flat tensor, differentiable and always in the same order."""
 
 from __future__ import annotations
 
@@ -24,9 +24,12 @@ class _SegmentSum(torch.autograd.Function):
     """A sum with all derivatives; PyTorch's `segment_reduce` has only the first."""
 
     @staticmethod
-    def forward(ctx: Any, values_C: Tensor, offsets_I1: Tensor) -> Tensor:
-        ctx.save_for_backward(offsets_I1)
+    def forward(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
         return torch.segment_reduce(values_C, "sum", offsets=offsets_I1, initial=0.0)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:  # noqa: ARG004
+        ctx.save_for_backward(inputs[1])
 
     @staticmethod
     def backward(ctx: Any, gradient_I: Tensor) -> tuple[Tensor, None]:
@@ -39,17 +42,18 @@ def segment_max(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
     return torch.segment_reduce(values_C.detach(), "max", offsets=offsets_I1, initial=float("-inf"))
 
 
-def segment_logsumexp(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
-    """ln Σ exp of each segment, -inf for an empty one or one of -inf only; shape (I,).
+def finite_shift(top_I: Tensor) -> Tensor:
+    """What is subtracted before exp, so that nothing overflows: the maximum, 0 where there is none.
 
-    The maximum is subtracted first, so that nothing overflows; it cancels, so the gradient may treat it as a constant.
+    It cancels, so the gradient may treat it as a constant.
     """
-    top_I = segment_max(values_C, offsets_I1)
-    shift_I = torch.where(torch.isfinite(top_I), top_I, torch.zeros_like(top_I))
-    sums_I = segment_sum(torch.exp(values_C - shift_I[segment_ids(offsets_I1)]), offsets_I1)
-    # The gradient of ln 0 is 1/0, and 0 times that is not a number: such a segment is a constant instead.
+    return torch.where(torch.isfinite(top_I), top_I, torch.zeros_like(top_I))
+
+
+def log_of_sums(sums_I: Tensor) -> Tensor:
+    """ln of sums, -inf of 0, which is a constant: the gradient of ln 0 is 1/0, and 0 times that is not a number."""
     nothing_I = sums_I == 0
-    return torch.log(sums_I.masked_fill(nothing_I, 1.0)).masked_fill(nothing_I, float("-inf")) + shift_I
+    return torch.log(sums_I.masked_fill(nothing_I, 1.0)).masked_fill(nothing_I, float("-inf"))
 
 
 def segment_argmax(values_C: Tensor, offsets_I1: Tensor) -> Tensor:

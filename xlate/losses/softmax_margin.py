@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from xlate.kernels.learning.slopes import Slope, best_gain, shares
+from xlate.losses.lists import Lists
 from xlate.losses.loss import Loss
-from xlate.losses.segments import picked, segment_argmax, segment_ids, segment_logsumexp
 
 
 @Slope
@@ -52,13 +52,13 @@ class SoftmaxMargin(Loss):
         """The scale of the scores, and what a unit of gain is worth."""
         return self.gamma, self.margin
 
-    def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
-        """The summed loss in nats; scalar."""
+    def each(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
+        """The loss of every list, in nats."""
         values_C = self.gamma * scores_C
-        best_I = segment_argmax(gain_C, candidate_offsets_I1)
-        cost_C = self.margin * (picked(gain_C, best_I)[segment_ids(candidate_offsets_I1)] - gain_C)
-        total_I = segment_logsumexp(values_C + cost_C, candidate_offsets_I1)
-        return (total_I - picked(values_C, best_I)).masked_fill(best_I < 0, 0.0).sum()
+        best_I = lists.argmax(gain_C)
+        cost_C = self.margin * (lists.spread(lists.picked(gain_C, best_I)) - gain_C)
+        missing_I = lists.logsumexp(values_C + cost_C) - lists.picked(values_C, best_I)
+        return missing_I.masked_fill(best_I < 0, 0.0)
 
 
 class ConditionalLikelihood(SoftmaxMargin):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from types import TracebackType
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from xlate.errors import InputError
 from xlate.search.workers import Chunk, Workers
@@ -40,8 +41,7 @@ def each_arriving(
     decoder: Decoder, translate: Translate[Decoder, Result], batches: Batches[Any], processes: int = 1
 ) -> Iterator[Result]:
     """The same for sentences that come in batches; few are read ahead, and none is waited for while a result is due."""
-    if processes < 1:
-        raise InputError("too few processes", seen=processes, expected="1 or more")
+    check_processes(processes)
     if processes > 1:
         yield from _side_by_side(decoder, translate, batches, processes)
         return
@@ -51,6 +51,81 @@ def each_arriving(
         for words in batch:
             yield _translated(decoder, translate, number, words)
             number += 1
+
+
+def check_processes(processes: int) -> None:
+    """Looks whether there is one process or more.
+
+    Raises:
+        InputError: there is none.
+    """
+    if processes < 1:
+        raise InputError("too few processes", seen=processes, expected="1 or more")
+
+
+class HeldProcesses(Generic[Decoder, Result]):
+    """Forked processes that stay for one text after the other; a context manager that ends them.
+
+    They are forked with the first text of more than one sentence, and again after an error.
+
+    Args:
+        decoder, translate: as `each_sentence` is given them.
+        processes: how many; 1 forks none.
+
+    Raises:
+        InputError: fewer than one process.
+    """
+
+    def __init__(self, decoder: Decoder, translate: Translate[Decoder, Result], processes: int) -> None:
+        check_processes(processes)
+        self.decoder = decoder
+        self.translate = translate
+        self.processes = processes
+        self._workers: Workers[Result] | None = None
+
+    def each(self, sentences: Sequence[Any]) -> list[Result]:
+        """What `translate` gives for each of the sentences.
+
+        Raises:
+            InputError: as `each_sentence`.
+        """
+        if self.processes == 1 or (self._workers is None and len(sentences) < 2):
+            return list(each_sentence(self.decoder, self.translate, sentences))
+        found: list[Result] = []
+        if self._workers is None:
+            # As above: what is compiled when it is needed is compiled before there are several processes.
+            found += each_sentence(self.decoder, self.translate, sentences[:1])
+            self._workers = Workers(self._work, self.processes)
+        chunks = _chunks(len(found), sentences[len(found) :])
+        try:
+            while chunks or len(self._workers):
+                while chunks and not self._workers.full:
+                    self._workers.give(*chunks.popleft())
+                found += self._workers.take()
+        except BaseException:
+            self.close()
+            raise
+        return found
+
+    def _work(self, start: int, chunk: Chunk) -> list[Result]:
+        self.decoder.prepare(chunk)
+        return [_translated(self.decoder, self.translate, start + at, words) for at, words in enumerate(chunk)]
+
+    def close(self) -> None:
+        """Ends the processes; the next text forks others."""
+        workers, self._workers = self._workers, None
+        if workers is not None:
+            workers.__exit__()
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Ends the processes."""
+        self.close()
 
 
 def _side_by_side(

@@ -1,0 +1,111 @@
+"""Learns sparse weights from n-best lists of one's own: `CandidateBatch.from_lists`, a linear scorer, and any loss.
+
+    python own_lists.py TRAIN.jsonl TEST.jsonl [--loss=expected_bleu]
+
+Each line is one hypothesis, {"id": 0, "hyp": "…", "gain": 0.31, "scores": {"log_prob": -4.2}}, those of a sentence one
+after the other. The features of a hypothesis are the scores of its system and its bigrams.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby, pairwise
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from xlate import CandidateBatch
+from xlate.candidates.named_lists import NamedLists
+from xlate.losses import ListLoss, Loss, loss_of
+from xlate.losses.lists import Lists
+from xlate.scoring.linear import LinearScorer
+
+
+class ListNet(Loss):
+    """A loss of our own: the cross entropy of the model's shares and those of exp gain / temperature (Cao et al. 2007).
+
+    `lists` knows where each list is, padded or flat: `shares` is a softmax, `logsumexp`, `sum`, `argmax` are of each
+    list, `spread` gives what a list has to each of its candidates. With its name it is known to `loss_of` as soon as
+    this module is imported.
+    """
+
+    name = "listnet"
+
+    def __init__(self, temperature: float = 0.1) -> None:
+        super().__init__()
+        self.temperature = temperature
+
+    def each(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
+        """The cross entropy of every list, in nats."""
+        wanted_C = lists.shares(gain_C / self.temperature)
+        return lists.logsumexp(scores_C) - lists.sum(wanted_C * scores_C)
+
+
+def features(row: dict) -> dict[str, float]:
+    """What a hypothesis has: the scores it came with, and its bigrams, as often as they stand in it."""
+    words = ["<s>", *row["hyp"].split(), "</s>"]
+    return {**row["scores"], **Counter(f"bigram={a} {b}" for a, b in pairwise(words))}
+
+
+def read(path: str, names: NamedLists | None = None) -> NamedLists:
+    """The lists of a file, with the features of other lists when they are given."""
+    rows = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    lists = [list(group) for _, group in groupby(rows, key=lambda row: row["id"])]
+    told, gains = [[features(row) for row in one] for one in lists], [[row["gain"] for row in one] for one in lists]
+    if names is None:
+        return CandidateBatch.from_lists(told, gains)
+    return CandidateBatch.from_lists(told, gains, dense=names.dense, sparse=names.sparse)
+
+
+def train(lists: NamedLists, loss: ListLoss, epochs: int, l2: float = 1e-3) -> LinearScorer:
+    """The weights where the loss is least, with a penalty on their squares."""
+    scorer = LinearScorer(len(lists.dense), len(lists.sparse))
+    with torch.no_grad():
+        scorer.dense.fill_(1.0)
+    gains = torch.tensor(lists.batch.gain_CG[:, 0])
+    offsets = torch.tensor(lists.batch.candidate_offsets_I1)
+    optimiser = torch.optim.Adam(scorer.parameters(), lr=0.05)
+    for epoch in range(epochs):
+        value = loss(scorer(lists.batch), gains, offsets=offsets)
+        optimiser.zero_grad()
+        (value + l2 * sum(p.square().sum() for p in scorer.parameters())).backward()
+        optimiser.step()
+        if epoch % 10 == 9:
+            print(f"epoch {epoch + 1}: loss {value.item():.4f}")
+    return scorer
+
+
+def mean_gain(scorer: LinearScorer, batch: CandidateBatch) -> float:
+    """The mean gain of the hypotheses with the highest scores."""
+    ends = batch.candidate_offsets_I1.tolist()
+    scores = scorer(batch).detach()
+    best = [a + int(scores[a:b].argmax()) for a, b in pairwise(ends)]
+    return float(batch.gain_CG[best, 0].mean())
+
+
+def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
+    """Trains, prints the mean gain of the first and the chosen hypotheses, and the strongest weights."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("train")
+    parser.add_argument("test")
+    parser.add_argument("--loss", default="expected_bleu", help="a loss of the registry, or listnet")
+    parser.add_argument("--epochs", type=int, default=50)
+    given = parser.parse_args(arguments)
+    lists = read(given.train)
+    scorer = train(lists, ListLoss(loss_of(given.loss)), given.epochs)
+    test = read(given.test, lists).batch
+    first = float(test.gain_CG[test.candidate_offsets_I1[:-1], 0].mean())
+    found = {"first": first, "reranked": mean_gain(scorer, test)}
+    print("  ".join(f"{name} {value:.4f}" for name, value in found.items()))
+    weights = lists.weights(scorer.dense.detach(), scorer.bag.weight.detach()[: len(lists.sparse), 0])
+    for name, weight in sorted(weights.items(), key=lambda pair: -abs(pair[1]))[:5]:
+        print(f"{weight:+.3f}  {name}")
+    return found
+
+
+if __name__ == "__main__":
+    main()

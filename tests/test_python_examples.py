@@ -1,0 +1,122 @@
+"""The examples of xlate in Python, in miniature: a torch reranker, translating, weights from own lists."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import json
+import random
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from tests.test_end_to_end import work  # noqa: F401
+from tests.test_phrase_system_end_to_end import phrase_run  # noqa: F401
+from xlate.losses.loss import losses
+
+Example = Callable[[str], ModuleType]
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+@pytest.fixture
+def example() -> Iterator[Example]:
+    """Gives the module of an example; losses that it defines are known only while the test runs."""
+    opened: list[str] = []
+
+    def module_of(name: str) -> ModuleType:
+        specification = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / name / f"{name}.py")
+        assert specification is not None
+        assert specification.loader is not None
+        module = importlib.util.module_from_spec(specification)
+        opened.append(module.__name__)
+        sys.modules[module.__name__] = module
+        specification.loader.exec_module(module)
+        return module
+
+    yield module_of
+    for name in opened:
+        vars(sys.modules.pop(name)).clear()
+    gc.collect()
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """Lists whose better hypotheses say `good` where the others say `bad`, which their system does not know."""
+    draw = random.Random(1)
+    names = []
+    for name, size in (("train", 60), ("test", 20)):
+        rows = []
+        for sentence in range(size):
+            for rank in range(draw.randint(2, 6)):
+                words = [draw.choice(["good", "bad", "so", "la"]) for _ in range(6)]
+                gain = 0.5 + (words.count("good") - words.count("bad")) / 12
+                scores = {"log_prob": -1.0 - 0.1 * rank}
+                row = {"id": sentence, "src": "gut", "hyp": " ".join(words), "gain": gain, "scores": scores}
+                rows.append(json.dumps(row))
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("\n".join(rows) + "\n")
+        names.append(str(path))
+    return names
+
+
+def test_a_reranker_in_a_loop_of_ones_own(
+    example: Example, files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        found = example("torch_reranker").main([f"--train={files[0]}", f"--test={files[1]}", "--epochs=15"])
+    finally:
+        torch.set_num_threads(threads)
+    assert found["first"] + 0.05 < found["reranked"] <= found["oracle"]
+    epochs = [float(line.rsplit(" ", 1)[1]) for line in capsys.readouterr().out.splitlines() if "epoch" in line]
+    assert len(epochs) == 15
+    assert epochs[-1] > epochs[0]
+
+
+@pytest.mark.parametrize("loss", ["expected_bleu", "softmax_margin", "listnet"])
+def test_sparse_weights_from_own_lists(
+    example: Example, loss: str, files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = example("own_lists").main([*files, f"--loss={loss}", "--epochs=20"])
+    assert found["reranked"] > found["first"] + 0.05
+    assert "bigram=" in capsys.readouterr().out
+
+
+def test_the_loss_of_our_own_has_the_right_gradient(example: Example) -> None:
+    listnet = example("own_lists").ListNet()
+    scores = torch.randn(9, dtype=torch.float64, generator=torch.Generator().manual_seed(2)).requires_grad_()
+    gains = torch.linspace(0, 1, 9, dtype=torch.float64)
+    offsets = torch.tensor([0, 4, 5, 9])
+    assert torch.autograd.gradcheck(lambda s: listnet(s, gains, offsets), (scores,))
+    assert torch.autograd.gradgradcheck(lambda s: listnet(s, gains, offsets), (scores,))
+
+
+def test_translating_and_explaining(
+    example: Example,
+    phrase_run: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "text").write_text("Nirka no holdo va bolko ast.\nGonban va fuspan ri pikum nu.\n")
+    example("translate_and_explain").main([str(phrase_run), str(tmp_path / "text"), "--nbest=2"])
+    told = capsys.readouterr().out
+    assert told.count(" → ") > 4
+    assert "sum " in told
+
+
+def test_every_example_says_what_it_is() -> None:
+    for folder in (path for path in EXAMPLES.iterdir() if (path / f"{path.name}.py").exists()):
+        told = folder / "README.md"
+        assert told.exists(), f"{folder.name} has no README.md"
+        assert f"{folder.name}.py" in told.read_text(encoding="utf-8")
+
+
+def test_losses_of_examples_are_forgotten(example: Example) -> None:
+    assert "listnet" not in losses()
+    example("own_lists")
+    assert "listnet" in losses()

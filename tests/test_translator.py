@@ -1,0 +1,180 @@
+"""`xlate.Translator` on runs of every kind, and its processes."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import xlate
+import xlate.losses
+from tests.test_context_end_to_end import context_run  # noqa: F401
+from tests.test_end_to_end import run, work  # noqa: F401
+from tests.test_hierarchical_end_to_end import rules_run  # noqa: F401
+from tests.test_lcs_end_to_end import lcs_run  # noqa: F401
+from tests.test_phrase_system_end_to_end import phrase_run, translated  # noqa: F401
+from xlate.errors import InputError
+
+SENTENCE = "Nirka no holdo va bolko ast."
+RUNS = ["run", "phrase_run", "rules_run", "lcs_run"]
+
+
+@pytest.fixture(params=RUNS)
+def any_run(request: pytest.FixtureRequest) -> Path:
+    """A finished run of each kind that translates."""
+    return request.getfixturevalue(request.param)
+
+
+def test_it_translates_as_the_command_does(any_run: Path, tmp_path: Path) -> None:
+    lines = (any_run, tmp_path)
+    wanted = translated(*lines)
+    translator = xlate.Translator.load(any_run)
+    texts = ["Nirka no holdo va bolko ast.", "", "Gonban va fuspan ri pikum nu."]
+    assert translator.translate(texts) == wanted
+    assert translator.translate(tuple(texts)) == wanted
+    assert translator.translate(texts[0]) == wanted[0]
+    assert translator.translate([]) == []
+
+
+def test_lists_have_scores_features_and_spans(any_run: Path) -> None:
+    translator = xlate.Translator.load(any_run)
+    found = translator.nbest(SENTENCE, 6)
+    assert 1 < len(found) <= 6
+    assert len({one.words for one in found}) == len(found)
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    assert found[0].text == translator.translate(SENTENCE)
+    for one in found:
+        total = sum(translator.weights[name] * value for name, value in one.features.items())
+        assert total == pytest.approx(one.score, abs=1e-6)
+        assert tuple(word for unit in one.units for word in unit.target) == one.words
+        assert [unit.target_span[1] - unit.target_span[0] for unit in one.units] == [len(u.target) for u in one.units]
+        covered = sorted(place for u in one.units for start, end in u.source_spans for place in range(start, end))
+        assert covered == sorted(set(covered))
+    several = translator.nbest([SENTENCE, ""], 6)
+    assert several[0] == found
+    assert [one.text for one in several[1]] == [""]
+    assert len(translator.nbest(SENTENCE, 6, distinct=False)) == 6
+
+
+def test_it_explains(any_run: Path) -> None:
+    translator = xlate.Translator.load(any_run)
+    explained = translator.explain(SENTENCE)
+    assert " ".join(translator.nbest(SENTENCE, 1)[0].words) in explained
+    assert "sum " in explained
+
+
+def test_processes_stay_and_say_the_same(phrase_run: Path) -> None:  # noqa: F811
+    texts = [SENTENCE, "", "Gonban va fuspan ri pikum nu.", "xyzzy ."] * 5
+    alone = xlate.Translator.load(phrase_run)
+    before = set(children())
+    with xlate.Translator.load(phrase_run, processes=2) as translator:
+        assert translator.translate(SENTENCE) == alone.translate(SENTENCE)
+        assert set(children()) == before, "one sentence needs no processes"
+        assert translator.translate(texts) == alone.translate(texts)
+        held = set(children()) - before
+        assert len(held) == 2
+        assert translator.nbest(texts, 3) == alone.nbest(texts, 3)
+        assert set(children()) - before == held
+    assert set(children()) == before
+    with translator:
+        assert translator.translate(texts) == alone.translate(texts), "it can be used again"
+    assert set(children()) == before
+
+
+def test_a_process_that_died_is_told_and_others_take_its_place(phrase_run: Path) -> None:  # noqa: F811
+    texts = [SENTENCE] * 9
+    before = set(children())
+    with xlate.Translator.load(phrase_run, processes=2) as translator:
+        wanted = translator.translate(texts)
+        os.kill((set(children()) - before).pop(), signal.SIGKILL)
+        # The other process may be done with a text before the death of this one is noticed.
+        with pytest.raises(InputError, match="a process that translated died"):
+            translator.translate(texts * 100)
+        assert translator.translate(texts) == wanted
+
+
+def children() -> list[int]:
+    import multiprocessing
+
+    return [child.pid for child in multiprocessing.active_children() if child.pid is not None]
+
+
+def test_a_sentence_that_fails_in_a_process_is_named(phrase_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    translator = xlate.Translator.load(phrase_run, processes=2)
+    system = type(translator._opened.system)
+    found = system.translate
+
+    def failing(self, words):
+        if words and words[0] == "fails":
+            raise InputError("no")
+        return found(self, words)
+
+    monkeypatch.setattr(system, "translate", failing)
+    texts = [SENTENCE] * 20 + ["fails"] + [SENTENCE] * 20
+    with translator:
+        with pytest.raises(InputError, match="sentence 21: no"):
+            translator.translate(texts)
+        assert len(translator.translate(texts[:20])) == 20, "what was left of the other text is not taken for this one"
+
+
+def test_settings_of_the_search(phrase_run: Path) -> None:  # noqa: F811
+    quick = xlate.Translator.load(phrase_run, pop_limit=5, algorithm="cube", detokenize=False)
+    search = quick._opened.system.search
+    assert (search.pop_limit, search.algorithm) == (5, "cube")
+    assert quick.translate(SENTENCE).endswith(" .")
+    with pytest.raises(InputError, match=r"did you mean decoder\.pop_limit"):
+        xlate.Translator.load(phrase_run, pop_limt=5)
+    with pytest.raises(InputError, match="pop_limit"):
+        xlate.Translator.load(phrase_run, pop_limit=0)
+    with pytest.raises(InputError, match="too few processes"):
+        xlate.Translator.load(phrase_run, processes=0)
+
+
+def test_what_cannot_be_translated(phrase_run: Path, context_run: Path, tmp_path: Path) -> None:  # noqa: F811
+    translator = xlate.Translator.load(phrase_run)
+    with pytest.raises(InputError, match="NoneType at 1"):
+        translator.translate([SENTENCE, None])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="n=0"):
+        translator.nbest(SENTENCE, 0)
+    with pytest.raises(InputError, match="not a run directory"):
+        xlate.Translator.load(tmp_path / "nothing")
+    with pytest.raises(InputError, match="predicts translations"):
+        xlate.Translator.load(context_run)
+
+
+def test_examples_of_the_docstrings(
+    phrase_run: Path,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from xlate import translator
+    from xlate.candidates import named_lists
+    from xlate.losses import list_loss, modules
+
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "demo").symlink_to(phrase_run)
+    monkeypatch.chdir(tmp_path)
+    for module in (translator, named_lists, list_loss, modules):
+        failed, tried = doctest.testmod(module)
+        assert tried
+        assert not failed
+
+
+def test_importing_xlate_loads_nothing_heavy() -> None:
+    heavy = "{'torch', 'numpy', 'numba', 'hydra', 'omegaconf', 'sacremoses'}"
+    code = f"import sys, xlate.losses; assert not {heavy} & set(sys.modules); assert 'Translator' in dir(xlate)"
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", code], check=True, env=paths)
+
+
+def test_public_names_are_there() -> None:
+    for module in (xlate, xlate.losses):
+        assert all(getattr(module, name) is not None for name in module.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Translater'"):
+        xlate.Translater  # noqa: B018
+    assert (Path(xlate.__file__).parent / "py.typed").exists()

@@ -1,0 +1,175 @@
+"""A loss as a module for any training loop: lists padded or flat, a reduction, and inputs that are looked at.
+
+Legend: B lists of at most N candidates each, C candidates in all, I lists; K statistics of a candidate.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from xlate.errors import InputError
+from xlate.losses.lists import FlatLists, Lists, PaddedLists
+from xlate.losses.loss import Loss, Needs
+
+Reduction = Literal["mean", "sum", "none"]
+
+
+class ListLoss(nn.Module):
+    """A loss of the registry, or one of your own, over lists of candidates in either form.
+
+    Gains are constants: no gradient goes through them. Half precision is computed, and returned, in single precision.
+
+    Args:
+        loss: what is computed.
+        reduction: "mean" over lists, "sum", or "none" for the loss of each list.
+
+    Raises:
+        InputError: another reduction; a loss over lattices.
+
+    Example:
+        >>> import torch
+        >>> from xlate.losses import ListLoss, loss_of
+        >>> hinge = ListLoss(loss_of("hinge", margin=2.0), reduction="none")
+        >>> hinge(torch.tensor([[1.0, 0.5, 0.0]]), torch.tensor([[1.0, 0.0, 0.5]]))
+        tensor([1.5000])
+    """
+
+    def __init__(self, loss: Loss, reduction: Reduction = "mean") -> None:
+        super().__init__()
+        if reduction not in get_args(Reduction):
+            raise InputError("unknown reduction", seen=repr(reduction), expected="mean, sum or none")
+        if loss.needs is Needs.LATTICE:
+            raise InputError("a loss over lattices", seen=loss.name, expected="one over lists")
+        self.loss = loss
+        self.reduction = reduction
+
+    def forward(
+        self, scores: Tensor, gains: Tensor, mask: Tensor | None = None, *, offsets: Tensor | None = None
+    ) -> Tensor:
+        """The loss of some lists: a scalar, or one value a list with `reduction="none"`.
+
+        Padded lists go through `torch.vmap` and `torch.func`; there, values are not looked at.
+
+        Args:
+            scores: padded, (B, N); one list alone, (N,); or flat, (C,).
+            gains: what the loss needs to know of each candidate, in the same shape: how good it is, or above 0 for a
+                true one; statistics with one axis more, (B, N, K) or (C, K).
+            mask: of padded lists, true where there is a candidate; all of them without it. What stands elsewhere is
+                not looked at, and its gradient is 0.
+            offsets: of flat lists, the first candidate of each of I lists, and C.
+
+        Raises:
+            InputError: shapes, types or devices that do not fit, a score or gain that is not finite, an empty list.
+        """
+        _check_tensors(scores, gains, self.loss.needs)
+        scores = scores if scores.dtype in (torch.float32, torch.float64) else scores.float()
+        gains = gains.detach().to(scores.dtype)
+        if offsets is not None:
+            _check_flat(scores, gains, mask, offsets)
+            return self._reduced(scores, gains, FlatLists(offsets.to(torch.int64)))
+        if scores.ndim == 2:
+            return self._padded(scores, gains, mask)
+        value = self._padded(scores[None], gains[None], None if mask is None else mask[None])
+        return value[0] if self.reduction == "none" else value
+
+    def _padded(self, scores: Tensor, gains: Tensor, mask: Tensor | None) -> Tensor:
+        if mask is None:
+            mask = torch.ones_like(scores, dtype=torch.bool)
+        _check_mask(scores, mask)
+        gap = ~mask
+        scores = scores.masked_fill(gap, 0.0)
+        gains = gains.masked_fill(gap.unsqueeze(-1) if gains.ndim == 3 else gap, 0.0)
+        _check_finite(scores, gains)
+        return self._reduced(scores, gains, PaddedLists(mask))
+
+    def _reduced(self, scores: Tensor, gains: Tensor, lists: Lists) -> Tensor:
+        if self.reduction == "none":
+            return self.loss.each(scores, gains, lists)
+        total = self.loss.total(scores, gains, lists)
+        return total / len(lists) if self.reduction == "mean" else total
+
+    def extra_repr(self) -> str:
+        """The reduction, as the module prints it."""
+        return f"reduction={self.reduction}"
+
+
+def _check_tensors(scores: Tensor, gains: Tensor, needs: Needs) -> None:
+    if not scores.is_floating_point():
+        raise InputError("scores of the wrong type", seen=str(scores.dtype), expected="floating point")
+    if scores.ndim not in (1, 2):
+        expected = "(B, N) padded, (C,) with offsets, or (N,) of one list"
+        raise InputError("scores of the wrong shape", seen=_shape(scores), expected=expected)
+    wanted = gains.shape[:-1] if needs is Needs.STATISTICS else gains.shape
+    if wanted != scores.shape:
+        shape = ", ".join(map(str, scores.shape))
+        expected = f"({shape}, K) statistics" if needs is Needs.STATISTICS else f"({shape}), as the scores"
+        raise InputError("gains of another shape than the scores", seen=_shape(gains), expected=expected)
+    if gains.device != scores.device:
+        raise InputError("gains on another device", seen=str(gains.device), expected=str(scores.device))
+
+
+def _check_flat(scores: Tensor, gains: Tensor, mask: Tensor | None, offsets: Tensor) -> None:
+    if mask is not None:
+        raise InputError("both mask and offsets", expected="a mask of padded lists, or offsets of flat ones")
+    if scores.ndim != 1:
+        raise InputError("offsets are of flat lists", seen=f"scores {_shape(scores)}", expected="scores (C,)")
+    if offsets.ndim != 1 or len(offsets) < 2 or offsets.is_floating_point() or offsets.dtype == torch.bool:
+        seen = f"{offsets.dtype} {_shape(offsets)}"
+        raise InputError("offsets of flat lists", seen=seen, expected="integers (I + 1,) of one list or more")
+    if offsets.device != scores.device:
+        raise InputError("offsets on another device", seen=str(offsets.device), expected=str(scores.device))
+    if _any((offsets[:1] != 0) | (offsets[-1:] != len(scores))):
+        seen = f"from {int(offsets[0])} to {int(offsets[-1])}"
+        raise InputError("offsets do not hold the candidates", seen=seen, expected=f"from 0 to {len(scores)}")
+    sizes = offsets[1:] - offsets[:-1]
+    if _any(sizes < 0):
+        raise InputError("offsets go back", seen=f"list {_first(sizes < 0)}", expected="each at least the one before")
+    _check_filled(sizes > 0)
+    _check_finite(scores, gains)
+
+
+def _check_mask(scores: Tensor, mask: Tensor) -> None:
+    if mask.dtype != torch.bool:
+        raise InputError("a mask of the wrong type", seen=str(mask.dtype), expected="torch.bool: mask != 0")
+    if mask.shape != scores.shape:
+        seen, expected = _shape(mask), f"{_shape(scores)}, as the scores"
+        raise InputError("a mask of another shape than the scores", seen=seen, expected=expected)
+    if not len(mask):
+        raise InputError("no list", seen=f"scores {_shape(scores)}", expected="one list or more")
+    _check_filled(mask.any(-1))
+
+
+def _check_filled(filled_I: Tensor) -> None:
+    if _any(~filled_I):
+        seen, remedy = f"list {_first(~filled_I)} has no candidate", "leave lists without candidates out"
+        raise InputError("an empty list", seen=seen, expected="one candidate or more", remedy=remedy)
+
+
+def _check_finite(scores: Tensor, gains: Tensor) -> None:
+    for name, values in (("score", scores), ("gain", gains)):
+        odd = ~torch.isfinite(values)
+        if _any(odd):
+            place = tuple(odd.nonzero()[0].tolist())
+            seen = f"{float(values[place])} at {', '.join(map(str, place))}"
+            raise InputError(f"a {name} that is not finite", seen=seen, expected="finite numbers")
+
+
+def _any(flags: Tensor) -> bool:
+    """Whether one is true; false inside `vmap`, where values cannot be looked at."""
+    try:
+        return bool(flags.any())
+    except RuntimeError as error:
+        if "vmap" not in str(error):
+            raise
+        return False
+
+
+def _first(flags: Tensor) -> int:
+    return int(flags.nonzero()[0, 0])
+
+
+def _shape(tensor: Tensor) -> str:
+    return f"({', '.join(map(str, tensor.shape))})"

@@ -1,0 +1,248 @@
+"""Translating from Python: `xlate.Translator`, a finished run that translates, lists and explains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self, overload
+
+from xlate.config.load import load
+from xlate.config.schema import TranslateConfig
+from xlate.errors import InputError
+from xlate.jobs import translate
+from xlate.models.derivation import COPIED, Span
+from xlate.models.system import AnyDerivation, AnySystem
+from xlate.search.processes import HeldProcesses
+
+# Not any sequence of strings: a string is one, too.
+Several = list[str] | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A block, phrase pair or rule of a derivation.
+
+    Attributes:
+        source_spans: half-open, in words; more than one where a rule has gaps.
+        target_span: half-open, in words of the translation.
+        source, target: the words of these spans.
+        copied: whether nothing translates the word, so that it stands for itself.
+    """
+
+    source_spans: tuple[Span, ...]
+    target_span: Span
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    copied: bool
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One translation of a sentence.
+
+    Attributes:
+        text: as a reader wants it, detokenised.
+        words: the tokens that it was made from.
+        score: the sum of weight times value over `features`; the highest is the best.
+        features: the value of each float feature, sums of sparse ones among them, by name.
+        units: what the translation is made of, in the order of the target.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    score: float
+    features: dict[str, float]
+    units: tuple[Unit, ...]
+
+
+class Translator:
+    """A finished run that translates; load it with `Translator.load`.
+
+    With several processes it holds them until it is closed, so use it in a `with` statement then.
+
+    Example:
+        >>> import xlate
+        >>> translator = xlate.Translator.load("runs/demo")
+        >>> isinstance(translator.translate("Nirka no holdo va bolko ast."), str)
+        True
+        >>> with xlate.Translator.load("runs/demo", processes=2) as translator:
+        ...     len(translator.translate(["Nirka no holdo va bolko ast.", "", "Gonban va fuspan ri pikum nu."]))
+        3
+    """
+
+    def __init__(self, opened: translate.Translator, processes: int = 1) -> None:
+        self._opened = opened
+        self._held = HeldProcesses(_Searches(opened.system), _Searches.translate, processes)
+
+    @classmethod
+    def load(
+        cls, run: str | Path, *, processes: int = 1, detokenize: bool = True, **search: int | float | str | bool
+    ) -> Self:
+        """The translator of a run, whatever system it is of.
+
+        Args:
+            run: the folder that `xlate train` or `xlate import` wrote.
+            processes: how many translate lists of sentences side by side; they are forked when they are first needed,
+                and stay until `close`.
+            detokenize: whether translations are made into plain text; else they are tokens with blanks between them.
+            search: settings of the run's decoder in place of those that it was trained with: `beam=50`,
+                `pop_limit=500`, `max_words=80` and others that `docs/configuration.md` lists under `decoder`.
+
+        Raises:
+            InputError: no finished run, one of a model that translates nothing, a work directory that is gone or was
+                made anew from other data, a setting that the decoder has not or that is out of its range.
+        """
+        config = load(TranslateConfig, "translate", ["run=run"])
+        settings = {**config.decoder, **search}
+        return cls(
+            translate.Translator.open(replace(config, run=str(run), detokenize=detokenize, decoder=settings)), processes
+        )
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each feature of a `Hypothesis`, by name."""
+        system = self._opened.system
+        return dict(zip(system.feature_names, system.weights_D.tolist(), strict=True))
+
+    @overload
+    def translate(self, text: str) -> str: ...
+    @overload
+    def translate(self, text: Several) -> list[str]: ...
+    def translate(self, text: str | Several) -> str | list[str]:
+        """The best translation of a sentence, or of each of several; of an empty one an empty one.
+
+        A sentence of more words than the decoder's `max_words` is translated in pieces.
+
+        Raises:
+            InputError: a sentence that cannot be taken apart or is too long, a process that died.
+
+        Example:
+            >>> import xlate
+            >>> xlate.Translator.load("runs/demo").translate(["", " "])
+            ['', '']
+        """
+        if isinstance(text, str):
+            return self.translate([text])[0]
+        return [self._text(found[0]) for _, found in self._derivations(text, 1, True)]
+
+    @overload
+    def nbest(self, text: str, n: int = 10, *, distinct: bool = True) -> list[Hypothesis]: ...
+    @overload
+    def nbest(self, text: Several, n: int = 10, *, distinct: bool = True) -> list[list[Hypothesis]]: ...
+    def nbest(
+        self, text: str | Several, n: int = 10, *, distinct: bool = True
+    ) -> list[Hypothesis] | list[list[Hypothesis]]:
+        """The best translations of a sentence, or of each of several, best first.
+
+        Args:
+            text: a sentence, or several.
+            n: how many at most.
+            distinct: whether their words must differ; else the same words may come by several derivations.
+
+        Raises:
+            InputError: as `translate`; no translation asked for.
+
+        Example:
+            >>> import xlate
+            >>> translator = xlate.Translator.load("runs/demo")
+            >>> best, *others = translator.nbest("Nirka no holdo va bolko ast.", n=5)
+            >>> all(one.score <= best.score for one in others)
+            True
+            >>> total = sum(translator.weights[name] * value for name, value in best.features.items())
+            >>> abs(total - best.score) < 1e-3
+            True
+            >>> best.units[0].target_span[0]
+            0
+        """
+        if n < 1:
+            raise InputError("no translation asked for", seen=f"n={n}", expected="1 or more")
+        if isinstance(text, str):
+            return self.nbest([text], n, distinct=distinct)[0]
+        return [[self._hypothesis(one) for one in found] for _, found in self._derivations(text, n, distinct)]
+
+    def explain(self, sentence: str) -> str:
+        """How the best translation of a sentence comes about: its units, and what each feature adds to its score.
+
+        Raises:
+            InputError: as `translate`.
+
+        Example:
+            >>> import xlate
+            >>> print(xlate.Translator.load("runs/demo").explain("Nirka no holdo."))  # doctest: +ELLIPSIS
+            [...
+            ...
+        """
+        words, found = self._derivations([sentence], 1, True)[0]
+        return self._opened.system.explain(words, found[0])
+
+    def close(self) -> None:
+        """Ends the processes that it holds, if there are any; they are forked again when they are needed."""
+        self._held.close()
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Ends the processes."""
+        self.close()
+
+    def _derivations(self, lines: Sequence[str], n: int, distinct: bool) -> list[tuple[list[str], list[AnyDerivation]]]:
+        for number, line in enumerate(lines):
+            if not isinstance(line, str):
+                raise InputError("not a sentence", seen=f"{type(line).__name__} at {number}", expected="a string")
+        tokens = [translate.line_tokens(self._opened.text, line, number) for number, line in enumerate(lines)]
+        found = self._held.each([_Asked(words, n, distinct) for words in tokens])
+        return list(zip(tokens, found, strict=True))
+
+    def _text(self, derivation: AnyDerivation) -> str:
+        return self._opened.text.target_text(derivation.words, self._opened.detokenize)
+
+    def _hypothesis(self, derivation: AnyDerivation) -> Hypothesis:
+        names, values = self._opened.system.feature_names, derivation.features_D.tolist()
+        units = tuple(
+            Unit(
+                step.source_spans,
+                span,
+                tuple(word for start, end in step.source_spans for word in derivation.source[start:end]),
+                step.target_words,
+                step.unit == COPIED,
+            )
+            for step, span in zip(derivation.blocks, derivation.target_spans, strict=True)
+        )
+        features = dict(zip(names, values, strict=True))
+        return Hypothesis(self._text(derivation), tuple(derivation.words), derivation.score, features, units)
+
+
+class _Asked(NamedTuple):
+    """A sentence, and how many translations of it are wanted."""
+
+    words: list[str]
+    nbest: int
+    distinct: bool
+
+
+class _Searches:
+    """A system for each size of list that is asked for; what is made of a text is made once for each of them."""
+
+    def __init__(self, system: AnySystem) -> None:
+        self._given = system
+        self._systems: dict[tuple[int, bool], AnySystem] = {}
+
+    def prepare(self, sentences: Sequence[_Asked]) -> None:
+        """Prepares the systems that are asked for."""
+        for key in {(asked.nbest, asked.distinct) for asked in sentences}:
+            self._system(*key).prepare([asked.words for asked in sentences if (asked.nbest, asked.distinct) == key])
+
+    def translate(self, asked: _Asked) -> list[AnyDerivation]:
+        """The derivations of a sentence, best first."""
+        return self._system(asked.nbest, asked.distinct).translate(asked.words)
+
+    def _system(self, nbest: int, distinct: bool) -> AnySystem:
+        if (nbest, distinct) not in self._systems:
+            self._systems[nbest, distinct] = self._given.with_search(nbest=nbest, distinct=distinct)
+        return self._systems[nbest, distinct]
