@@ -1,9 +1,8 @@
-"""Opening files for reading: plain or gzip, and pipes too."""
+"""Opening files for reading: plain or packed, and pipes too."""
 
 from __future__ import annotations
 
 import contextlib
-import gzip
 import io
 import stat
 from collections.abc import Iterator
@@ -11,8 +10,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from xlate.errors import InputError
+from xlate.text.packing import LONGEST_MAGIC, PACKINGS, naming_damage, packing_of
 
-GZIP_MAGIC = b"\x1f\x8b"
 BUFFER = 1 << 20
 
 
@@ -41,35 +40,44 @@ def check_read_again(path: str | Path) -> None:
             "can be read only once, and is needed twice",
             file=path,
             seen="a pipe or a device",
-            expected="a file, plain or gzip",
+            expected="a file",
             remedy="write it to a file first",
         )
 
 
 @contextlib.contextmanager
 def open_unpacked(path: str | Path) -> Iterator[BinaryIO]:
-    """Opens the bytes of a file or pipe; its first bytes tell whether it is plain or gzip.
+    """Opens the bytes of a file or pipe; its first bytes tell whether it is plain, gzip, xz or bzip2.
 
     Raises:
-        InputError: the name ends in .gz and the content is not gzip, or no file can have such a name.
+        InputError: the name tells of a packing that the content does not have, it is an archive or packed in another
+            way, or no file can have such a name.
         OSError: it cannot be read.
-        EOFError, zlib.error: (when read) it is a damaged gzip file.
+        DamagedStream: (when read) it is packed and damaged.
     """
     path = checked_name(path)
     with path.open("rb") as raw:
-        magic = raw.read(2)
+        begin = _first_bytes(raw)
         if raw.seekable():
             raw.seek(0)
             stream = cast(BinaryIO, raw)
         else:
-            stream = cast(BinaryIO, io.BufferedReader(_Begun(magic, raw), BUFFER))
-        if magic == GZIP_MAGIC:
-            with gzip.GzipFile(fileobj=stream, mode="rb") as packed:
-                yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, packed), BUFFER))
-        else:
-            if path.suffix == ".gz":
-                raise _no_gzip(path, magic)
+            stream = cast(BinaryIO, io.BufferedReader(_Begun(begin, raw), BUFFER))
+        packing = packing_of(path, begin)
+        if packing is None:
             yield stream
+            return
+        with naming_damage(path, packing), packing.reader(stream) as unpacked:
+            yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, unpacked), BUFFER))
+
+
+def _first_bytes(raw: io.BufferedReader) -> bytes:
+    """Enough to tell how a stream is packed; of text that comes slowly no more than two bytes are waited for."""
+    begin = raw.read(2)
+    told = (
+        any(packing.magic.startswith(begin) for packing in PACKINGS) or not begin.isascii() or begin in (b"PK", b"7z")
+    )
+    return begin + raw.read(LONGEST_MAGIC - 2) if told and len(begin) == 2 else begin
 
 
 class _Begun(io.RawIOBase):
@@ -87,13 +95,3 @@ class _Begun(io.RawIOBase):
         some = some[: len(buffer)]
         buffer[: len(some)] = some
         return len(some)
-
-
-def _no_gzip(path: Path, magic: bytes) -> InputError:
-    return InputError(
-        "not a gzip file",
-        file=path,
-        seen=repr(magic) if magic else "an empty file",
-        expected="gzip data under a name ending in .gz",
-        remedy="rename or compress the file, or copy it again",
-    )

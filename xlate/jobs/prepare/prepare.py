@@ -16,7 +16,7 @@ from xlate.align.links import Links, read_links, write_links
 from xlate.config.schema import AlignConfig, LmConfig, PhrasesConfig, PrepareConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.corpus_files import resolve_files, write_demo_corpus
-from xlate.jobs.prepare.corpus_settings import corpus_identity
+from xlate.jobs.prepare.corpus_settings import check_dev_set, corpus_identity
 from xlate.jobs.prepare.corpus_stage import build_corpus
 from xlate.jobs.prepare.stages import Stage, check_stage, file_hash, run_stage
 from xlate.jobs.prepare.work import STAGES, WorkDirectory
@@ -49,6 +49,7 @@ def prepare(config: PrepareConfig) -> WorkDirectory:
 
 
 def _prepare(config: PrepareConfig, path: Path) -> WorkDirectory:
+    check_dev_set(config.data)
     work = WorkDirectory(path)
     if os.path.lexists(path):
         check_is_folder(path, "a work directory")
