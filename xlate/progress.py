@@ -55,6 +55,7 @@ class _Display:
 
     def __init__(self) -> None:
         self.style = Style.FITTING
+        self.silenced = Style.SILENT
         self.works: list[_Work] = []
         self.bars: Progress | None = None
         self.last_line = 0.0
@@ -75,7 +76,7 @@ class _Display:
         elif now - self.last_line >= LINE_SECONDS:
             self.last_line = now
             left = next((s for work in self.works if (s := work.seconds_left(now)) is not None), None)
-            log.info("%s", ", ".join(map(str, self.works)) + ("" if left is None else f", about {_span(left)} left"))
+            log.info("%s", ", ".join(map(str, self.works)) + ("" if left is None else f", about {span(left)} left"))
 
     def end(self, work: _Work) -> None:
         """Work ends, or is left."""
@@ -89,6 +90,7 @@ class _Display:
 
     def forked(self) -> None:
         """Forgets what another process is at; only that one shows it."""
+        self.silenced = Style.SILENT if self.style is Style.SILENT else Style.LINES
         self.style, self.works, self.bars = Style.SILENT, [], None
 
     def _draw(self, now: float) -> None:
@@ -110,6 +112,11 @@ os.register_at_fork(after_in_child=_DISPLAY.forked)
 def set_style(style: Style) -> None:
     """Says how this process shows progress."""
     _DISPLAY.style = style
+
+
+def speak_in_fork() -> None:
+    """Lets a forked process say its own progress in lines, unless nothing is to be said."""
+    _DISPLAY.style = _DISPLAY.silenced
 
 
 def track(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
@@ -147,7 +154,7 @@ def _shown(figures: dict[str, float]) -> list[str]:
     return [f"{name} {value:.4g}" for name, value in figures.items()]
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
     """A length of time in words.
 
     Example: `3 min`

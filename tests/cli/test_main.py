@@ -152,8 +152,31 @@ def test_completion_of_commands_keys_and_choices(capsys: pytest.CaptureFixture[s
     assert "loss.eta=" in candidates("xlate train loss.e")
     assert "decoder=mon" in candidates("xlate train decoder=")
     assert candidates("xlate nothing x") == []
+    assert candidates("xlate report de") == ["debug="]
+    assert candidates("xlate train --mu") == ["--multirun"]
     assert main(["completion", "bash"]) == 0
     bash = capsys.readouterr().out
     assert "complete -F" in bash
     assert main(["completion", "zsh"]) == 0
     assert capsys.readouterr().out.endswith(f"bashcompinit\n{bash}")
+    assert main(["completion", "fish"]) == 0
+    assert capsys.readouterr().out.startswith("complete -c xlate")
+    assert main(["completion", "tcsh"]) == 2
+
+
+def test_completion_of_experiments_actions_and_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert candidates("xlate train experiment=auli2014/table4") == [
+        "experiment=auli2014/table4",
+        *(f"experiment=auli2014/table4-row{row}" for row in range(1, 5)),
+    ]
+    assert candidates("xlate nbest ") == ["check", "import", "oracle", "rescore", "pairs"]
+    assert candidates("xlate events im") == ["import"]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "a b").mkdir(parents=True)
+    (tmp_path / "runs" / "list.gz").touch()
+    (tmp_path / ".hidden").touch()
+    assert candidates("xlate nbest check ru") == ["runs/", "run="]
+    assert candidates("xlate nbest check runs/") == ["runs/a b/", "runs/list.gz"]
+    assert candidates("xlate translate run=runs/l") == ["run=runs/list.gz"]
+    assert candidates("xlate score ref=[runs/list.gz,ru") == ["ref=[runs/list.gz,runs/"]
+    assert candidates("xlate report nowhere/") == []

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 from xlate.cli.shell.arguments import Words
 from xlate.cli.shell.experiments import all_rows, check_experiments
 from xlate.config.folder_names import folder_name
-from xlate.config.identity import identity_of_training
 from xlate.config.schema import TrainConfig
 from xlate.errors import Interrupted
-from xlate.report.identity import VOLATILE, differing_keys, identity_hash, plain
-from xlate.report.run_directory import MARK, RunDirectory
+from xlate.report.identity import VOLATILE
 
 if TYPE_CHECKING:
     from hydra.conf import HydraConf
@@ -120,6 +118,10 @@ def _name(config: TrainConfig, overrides: list[str]) -> str:
 
 def _is_free(folder: Path, config: TrainConfig) -> bool:
     """Whether a folder holds no run but this one, as far as settings tell."""
+    from xlate.config.identity import identity_of_training
+    from xlate.report.identity import differing_keys, plain
+    from xlate.report.run_directory import MARK, RunDirectory
+
     if not (folder / MARK).exists():
         return True
     held, asked = RunDirectory.open(folder).identity, plain(identity_of_training(config))
@@ -127,6 +129,9 @@ def _is_free(folder: Path, config: TrainConfig) -> bool:
 
 
 def _mark(config: TrainConfig) -> str:
+    from xlate.config.identity import identity_of_training
+    from xlate.report.identity import identity_hash
+
     return identity_hash(identity_of_training(config))[:8]
 
 

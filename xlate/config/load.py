@@ -13,14 +13,17 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from xlate.config.brackets import with_brackets
 from xlate.config.choices import register
+from xlate.config.keys.brackets import with_brackets
 from xlate.config.location import conf_folder
 from xlate.config.typed import in_our_words, typed
 from xlate.config.used_keys import known_keys, unknown_key
 from xlate.errors import InputError
 
 T = TypeVar("T")
+# Choices of the extra `sweep`.
+PLUGINS = ("hydra/launcher/joblib", "hydra/launcher/submitit_local", "hydra/launcher/submitit_slurm")
+SWEEP = 'pip install "xlate[sweep]"'
 QUOTES = "values that hold = , or blanks need quotes inside quotes, KEY=\"'VALUE'\""
 
 
@@ -68,7 +71,7 @@ def words_of_hydra(error: HydraException, command: str, overrides: Sequence[str]
         key = re.search(r"full_key: (\S+)", text)
     if key:
         return unknown_key(key.group(1), _keys_of(command, overrides))
-    choice = re.search(r"Could not find '([^']+)'", text)
+    choice = re.search(r"Could not (?:find|load) '([^']+)'", text)
     if choice:
         available = re.search(r"Available options in '[^']+':\n((?:\t.*\n?)+)", text)
         return _no_choice(choice.group(1), available.group(1).split() if available else [], command)
@@ -81,6 +84,12 @@ def words_of_hydra(error: HydraException, command: str, overrides: Sequence[str]
 def _no_choice(asked: str, there: list[str], command: str) -> InputError:
     """The error for a choice that a group does not have, such as loss/perceptrn."""
     group, _, wanted = asked.rpartition("/")
+    if asked in PLUGINS:
+        seen, expected = f"{group}={wanted}", "what launches the jobs of a sweep"
+        return InputError("an extra that is not installed", seen=seen, expected=expected, remedy=SWEEP)
+    if group == "hydra/sweeper":
+        expected = "no sweeper: values between commas; docs/decisions/0021-no-sweepers.md says how Optuna is used"
+        return InputError("a sweeper that is not there", seen=f"{group}={wanted}", expected=expected)
     near = difflib.get_close_matches(wanted, there, n=1, cutoff=0.5)
     remedy = f"did you mean {group}={near[0]}?" if near else f"xlate {command} --help lists the choices"
     expected = ", ".join(there) or "a file in conf/"

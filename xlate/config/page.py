@@ -8,7 +8,7 @@ from typing import Any
 
 from xlate.config import loss_schema, schema
 from xlate.config.choices import CHOICES, SCHEMAS
-from xlate.config.described import COMMANDS, Row, choices_of, kind_of, of_command, rows
+from xlate.config.keys.described import COMMANDS, Row, choices_of, kind_of, of_command, rows
 from xlate.config.location import conf_folder
 from xlate.config.nbest_schema import NbestConfig
 

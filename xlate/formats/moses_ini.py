@@ -15,7 +15,7 @@ from pathlib import Path
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.numbers import parse_int, parse_row
-from xlate.text.packing import packed_beside
+from xlate.text.opening import packed_beside
 
 FEATURE, WEIGHT = "feature", "weight"
 

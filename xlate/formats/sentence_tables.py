@@ -22,7 +22,7 @@ from xlate.formats.moses_columns import BAR, Columns
 from xlate.formats.moses_table import MosesTable
 from xlate.text.folders import holds
 from xlate.text.lines import iterate_lines, read_lines
-from xlate.text.packing import packed_beside
+from xlate.text.opening import packed_beside
 
 INPUT, MARK = "input.txt", "xlate-export.json"
 # What the mark of a folder says that xlate wrote, and whether bars are escaped there.

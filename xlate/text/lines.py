@@ -14,8 +14,7 @@ from typing import BinaryIO, cast
 
 from xlate.errors import InputError
 from xlate.text.aside import clear_left_once, done_aside, name_aside
-from xlate.text.opening import checked_name, open_unpacked
-from xlate.text.packing import DamagedStream, named_packing
+from xlate.text.opening import DamagedStream, checked_name, named_packing, open_unpacked
 
 # The most symbolic links that are followed.
 MOST_LINKS = 40
@@ -79,8 +78,8 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
 
     The file is written under a temporary name in the same folder, flushed to disk and renamed; after an error nothing
     is left. Names ending in .gz, .xz or .bz2 are packed, without a time stamp, so that equal content gives equal bytes.
-    Where a symbolic link has the name, the file it leads to is replaced. `-` is standard output; devices, FIFOs, sockets and
-    open descriptors (`/dev/fd/3`, `/dev/stdout`) are written in place.
+    Where a symbolic link has the name, the file it leads to is replaced. `-` is standard output; devices, FIFOs,
+    sockets and open descriptors (`/dev/fd/3`, `/dev/stdout`) are written in place.
 
     Raises:
         InputError: no file can have such a name.

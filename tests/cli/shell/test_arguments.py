@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xlate.cli.shell.arguments import quoted, read_words
-from xlate.config.brackets import list_keys, with_brackets
+from xlate.config.keys.brackets import list_keys, with_brackets
 from xlate.config.schema import PrepareConfig, ScoreConfig, TrainConfig
 from xlate.errors import InputError
 

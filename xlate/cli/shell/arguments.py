@@ -60,7 +60,7 @@ class Words:
 
     def bracketed(self, schema: type[Any]) -> Words:
         """The same with brackets around single values of keys that are lists."""
-        from xlate.config.brackets import with_brackets
+        from xlate.config.keys.brackets import with_brackets
 
         return replace(self, overrides=tuple(with_brackets(self.overrides, schema, self.multirun)))
 

@@ -22,8 +22,7 @@ from xlate.config.choices import register
 from xlate.config.folder_names import folder_name
 from xlate.config.load import words_of_hydra
 from xlate.config.location import conf_folder
-from xlate.config.typed import typed
-from xlate.errors import InputError
+from xlate.config.typed import in_our_words, typed
 
 OmegaConf.register_new_resolver("folder_name", folder_name, replace=True)
 # The launcher that runs the jobs of a sweep one after the other, in this process.
@@ -80,7 +79,7 @@ def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None],
         except HydraException as error:
             raise words_of_hydra(error, command, words.overrides) from error
         except OmegaConfBaseException as error:
-            raise InputError("the configuration does not fit", seen=str(error).splitlines()[0]) from error
+            raise in_our_words(error) from error
     if failures:
         raise failures[0]
     return 0

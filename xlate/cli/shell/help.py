@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
@@ -15,8 +15,8 @@ from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.shell.arguments import Words
 from xlate.cli.shell.experiments import rows_of_tables
-from xlate.config.choices import SCHEMAS, default_of, schema_within, schemas_of
-from xlate.config.described import COMMANDS, NAMES, choices_of, first_sentence, of_command, plainly, range_words
+from xlate.config.choices import SCHEMAS, default_of, hints_of, schema_within, schemas_of
+from xlate.config.keys.described import COMMANDS, NAMES, choices_of, first_sentence, of_command, plainly, range_words
 from xlate.config.limits import limits_of
 from xlate.config.load import composed, words_of_hydra
 
@@ -149,7 +149,7 @@ def _keys_of_groups(config: DictConfig, schema: type[Any]) -> Iterator[tuple[str
 
 
 def _kind(schema: type[Any], name: str, default: Any) -> type[Any] | None:
-    hint = get_type_hints(schema)[name]
+    hint = hints_of(schema)[name]
     kinds = [kind for kind in (type(default), *get_args(hint), hint) if isinstance(kind, type) and is_dataclass(kind)]
     return kinds[0] if kinds else None
 

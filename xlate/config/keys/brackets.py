@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin
 
-from xlate.config.choices import SCHEMAS, schema_within
+from xlate.config.choices import SCHEMAS, hints_of, schema_within
 
 # What stands between commas that are in no brackets or quotes.
 _PART = re.compile(r"""(?:\[[^\]]*\]|'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|\{[^}]*\}|\([^)]*\)|[^,])+""")
@@ -42,7 +42,7 @@ def list_keys(command: type[Any]) -> set[str]:
 
 
 def _keys(kind: type[Any], prefix: str) -> Iterable[tuple[str, bool]]:
-    hints = get_type_hints(kind)
+    hints = hints_of(kind)
     for field in fields(kind):
         key = prefix + field.name
         within = schema_within(kind, field)
