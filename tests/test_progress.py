@@ -104,6 +104,8 @@ def test_bars_on_a_terminal_stand_one_below_the_other(
         for _ in track(range(2), "inner"):
             clock.now += 70
             tell(loss=0.125)
+            if progress._DISPLAY.bars is not None:
+                progress._DISPLAY.bars.refresh()
     assert caplog.messages == []
     assert all(word in screen.getvalue() for word in ("outer", "inner", "loss 0.125"))
 
