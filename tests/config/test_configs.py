@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import xlate
 from xlate.cli import main as cli
+from xlate.config import schema
 from xlate.config.choices import CHOICES, SCHEMAS
 from xlate.config.events_schema import EventsConfig
-from xlate.config.keys import described, schema
+from xlate.config.keys import described
 from xlate.config.keys.described import of_command
 from xlate.config.load import load
 from xlate.config.location import conf_folder

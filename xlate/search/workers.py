@@ -90,10 +90,10 @@ class Workers(Generic[Result]):
                     if future.done():
                         raise
                     if not all(child.is_alive() for child in self._children):
-                        self._end()
+                        self.end()
 
-    def _end(self) -> None:
-        """Ends all processes behind one that died.
+    def end(self) -> None:
+        """Ends all processes at once: behind one that died, or when nobody waits for what they are at.
 
         One that died while it wrote a result leaves the reader waiting for the rest of it, until nobody could write.
         """

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +36,22 @@ def test_what_a_part_raises_is_raised(failing: int, monkeypatch: pytest.MonkeyPa
 
     with pytest.raises(InputError, match=f"f:{failing}: bad"):
         side_by_side([lambda: part(0), lambda: part(1)])
+
+
+def test_when_one_part_fails_the_others_are_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beside, "cores", lambda: 2)
+
+    def fails() -> None:
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    def lasts() -> None:
+        (tmp_path / "begun").touch()
+        time.sleep(600)
+
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side([fails, lasts])
 
 
 def test_there_is_at_least_one_core() -> None:

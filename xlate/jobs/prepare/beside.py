@@ -34,6 +34,11 @@ def side_by_side(tasks: Sequence[Callable[[], T]]) -> list[T]:
         return [tasks[number]() for number in chunk]
 
     with Workers(work, min(cores(), len(tasks)) - 1, "prepared") as workers:
-        for number in range(1, len(tasks)):
-            workers.give(number, [number])
-        return [tasks[0](), *(workers.take()[0] for _ in tasks[1:])]
+        try:
+            for number in range(1, len(tasks)):
+                workers.give(number, [number])
+            return [tasks[0](), *(workers.take()[0] for _ in tasks[1:])]
+        except BaseException:
+            # A signal, or an error: nobody waits for what the others are at.
+            workers.end()
+            raise
