@@ -111,6 +111,22 @@ def test_tuners_are_swept_over_with_their_settings(work: Path, tmp_path: Path) -
     assert main(["train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 0
     found = sorted(path.parent.name for path in (tmp_path / "sweep").rglob("summary.json"))
     assert found == ["loss=mira,seed=1", "loss=mira,seed=2", "loss=pro,seed=1", "loss=pro,seed=2"]
+    table = (tmp_path / "sweep" / "sweep.tsv").read_text().splitlines()
+    assert sorted(line.partition("\t")[0] for line in table[1:]) == found
+    scores = [float(line.split("\t")[2]) for line in table[1:]]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_sweep_with_a_job_that_fails_has_a_summary(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    sweep = ["-m", f"work={work}", "model=floats", "loss=uniform", "base=null,[]", "dev_sentences=2"]
+    assert main(["train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 2
+    seen = capsys.readouterr().err
+    assert "1 run" in seen
+    assert f"xlate report {tmp_path / 'sweep'}" in seen
 
 
 def test_a_key_that_no_job_knows_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.shell.arguments import Words
+from xlate.cli.shell.sweeps import say_sweeps
 from xlate.cli.shell.talk import Talk
 from xlate.config.choices import register
 from xlate.config.folder_names import folder_name
@@ -80,6 +81,8 @@ def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None],
             raise words_of_hydra(error, command, words.overrides) from error
         except OmegaConfBaseException as error:
             raise in_our_words(error) from error
+        finally:
+            say_sweeps()
     if failures:
         raise failures[0]
     return 0

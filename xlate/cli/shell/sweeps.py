@@ -5,30 +5,44 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hydra.experimental.callback import Callback
 
 from xlate.errors import InputError
 from xlate.progress import span
-from xlate.report.runs import Run, collect_runs
+
+if TYPE_CHECKING:
+    from xlate.report.runs import Run
 
 TABLE = "sweep.tsv"
 COLUMNS = ("dev_bleu", "dev_bleu_interval", "P", "seconds")
 log = logging.getLogger(__name__)
 
 
-class SweepSummary(Callback):
-    """Hydra calls this when all jobs of a sweep have run (conf/train.yaml)."""
+# Folders of sweeps that have begun. Hydra says nothing at the end of one with a failing job.
+_begun: list[Path] = []
 
-    def on_multirun_end(self, config: Any, **_: Any) -> None:
-        """Says which runs there are, and writes their table."""
-        folder = Path(config.run or config.hydra.sweep.dir)
+
+class SweepSummary(Callback):
+    """Hydra calls this when a sweep begins (conf/train.yaml)."""
+
+    def on_multirun_start(self, config: Any, **_: Any) -> None:
+        """Keeps in mind where the sweep is."""
+        _begun.append(Path(config.run or config.hydra.sweep.dir))
+
+
+def say_sweeps() -> None:
+    """Says which runs the sweeps that ended have, and writes their tables."""
+    if _begun:
+        from xlate.report.runs import collect_runs
+
+    while _begun:
+        folder = _begun.pop()
         try:
             runs = best_first(collect_runs([folder]))
-        except InputError as error:  # a sweep whose every job failed has no runs
-            log.info("%s", error.message)
-            return
+        except InputError:  # no run was begun
+            continue
         write_table(folder / TABLE, runs)
         log.info("%s", summary_of(runs, folder))
 
