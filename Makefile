@@ -40,5 +40,5 @@ bench: $(READY)  ## every benchmark in benchmarks/, in its quick form
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file --quick || exit 1; done
 
 clean:  ## removes what was built: the environment, caches, the demo's work and run
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis work/demo work/demo-blocks runs/demo
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis work/demo work/demo-phrases work/demo-blocks runs/demo
 	find xlate tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.made_once import made_once
+from tests.report.pages import Page
 from xlate.cli.main import main
 
 CORPUS = [
@@ -122,6 +123,28 @@ def test_score_writes_what_it_prints(work: Path, run: Path, tmp_path: Path, caps
     assert printed == json.loads(out.read_text())
     assert printed["bleu"] == pytest.approx(json.loads((run / "summary.json").read_text())["dev_bleu"])
     assert printed["against"]["bleu"] == printed["bleu"]
+
+
+def test_a_page_shows_what_decided(work: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: path.stat().st_mtime_ns for path in run.rglob("*")}
+    assert main(["report", str(run), f"out={tmp_path}", "split=dev", "sentences=3", "explained=2", "plots=false"]) == 0
+    page = Page((tmp_path / "report.html").read_text())
+    page.check_whole()
+    assert page.texts["h2"][-2:] == [f"What {run.name} learned", f"What decided in {run.name}"]
+    assert "float weights" in page.texts["h3"]
+    assert any("BB: the largest of" in heading for heading in page.texts["h3"])
+    assert len(page.texts["pre"]) == 2
+    assert sum(source.startswith("data:image/png;base64,") for source in page.sources) == 2
+    # Outputs of runs bring their references, source and training text along.
+    capsys.readouterr()
+    assert main(["compare", str(run), str(run / "dev.out"), "split=dev", "top=1"]) == 0
+    text = capsys.readouterr().out
+    assert "30 sentences, 30 of them the same in both" in text
+    assert "F1 of words" in text
+    assert main(["score", f"hyp={run}", "split=dev", "measures=[bleu]", "bootstrap=0"]) == 0
+    summary = json.loads((run / "summary.json").read_text())
+    assert json.loads(capsys.readouterr().out)["bleu"] == pytest.approx(summary["dev_bleu"])
+    assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before
 
 
 def test_a_sweep_runs_every_job_and_is_tabulated(

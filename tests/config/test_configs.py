@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[type, list[str]]] = {
     "events": (EventsConfig, ["action=export", "events=f", "out=o"]),
     "score": (schema.ScoreConfig, ["hyp=h", "ref=r"]),
     "report": (schema.ReportConfig, []),
+    "compare": (schema.CompareConfig, ["a=one", "b=other"]),
     "demo": (schema.DemoConfig, []),
     "align": (schema.AlignCommandConfig, ["source=a", "target=b", "out=c"]),
     "lm": (schema.LmCommandConfig, ["text=a", "out=b"]),

@@ -13,9 +13,10 @@ from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
 
 from xlate.errors import InputError
+from xlate.metrics.chance import swapped_differences
 from xlate.metrics.edit_rate import ter_scores
 from xlate.metrics.score import evaluate
-from xlate.metrics.significance import Resampling, p_value, paired, paired_statistics, swapped_differences
+from xlate.metrics.significance import Resampling, p_value, paired, paired_runs, paired_statistics
 from xlate.metrics.statistics import Stats
 from xlate.text.lines import read_lines
 
@@ -124,3 +125,77 @@ def test_texts_of_different_length_are_refused() -> None:
     stats = Stats("ter", np.ones((2, 2)), ter_scores)
     with pytest.raises(InputError, match="2 and 1 sentences"):
         paired_statistics({"ter": stats}, {"ter": stats[:1]})
+
+
+def systems(random: np.random.Generator, runs: int, better: float) -> list[dict[str, Stats]]:
+    """Runs of a system that makes errors by chance, 50 sentences of 10 words; `better` of them fewer a sentence."""
+    errors = [random.binomial(10, 0.4 - better / 10, size=(50, 1)) for _ in range(runs)]
+    return [{"ter": Stats("ter", np.hstack([e, np.full((50, 1), 10)]).astype(np.float64), ter_scores)} for e in errors]
+
+
+def test_the_test_of_runs_is_the_naive_one() -> None:
+    """Swaps one sentence of one pair of runs at a time with the coins of all strata in a row."""
+    random = np.random.default_rng(3)
+    ours, theirs = systems(random, 3, 0.3), systems(random, 3, 0.0)
+    found = paired_runs(ours, theirs, Resampling(10, 300, seed=5))["ter"]
+    real = np.mean([o["ter"].score() - t["ter"].score() for o, t in zip(ours, theirs, strict=True)])
+    assert found.difference == pytest.approx(real)
+    kept = np.random.default_rng(5).integers(2, size=(300, 150), dtype=bool)
+    larger = 0
+    for trial in range(300):
+        differences = []
+        for run, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+            first, second = one["ter"].values_SK.copy(), other["ter"].values_SK.copy()
+            for sentence in range(50):
+                if not kept[trial, run * 50 + sentence]:
+                    first[sentence], second[sentence] = second[sentence].copy(), first[sentence].copy()
+            totals = np.array([first.sum(axis=0), second.sum(axis=0)])
+            differences.append(float(np.subtract(*ter_scores(totals))))
+        larger += abs(np.mean(differences)) >= abs(real) - 1e-9
+    assert found.p_randomisation == pytest.approx((larger + 1) / 301)
+
+
+def test_one_run_each_is_the_test_of_two_outputs() -> None:
+    random = np.random.default_rng(7)
+    ours, theirs = systems(random, 1, 0.2), systems(random, 1, 0.0)
+    one, other = paired_runs(ours, theirs)["ter"], paired_statistics(ours[0], theirs[0])["ter"]
+    assert one == other
+    assert one.p_by_sentence == one.p_randomisation
+    assert "p_by_sentence" not in paired_statistics(ours[0], theirs[0]).to_json()["ter"]
+
+
+def test_runs_that_are_all_the_same_are_no_more_evidence_by_sentence() -> None:
+    random = np.random.default_rng(9)
+    ours, theirs = systems(random, 1, 0.2), systems(random, 1, 0.0)
+    once, thrice = paired_runs(ours, theirs)["ter"], paired_runs(ours * 3, theirs * 3)["ter"]
+    assert thrice.difference == pytest.approx(once.difference)
+    assert thrice.p_by_sentence == once.p_randomisation
+    assert thrice.p_randomisation < once.p_randomisation
+    assert paired_runs(ours * 3, theirs)["ter"] == thrice
+
+
+def test_runs_that_cannot_be_paired_are_refused() -> None:
+    random = np.random.default_rng(1)
+    with pytest.raises(InputError, match="3 runs and 2 runs"):
+        paired_runs(systems(random, 3, 0), systems(random, 2, 0))
+    with pytest.raises(InputError, match="0 runs and 1 runs"):
+        paired_runs([], systems(random, 1, 0))
+
+
+@pytest.mark.corpus
+def test_means_of_runs_on_real_systems(shared_data: Path) -> None:
+    folder = shared_data / "eval-wmt10"
+    references = [read_lines(folder / "ref.lc.tok.en.gz")]
+    runs = [
+        [
+            evaluate(read_lines(folder / f"hyps.{name}.opt{n}.gz"), references, tokenize="none", bootstrap=0,
+                     measures=["bleu"])
+            for n in range(3)
+        ]
+        for name in ("sys1", "baseline")
+    ]  # fmt: skip
+    tests = paired_runs(*([run.stats for run in system] for system in runs), Resampling(100, 1000))
+    assert tests["bleu"].score == pytest.approx(np.mean([run["bleu"] for run in runs[0]]))
+    assert tests["bleu"].against == pytest.approx(np.mean([run["bleu"] for run in runs[1]]))
+    assert tests.runs == 3
+    assert "by sentence" in tests.summary()

@@ -28,7 +28,10 @@ def test_folders_without_runs_are_named(tmp_path: Path) -> None:
 
 def test_settings_that_differ(tmp_path: Path) -> None:
     make_run(tmp_path / "a", {"loss": {"eta": 0.1}, "seed": 1, "work": "w", "work_identity": "1"})
-    make_run(tmp_path / "b", {"loss": {"eta": 0.2, "decay": None}, "seed": 1, "work": "w", "work_identity": "2"})
+    make_run(
+        tmp_path / "b",
+        {"loss": {"eta": 0.2, "decay": 0.5, "average": None}, "seed": 1, "work": "w", "work_identity": "2"},
+    )
     assert differing_settings(collect_runs([tmp_path])) == ["loss.eta", "loss.decay"]
     assert differing_settings(collect_runs([tmp_path / "a"])) == []
 

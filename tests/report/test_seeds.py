@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.report.examples import make_run
-from xlate.cli.main import main
 from xlate.report.runs import collect_runs
-from xlate.report.seeds import seeds_table
+from xlate.report.seeds import by_setting, of_common_seeds
+from xlate.report.sweep_table import sweep_table
 
 BLEU = {("mira", 1): 40.5, ("mira", 2): 40.7, ("mira", 3): 40.8, ("mert", 1): 40.0, ("mert", 2): 41.0}
 
@@ -25,32 +25,52 @@ def sweep(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_means_and_spread_of_each_setting(sweep: Path) -> None:
-    table = seeds_table(collect_runs([sweep]))
-    assert table is not None
-    columns = {column.title: list(column.values) for column in table.columns}
-    assert columns["loss.name"] == ["mert", "mira", "pro"]
-    assert columns["seeds"] == [2, 3, 1]
-    assert columns["test BLEU, mean"] == pytest.approx([40.5, 40.0 + 2 / 3, 39.0])
-    assert columns["test BLEU, deviation"][:2] == pytest.approx(
-        [statistics.stdev([40.0, 41.0]), statistics.stdev([40.5, 40.7, 40.8])]
-    )
-    assert columns["test BLEU, deviation"][2] is None
-    assert columns["test BLEU, least"] == [40.0, 40.5, 39.0]
-    assert columns["test BLEU, most"] == [41.0, 40.8, 39.0]
-    assert not any("seconds" in title for title in columns)
-    # Only of means is one better than another.
-    assert {column.title: column.best for column in table.columns if column.best} == {"test BLEU, mean": {1}}
+def test_seeds_of_a_setting_are_one_row_best_first(sweep: Path) -> None:
+    found = sweep_table(collect_runs([sweep]))
+    columns = {column.title: column for column in found.table.columns}
+    assert list(columns) == ["run", "loss.name", "seeds", "test BLEU", "seconds", "state"]
+    assert columns["run"].values == ["mira", "mert", "pro-1"]
+    assert columns["seeds"].values == [3, 3, 1]
+    assert columns["test BLEU"].values == pytest.approx([40.0 + 2 / 3, 40.5, 39.0])
+    assert columns["test BLEU"].intervals == [
+        pytest.approx(statistics.stdev([40.5, 40.7, 40.8])), pytest.approx(statistics.stdev([40.0, 41.0])), None
+    ]  # fmt: skip
+    assert columns["test BLEU"].best == {0}
+    assert columns["seconds"].intervals is None
+    assert columns["state"].values == ["finished", "2 of 3 finished", "finished"]
+    assert found.around == "± is the standard deviation over seeds"
 
 
-def test_without_seeds_to_compare_there_is_no_table(tmp_path: Path) -> None:
-    for eta in (1, 2):
-        make_run(tmp_path / str(eta), {"loss": {"eta": eta}, "seed": eta}, {"finished": True, "test_bleu": 1.0})
-    assert seeds_table(collect_runs([tmp_path])) is None
+def test_what_is_no_replica_is_another_row(tmp_path: Path) -> None:
+    for name, seed, base in (("a1", 1, "x"), ("a2", 2, "y"), ("copy", 1, "x")):
+        figures = {"finished": True, "test_bleu": 30.0}
+        make_run(tmp_path / name, {"loss": {"eta": 1}, "seed": seed, "base": {"weights": base}}, figures)
+    make_run(tmp_path / "other", {"loss": {"eta": 2}, "seed": 1, "base": None}, {"finished": True, "test_bleu": 1.0})
+    found = by_setting(collect_runs([tmp_path]))
+    assert [(setting.name, [run.name for run in setting.runs]) for setting in found] == [
+        ("a", ["a1", "a2"]), ("copy", ["copy"]), ("other", ["other"])
+    ]  # fmt: skip
 
 
-def test_report_writes_it(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(sweep), "plots=false"]) == 0
-    assert "over seeds" in capsys.readouterr().out
-    assert "| mira | 3 |" in (sweep / "report-seeds.md").read_text()
-    assert (sweep / "report-seeds.tsv").read_text().count("\n") == 4
+@pytest.mark.parametrize(
+    ("names", "common"),
+    [
+        (["loss=a,seed=1/r", "loss=a,seed=2/r"], "r"),
+        (["x,seed=1", "x,seed=2"], "x"),
+        (["seed2/t/row1", "t/row1"], "row1"),
+        (["one", "second"], "one"),
+        (["1", "2"], "1"),
+    ],
+)
+def test_names_of_settings(tmp_path: Path, names: list[str], common: str) -> None:
+    for seed, name in enumerate(names):
+        make_run(tmp_path / name, {"seed": seed})
+    assert [setting.name for setting in by_setting(collect_runs([tmp_path]))] == [common]
+
+
+def test_common_seeds_can_be_paired(sweep: Path) -> None:
+    mert, mira, pro = (setting.runs for setting in by_setting(collect_runs([sweep])))
+    ours, theirs = of_common_seeds(mert[1:], mira[:2])
+    assert [run.name for run in (*ours, *theirs)] == ["mert-2", "mira-2"]
+    ours, theirs = of_common_seeds(mira, pro)
+    assert (len(ours), len(theirs)) == (3, 1)

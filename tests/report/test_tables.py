@@ -1,4 +1,4 @@
-"""The table of a sweep."""
+"""Tables, and the table of a sweep."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import pytest
 from rich.console import Console
 
 from tests.report.examples import make_run
-from xlate.report.tables import Column, Table, collect_runs, sweep_table
+from xlate.report.runs import collect_runs
+from xlate.report.sweep_table import sweep_table
+from xlate.report.tables import Column, Table
 
 
 @pytest.fixture
@@ -23,19 +25,19 @@ def sweep(tmp_path: Path) -> Path:
 
 
 def test_markdown_shows_what_differs_and_the_best(sweep: Path) -> None:
-    assert sweep_table(collect_runs([sweep]), "Sweep").markdown() == (
+    assert sweep_table(collect_runs([sweep]), "Sweep").table.markdown() == (
         "# Sweep\n"
         "\n"
         "| run | loss.eta | model.floats | dev BLEU | P | seconds | state |\n"
         "|---|---|---|---:|---:|---:|---|\n"
-        "| row1 | 0.1 | – | 30.12 ± 0.81 | 0.2500 | 12.3 | finished |\n"
         "| row2 | 0.2 | – | **31.50 ± 0.81** | **0.2000** | 12.3 | finished |\n"
+        "| row1 | 0.1 | – | 30.12 ± 0.81 | 0.2500 | 12.3 | finished |\n"
         "| row10 | 0.3 | a, b | – | 0.4000 | – | unfinished |\n"
     )
 
 
 def test_tsv_keeps_all_digits(sweep: Path) -> None:
-    lines = sweep_table(collect_runs([sweep])).tsv().splitlines()
+    lines = sweep_table(collect_runs([sweep])).table.tsv().splitlines()
     assert lines[0].split("\t") == [
         "run",
         "loss.eta",
@@ -46,7 +48,7 @@ def test_tsv_keeps_all_digits(sweep: Path) -> None:
         "seconds",
         "state",
     ]
-    assert lines[1].split("\t") == ["row1", "0.1", "", "30.123", "0.815", "0.25", "12.345", "finished"]
+    assert lines[2].split("\t") == ["row1", "0.1", "", "30.123", "0.815", "0.25", "12.345", "finished"]
     assert lines[3].split("\t") == ["row10", "0.3", "a, b", "", "", "0.4", "", "unfinished"]
 
 
@@ -64,8 +66,29 @@ def test_the_console_shows_every_cell_whole(sweep: Path) -> None:
     assert [text for text in bold if text[0].isdigit()] == ["31.50 ± 0.81", "0.2000"]
 
 
+def test_many_settings_stand_below_what_fits_into_100_columns(tmp_path: Path) -> None:
+    for row in range(4):
+        settings = {f"key{n}": "a long value" if n == row else "usual" for n in range(9)}
+        kind = {"kind": "x", "only": 1} if row == 3 else {"kind": "y"}
+        figures = {"finished": True, **dict.fromkeys(("dev_bleu", "test_bleu", "P", "seconds"), 30.0 + row)}
+        make_run(tmp_path / "folder" / f"row{row}", {"loss": settings, "model": kind, "seed": 1}, figures)
+    found = sweep_table(collect_runs([tmp_path]))
+    stream = io.StringIO()
+    found.print(Console(file=stream))
+    lines = stream.getvalue().splitlines()
+    assert max(map(len, lines)) <= 100
+    assert lines[1].split() == ["#", "run", "test", "BLEU", "dev", "BLEU", "P", "seconds"]
+    assert lines[3].split() == ["1", "row3", "33.00", "33.00", "33.0000", "33.0"]
+    assert "   4  loss.key0=a long value" in lines
+    # The key that only another model has says nothing more than its kind.
+    assert "   1  loss.key3=a long value, model.kind=x" in lines
+    assert "model.only" in found.table.markdown()
+    assert [column.title for column in found.parts()[0].columns] == ["run", "test BLEU", "dev BLEU", "P", "seconds"]
+    assert [column.title for column in found.parts()[1].columns] == ["run", *found.keys]
+
+
 def test_files_are_written_and_named(sweep: Path, tmp_path: Path) -> None:
-    table = sweep_table(collect_runs([sweep]))
+    table = sweep_table(collect_runs([sweep])).table
     names = table.write(tmp_path / "out")
     assert [name.name for name in names] == ["report.md", "report.tsv"]
     assert names[0].read_text() == table.markdown()

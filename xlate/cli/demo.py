@@ -8,7 +8,7 @@ CONFIG = DemoConfig
 
 
 def run(config: DemoConfig) -> None:
-    """Prepares the built-in corpus, trains four systems, translates the test set, and prints the results."""
+    """Prepares the built-in corpus, trains each kind of system, translates the test set, and prints the results."""
     from xlate.jobs.demo import demo
 
     demo(config)

@@ -20,6 +20,7 @@ COMMANDS = {
     "train": "work directory → run: weights, metrics, TensorBoard, checkpoints",
     "translate": "translates standard input with a run",
     "score": "BLEU with interval and signature, chrF, TER, NIST, LexAcc; two outputs: paired tests",
+    "compare": "two systems' outputs side by side: buckets, n-grams, examples, with the paired test",
     "import": "a Moses system → run that translates and can be tuned",
     "export": "a run of the phrase model → Moses tables, weights, moses.ini",
     "inspect": "what a run learned: the strongest features in words, one translation explained",

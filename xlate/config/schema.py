@@ -236,9 +236,13 @@ class InspectConfig:
 class ScoreConfig:
     """xlate score."""
 
-    hyp: str = MISSING
-    against: str | None = None
-    ref: list[str] = MISSING
+    hyp: list[str] = MISSING
+    against: list[str] = field(default_factory=list)
+    ref: list[str] = field(default_factory=list)
+    split: str = MISSING
+    measures: list[str] = MISSING
+    columns: list[str] = field(default_factory=list)
+    against_columns: list[str] = field(default_factory=list)
     lowercase: bool = MISSING
     tokenize: str = MISSING
     bootstrap: int = MISSING
@@ -254,6 +258,27 @@ class ReportConfig:
     runs: list[str] = MISSING
     out: str | None = None
     plots: bool = MISSING
+    html: bool = MISSING
+    split: str = MISSING
+    sentences: int = MISSING
+    explained: int = MISSING
+    debug: bool = False
+
+
+@dataclass
+class CompareConfig:
+    """xlate compare."""
+
+    a: str = MISSING
+    b: str = MISSING
+    ref: list[str] = field(default_factory=list)
+    src: str | None = None
+    split: str = MISSING
+    train: str | None = None
+    lowercase: bool = MISSING
+    tokenize: str = MISSING
+    top: int = MISSING
+    out: str | None = None
     debug: bool = False
 
 

@@ -1,13 +1,15 @@
-"""xlate demo: the whole path on the built-in corpus, four systems side by side.
+"""xlate demo: the whole path on the built-in corpus, each kind of system once, with paired tests between them.
 
-Blocks are of two words at most on each side. What a word means often depends on a neighbour, which then stands in
-another block: so pairs of neighbouring blocks are worth learning about.
+What a word means in that corpus often depends on words around it. The phrase system sees some of them inside its
+phrases. The models over blocks get blocks of two words at most on each side, so that the word that decides often
+stands in another block: there pairs of neighbouring blocks are worth learning about.
 """
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,131 +18,181 @@ from rich.console import Console
 from rich.table import Table
 
 from xlate.config.load import load
-from xlate.config.schema import DemoConfig, PrepareConfig, TrainConfig, TranslateConfig
+from xlate.config.schema import DemoConfig, PrepareConfig, TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.prepare import prepare
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.train.train import train
-from xlate.jobs.translate import Translator
 from xlate.metrics.score import Evaluation, evaluate
 from xlate.metrics.significance import paired
-from xlate.text.lines import atomic_write, write_lines
+from xlate.text.lines import atomic_write, read_lines
 
-PREPARED = ("data=demo", "data.generated.test=1000", "phrases.max_length=2")
 TUNING = ("loss.tune.nbest=50", "loss.tune.rounds=5")
+MIRA = ("loss=mira", *TUNING)
 # Tuned weights have sizes that sum to 1, so differences of scores are small, and expected BLEU magnifies them.
-LISTS = ("loss.lists.nbest=50", "loss.lists.gamma=10", "loss.lists.rate=0.03", "loss.lists.epochs=10")
-FROM_BASE = (*TUNING, "loss.tune.start=base")
-BIGRAMS = ("model.binary=[BB,TP,WB]", "model.threshold=1", *TUNING, *LISTS)
-SYSTEMS = (
-    ("mon", "MON, floats trained locally", ("model=floats", "decoder=mon")),
-    ("swap-or", "SWAP&OR, floats trained locally", ("model=floats", "decoder=swap_or")),
-    (
-        "tuned",
-        "SWAP&OR, floats tuned for BLEU",
-        ("model=floats", "decoder=swap_or", "loss=mira", *FROM_BASE),
+BLOCK_LISTS = ("loss.lists.nbest=50", "loss.lists.gamma=10", "loss.lists.rate=0.03", "loss.lists.epochs=10")
+BIGRAMS = ("model.binary=[BB,TP,WB]", "model.threshold=1", *TUNING, *BLOCK_LISTS)
+# The work directories, by the end of their names.
+WORDS = {"phrases": (), "blocks": ("phrases.max_length=2",)}
+SAMPLES = 3
+WIDTH = 100
+
+
+@dataclass(frozen=True)
+class System:
+    """One run of the demo.
+
+    Attributes:
+        name: of its folder. title: what it is; without one it is a step towards another and stands in no table.
+        settings: of `xlate train`. `{runs}` is the folder of the runs.
+        against: the system that it is compared with.
+        text: the work directory, a key of `WORDS`.
+    """
+
+    name: str
+    title: str
+    settings: tuple[str, ...]
+    against: str = ""
+    text: str = "phrases"
+
+
+FIRST = (
+    System("phrase", "phrase system, tuned for BLEU", ("model=phrase", *MIRA)),
+    System(
+        "sparse",
+        "and sparse features (expected BLEU)",
+        ("model=phrase", "sparse=all", "loss=xbleu", *TUNING, "base={runs}/phrase"),
+        against="phrase",
     ),
-    ("binary", "the same and bigrams of blocks", ("model=block", "decoder=swap_or", "loss=xbleu", *BIGRAMS)),
 )
-# Each of these starts from the weights of another system.
-BASES = {"tuned": "swap-or", "binary": "tuned"}
-SAMPLES = 5
+OTHERS = (
+    System("classifier", "", ("model=context",)),
+    System(
+        "context",
+        "phrase system with predictions in context",
+        ("model=phrase", "context=feature", "model.context.run={runs}/classifier", *MIRA),
+        against="phrase",
+    ),
+    System("hierarchical", "hierarchical system", ("model=hierarchical", *MIRA), against="phrase"),
+    System("local", "blocks of two words, trained locally", ("model=floats",), text="blocks"),
+    System(
+        "tuned",
+        "and tuned for BLEU",
+        ("model=floats", *MIRA, "loss.tune.start=base", "base={runs}/local"),
+        against="local",
+        text="blocks",
+    ),
+    System(
+        "bigrams",
+        "and bigrams of blocks (expected BLEU)",
+        ("model=block", "loss=xbleu", *BIGRAMS, "base={runs}/tuned"),
+        against="tuned",
+        text="blocks",
+    ),
+)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One system of the demo and what it scored on the test set."""
+    """A system of the demo and what it scored on the test set."""
 
-    name: str
-    title: str
+    system: System
     evaluation: Evaluation
     output: list[str]
     summary: dict[str, Any]
 
 
-def demo(config: DemoConfig) -> list[Row]:
-    """Prepares the built-in corpus, trains four systems, translates the test set with each and prints the figures.
+def demo(config: DemoConfig) -> dict[str, Row]:
+    """Prepares the built-in corpus, trains all systems, translates the test set with each and prints the figures.
 
     Raises:
         InputError: a training was stopped by a signal.
     """
     start = time.perf_counter()
-    overrides = [f"work={config.work}", *PREPARED, f"seed={config.seed}"]
-    work = prepare(load(PrepareConfig, "prepare", overrides))
-    rows = [_system(config, work, *system) for system in SYSTEMS]
+    given = ["data=demo", f"data.generated.test={config.sentences}", f"seed={config.seed}"]
+    works = {
+        text: prepare(load(PrepareConfig, "prepare", [*given, *settings, f"work={config.work}-{text}"]))
+        for text, settings in WORDS.items()
+    }
+    rows = {}
+    for system in (*FIRST, *OTHERS):
+        summary = _trained(config, works[system.text], system)
+        if system.title:
+            rows[system.name] = _row(config, works[system.text], system, summary)
     _write_summary(Path(config.run), rows)
-    _print(config, work, rows, time.perf_counter() - start)
+    _print(config, works["phrases"], rows, time.perf_counter() - start)
     return rows
 
 
-def _system(config: DemoConfig, work: WorkDirectory, name: str, title: str, settings: tuple[str, ...]) -> Row:
-    folder, given = Path(config.run) / name, [f"work={config.work}", f"seed={config.seed}", *settings]
-    if name in BASES:
-        given.append(f"base={Path(config.run) / BASES[name]}")
+def _trained(config: DemoConfig, work: WorkDirectory, system: System) -> dict[str, Any]:
+    """The summary of a system's run, which translates the test set when the system has a title."""
+    settings = [setting.format(runs=config.run) for setting in system.settings]
+    given = [f"work={work.path}", f"seed={config.seed}", *settings, f"measure_test={str(bool(system.title)).lower()}"]
+    folder = Path(config.run) / system.name
     outcome = train(load(TrainConfig, "train", given), folder)
     if outcome.summary is None:
         raise InputError("the demo was stopped", file=folder, remedy="the same command goes on from here")
-    translator = Translator.open(load(TranslateConfig, "translate", [f"run={folder}"]))
-    lines = work.source_lines("test")[: config.sentences]
-    output = [t.text for t in translator.translate(lines)]
-    write_lines(folder / "test.out", output)
-    references = [reference[: len(lines)] for reference in work.references("test")]
-    return Row(name, title, evaluate(output, references), output, outcome.summary)
+    return outcome.summary
 
 
-def _write_summary(folder: Path, rows: list[Row]) -> None:
+def _row(config: DemoConfig, work: WorkDirectory, system: System, summary: dict[str, Any]) -> Row:
+    output = read_lines(Path(config.run) / system.name / "test.out")
+    return Row(system, evaluate(output, work.references("test"), lowercase=work.lowercased), output, summary)
+
+
+def _write_summary(folder: Path, rows: Mapping[str, Row]) -> None:
     systems = {
-        row.name: {
-            "title": row.title,
-            **row.evaluation.to_json(),
-            "P": row.summary.get("P"),
-            "seconds": row.summary["seconds"],
-        }
-        for row in rows
+        name: {"title": row.system.title, **row.evaluation.to_json(), "seconds": row.summary["seconds"]}
+        for name, row in rows.items()
     }
     with atomic_write(folder / "summary.json") as stream:
         stream.write(json.dumps({"systems": systems}, indent=2, ensure_ascii=False).encode("utf-8") + b"\n")
 
 
-def _print(config: DemoConfig, work: WorkDirectory, rows: list[Row], seconds: float) -> None:
-    console = Console(width=None if Console().is_terminal else 110)
-    table = Table(title=f"Built-in corpus, {len(rows[0].output)} test sentences")
-    for column in ("system", "BLEU", "±", "chrF", "against the row before", "features", "seconds"):
+def _print(config: DemoConfig, work: WorkDirectory, rows: Mapping[str, Row], seconds: float) -> None:
+    console = Console(width=None if Console().is_terminal else WIDTH)
+    title = f"The built-in corpus, {len(work.source_lines('test')):,} test sentences"
+    console.print(_table(title, work, rows, FIRST))
+    _print_samples(console, work, rows["phrase"], rows["sparse"])
+    console.print(_table("Other systems on the same sentences", work, rows, OTHERS))
+    console.print(f"\n{seconds:.0f} seconds in all. The runs are in {config.run}, their figures in summary.json there.")
+    console.print(f"Look at the training: tensorboard --logdir {config.run}")
+    console.print(f"Ask why a sentence came out so: xlate inspect run={config.run}/sparse sentence=\"'…'\"")
+
+
+def _table(title: str, work: WorkDirectory, rows: Mapping[str, Row], systems: tuple[System, ...]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for column in ("system", "BLEU", "gain", "p", "features", "seconds"):
         table.add_column(column, justify="left" if column == "system" else "right")
-    for before, row in zip([None, *rows], rows, strict=False):
+    for row in (rows[system.name] for system in systems if system.name in rows):
         figures = row.evaluation.to_json()
         table.add_row(
-            row.title,
-            f"{figures['bleu']:.2f}",
-            f"{figures['bleu_interval']:.2f}",
-            f"{figures['chrf']:.2f}",
-            "" if before is None else _against(work, before, row),
+            row.system.title,
+            f"{figures['bleu']:.2f} ± {figures['bleu_interval']:.2f}",
+            *_against(work, row, rows.get(row.system.against)),
             f"{row.summary.get('active_features', 0):,}",
-            f"{row.summary['seconds']:.1f}",
+            f"{row.summary['seconds']:.0f}",
         )
-    console.print(table)
-    _print_samples(console, work, rows)
-    console.print(f"signature {rows[0].evaluation.to_json()['bleu_signature']}", highlight=False)
-    console.print(
-        f"{seconds:.0f} seconds in all; the runs are in {config.run}, the figures in {config.run}/summary.json"
-    )
-    console.print(f"look at the training: tensorboard --logdir {config.run}")
+    return table
 
 
-def _against(work: WorkDirectory, before: Row, row: Row) -> str:
+def _against(work: WorkDirectory, row: Row, other: Row | None) -> tuple[str, str]:
     """How much better a system is than another, and how likely chance alone would have it so."""
-    references = [reference[: len(row.output)] for reference in work.references("test")]
-    test = paired(row.output, before.output, references, lowercase=work.lowercased, measures=["bleu"])["bleu"]
-    return f"{test.difference:+.2f} (p = {test.p_randomisation:.4f})"
+    if other is None:
+        return "", ""
+    references = work.references("test")
+    test = paired(row.output, other.output, references, lowercase=work.lowercased, measures=["bleu"])["bleu"]
+    return f"{test.difference:+.2f}", f"{test.p_randomisation:.4f}"
 
 
-def _print_samples(console: Console, work: WorkDirectory, rows: list[Row]) -> None:
-    """The first sentences that the last two systems translate differently."""
+def _print_samples(console: Console, work: WorkDirectory, before: Row, after: Row) -> None:
+    """The first sentences that two systems translate differently."""
     source, references = work.source_lines("test"), work.references("test")
-    differing = [n for n, (a, b) in enumerate(zip(rows[-2].output, rows[-1].output, strict=True)) if a != b]
+    differing = [n for n, (a, b) in enumerate(zip(before.output, after.output, strict=True)) if a != b]
     for number in differing[:SAMPLES]:
-        console.print(f"\nsource     {source[number]}", markup=False, highlight=False)
-        for row in rows[-2:]:
-            console.print(f"{row.name[:10]:<10} {row.output[number]}", markup=False, highlight=False)
-        console.print(f"reference  {references[0][number]}", markup=False, highlight=False)
+        lines = {"source": source[number], "reference": references[0][number]}
+        lines |= {row.system.name: row.output[number] for row in (before, after)}
+        console.print()
+        for name, line in lines.items():
+            console.print(f"{name:<10} {line}", markup=False, highlight=False)
     console.print()

@@ -85,8 +85,8 @@ def _show(
     reporter.text("samples/dev", "\n".join(rows), step)
     shown = [t for t in translations if 0 < len(t.source) <= 20] or translations[:1]
     if shown:
-        most = max(shown, key=lambda t: (sum(p[4] == LEFT for p in _phrases(t)), len(t.source)))
-        picture = reordering_picture(most.source, list(most.derivations[0].words), _phrases(most))
+        most = max(shown, key=lambda t: (sum(p[4] == LEFT for p in phrase_rows(t)), len(t.source)))
+        picture = reordering_picture(most.source, list(most.derivations[0].words), phrase_rows(most))
         reporter.image("samples/reordering", picture, step)
         assert most.system is not None
         lines_shown = most.system.explain(most.source, most.derivations[0]).splitlines()
@@ -94,7 +94,7 @@ def _show(
         reporter.text("samples/derivation", "\n".join(f"    {line}" for line in lines_shown), step)
 
 
-def _phrases(translation: Translation) -> list[tuple[int, int, int, int, int]]:
+def phrase_rows(translation: Translation) -> list[tuple[int, int, int, int, int]]:
     """Source start and end, target start and end, and orientation of each phrase, in target order."""
     best = translation.derivations[0]
     assert translation.system is not None

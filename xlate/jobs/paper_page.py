@@ -5,30 +5,47 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from pathlib import Path
+from statistics import fmean
 
+from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.metrics.significance import paired
+from xlate.metrics.significance import paired_runs, sentence_statistics
+from xlate.metrics.statistics import Stats
 from xlate.report.runs import Run, collect_runs
+from xlate.report.seeds import Spread, by_seed, of_common_seeds, settings_besides_seed
 from xlate.text.lines import atomic_write, read_lines
 
-Rows = dict[int, Run]
+# The runs of each row, which differ in their seed.
+Rows = dict[int, list[Run]]
 NONE = "–"
 # These columns are written even when they are empty.
 ALWAYS = ("row", "what", "paper BLEU", "dev BLEU", "test BLEU")
 CHEATING = " **(cheating: trained on the test set)**"
+OVER_SEEDS = (
+    "A figure with (n) is the mean over n seeds ± its standard deviation; one without is of one run, and ± is half its "
+    "95 % bootstrap interval. Seconds and features are means. p is by approximate randomisation over the test "
+    "sentences of each pair of runs (Clark et al. 2011), and by sentence if all runs of a sentence are swapped at once."
+)
 
 
 def write_pages(folder: Path) -> list[Path]:
     """Writes the finished rows of all tables, found among the runs of a folder, into their pages; returns the pages.
 
     A page has a part for each table and work directory, between two comment lines. A new part goes to the end of the
-    page, under the heading that the paper has. Whatever stands outside the comment lines is kept.
+    page, under the heading that the paper has. Whatever stands outside the comment lines is kept. Runs of a row that
+    differ in their seed are one line, with mean and deviation.
+
+    Raises:
+        InputError: two runs of a row differ in more than their seed.
     """
-    tables: dict[tuple[str, str, str], Rows] = defaultdict(dict)
+    tables: dict[tuple[str, str, str], dict[int, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in collect_runs([folder]):
         if run.finished and run.settings.get("row.table"):
             key = run.settings["row.page"], run.settings["row.table"], run.settings["work"]
-            tables[key][int(run.settings["row.number"])] = run
+            tables[key][int(run.settings["row.number"])].append(run)
+    for rows in tables.values():
+        for runs in rows.values():
+            _check_same(runs)
     pages = []
     for (page, table, work), rows in sorted(tables.items()):
         _put(Path(page), table, Path(work).name, table_text(WorkDirectory(Path(work)), rows))
@@ -39,58 +56,91 @@ def write_pages(folder: Path) -> list[Path]:
 def table_text(work: WorkDirectory, rows: Rows) -> str:
     """A table in Markdown: one line for each row, with the paired test against the row that it is compared with.
 
-    Columns that are empty in every row are left out.
+    Columns that are empty in every row are left out. Where a row has several seeds, a line below says what is shown.
     """
-    table = [_cells(work, rows, number, run) for number, run in sorted(rows.items())]
+    table = [_cells(work, rows, number, list(by_seed(runs).values())) for number, runs in sorted(rows.items())]
+    several = any(len(by_seed(runs)) > 1 for runs in rows.values())
     shown = [name for name in table[0] if name in ALWAYS or any(cells[name] not in ("", NONE) for cells in table)]
     lines = ["| " + " | ".join(shown) + " |", "|" + "---|" * len(shown)]
     rows_shown = ([cells[name].replace("|", "&#124;") for name in shown] for cells in table)
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows_shown)])
+    lines += ["| " + " | ".join(row) + " |" for row in rows_shown]
+    return "\n".join([*lines, *(["", OVER_SEEDS] if several else [])])
 
 
-def _cells(work: WorkDirectory, rows: Rows, number: int, run: Run) -> dict[str, str]:
-    settings = run.settings
+def _check_same(runs: list[Run]) -> None:
+    keys = [key for key in settings_besides_seed(runs) if not key.startswith("row.")]
+    if keys:
+        raise InputError(
+            "runs of one row of a table differ in more than their seed",
+            file=runs[-1].path,
+            seen=", ".join(keys),
+            expected=f"the settings of {runs[0].path}, with another seed",
+            remedy="keep the runs of other settings in another folder",
+        )
+
+
+def _cells(work: WorkDirectory, rows: Rows, number: int, runs: list[Run]) -> dict[str, str]:
+    settings = runs[-1].settings
     return {
         "row": str(number),
         "what": str(settings["row.label"]) + (CHEATING if settings["row.cheating"] else ""),
         "paper BLEU": str(settings["row.paper"]),
-        "dev BLEU": _figure(run, "dev_bleu"),
-        "test BLEU": _figure(run, "test_bleu"),
+        "dev BLEU": _figure(runs, "dev_bleu"),
+        "test BLEU": _figure(runs, "test_bleu"),
         "paper LexAcc": str(settings.get("row.paper_lexacc") or ""),
-        "dev LexAcc": _figure(run, "dev_lexacc") if _shows_lexacc(rows) else "",
-        "test LexAcc": _figure(run, "test_lexacc") if _shows_lexacc(rows) else "",
+        "dev LexAcc": _figure(runs, "dev_lexacc") if _shows_lexacc(rows) else "",
+        "test LexAcc": _figure(runs, "test_lexacc") if _shows_lexacc(rows) else "",
         "paper P": str(settings.get("row.paper_P") or ""),
-        "P": _plain(run, "P", 4),
-        "features": _plain(run, "active_features", 0),
-        "seconds": _plain(run, "seconds", 0),
-        "test BLEU against": _against(work, rows, run),
+        "P": _spread(runs, "P", 4),
+        "features": _mean(runs, "active_features"),
+        "seconds": _mean(runs, "seconds"),
+        "test BLEU against": _against(work, rows, runs),
     }
 
 
 def _shows_lexacc(rows: Rows) -> bool:
     """Whether the paper has this measure in the table."""
-    return any(run.settings.get("row.paper_lexacc") for run in rows.values())
+    return any(run.settings.get("row.paper_lexacc") for runs in rows.values() for run in runs)
 
 
-def _figure(run: Run, name: str) -> str:
-    value, width = run.figure(name), run.figure(f"{name}_interval")
-    return NONE if value is None else f"{value:.2f} ± {width or 0:.2f}"
+def _figure(runs: list[Run], name: str) -> str:
+    """A measure: over seeds with its deviation, of one run with its interval."""
+    value = runs[0].figure(name)
+    if len(runs) > 1 or value is None:
+        return _spread(runs, name, 2)
+    return f"{value:.2f} ± {runs[0].figure(f'{name}_interval') or 0:.2f}"
 
 
-def _plain(run: Run, name: str, digits: int) -> str:
-    value = run.figure(name)
-    return NONE if value is None else f"{value:,.{digits}f}"
+def _spread(runs: list[Run], name: str, digits: int) -> str:
+    values = [value for run in runs if (value := run.figure(name)) is not None]
+    return Spread.of(values).text(digits) if values else NONE
 
 
-def _against(work: WorkDirectory, rows: Rows, run: Run) -> str:
-    other = rows.get(int(run.settings.get("row.against") or 0))
-    outputs = [r.path / "test.out" for r in (run, other) if r is not None]
-    if len(outputs) < 2 or not all(path.exists() for path in outputs):
+def _mean(runs: list[Run], name: str) -> str:
+    values = [value for run in runs if (value := run.figure(name)) is not None]
+    return f"{fmean(values):,.0f}" if values else NONE
+
+
+def _against(work: WorkDirectory, rows: Rows, runs: list[Run]) -> str:
+    """The paired test against another row, over the seeds that both have."""
+    number = int(runs[-1].settings.get("row.against") or 0)
+    ours, theirs = ([run for run in some if (run.path / "test.out").exists()] for some in (runs, rows.get(number, [])))
+    ours, theirs = of_common_seeds(ours, theirs)
+    if not ours or not theirs:
         return ""
-    ours, theirs = (read_lines(path) for path in outputs)
+    test = paired_runs(_statistics(work, ours), _statistics(work, theirs))
+    bleu = test["bleu"]
+    by_sentence = f"; by sentence {bleu.p_by_sentence:.4f}" if test.runs > 1 else ""
+    seeds = f" over {test.runs} seeds" if 1 < test.runs < len(runs) else ""
+    return f"row {number}: {bleu.difference:+.2f}{seeds} (p = {bleu.p_randomisation:.4f}{by_sentence})"
+
+
+def _statistics(work: WorkDirectory, runs: list[Run]) -> list[dict[str, Stats]]:
     references = work.references("test")
-    test = paired(ours, theirs, references, lowercase=work.lowercased, measures=["bleu"])["bleu"]
-    return f"row {run.settings['row.against']}: {test.difference:+.2f} (p = {test.p_randomisation:.4f})"
+    return [
+        sentence_statistics(read_lines(run.path / "test.out"), references, lowercase=work.lowercased, measures=["bleu"])
+        for run in runs
+    ]
 
 
 def _put(page: Path, table: str, work: str, text: str) -> None:

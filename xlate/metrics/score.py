@@ -129,6 +129,12 @@ def _notes(hypotheses: Sequence[str], tokenize: str) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def digits_of(measure: str) -> int:
+    """The digits shown behind the point: those of columns made elsewhere are often below 1."""
+    return 2 if measure in MEASURES else 4
+
+
 def _line(measure: str, figure: Figure) -> str:
-    around = "" if figure.interval is None else f" ± {figure.interval.half_width:.2f}"
-    return f"{measure:<7}{figure.score:7.2f}{around:<8}  {figure.signature}"
+    digits = digits_of(measure)
+    around = "" if figure.interval is None else f" ± {figure.interval.half_width:.{digits}f}"
+    return f"{measure:<7}{figure.score:7.{digits}f}{around:<8}  {figure.signature}"

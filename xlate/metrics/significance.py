@@ -1,17 +1,23 @@
-"""Is one system better than another? Paired bootstrap and approximate randomisation over sentence statistics."""
+"""Is one system better than another? Paired bootstrap and approximate randomisation over sentence statistics.
+
+Letters of shapes: B resamplings, R runs of a system.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
 from xlate.errors import InputError
+from xlate.metrics.chance import apart_differences, bootstrap_differences, mean_differences, swapped_differences
 from xlate.metrics.measures import measure_sentences
 from xlate.metrics.references import checked_references
-from xlate.metrics.statistics import Floats, Interval, Stats, bootstrap_counts, interval, swap_masks
+from xlate.metrics.score import digits_of
+from xlate.metrics.statistics import Floats, Interval, Stats, interval
 
 MEASURES = ("bleu", "chrf", "ter")
 TIE = 1e-9
@@ -37,6 +43,7 @@ class PairedTest:
         score, against: the scores of the two systems. difference: score - against.
         interval: the 95 % bootstrap interval of the difference.
         p_bootstrap, p_randomisation: how probable so large a difference, up or down, is between equal systems.
+        p_by_sentence: the same by randomisation when all runs of a sentence are swapped together; see `paired_runs`.
     """
 
     score: float
@@ -44,6 +51,7 @@ class PairedTest:
     interval: Interval
     p_bootstrap: float
     p_randomisation: float
+    p_by_sentence: float
 
     @property
     def difference(self) -> float:
@@ -53,17 +61,23 @@ class PairedTest:
 
 @dataclass(frozen=True)
 class PairedTests:
-    """The test of each measure, and the number of samples and trials."""
+    """The test of each measure, the number of samples and trials, and of pairs of runs."""
 
     tests: Mapping[str, PairedTest]
     resampling: Resampling
+    runs: int = 1
 
     def __getitem__(self, measure: str) -> PairedTest:
         return self.tests[measure]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values: one entry for each measure, and `samples`, `trials` and `seed`."""
+        """Plain values: one entry for each measure, and `samples`, `trials` and `seed`.
+
+        Of several runs there are `runs` and `p_by_sentence` too.
+        """
         plain: dict[str, Any] = asdict(self.resampling)
+        if self.runs > 1:
+            plain["runs"] = self.runs
         for measure, test in self.tests.items():
             plain[measure] = {
                 "score": test.score,
@@ -72,16 +86,21 @@ class PairedTests:
                 "interval": test.interval.half_width,
                 "p_bootstrap": test.p_bootstrap,
                 "p_randomisation": test.p_randomisation,
+                **({"p_by_sentence": test.p_by_sentence} if self.runs > 1 else {}),
             }
         return plain
 
     def summary(self) -> str:
         """One line for each measure, for people."""
-        return "\n".join(
-            f"{measure:<7}{test.score:7.2f} against {test.against:.2f}: {test.difference:+.2f} ± "
-            f"{test.interval.half_width:.2f}, p = {test.p_bootstrap:.4f} (bootstrap), "
-            f"{test.p_randomisation:.4f} (randomisation)"
-            for measure, test in self.tests.items()
+        return "\n".join(self._line(measure, test) for measure, test in self.tests.items())
+
+    def _line(self, measure: str, test: PairedTest) -> str:
+        digits = digits_of(measure)
+        by_sentence = f", {test.p_by_sentence:.4f} (by sentence)" if self.runs > 1 else ""
+        return (
+            f"{measure:<7}{test.score:7.{digits}f} against {test.against:.{digits}f}: {test.difference:+.{digits}f} ± "
+            f"{test.interval.half_width:.{digits}f}, p = {test.p_bootstrap:.4f} (bootstrap), "
+            f"{test.p_randomisation:.4f} (randomisation){by_sentence}"
         )
 
 
@@ -105,13 +124,30 @@ def paired(
     Raises:
         InputError: counts differ, a measure or tokeniser is unknown, or no samples are asked for.
     """
-    stats: list[dict[str, Stats]] = []
-    for lines in (hypotheses, against):
-        streams = checked_references(lines, references)
-        stats.append(
-            {m: measure_sentences(m, lines, streams, lowercase=lowercase, tokenize=tokenize).stats for m in measures}
-        )
+    stats = [
+        sentence_statistics(lines, references, lowercase=lowercase, tokenize=tokenize, measures=measures)
+        for lines in (hypotheses, against)
+    ]
     return paired_statistics(stats[0], stats[1], resampling)
+
+
+def sentence_statistics(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    lowercase: bool = False,
+    tokenize: str = "13a",
+    measures: Sequence[str] = MEASURES,
+) -> dict[str, Stats]:
+    """The statistics of one output for each measure, which the tests take.
+
+    Raises:
+        InputError: counts differ, or a measure or tokeniser is unknown.
+    """
+    streams = checked_references(hypotheses, references)
+    return {
+        m: measure_sentences(m, hypotheses, streams, lowercase=lowercase, tokenize=tokenize).stats for m in measures
+    }
 
 
 def paired_statistics(
@@ -122,44 +158,52 @@ def paired_statistics(
     Raises:
         InputError: the statistics are of different texts, or no samples are asked for.
     """
-    tests: dict[str, PairedTest] = {}
-    for measure in [name for name in stats if name in against]:
-        ours, theirs = stats[measure], against[measure]
-        _check_lengths(ours, theirs)
-        sampled_B = bootstrap_differences(ours, theirs, resampling.samples, resampling.seed)
-        swapped_B = swapped_differences(ours, theirs, resampling.trials, resampling.seed)
-        real = ours.score() - theirs.score()
-        tests[measure] = PairedTest(
-            score=ours.score(),
-            against=theirs.score(),
-            interval=interval(sampled_B),
-            p_bootstrap=p_value(np.abs(sampled_B) - np.abs(sampled_B).mean(), abs(real)),
-            p_randomisation=p_value(np.abs(swapped_B), abs(real)),
-        )
-    return PairedTests(tests, resampling)
+    return paired_runs([stats], [against], resampling)
 
 
-def bootstrap_differences(stats: Stats, against: Stats, samples: int, seed: int) -> Floats:
-    """Differences of score on texts drawn with replacement, the same for both systems, (samples,) (Koehn 2004)."""
-    pieces = [
-        stats.scores(counts_BS @ stats.values_SK) - against.scores(counts_BS @ against.values_SK)
-        for counts_BS in bootstrap_counts(len(stats), samples, seed)
-    ]
-    return np.concatenate(pieces)
+def paired_runs(
+    runs_R: Sequence[Mapping[str, Stats]], against_R: Sequence[Mapping[str, Stats]], resampling: Resampling = DEFAULT
+) -> PairedTests:
+    """The tests of two systems of which there are several runs each, for all measures that all runs have.
 
+    The score of a system is the mean over its runs, and runs are paired in their order. The bootstrap draws the same
+    sentences for all runs. The randomisation is stratified (Clark, Dyer, Lavie & Smith 2011): a coin for each sentence
+    of each pair of runs decides whether the two outputs are swapped. It takes the outputs of one sentence in several
+    runs as so many observations, so that runs which hardly differ look like more evidence than they are;
+    `p_by_sentence` has one coin for each sentence, which swaps the outputs of all its pairs. Of one run each, both are
+    the test of `paired_statistics`.
 
-def swapped_differences(stats: Stats, against: Stats, trials: int, seed: int) -> Floats:
-    """Differences of score after a coin has decided, for each sentence, whether the two outputs are swapped, (trials,).
+    Args:
+        runs_R, against_R: the statistics of each run. A system of one run stands in every pair.
 
-    See Riezler & Maxwell 2005. The coins are those of sacrebleu with the same seed.
+    Raises:
+        InputError: the statistics are of different texts, both systems have several runs but not as many, there are no
+            runs, or no samples are asked for.
     """
-    pieces = []
-    both_K = stats.values_SK.sum(axis=0) + against.values_SK.sum(axis=0)
-    change_SK = stats.values_SK - against.values_SK
-    for kept_BS in swap_masks(len(stats), trials, seed):
-        first_BK = against.values_SK.sum(axis=0) + kept_BS @ change_SK
-        pieces.append(stats.scores(first_BK) - stats.scores(both_K - first_BK))
-    return np.concatenate(pieces)
+    ours_R, theirs_R = _pairs(runs_R, against_R)
+    names = [name for name in ours_R[0] if all(name in stats for stats in (*ours_R, *theirs_R))]
+    pairs = {
+        name: [(ours[name], theirs[name]) for ours, theirs in zip(ours_R, theirs_R, strict=True)] for name in names
+    }
+    return PairedTests({name: _tested(pairs[name], resampling) for name in names}, resampling, len(ours_R))
+
+
+def _tested(pairs_R: Sequence[tuple[Stats, Stats]], resampling: Resampling) -> PairedTest:
+    _check_lengths([stats for pair in pairs_R for stats in pair])
+    score = fmean(ours.score() for ours, _ in pairs_R)
+    against = fmean(theirs.score() for _, theirs in pairs_R)
+    real = abs(score - against)
+    sampled_B = mean_differences(bootstrap_differences, pairs_R, resampling.samples, resampling.seed)
+    together_B = mean_differences(swapped_differences, pairs_R, resampling.trials, resampling.seed)
+    apart_B = together_B if len(pairs_R) == 1 else apart_differences(pairs_R, resampling.trials, resampling.seed)
+    return PairedTest(
+        score=score,
+        against=against,
+        interval=interval(sampled_B),
+        p_bootstrap=p_value(np.abs(sampled_B) - np.abs(sampled_B).mean(), real),
+        p_randomisation=p_value(np.abs(apart_B), real),
+        p_by_sentence=p_value(np.abs(together_B), real),
+    )
 
 
 def p_value(differences_B: Floats, real: float) -> float:
@@ -172,10 +216,26 @@ def p_value(differences_B: Floats, real: float) -> float:
     return (int((differences_B >= real - TIE).sum()) + 1) / (len(differences_B) + 1)
 
 
-def _check_lengths(stats: Stats, against: Stats) -> None:
-    if len(stats) != len(against):
+def _pairs(
+    runs_R: Sequence[Mapping[str, Stats]], against_R: Sequence[Mapping[str, Stats]]
+) -> tuple[list[Mapping[str, Stats]], list[Mapping[str, Stats]]]:
+    counts = len(runs_R), len(against_R)
+    if 0 in counts or (1 not in counts and counts[0] != counts[1]):
+        raise InputError(
+            "runs that cannot be paired",
+            seen=f"{counts[0]} runs and {counts[1]} runs",
+            expected="as many of one system as of the other, or one of either",
+            remedy="leave out the runs whose seeds only one system has",
+        )
+    most = max(counts)
+    return list(runs_R) * (most // counts[0]), list(against_R) * (most // counts[1])
+
+
+def _check_lengths(stats: Sequence[Stats]) -> None:
+    lengths = list(dict.fromkeys(map(len, stats)))
+    if len(lengths) > 1:
         raise InputError(
             "two systems of different length",
-            seen=f"{len(stats)} and {len(against)} sentences",
+            seen=f"{lengths[0]} and {lengths[1]} sentences",
             expected="translations of the same sentences",
         )

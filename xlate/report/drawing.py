@@ -41,6 +41,7 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY = (
     "#56B4E9",
     "#8A8A8A",
 )
+METADATA: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}}
 CYCLE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY)
 
 
@@ -82,14 +83,19 @@ def pixels(figure: Any, dpi: float = 100) -> NDArray[np.uint8]:
 def save(figure: Any, stem: Path) -> list[Path]:
     """Writes a figure as PNG and SVG and returns the names of the files."""
     written = []
-    for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
-        held = io.BytesIO()
-        figure.savefig(held, format=ending, dpi=150, bbox_inches="tight", metadata=metadata)
+    for ending in METADATA:
         path = stem.with_name(f"{stem.name}.{ending}")
         with atomic_write(path) as stream:
-            stream.write(held.getvalue())
+            stream.write(encoded(figure, ending))
         written.append(path)
     return written
+
+
+def encoded(figure: Any, ending: str) -> bytes:
+    """A figure as the bytes of a `png` or `svg` file, which are the same each time."""
+    held = io.BytesIO()
+    figure.savefig(held, format=ending, dpi=150, bbox_inches="tight", metadata=METADATA[ending])
+    return held.getvalue()
 
 
 @cache

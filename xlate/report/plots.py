@@ -1,107 +1,165 @@
-"""Curves and bars of many runs as PNG and SVG files."""
+"""Curves and bars of many runs: one colour a setting, with a band over its seeds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib.ticker import FuncFormatter
 
 from xlate.report.drawing import BLUE, CYCLE, new_figure, quiet_style, save
-from xlate.report.runs import Run, differing_settings
+from xlate.report.runs import Run
+from xlate.report.seeds import Setting, settings_besides_seed
+from xlate.report.sweep_table import LABEL, shown_setting
 
-# The tag, the name of the file, and what the vertical axis shows.
+# The tag, the name of the file, what the vertical axis shows, and the horizontal one.
 CURVES = (
-    ("valid/P", "curve-P", "block prediction error P (held out)"),
-    ("valid/loss", "curve-valid-loss", "loss (held out, nats a positive)"),
-    ("train/loss", "curve-train-loss", "loss (training, nats an instance)"),
+    ("valid/P", "curve-P", "block prediction error P (held out)", "instances seen"),
+    ("valid/loss", "curve-valid-loss", "loss (held out, nats a positive)", "instances seen"),
+    ("train/loss", "curve-train-loss", "loss (training, nats an instance)", "instances seen"),
+    ("tune/BLEU", "curve-tune-BLEU", "BLEU (tuning set)", "round"),
+    ("tune/heldout_BLEU", "curve-tune-heldout-BLEU", "BLEU (held-out sentences of the tuning set)", "round"),
+    ("sparse/train_loss", "curve-sparse-train-loss", "loss (lists of the training text)", "epoch"),
+    ("sparse/heldout_loss", "curve-sparse-heldout-loss", "loss (held-out lists)", "epoch"),
+    ("sparse/heldout_BLEU", "curve-sparse-heldout-BLEU", "BLEU (held-out lists)", "epoch"),
+    ("online/BLEU", "curve-online-BLEU", "BLEU (training lists)", "iteration"),
+    ("rerank/heldout_loss", "curve-rerank-heldout-loss", "loss (held-out lists)", "epoch"),
+    ("rerank/heldout_BLEU", "curve-rerank-heldout-BLEU", "BLEU (held-out lists)", "epoch"),
 )
 BARS = (("test_bleu", "bars-test-bleu", "BLEU (test)"), ("dev_bleu", "bars-dev-bleu", "BLEU (dev)"))
 DASHES = ("-", "--", ":", "-.")
-MOST_LABELS = 14
+MOST_LABELS = 28
+
+Points = list[tuple[int, float]]
 
 
-def plot_runs(runs: Sequence[Run], folder: str | Path) -> list[Path]:
-    """Draws learning curves by phase, and bars of BLEU with 95 % intervals, as far as the runs have them.
+@dataclass(frozen=True)
+class Plot:
+    """A figure of matplotlib, the name its files have, and what it shows."""
 
-    Returns:
-        The files written into `folder`: a PNG and an SVG for each picture.
+    stem: str
+    words: str
+    figure: Any
+
+
+def drawn(settings: Sequence[Setting]) -> Iterator[Plot]:
+    """Learning curves by phase, and bars of BLEU, as far as the runs have them; to be drawn under `quiet_style`.
+
+    A curve of several seeds is their mean, the band one standard deviation to either side. The range of a bar is the
+    deviation too, and that of one run the 95 % interval.
     """
-    written: list[Path] = []
-    labels = run_labels(runs)
+    labels = setting_labels(settings)
+    for tag, stem, label, across in CURVES:
+        keys = dict.fromkeys(key for setting in settings for run in setting.runs for key in run.curves)
+        phases = [key for key in keys if key == tag or key.startswith(tag + "/")]
+        if phases:
+            yield Plot(stem, label, _curves(settings, labels, tag, phases, (across, label)))
+    for key, stem, label in BARS:
+        held = [number for number, setting in enumerate(settings) if setting.figure(key) is not None]
+        if held:
+            yield Plot(stem, label, _bars([settings[n] for n in held], [labels[n] for n in held], key, label))
+
+
+def plot_runs(settings: Sequence[Setting], folder: str | Path) -> list[Path]:
+    """Writes what `drawn` gives into a folder, each as PNG and SVG, and returns the names of the files."""
     with quiet_style():
-        for tag, stem, label in CURVES:
-            keys = dict.fromkeys(key for run in runs for key in run.curves)
-            phases = [key for key in keys if key == tag or key.startswith(tag + "/")]
-            if phases:
-                written += save(_curves(runs, labels, tag, phases, label), Path(folder) / stem)
-        for key, stem, label in BARS:
-            held = [number for number, run in enumerate(runs) if run.figure(key) is not None]
-            if held:
-                chosen = [runs[number] for number in held]
-                written += save(_bars(chosen, [labels[number] for number in held], key, label), Path(folder) / stem)
-    return written
+        return [path for plot in drawn(settings) for path in save(plot.figure, Path(folder) / plot.stem)]
 
 
-def run_labels(runs: Sequence[Run]) -> list[str]:
-    """A short label for each run: its name, or the values of the settings when a sweep is over few of them."""
-    keys = differing_settings(runs)
-    if not 0 < len(keys) <= 3:
-        return [run.name for run in runs]
-    labels = [", ".join(f"{key.rsplit('.', 1)[-1]}={run.settings.get(key)}" for key in keys) for run in runs]
-    return labels if len(set(labels)) == len(labels) and max(map(len, labels)) <= 40 else [run.name for run in runs]
+def setting_labels(settings: Sequence[Setting]) -> list[str]:
+    """A short label for each setting: what a paper calls it, the values of the settings when a sweep is over few of
+    them, or its name.
+    """
+    names = [setting.name for setting in settings]
+    firsts: list[Run] = [setting.first for setting in settings]
+    titles = [str(run.settings.get(LABEL) or "") for run in firsts]
+    keys = [key for key in settings_besides_seed(firsts) if not key.startswith("row.")]
+    values = [", ".join(f"{key.rsplit('.', 1)[-1]}={shown_setting(run, key)}" for key in keys) for run in firsts]
+    for labels in (titles, values if 0 < len(keys) <= 3 else names):
+        if all(labels) and len(set(labels)) == len(labels) and max(map(len, labels)) <= 48:
+            return labels
+    return names
 
 
-def _curves(runs: Sequence[Run], labels: Sequence[str], tag: str, phases: Sequence[str], label: str) -> Any:
-    """One panel for each phase, since phases differ in scale, with one line for each run."""
+def mean_curve(curves: Sequence[Points]) -> tuple[list[int], list[float], list[float]]:
+    """Steps that every curve has a finite value at, the mean there and the standard deviation (0 of one curve)."""
+    held = [{step: value for step, value in curve if math.isfinite(value)} for curve in curves]
+    held = [points for points in held if points]
+    if not held:
+        return [], [], []
+    steps = sorted(set.intersection(*(set(points) for points in held)))
+    values = np.array([[points[step] for step in steps] for points in held]).reshape(len(held), len(steps))
+    deviation = values.std(axis=0, ddof=1) if len(held) > 1 else np.zeros(len(steps))
+    return steps, values.mean(axis=0).tolist(), deviation.tolist()
+
+
+def _curves(
+    settings: Sequence[Setting], labels: Sequence[str], tag: str, phases: Sequence[str], axis_labels: tuple[str, str]
+) -> Any:
+    """One panel for each phase, since phases differ in scale, with one line for each setting."""
     figure = new_figure(1.2 + 4.6 * len(phases), 3.8)
     panels = figure.subplots(1, len(phases), squeeze=False)[0]
     for axes, phase in zip(panels, phases, strict=True):
-        for number, run in enumerate(runs):
-            points = [point for point in run.curves.get(phase, []) if math.isfinite(point[1])]
-            steps, values = [step for step, _ in points], [value for _, value in points]
-            marker = "o" if len(points) <= 40 else None
-            axes.plot(
-                steps,
-                values,
-                color=CYCLE[number % len(CYCLE)],
-                linestyle=DASHES[number // len(CYCLE) % len(DASHES)],
-                marker=marker,
-                markersize=3.5,
-                linewidth=1.5,
-                label=labels[number],
-            )
+        for number, setting in enumerate(settings):
+            _curve(axes, number, labels[number], [run.curves.get(phase, []) for run in setting.runs])
         axes.set_title(phase.removeprefix(tag).strip("/"), loc="left", fontsize=11)
-        axes.set_xlabel("instances seen")
+        axes.set_xlabel(axis_labels[0])
         axes.xaxis.set_major_formatter(FuncFormatter(_short))
         axes.locator_params(axis="x", nbins=6)
         axes.grid(True)
-    panels[0].set_ylabel(label)
-    handles, names = panels[0].get_legend_handles_labels()
-    if 1 < len(names) <= MOST_LABELS * 2:
-        panels[-1].legend(handles, names, loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False, fontsize=9)
+    panels[0].set_ylabel(axis_labels[1])
+    named: dict[str, Any] = {}
+    for axes in panels:
+        handles, names = axes.get_legend_handles_labels()
+        named |= dict(zip(names, handles, strict=True))
+    if 1 < len(named) <= MOST_LABELS:
+        panels[-1].legend(
+            list(named.values()), list(named), loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False, fontsize=9
+        )
     figure.tight_layout()
     return figure
 
 
-def _bars(runs: Sequence[Run], labels: Sequence[str], key: str, label: str) -> Any:
-    figure = new_figure(7.0, 1.2 + 0.38 * len(runs))
+def _curve(axes: Any, number: int, label: str, curves: Sequence[Points]) -> None:
+    steps, mean, deviation = mean_curve(curves)
+    if not steps:
+        return
+    colour, dash = CYCLE[number % len(CYCLE)], DASHES[number // len(CYCLE) % len(DASHES)]
+    marker = "o" if len(steps) <= 40 else None
+    axes.plot(
+        steps, mean, color=colour, linestyle=dash, marker=marker, markersize=3.5, linewidth=1.5, label=label
+    )  # fmt: skip
+    if any(deviation):
+        low, high = np.subtract(mean, deviation), np.add(mean, deviation)
+        axes.fill_between(steps, low, high, color=colour, alpha=0.18, linewidth=0)
+
+
+def _bars(settings: Sequence[Setting], labels: Sequence[str], key: str, label: str) -> Any:
+    figure = new_figure(7.0, 1.2 + 0.38 * len(settings))
     axes = figure.subplots()
-    values = [run.figure(key) or 0.0 for run in runs]
-    around = [run.figure(f"{key}_interval") or 0.0 for run in runs]
-    places = range(len(runs))
+    several = any(len(setting.runs) > 1 for setting in settings)
+    values, around = [], []
+    for setting in settings:
+        spread = setting.figure(key)
+        values.append(0.0 if spread is None else spread.mean)
+        wide = (spread.deviation if spread else None) if several else setting.first.figure(f"{key}_interval")
+        around.append(wide or 0.0)
+    places = range(len(settings))
     axes.barh(places, values, height=0.62, color=BLUE, alpha=0.85)
     axes.errorbar(values, places, xerr=around, fmt="none", ecolor="#222222", elinewidth=1.2, capsize=3)
-    room = 0.015 * max([1.0, *(v + a for v, a in zip(values, around, strict=True))])
+    most = max([1.0, *(v + a for v, a in zip(values, around, strict=True))])
     for place, (value, half) in enumerate(zip(values, around, strict=True)):
         shown = f"{value:.2f} ± {half:.2f}" if half else f"{value:.2f}"
-        axes.text(value + half + room, place, shown, va="center", fontsize=9)
+        axes.text(value + half + 0.015 * most, place, shown, va="center", fontsize=9)
     axes.set_yticks(list(places), labels)
-    axes.set_ylim(len(runs) - 0.5, -0.5)
-    axes.set_xlim(0, max([1.0, *(v + a for v, a in zip(values, around, strict=True))]) * 1.22)
-    axes.set_xlabel(label + (" with 95 % bootstrap interval" if any(around) else ""))
+    axes.set_ylim(len(settings) - 0.5, -0.5)
+    axes.set_xlim(0, most * 1.22)
+    meaning = " with standard deviation over seeds" if several else " with 95 % bootstrap interval"
+    axes.set_xlabel(label + (meaning if any(around) else ""))
     axes.grid(True, axis="x")
     axes.tick_params(axis="y", length=0)
     figure.tight_layout()

@@ -1,49 +1,123 @@
-"""Means and spread over runs that differ only in their seed, as Clark et al. (2011) demand for tuned systems."""
+"""Runs that differ only in their seed as one setting, with means and spread, as Clark et al. (2011) demand."""
 
 from __future__ import annotations
 
+import re
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xlate.report.runs import Run, differing_settings
-from xlate.report.tables import FIGURES, Column, Table, setting_text
 
 SEED = "seed"
+# Checksums of the run that another one starts from: with each seed there is another.
+BASE = "base."
 
 
-def seeds_table(runs: Sequence[Run], title: str = "") -> Table | None:
-    """One row for all runs with the same settings but the seed: their number, and mean, deviation and range of each
-    measure.
+@dataclass(frozen=True)
+class Spread:
+    """The mean of a figure over runs, its deviation, that of a sample (n - 1; None of one run), and their number."""
 
-    The deviation is that of a sample (n - 1). None when no two finished runs differ only in the seed.
+    mean: float
+    deviation: float | None
+    runs: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        """The spread of one value or more."""
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
+
+    def text(self, digits: int) -> str:
+        """Mean ± deviation (n); of one run the value alone."""
+        mean = f"{self.mean:,.{digits}f}"
+        return mean if self.deviation is None else f"{mean} ± {self.deviation:,.{digits}f} ({self.runs})"
+
+
+def settings_besides_seed(runs: Sequence[Run]) -> list[str]:
+    """The settings that differ between runs, without the seed and what follows from it."""
+    return [key for key in differing_settings(runs) if key != SEED and not key.startswith(BASE)]
+
+
+def by_seed(runs: Sequence[Run]) -> dict[int, Run]:
+    """Runs by their seed, in its order; of several with the same one the last counts."""
+    held = {int(run.settings.get(SEED) or 0): run for run in runs}
+    return {seed: held[seed] for seed in sorted(held)}
+
+
+def of_common_seeds(runs: Sequence[Run], against: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+    """The runs of two systems that can be paired: those of seeds that both have; a system of one run stays as it is,
+    since it is compared with every run of the other.
     """
-    done = [run for run in runs if run.finished]
-    keys = [key for key in differing_settings(done) if key != SEED]
-    groups: dict[tuple[str, ...], list[Run]] = {}
-    for run in done:
-        groups.setdefault(tuple(str(setting_text(run.settings.get(key))) for key in keys), []).append(run)
-    rows = list(groups.values())
-    if not any(len({run.settings.get(SEED) for run in row}) > 1 for row in rows):
-        return None
-    columns = [Column(key, [names[place] for names in groups]) for place, key in enumerate(keys)]
-    columns.append(Column("seeds", [len(row) for row in rows], 0))
-    for key, heading, digits, better in FIGURES:
-        values = [[value for run in row if (value := run.figure(key)) is not None] for row in rows]
-        if not better or not any(values):
-            continue
-        for name, reduce in MEASURES.items():
-            found = [reduce(some) if some else None for some in values]
-            columns.append(Column(f"{heading}, {name}", found, digits, better=better if name == "mean" else 0))
-    return Table(columns, title)
+    ours, theirs = by_seed(runs), by_seed(against)
+    if 1 in (len(ours), len(theirs)):
+        return list(ours.values()), list(theirs.values())
+    common = [seed for seed in ours if seed in theirs]
+    return [ours[seed] for seed in common], [theirs[seed] for seed in common]
 
 
-def _deviation(values: list[float]) -> float | None:
-    return statistics.stdev(values) if len(values) > 1 else None
+@dataclass(frozen=True)
+class Setting:
+    """Runs that differ only in their seed, in its order.
+
+    Attributes:
+        name: what their names have in common.
+    """
+
+    name: str
+    runs: Sequence[Run]
+
+    @property
+    def first(self) -> Run:
+        """The run of the least seed."""
+        return self.runs[0]
+
+    @property
+    def finished(self) -> bool:
+        """Whether every run is."""
+        return all(run.finished for run in self.runs)
+
+    def figure(self, key: str) -> Spread | None:
+        """A figure of the runs that have it; None when none has."""
+        values = [value for run in self.runs if (value := run.figure(key)) is not None]
+        return Spread.of(values) if values else None
 
 
-MEASURES: dict[str, Callable[[list[float]], float | None]] = {
-    "mean": statistics.fmean,
-    "deviation": _deviation,
-    "least": min,
-    "most": max,
-}
+def by_setting(runs: Sequence[Run]) -> list[Setting]:
+    """The settings of some runs, in the order of their first ones.
+
+    Runs of the same settings and the same seed are no replicas of each other; each but the first is a setting of its
+    own.
+    """
+    keys = settings_besides_seed(runs)
+    groups: list[tuple[list[str], dict[object, Run]]] = []
+    for run in runs:
+        values, seed = [str(run.settings.get(key)) for key in keys], run.settings.get(SEED)
+        for known, held in groups:
+            if known == values and seed not in held:
+                held[seed] = run
+                break
+        else:
+            groups.append((values, {seed: run}))
+    found = [sorted(held.values(), key=lambda run: int(run.settings.get(SEED) or 0)) for _, held in groups]
+    names = _without_folder([_common_name([run.name for run in some]) for some in found])
+    return [Setting(name, some) for name, some in zip(names, found, strict=True)]
+
+
+def _without_folder(names: Sequence[str]) -> list[str]:
+    """Names without the folders that all of them are in."""
+    folders = [name.split("/")[:-1] for name in names]
+    shared = 0
+    while all(len(folder) > shared and folder[shared] == folders[0][shared] for folder in folders):
+        shared += 1
+    return ["/".join(name.split("/")[shared:]) for name in names]
+
+
+def _common_name(names: Sequence[str]) -> str:
+    """`eta=1,seed=1` and `eta=1,seed=2` are `eta=1`, `mira1` and `mira2` are `mira`; else it is the shortest name."""
+    if len(names) == 1:
+        return names[0]
+    for seed in (r"[,_\-/]?seed=?\d+(?=$|[,_\-/])", r"[=,_\-/.]?\d+$"):
+        without = {re.sub(seed, "", name).strip(",_-/") for name in names}
+        if len(without) == 1 and without != {""}:
+            return without.pop()
+    return min(names, key=len)

@@ -1,44 +1,31 @@
-"""Tables of runs: the settings that differ and the figures reached, for people and for programs."""
+"""Tables for people and for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from xlate.report.runs import Run, collect_runs, differing_settings
 from xlate.text.lines import atomic_write
-
-__all__ = ["Column", "Run", "Table", "collect_runs", "sweep_table"]
 
 Cell = str | int | float | None
 NOTHING = "–"
-# The key in a summary, the title, the digits shown, and what is better (+1 higher, -1 lower, 0 neither).
-FIGURES = (
-    ("test_bleu", "test BLEU", 2, 1),
-    ("dev_bleu", "dev BLEU", 2, 1),
-    ("bleu", "BLEU", 2, 1),
-    ("tune_BLEU", "tuned BLEU", 2, 1),
-    ("dev_chrf", "dev chrF", 2, 1),
-    ("P", "P", 4, -1),
-    ("valid_loss", "loss", 4, -1),
-    ("active_features", "features", 0, 0),
-    ("seconds", "seconds", 1, 0),
-)
-# The tag of the latest figure of a run that has no summary yet.
-TAGS = {"P": "valid/P", "valid_loss": "valid/loss", "active_features": "train/active_features"}
+# Where standard output is no terminal, what is printed has this width.
+WIDTH = 100
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: a value for each run, and for measures half the width of the 95 % interval.
+    """A column of a table: a value for each row, and for measures what stands behind ±.
 
     Attributes:
+        intervals: of one run half the width of the 95 % interval, of several seeds the standard deviation.
         digits: the digits behind the point; None for settings, which are shown as they are.
         better: +1 when larger is better, -1 when smaller is, 0 when neither.
     """
@@ -72,7 +59,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: columns of equal length, with one row for each run."""
+    """A table: columns of equal length."""
 
     columns: Sequence[Column]
     title: str = ""
@@ -104,18 +91,25 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def print(self, console: Console | None = None) -> None:
-        """Prints the table; where standard output is not a terminal, as wide as all columns need."""
+        """Prints the table; cells that do not fit are folded."""
         console = console or Console()
         if not console.is_terminal:
-            console = Console(file=console.file, width=max(80, sum(map(self._width, self.columns)) + 4))
+            console = Console(file=console.file, width=WIDTH)
         table = RichTable(box=box.SIMPLE_HEAD, title=escape(self.title) or None)
         for column in self.columns:
-            table.add_column(escape(column.title), justify="left" if column.digits is None else "right")
+            justify: Literal["left", "right"] = "left" if column.digits is None else "right"
+            table.add_column(escape(column.title), justify=justify, overflow="fold")
         best = [column.best for column in self.columns]
         for row in range(len(self)):
             cells = [escape(column.text(row)) for column in self.columns]
             table.add_row(*(f"[bold]{cell}[/]" if row in best[place] else cell for place, cell in enumerate(cells)))
         console.print(table)
+
+    @property
+    def width(self) -> int:
+        """How many columns of a terminal the printed table takes when nothing is folded."""
+        widths = [max(len(c.title), *(len(c.text(row)) for row in range(len(self))), 0) for c in self.columns]
+        return sum(widths) + 3 * len(widths) + 1
 
     def write(self, folder: str | Path, stem: str = "report") -> list[Path]:
         """Writes `STEM.md` and `STEM.tsv` into a folder and returns their names."""
@@ -125,33 +119,6 @@ class Table:
                 stream.write(text.encode("utf-8"))
             written.append(Path(folder) / name)
         return written
-
-    def _width(self, column: Column) -> int:
-        return max(len(column.title), *(len(column.text(row)) for row in range(len(self))), 0) + 3
-
-
-def sweep_table(runs: Sequence[Run], title: str = "") -> Table:
-    """The table of some runs: the name, the settings that differ, and every figure that some run has.
-
-    BLEU comes with half the width of its 95 % bootstrap interval. A run that is not finished shows its latest figures
-    and is marked.
-    """
-    columns = [Column("run", [run.name for run in runs])]
-    columns += [Column(key, [setting_text(run.settings.get(key)) for run in runs]) for key in differing_settings(runs)]
-    for key, heading, digits, better in FIGURES:
-        values = [_figure(run, key) for run in runs]
-        if any(value is not None for value in values):
-            around = [run.figure(f"{key}_interval") for run in runs]
-            intervals = around if any(value is not None for value in around) else None
-            columns.append(Column(heading, values, digits, intervals, better))
-    if not all(run.finished for run in runs):
-        columns.append(Column("state", ["finished" if run.finished else "unfinished" for run in runs]))
-    return Table(columns, title)
-
-
-def _figure(run: Run, key: str) -> float | None:
-    value = run.figure(key)
-    return run.last(TAGS[key]) if value is None and run.summary is None and key in TAGS else value
 
 
 def setting_text(value: object) -> Cell:

@@ -60,7 +60,7 @@ def test_lists_of_every_command_are_known() -> None:
         ("+ref=a", "+ref=[a]", "+ref=[a]"),
         ("ref=null", "ref=null", "ref=null"),
         ("ref=choice(a,b)", "ref=choice(a,b)", "ref=choice(a,b)"),
-        ("hyp=a,b", "hyp=a,b", "hyp=a,b"),
+        ("out=a,b", "out=a,b", "out=a,b"),
     ],
 )
 def test_lists_get_their_brackets(given_override: str, single: str, sweep: str) -> None:

@@ -13,7 +13,7 @@ from xlate.errors import InputError
 
 Positional = str | tuple[str, ...] | None
 # Keys whose values are NAME=FILE, which Hydra does not take without quotes.
-NAMED_FILES = ("add_scores", "merge")
+NAMED_FILES = ("add_scores", "merge", "columns", "against_columns")
 _NAMED_FILE = re.compile(r"[^\[\],=\s]+=[^\[\],]+")
 # Options by all their names. Those of HYDRA go to it; it takes them before all overrides.
 OURS = {"-h": "--help", "-q": "--quiet", "-v": "--verbose", "-V": "--version"}

@@ -1,0 +1,68 @@
+"""xlate compare on text files of two systems: what is printed, the page, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.report.pages import Page
+from xlate.cli.main import main
+from xlate.text.lines import write_lines
+
+REFERENCES = [f"the {'very ' * (n % 9)}old house number {n} stands here" for n in range(30)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_lines(tmp_path / "ref", REFERENCES)
+    write_lines(tmp_path / "src", [f"Haus {n} <&" for n in range(30)])
+    write_lines(tmp_path / "train", ["the old house stands", "The house", "a house"])
+    ours = list(REFERENCES)
+    ours[4] = "nothing of it"
+    write_lines(tmp_path / "a", ours)
+    write_lines(tmp_path / "b", [line.replace("old", "new") if n < 20 else line for n, line in enumerate(REFERENCES)])
+    return tmp_path
+
+
+def test_what_is_said_of_two_outputs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["compare", str(folder / "a"), str(folder / "b"), f"ref={folder / 'ref'}", f"src={folder / 'src'}"]
+    assert main([*given, f"train={folder / 'train'}", "top=3", f"out={folder / 'out'}"]) == 0
+    text = capsys.readouterr().out
+    assert "30 sentences, 10 of them the same in both" in text
+    for heading in (
+        "Paired test", "BLEU by words of the reference", "F1 of words by how often the training text has them",
+        "N-grams that A has right more often", "Sentences where B is better by most",
+    ):  # fmt: skip
+        assert heading in text
+    assert "sentence 5: chrf" in text
+    assert "  A          [nothing of it]" in text
+    assert "  source     Haus 4 <&" in text
+    assert max(map(len, text.splitlines()[:-2])) <= 100
+    written = (folder / "out" / "compare.txt").read_text()
+    assert text.startswith(written)
+    page = Page((folder / "out" / "compare.html").read_text())
+    page.check_whole()
+    assert page.texts["h1"] == ["A a, B b"]
+    assert "Haus 4 <&" in page.texts["span"]
+    assert "new" in page.texts["mark"]
+    assert page.texts["h2"][1] == "Paired test"
+
+
+def test_without_a_training_text_there_are_no_frequencies(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(folder / "a"), str(folder / "a"), f"ref={folder / 'ref'}"]) == 0
+    text = capsys.readouterr().out
+    assert "F1 of words" not in text
+    assert "30 of them the same" in text
+    assert text.count("  none") == 4
+
+
+def test_what_does_not_fit_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_lines(folder / "short", REFERENCES[:-1])
+    for arguments, message in (
+        ([str(folder / "a"), str(folder / "short"), f"ref={folder / 'ref'}"], "outputs of different length"),
+        ([str(folder / "a"), str(folder / "b")], "nothing to score against"),
+        ([str(folder / "a"), str(folder / "b"), f"ref={folder / 'ref'}", f"src={folder / 'short'}"], "another length"),
+    ):
+        assert main(["compare", *arguments]) == 2
+        assert message in capsys.readouterr().err

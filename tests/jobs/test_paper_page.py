@@ -1,0 +1,112 @@
+"""Tables of papers from runs made up for it: one line a row, whatever the number of its seeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.report.examples import make_run
+from xlate.errors import InputError
+from xlate.jobs import paper_page
+from xlate.jobs.paper_page import write_pages
+from xlate.metrics.score import evaluate
+from xlate.metrics.significance import paired, paired_runs
+from xlate.text.lines import read_lines, write_lines
+
+random = np.random.default_rng(2)
+REFERENCES = [" ".join(random.choice(list("abcdefgh"), size=9)) for _ in range(30)]
+
+
+class Work:
+    """What the page asks of a work directory."""
+
+    lowercased = False
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def references(self, split: str) -> list[list[str]]:
+        assert split == "test"
+        return [REFERENCES]
+
+
+def spoiled(share: float) -> list[str]:
+    return [" ".join("x" if random.random() < share else word for word in line.split()) for line in REFERENCES]
+
+
+def row(folder: Path, number: int, seed: int, share: float, **settings: Any) -> Path:
+    table = {"page": str(folder.parent / "page.md"), "table": "Table I", "number": number, "label": f"system {number}"}
+    identity = {"work": "work/w", "seed": seed, "row": {**table, "paper": "1.0", "cheating": False, "against": 1}}
+    lines = spoiled(share)
+    found = evaluate(lines, [REFERENCES], bootstrap=100, measures=["bleu"]).to_json()
+    figures = {f"{split}_{key}": value for split in ("dev", "test") for key, value in found.items()}
+    path = folder / f"seed{seed}" / f"row{number}"
+    make_run(path, {**identity, **settings}, {"finished": True, "P": 0.1 * seed, "seconds": 2.0 * seed, **figures})
+    write_lines(path / "test.out", lines)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paper_page, "WorkDirectory", Work)
+    return tmp_path / "runs"
+
+
+def cells(page: Path) -> dict[str, list[str]]:
+    lines = [line for line in page.read_text().splitlines() if line.startswith("| ")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return {title: [row[place] for row in rows[1:]] for place, title in enumerate(rows[0])}
+
+
+def test_one_run_a_row_has_its_interval_and_the_test_of_two_outputs(folder: Path) -> None:
+    one, two = row(folder, 1, 1, 0.4), row(folder, 2, 1, 0.3)
+    found = cells(*write_pages(folder))
+    ours, theirs = (read_lines(path / "test.out") for path in (two, one))
+    test = paired(ours, theirs, [REFERENCES], measures=["bleu"])["bleu"]
+    assert found["test BLEU against"][1] == f"row 1: {test.difference:+.2f} (p = {test.p_randomisation:.4f})"
+    around = evaluate(ours, [REFERENCES], measures=["bleu"], bootstrap=100).figures["bleu"].interval
+    assert around is not None
+    assert found["test BLEU"][1] == f"{test.score:.2f} ± {around.half_width:.2f}"
+    assert found["P"] == ["0.1000", "0.1000"]
+    assert "seeds" not in (folder.parent / "page.md").read_text()
+
+
+def test_seeds_of_a_row_are_one_line(folder: Path) -> None:
+    # The run that another one starts from has other weights with each seed.
+    paths = [
+        [row(folder, number, seed, 0.45 - 0.1 * number, base={"weights": f"sum{seed}"}) for seed in (1, 2, 3)]
+        for number in (1, 2)
+    ]
+    row(folder, 3, 1, 0.1)
+    row(folder, 4, 1, 0.1)
+    row(folder, 4, 2, 0.1)
+    found = cells(*write_pages(folder))
+    stats = [
+        [evaluate(read_lines(p / "test.out"), [REFERENCES], bootstrap=0, measures=["bleu"]) for p in system]
+        for system in paths
+    ]
+    values = [run["bleu"] for run in stats[1]]
+    assert found["row"] == ["1", "2", "3", "4"]
+    assert found["test BLEU"][1] == f"{np.mean(values):.2f} ± {np.std(values, ddof=1):.2f} (3)"
+    assert found["P"][:3] == ["0.2000 ± 0.1000 (3)", "0.2000 ± 0.1000 (3)", "0.1000"]
+    assert found["seconds"] == ["4", "4", "2", "3"]
+    test = paired_runs(*([run.stats for run in system] for system in reversed(stats)))["bleu"]
+    assert found["test BLEU against"][1] == (
+        f"row 1: {test.difference:+.2f} (p = {test.p_randomisation:.4f}; by sentence {test.p_by_sentence:.4f})"
+    )
+    # One run of a row is compared with every run of the other; of other rows only the seeds that both have.
+    assert "by sentence" in found["test BLEU against"][2]
+    assert found["test BLEU against"][3].startswith("row 1: +")
+    assert "mean over n seeds" in (folder.parent / "page.md").read_text()
+
+
+def test_other_settings_are_not_another_seed(folder: Path) -> None:
+    row(folder, 1, 1, 0.3, model={"floats": ["lm"]})
+    row(folder, 1, 2, 0.3, model={"floats": ["lm", "length"]})
+    with pytest.raises(InputError, match="differ in more than their seed") as error:
+        write_pages(folder)
+    assert "model.floats" in str(error.value)
+    assert not (folder.parent / "page.md").exists()

@@ -1,0 +1,70 @@
+"""xlate report from the command line: what it writes, where, and the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.report.examples import make_run
+from tests.report.pages import Page
+from xlate.cli.main import main
+from xlate.text.lines import write_lines
+
+REFERENCES = [f"the old house number {n} stands here" for n in range(20)]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Two settings of two seeds with outputs, and a folder that looks like their work directory."""
+    work = tmp_path / "work"
+    (work / "corpus").mkdir(parents=True)
+    write_lines(work / "corpus" / "test.source.gz", [f"Haus <{n}>" for n in range(20)])
+    write_lines(work / "corpus" / "test.reference.0.gz", REFERENCES)
+    (work / "corpus" / "stage.json").write_text("{}")
+    for eta in (1, 2):
+        for seed in (1, 2):
+            path = tmp_path / "runs" / f"eta={eta},seed={seed}"
+            figures = {"finished": True, "dev_bleu": 30.0 + eta, "test_bleu": 30.0 + eta + seed}
+            settings = {"loss": {"eta": eta}, "seed": seed, "work": str(work)}
+            make_run(path, settings, figures, [0.5, 0.4 - seed / 100])
+            worse = [r.replace("old", "new") if n % (eta + seed) == 0 else r for n, r in enumerate(REFERENCES)]
+            write_lines(path / "test.out", worse)
+    return tmp_path / "runs"
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_page_holds_everything_and_nothing_from_elsewhere(
+    runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xlate.jobs.prepare.work.WorkDirectory.lowercased", False)
+    before = files(runs)
+    assert main(["report", str(runs), "sentences=7", "plots=false"]) == 0
+    assert "± is the standard deviation over seeds" in capsys.readouterr().out
+    assert files(runs) - before == {"report.md", "report.tsv", "report.html"}
+    page = Page((runs / "report.html").read_text())
+    page.check_whole()
+    assert page.texts["h2"][:4] == ["Runs", "Significance on test", "Curves", "Sentences side by side"]
+    assert "33.50 ± 0.71" in page.texts["td"]
+    assert "eta=2" in page.texts["td"]
+    assert len(page.sources) == 4
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in page.sources)
+    assert page.texts["b"].count("reference") == 7
+    assert "Haus <6>" in page.texts["span"]
+    assert "new" in page.texts["mark"]
+    # What these runs lack the page says in the place of it.
+    assert page.texts["h2"][4:] == ["What eta=2,seed=1 learned"]
+
+
+def test_a_report_is_never_written_into_a_run(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = runs / "eta=1,seed=1"
+    before = files(run)
+    assert main(["report", str(run), "html=false", "plots=false"]) == 0
+    assert files(run) == before
+    assert files(runs / "eta=1,seed=1-report") == {"report.md", "report.tsv"}
+    assert main(["report", str(runs), f"out='{run / 'report'}'"]) == 2
+    assert "a report is not written into a run" in capsys.readouterr().err
+    assert files(run) == before

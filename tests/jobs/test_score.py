@@ -1,0 +1,103 @@
+"""xlate score from the command line: several runs of a system, columns made elsewhere, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xlate.cli.main import main
+from xlate.metrics.score import evaluate
+from xlate.text.lines import write_lines
+
+REFERENCES = [f"the cat number {n} sat on the mat today" for n in range(12)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_lines(tmp_path / "ref", REFERENCES)
+    for seed in range(3):
+        worse = [r.replace("sat", "sits") if n % (seed + 2) == 0 else r for n, r in enumerate(REFERENCES)]
+        write_lines(tmp_path / f"a{seed}", worse)
+        write_lines(tmp_path / f"b{seed}", [line.replace("mat", "rug") for line in worse])
+        for name, shift in (("a", 0.1), ("b", 0.0)):
+            write_lines(tmp_path / f"{name}{seed}.comet", [str(0.5 + shift + n / 100) for n in range(12)])
+    return tmp_path
+
+
+def scored(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[dict[str, Any], str]:
+    status = main(["score", f"ref={folder / 'ref'}", "bootstrap=50", *arguments])
+    captured = capsys.readouterr()
+    assert status == 0, captured.err
+    return json.loads(captured.out), captured.err
+
+
+def files(folder: Path, name: str, ending: str = "") -> str:
+    return ",".join(f"{folder / name}{seed}{ending}" for seed in range(3))
+
+
+def test_runs_have_mean_and_deviation_and_a_test(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    figures, words = scored(
+        folder, capsys, f"hyp=[{files(folder, 'a')}]", f"against=[{files(folder, 'b')}]", "measures=[bleu,lexacc]"
+    )
+    each = [
+        evaluate((folder / f"a{seed}").read_text().splitlines(), [REFERENCES], bootstrap=0)["bleu"] for seed in range(3)
+    ]
+    assert figures["runs"] == 3
+    assert figures["bleu"] == pytest.approx(statistics.fmean(each))
+    assert figures["bleu_deviation"] == pytest.approx(statistics.stdev(each))
+    assert figures["bleu_runs"] == pytest.approx(each)
+    assert figures["paired"]["runs"] == 3
+    assert figures["paired"]["lexacc"]["p_by_sentence"] < 0.01
+    assert figures["paired"]["bleu"]["difference"] == pytest.approx(figures["bleu"] - figures["against"]["bleu"])
+    assert f"± {statistics.stdev(each):.2f} (3)" in words
+    assert "by sentence" in words
+
+
+def test_one_output_has_the_keys_of_an_evaluation(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    figures, _ = scored(folder, capsys, f"hyp={folder / 'a0'}", f"against={folder / 'b0'}", "measures=[bleu]")
+    assert set(figures) == {
+        "sentences", "references", "bleu", "bleu_interval", "bleu_mean", "bleu_signature", "against", "paired"
+    }  # fmt: skip
+    assert set(figures["paired"]["bleu"]) == {
+        "score", "against", "difference", "interval", "p_bootstrap", "p_randomisation"
+    }  # fmt: skip
+
+
+def test_columns_made_elsewhere_have_means_and_tests(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    named = [",".join(f"comet={file}" for file in files(folder, name, ".comet").split(",")) for name in "ab"]
+    figures, words = scored(
+        folder, capsys, f"hyp=[{files(folder, 'a')}]", f"against=[{files(folder, 'b')}]", "measures=[bleu]",
+        f"columns=[{named[0]}]", f"against_columns=[{named[1]}]",
+    )  # fmt: skip
+    assert figures["comet"] == pytest.approx(0.655)
+    assert figures["comet_deviation"] == 0
+    assert figures["paired"]["comet"]["difference"] == pytest.approx(0.1)
+    assert figures["paired"]["comet"]["p_randomisation"] < 0.01
+    assert "comet   0.6550 ± 0.0000 (3)" in words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["hyp=[{a}]", "against=[{b}0,{b}1]"], "3 runs and 2 runs"),
+        (["hyp=[{a}]", "columns=[comet={a}0.comet]"], "1 files for 3 outputs"),
+        (["hyp={a}0", "columns=[comet={f}/short]"], "11 numbers and 12 sentences"),
+        (["hyp={a}0", "columns=[comet={f}/ref]"], "one number a line"),
+        (["hyp={a}0", "columns=[bleu={f}/short]"], "a name of its own"),
+        (["hyp={a}0", "against_columns=[comet={f}/short]"], "against_columns without against"),
+        (["hyp=[{a}0,{f}/short]"], "outputs of different length"),
+        (["hyp={f}"], "a folder that is no run"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    write_lines(folder / "short", ["1"] * 11)
+    names = {"a": str(folder / "a"), "b": str(folder / "b"), "f": str(folder)}
+    given = [argument.replace("[{a}]", f"[{files(folder, 'a')}]").format(**names) for argument in arguments]
+    assert main(["score", f"ref={folder / 'ref'}", "bootstrap=0", "measures=[bleu]", *given]) == 2
+    assert message in capsys.readouterr().err

@@ -1,0 +1,77 @@
+"""Outputs of systems that are measured: text files of any system, and what runs wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from xlate.errors import InputError
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.report.run_directory import MARK, RunDirectory
+from xlate.text.lines import read_lines
+from xlate.text.parallel import read_references
+
+
+@dataclass(frozen=True)
+class Output:
+    """The lines of one output, its name, and the work directory of the run that wrote it, if there is one."""
+
+    name: str
+    lines: list[str]
+    work: WorkDirectory | None = None
+
+
+def read_output(path: str | Path, split: str) -> Output:
+    """The lines of a text file, or those that a run wrote for `dev` or `test`.
+
+    Raises:
+        InputError: the folder is no run or the run has not translated this set, or the file cannot be read.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        return Output(path.name, read_lines(path))
+    if not (path / MARK).exists():
+        raise InputError("a folder that is no run", file=path, seen=f"no {MARK}", expected="a run or a text file")
+    written = path / f"{split}.out"
+    if not written.exists():
+        raise InputError(
+            f"the run has not translated the {split} set",
+            file=written,
+            seen="no such file",
+            expected=f"the output of {split}",
+            remedy="train with measure_test=true, or say split=dev",
+        )
+    return Output(path.resolve().name, read_lines(written), work_of_run(path))
+
+
+def work_of_run(run: Path) -> WorkDirectory | None:
+    """The work directory of a run; None when it is no longer there."""
+    name = RunDirectory.open(run).identity.get("work")
+    return WorkDirectory(Path(name)) if name and Path(name).is_dir() else None
+
+
+def work_of(outputs: Sequence[Output]) -> WorkDirectory | None:
+    """The first work directory of a run among some outputs."""
+    return next((output.work for output in outputs if output.work is not None), None)
+
+
+def references_for(outputs: Sequence[Output], given: Sequence[str], split: str) -> list[list[str]]:
+    """The references given, or those of the work directory of a run, cut to the number of lines.
+
+    Raises:
+        InputError: neither there; with the names, outputs of different numbers of lines.
+    """
+    counts = {output.name: len(output.lines) for output in outputs}
+    if len(set(counts.values())) > 1:
+        seen = ", ".join(f"{name}: {lines} lines" for name, lines in counts.items())
+        raise InputError("outputs of different length", seen=seen, expected="translations of the same sentences")
+    count = next(iter(counts.values()))
+    if given:
+        return read_references(given, count)
+    work = work_of(outputs)
+    if work is None:
+        raise InputError(
+            "nothing to score against", seen="no ref", expected="ref=[FILE,…], or a run", remedy="ref=FILE"
+        )
+    return [stream[:count] for stream in work.references(split)]

@@ -1,0 +1,90 @@
+"""Where two systems differ: by the length of sentences, and by how often words stand in the training text.
+
+Letters of shapes: S sentences.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from xlate.metrics.statistics import Stats
+
+# The least length and the least frequency of each bucket.
+LENGTHS = (1, 6, 11, 16, 21, 31, 41, 61)
+FREQUENCIES = (0, 1, 2, 5, 10, 100, 1000)
+
+Words = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """What two systems reach on a part of the text.
+
+    Attributes:
+        name: the range, such as `11-15`.
+        size: how many sentences, or words of the references.
+        ours, theirs: the scores, 0 to 100.
+    """
+
+    name: str
+    size: int
+    ours: float
+    theirs: float
+
+
+def length_buckets(ours: Stats, theirs: Stats, references_S: Words) -> list[Bucket]:
+    """The score of the sentences whose reference has so many words; buckets without sentences are left out."""
+    lengths_S = [max(1, len(words)) for words in references_S]
+    places_S = np.searchsorted(LENGTHS, lengths_S, side="right") - 1
+    found = []
+    for place in np.unique(places_S).tolist():
+        rows = np.flatnonzero(places_S == place)
+        found.append(Bucket(_name(LENGTHS, place), len(rows), ours[rows].score(), theirs[rows].score()))
+    return found
+
+
+def frequency_buckets(ours_S: Words, theirs_S: Words, references_S: Words, counts: Mapping[str, int]) -> list[Bucket]:
+    """F1 of the words that stand so often in a training text.
+
+    A word of an output is right as often as the reference of its sentence has it. Buckets of which the references have
+    no word are left out.
+
+    Args:
+        counts: how often each word stands in the training text; a word that is missing does not.
+    """
+    wanted = _sizes(references_S, counts)
+    scores = [_scores(lines_S, references_S, counts, wanted) for lines_S in (ours_S, theirs_S)]
+    return [
+        Bucket(_name(FREQUENCIES, place), wanted[place], scores[0][place], scores[1][place])
+        for place in range(len(FREQUENCIES))
+        if wanted[place]
+    ]
+
+
+def _scores(lines_S: Words, references_S: Words, counts: Mapping[str, int], wanted: Counter[int]) -> list[float]:
+    matched_S = [
+        list((Counter(line) & Counter(reference)).elements())
+        for line, reference in zip(lines_S, references_S, strict=True)
+    ]
+    right, given = _sizes(matched_S, counts), _sizes(lines_S, counts)
+    return [200.0 * right[place] / max(1, given[place] + wanted[place]) for place in range(len(FREQUENCIES))]
+
+
+def _sizes(lines_S: Words, counts: Mapping[str, int]) -> Counter[int]:
+    """How many words of each bucket some lines have."""
+    words = Counter(word for line in lines_S for word in line)
+    sizes: Counter[int] = Counter()
+    for word, times in words.items():
+        sizes[int(np.searchsorted(FREQUENCIES, counts.get(word, 0), side="right")) - 1] += times
+    return sizes
+
+
+def _name(least: Sequence[int], place: int) -> str:
+    if place == len(least) - 1:
+        return f"{least[place]} or more"
+    last = least[place + 1] - 1
+    return str(last) if last == least[place] else f"{least[place]}-{last}"

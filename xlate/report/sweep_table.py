@@ -1,0 +1,183 @@
+"""The table of a sweep: what differs between its runs and what they reached, seeds together, best first."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from xlate.report.runs import Run
+from xlate.report.seeds import Setting, by_setting, settings_besides_seed
+from xlate.report.tables import NOTHING, WIDTH, Column, Table, setting_text
+
+# The key in a summary, the title, the digits shown, and what is better (+1 higher, -1 lower, 0 neither).
+FIGURES = (
+    ("test_bleu", "test BLEU", 2, 1),
+    ("dev_bleu", "dev BLEU", 2, 1),
+    ("bleu", "BLEU", 2, 1),
+    ("tune_BLEU", "tuned BLEU", 2, 1),
+    ("dev_chrf", "dev chrF", 2, 1),
+    ("P", "P", 4, -1),
+    ("valid_loss", "loss", 4, -1),
+    ("active_features", "features", 0, 0),
+    ("seconds", "seconds", 1, 0),
+)
+# The tag of the latest figure of a run that has no summary yet.
+TAGS = {"P": "valid/P", "valid_loss": "valid/loss", "active_features": "train/active_features"}
+# Rows are in the order of the first of these that a run has; the test set chooses nothing unless there is no other.
+ORDER = (("dev_bleu", 1), ("tune_BLEU", 1), ("P", -1), ("bleu", 1), ("test_bleu", 1))
+# What a terminal has no room for goes in this order, and stands in the files alone.
+LEFT_OUT = ("dev chrF", "loss", "tuned BLEU", "seconds", "features", "state")
+LABEL, WHAT = "row.label", "what"
+SEEDS = "seeds"
+FEW_KEYS = 4
+OVER_SEEDS = "± is the standard deviation over seeds"
+OF_ONE = "± is half the 95 % bootstrap interval"
+
+
+@dataclass(frozen=True)
+class SweepTable:
+    """The settings of a sweep, best first, and their table.
+
+    Attributes:
+        keys: the settings that differ, each with a column whose title is the key.
+    """
+
+    settings: Sequence[Setting]
+    table: Table
+    keys: Sequence[str]
+
+    @property
+    def around(self) -> str:
+        """What ± means; nothing when no figure has it."""
+        several = any(column.title == SEEDS for column in self.table.columns)
+        shown = any(column.intervals is not None for column in self.table.columns)
+        return (OVER_SEEDS if several else OF_ONE) if shown else ""
+
+    def parts(self) -> list[Table]:
+        """The table for a page: where many settings differ, they have a table of their own behind the figures."""
+        if len(self.keys) <= FEW_KEYS:
+            return [self.table]
+        figures = [column for column in self.table.columns if column.title not in self.keys]
+        settings = [column for column in self.table.columns if column.title in ("run", *self.keys)]
+        return [Table(figures, self.table.title), Table(settings)]
+
+    def print(self, console: Console | None = None) -> None:
+        """Prints what fits into the width of a terminal, or 100 columns.
+
+        Settings for which there is no room stand below, each row with those in which it differs from most.
+        """
+        console = console or Console()
+        width = console.width if console.is_terminal else WIDTH
+        table, below = self.table, ""
+        least = Table([column for column in table.columns if column.title not in LEFT_OUT])
+        if table.width > width and self.keys and (least.width > width or len(self.keys) > FEW_KEYS):
+            numbers = Column("#", list(range(1, len(table) + 1)), 0)
+            table = Table([numbers, *(c for c in table.columns if c.title not in (*self.keys, WHAT))])
+            below = self._below(width)
+        left_out = []
+        for title in LEFT_OUT:
+            if table.width > width and any(column.title == title for column in table.columns):
+                table = Table([column for column in table.columns if column.title != title])
+                left_out.append(title)
+        table.print(console)
+        more = f"in the files only: {', '.join(left_out)}" if left_out else ""
+        for text in (below, "; ".join(part for part in (self.around, more) if part)):
+            if text:
+                print(text, file=console.file)
+
+    def _below(self, width: int) -> str:
+        told = [key for key in self.keys if not self._follows(key)]
+        shown = {key: [shown_setting(setting.first, key) for setting in self.settings] for key in told}
+        usual = {key: Counter(values).most_common(1)[0][0] for key, values in shown.items()}
+        lines = ["Usual settings: " + (", ".join(f"{key}={value}" for key, value in usual.items())), "Others:"]
+        for row in range(len(self.settings)):
+            label = self.settings[row].first.settings.get(LABEL)
+            own = [str(label)] if label else []
+            known = self.settings[row].first.settings
+            own += [
+                f"{key}={values[row]}" for key, values in shown.items() if key in known and values[row] != usual[key]
+            ]
+            lines.append(f"{row + 1:>4}  {', '.join(own) or 'the usual ones'}")
+        wrap = textwrap.TextWrapper(width, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False)
+        return "\n".join(wrap.fill(line) for line in lines) + "\n"
+
+    def _follows(self, key: str) -> bool:
+        """Whether a key differs only because other models have no such key."""
+        held = [setting.first.settings[key] for setting in self.settings if key in setting.first.settings]
+        return len(held) < len(self.settings) and all(value == held[0] for value in held)
+
+
+def sweep_table(runs: Sequence[Run], title: str = "") -> SweepTable:
+    """The table of some runs: a row for those that differ only in their seed, with the settings that differ between
+    rows and every figure that some run has, best first by BLEU on dev.
+
+    A figure of several seeds is their mean, with the standard deviation; BLEU of one run comes with half the width of
+    its 95 % bootstrap interval, where no row has several. A run that is not finished shows its latest figures and is
+    marked.
+    """
+    settings = best_first(by_setting(runs))
+    keys = [key for key in settings_besides_seed(runs) if not key.startswith("row.")]
+    several = any(len(setting.runs) > 1 for setting in settings)
+    columns = [Column("run", [setting.name for setting in settings])]
+    labels = [setting.first.settings.get(LABEL) for setting in settings]
+    if any(labels):
+        columns.append(Column(WHAT, [label or NOTHING for label in labels]))
+    columns += [Column(key, [setting_text(setting.first.settings.get(key)) for setting in settings]) for key in keys]
+    if several:
+        columns.append(Column(SEEDS, [len(setting.runs) for setting in settings], 0))
+    for key, heading, digits, better in FIGURES:
+        column = _figures(settings, key, heading, digits, better, several)
+        if column is not None:
+            columns.append(column)
+    if not all(setting.finished for setting in settings):
+        columns.append(Column("state", [_state(setting) for setting in settings]))
+    return SweepTable(settings, Table(columns, title), keys)
+
+
+def best_first(settings: Sequence[Setting]) -> list[Setting]:
+    """Settings in the order of what they reached; those without such a figure last, in the order given."""
+    key, better = next((pair for pair in ORDER if any(s.figure(pair[0]) is not None for s in settings)), ORDER[0])
+
+    def reached(setting: Setting) -> tuple[bool, float]:
+        figure = setting.figure(key)
+        return figure is None, 0.0 if figure is None else -better * figure.mean
+
+    return sorted(settings, key=reached)
+
+
+def _figures(
+    settings: Sequence[Setting], key: str, heading: str, digits: int, better: int, several: bool
+) -> Column | None:
+    values: list[float | None] = []
+    around: list[float | None] = []
+    for setting in settings:
+        spread = setting.figure(key)
+        values.append(_latest(setting.first, key) if spread is None else spread.mean)
+        if not several:
+            around.append(setting.first.figure(f"{key}_interval"))
+        else:
+            around.append(spread.deviation if spread is not None and better else None)
+    if all(value is None for value in values):
+        return None
+    return Column(heading, values, digits, around if any(value is not None for value in around) else None, better)
+
+
+def _latest(run: Run, key: str) -> float | None:
+    return run.last(TAGS[key]) if run.summary is None and key in TAGS else None
+
+
+def _state(setting: Setting) -> str:
+    finished = sum(run.finished for run in setting.runs)
+    if len(setting.runs) == 1 or finished in (0, len(setting.runs)):
+        return "finished" if finished else "unfinished"
+    return f"{finished} of {len(setting.runs)} finished"
+
+
+def shown_setting(run: Run, key: str) -> str:
+    """The text of a run's setting, a dash for none."""
+    value = setting_text(run.settings.get(key))
+    return NOTHING if value is None else str(value)
