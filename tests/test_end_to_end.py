@@ -218,7 +218,18 @@ def test_corpora_that_cannot_be_used(name: str, tmp_path: Path, capsys: pytest.C
 
 def prepare_files(folder: Path, *more: str) -> int:
     files = [f"data.train_source=[{folder / 's'}]", f"data.train_target=[{folder / 't'}]"]
-    return main(["prepare", f"work={folder / 'work'}", "data=files", "data.name=x", "data.pair=de-en", *files, *more])
+    return main(
+        [
+            "prepare",
+            f"work={folder / 'work'}",
+            "data=files",
+            "data.name=x",
+            "data.pair=de-en",
+            "data.dev_pairs=0",
+            *files,
+            *more,
+        ]
+    )
 
 
 @pytest.mark.parametrize(

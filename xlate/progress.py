@@ -1,56 +1,185 @@
-"""Progress bars for work that lasts longer than two seconds."""
+"""Progress of work that lasts: bars on a terminal, else a line a minute."""
 
 from __future__ import annotations
 
+import enum
+import logging
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sized
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 T = TypeVar("T")
 PATIENCE_SECONDS = 2.0
+LINE_SECONDS = 60.0
+log = logging.getLogger(__name__)
+
+
+class Style(enum.Enum):
+    """How progress is shown: as fits standard error, in lines though it be a terminal, or not at all."""
+
+    FITTING = "fitting"
+    LINES = "lines"
+    SILENT = "silent"
+
+
+@dataclass(eq=False)
+class _Work:
+    """Something that is gone through: how far, since when, and its bar once it has one."""
+
+    description: str
+    total: int | None
+    start: float
+    done: int = 0
+    task: TaskID | None = None
+    figures: dict[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        of = "" if self.total is None else f"/{self.total:,}"
+        return " ".join([f"{self.description} {self.done:,}{of}", *_shown(self.figures)])
+
+    def seconds_left(self, now: float) -> float | None:
+        """What is left at the pace so far; None where nothing tells."""
+        if self.total is None or not self.done:
+            return None
+        return (now - self.start) / self.done * max(0, self.total - self.done)
+
+
+class _Display:
+    """All work of this process, the outermost first."""
+
+    def __init__(self) -> None:
+        self.style = Style.FITTING
+        self.silenced = Style.SILENT
+        self.works: list[_Work] = []
+        self.bars: Progress | None = None
+        self.last_line = 0.0
+
+    def begin(self, work: _Work) -> None:
+        """Work begins, within what has begun."""
+        if not self.works:
+            self.last_line = work.start
+        self.works.append(work)
+
+    def look(self) -> None:
+        """Shows how far the work is, if it is time."""
+        if self.style is Style.SILENT or not self.works:
+            return
+        now = time.monotonic()
+        if self.style is Style.FITTING and sys.stderr.isatty():
+            self._draw(now)
+        elif now - self.last_line >= LINE_SECONDS:
+            self.last_line = now
+            left = next((s for work in self.works if (s := work.seconds_left(now)) is not None), None)
+            log.info("%s", ", ".join(map(str, self.works)) + ("" if left is None else f", about {span(left)} left"))
+
+    def end(self, work: _Work) -> None:
+        """Work ends, or is left."""
+        if self.bars is not None and work.task is not None:
+            self.bars.remove_task(work.task)
+        if work in self.works:
+            self.works.remove(work)
+        if not self.works and self.bars is not None:
+            self.bars.stop()
+            self.bars = None
+
+    def forked(self) -> None:
+        """Forgets what another process is at; only that one shows it."""
+        self.silenced = Style.SILENT if self.style is Style.SILENT else Style.LINES
+        self.style, self.works, self.bars = Style.SILENT, [], None
+
+    def _draw(self, now: float) -> None:
+        for work in self.works:
+            if work.task is None and now - work.start <= PATIENCE_SECONDS:
+                continue
+            if self.bars is None:
+                self.bars = _bars()
+                self.bars.start()
+            if work.task is None:
+                work.task = self.bars.add_task(work.description, total=work.total, completed=work.done, figures="")
+            self.bars.update(work.task, completed=work.done, figures=" ".join(_shown(work.figures)))
+
+
+_DISPLAY = _Display()
+os.register_at_fork(after_in_child=_DISPLAY.forked)
+
+
+def set_style(style: Style) -> None:
+    """Says how this process shows progress."""
+    _DISPLAY.style = style
+
+
+def speak_in_fork() -> None:
+    """Lets a forked process say its own progress in lines, unless nothing is to be said."""
+    _DISPLAY.style = _DISPLAY.silenced
 
 
 def track(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
-    """Yields the items, with a bar on standard error once two seconds have passed.
+    """Yields the items, and shows on standard error how far it is.
 
-    Nothing is drawn when standard error is no terminal, so logs and pipes stay clean.
+    On a terminal there is a bar once two seconds have passed, one below the other where work is within other work. Else
+    there is a line each minute, as a remark of the log, with all work that is going on and the time left.
 
     Args:
         items: the items to go through.
         description: the text beside the bar.
         total: the number of items, where `len(items)` does not tell it.
     """
-    if not sys.stderr.isatty():
-        yield from items
-        return
     if total is None and isinstance(items, Sized):
         total = len(items)
-    start = time.monotonic()
-    bar: Progress | None = None
-    task = None
+    work = _Work(description, total, time.monotonic())
+    _DISPLAY.begin(work)
     try:
         for done, item in enumerate(items):
-            if bar is None and time.monotonic() - start > PATIENCE_SECONDS:
-                bar = _bar()
-                bar.start()
-                task = bar.add_task(description, total=total, completed=done)
-            elif bar is not None and task is not None:
-                bar.update(task, completed=done)
+            work.done = done
+            _DISPLAY.look()
             yield item
     finally:
-        if bar is not None:
-            bar.stop()
+        _DISPLAY.end(work)
 
 
-def _bar() -> Progress:
+def tell(**figures: float) -> None:
+    """Shows figures, such as a loss, beside the innermost work that is tracked."""
+    if _DISPLAY.works:
+        _DISPLAY.works[-1].figures.update(figures)
+        _DISPLAY.look()
+
+
+def _shown(figures: dict[str, float]) -> list[str]:
+    return [f"{name} {value:.4g}" for name, value in figures.items()]
+
+
+def span(seconds: float) -> str:
+    """A length of time in words.
+
+    Example: `3 min`
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def _bars() -> Progress:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn("{task.fields[figures]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=Console(file=sys.stderr),

@@ -6,7 +6,9 @@ import errno
 from pathlib import Path
 
 import pytest
+import yaml
 
+from xlate import __version__
 from xlate.cli import main as cli
 from xlate.cli.main import COMMANDS, main
 from xlate.cli.shell.completion import candidates
@@ -34,9 +36,17 @@ def test_an_unknown_subcommand_names_the_nearest(capsys: pytest.CaptureFixture[s
     [
         (["train", "loss.etta=3"], ["loss.etta", "did you mean loss.eta?"]),
         (["train", "loss.eta=much"], ["loss.eta", "much"]),
-        (["train", "loss=perceptrn"], ["loss/perceptrn", "local_softmax"]),
+        (["train", "loss=perceptrn"], ["loss=perceptrn", "did you mean loss=perceptron?"]),
         (["train", "work=nowhere/at/all"], ["nowhere/at/all", "xlate prepare"]),
         (["translate"], ["run is not set"]),
+        (["train", "--multirn"], ["--multirn", "did you mean --multirun?"]),
+        (["train", "seed=1", "--cfg"], ["an option without its value", "job|hydra|all"]),
+        (["train", "-m", "seed=1,2", "--cfg", "job"], ["exclude each other"]),
+        (["train", "word"], ["a word too many", "word"]),
+        (
+            ["prepare", "data=files", "data.name=x", "data.pair=a-b", "data.train_source=a", "data.train_target=b"],
+            ["no dev set", "data.dev_pairs"],
+        ),
         (["lm", "text=absent.txt", "out=x.arpa"], ["absent.txt", "cannot be read"]),
         (["prepare", "data=multi30k", "data.root=null"], ["XLATE_DATA"]),
         (["prepare", "data=demo", "data.pair=xy"], ["xy", "de-en"]),
@@ -92,23 +102,6 @@ def test_a_program_error_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         main(["train"])
 
 
-def test_bare_words_become_the_positional_key() -> None:
-    assert cli._named(["runs/a", "plots=false", "b c"], "runs") == ["plots=false", "runs=['runs/a','b c']"]
-    assert cli._named(["x"], None) == ["x"]
-
-
-def test_paths_of_sweeps_need_no_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    folder = Path("runs/it's") / "loss=pro,seed=1"
-    folder.mkdir(parents=True)
-    assert cli._quoted(f"run={folder}") == r"run='runs/it\'s/loss=pro,seed=1'"
-    assert cli._quoted("loss=pro,mira") == "loss=pro,mira"
-    assert cli._quoted("run='loss=pro'") == "run='loss=pro'"
-    assert cli._quoted(str(folder)) == str(folder)
-    assert cli._named([str(folder), "out=x"], "runs") == ["out=x", r"runs=['runs/it\'s/loss=pro,seed=1']"]
-    assert cli._named([str(folder)], ("action", "nbest")) == [r"action='runs/it\'s/loss=pro,seed=1'"]
-
-
 def test_a_run_of_a_sweep_is_opened_by_its_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "loss=pro,seed=1"
     run.mkdir()
@@ -118,9 +111,40 @@ def test_a_run_of_a_sweep_is_opened_by_its_path(tmp_path: Path, capsys: pytest.C
     assert "quotes" in capsys.readouterr().err
 
 
-def test_cfg_job_shows_the_composed_configuration(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", "--cfg", "job", "loss.eta=0.5"]) == 0
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "--cfg", "job", "loss.eta=0.5"],
+        ["train", "loss.eta=0.5", "--cfg", "job"],
+        ["train", "loss.eta=0.5", "--cfg=job", "-q"],
+        ["-v", "-c", "job", "train", "loss.eta=0.5"],
+    ],
+)
+def test_options_stand_anywhere(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
     assert "eta: 0.5" in capsys.readouterr().out
+
+
+def test_words_of_a_command_and_values_of_options_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "a", "--cfg", "job", "b"]) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["runs"] == ["a", "b"]
+
+
+def test_a_single_file_is_a_list_in_a_group_too(capsys: pytest.CaptureFixture[str]) -> None:
+    files = ["data=files", "data.name=x", "data.pair=a-b", "data.train_source=a.de,b.de", "data.train_target=[c.en]"]
+    assert main(["prepare", *files, "data.dev_references=d.en", "--cfg", "job"]) == 0
+    held = yaml.safe_load(capsys.readouterr().out)["data"]
+    assert (held["train_source"], held["train_target"], held["dev_references"]) == (
+        ["a.de", "b.de"],
+        ["c.en"],
+        ["d.en"],
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_knows_its_version(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--version"]) == 0
+    assert capsys.readouterr().out == f"xlate {__version__}\n"
 
 
 def test_completion_of_commands_keys_and_choices(capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,8 +152,31 @@ def test_completion_of_commands_keys_and_choices(capsys: pytest.CaptureFixture[s
     assert "loss.eta=" in candidates("xlate train loss.e")
     assert "decoder=mon" in candidates("xlate train decoder=")
     assert candidates("xlate nothing x") == []
+    assert candidates("xlate report de") == ["debug="]
+    assert candidates("xlate train --mu") == ["--multirun"]
     assert main(["completion", "bash"]) == 0
     bash = capsys.readouterr().out
     assert "complete -F" in bash
     assert main(["completion", "zsh"]) == 0
     assert capsys.readouterr().out.endswith(f"bashcompinit\n{bash}")
+    assert main(["completion", "fish"]) == 0
+    assert capsys.readouterr().out.startswith("complete -c xlate")
+    assert main(["completion", "tcsh"]) == 2
+
+
+def test_completion_of_experiments_actions_and_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert candidates("xlate train experiment=auli2014/table4") == [
+        "experiment=auli2014/table4",
+        *(f"experiment=auli2014/table4-row{row}" for row in range(1, 5)),
+    ]
+    assert candidates("xlate nbest ") == ["check", "import", "oracle", "rescore", "pairs"]
+    assert candidates("xlate events im") == ["import"]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "a b").mkdir(parents=True)
+    (tmp_path / "runs" / "list.gz").touch()
+    (tmp_path / ".hidden").touch()
+    assert candidates("xlate nbest check ru") == ["runs/", "run="]
+    assert candidates("xlate nbest check runs/") == ["runs/a b/", "runs/list.gz"]
+    assert candidates("xlate translate run=runs/l") == ["run=runs/list.gz"]
+    assert candidates("xlate score ref=[runs/list.gz,ru") == ["ref=[runs/list.gz,runs/"]
+    assert candidates("xlate report nowhere/") == []

@@ -5,35 +5,104 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.cli.main import main
-from xlate.cli.train import expand
+from xlate.cli.shell.arguments import read_words
+from xlate.cli.train import expand, in_sweep
+from xlate.config.folder_names import folder_name
+
+
+def expanded(*arguments: str) -> list[str]:
+    """The overrides that are made of a command line."""
+    return list(expand(read_words(arguments)).overrides)
 
 
 def test_single_runs_are_left_alone() -> None:
     arguments = ["loss=mira", "loss.tune.rounds=3", "seed=1"]
-    assert expand(arguments) == arguments
+    assert expanded(*arguments) == arguments
 
 
 def test_keys_of_a_swept_group_are_forced_and_only_what_is_swept_names_folders() -> None:
-    made = expand(["-m", "model=phrase", "loss=mira,mert", "loss.tune.references=[a,b]", "seed=range(1,4)", "data=x"])
+    made = expanded("-m", "model=phrase", "loss=mira,mert", "loss.tune.references=[a,b]", "seed=range(1,4)", "data=x")
     assert made == [
-        "-m", "model=phrase", "loss=mira,mert", "++loss.tune.references=[a,b]", "seed=range(1,4)", "data=x",
+        "model=phrase", "loss=mira,mert", "++loss.tune.references=[a,b]", "seed=range(1,4)", "data=x",
         "hydra.job.config.override_dirname.exclude_keys=[run,work,model,loss.tune.references,data]",
     ]  # fmt: skip
 
 
 def test_an_experiment_opens_every_key() -> None:
-    made = expand(["--multirun", "experiment=auli2014/table4", "loss.tune.rounds=2,3", "work=w", "hydra.verbose=true"])
-    assert made[1].startswith("experiment=auli2014/table4-row1,")
-    assert made[2:] == ["++loss.tune.rounds=2,3", "work=w", "hydra.verbose=true"]
+    made = expanded("--multirun", "experiment=auli2014/table4", "loss.tune.rounds=2,3", "work=w", "hydra.verbose=true")
+    assert made[0].startswith("experiment=auli2014/table4-row1,auli2014/table4-row2,")
+    assert made[1:] == ["++loss.tune.rounds=2,3", "work=w", "hydra.verbose=true"]
 
 
 def test_without_choices_every_setting_names_the_folder() -> None:
-    assert expand(["-m", "loss=mira", "seed=3"]) == ["-m", "loss=mira", "seed=3"]
-    one = expand(["-m", "experiment=auli2014/joint-row1", "seed=1,2", "data.pair=a-b"])
+    assert expanded("-m", "loss=mira", "seed=3") == ["loss=mira", "seed=3"]
+    one = expanded("-m", "experiment=auli2014/joint-row1", "seed=1,2", "data.pair=a-b")
     assert one[-1] == "hydra.job.config.override_dirname.exclude_keys=[run,work,data.pair]"
+
+
+@pytest.mark.parametrize(
+    ("base", "settings", "found"),
+    [
+        ("{sweep}/experiment=p/t-row5", "experiment=p/t-row7,seed=2", "s/experiment=p/t-row5,seed=2"),
+        ("{sweep}/experiment=p/t-row5", "++experiment=p/t-row7,a=b/c", None),
+        ("{sweep}/experiment=p/t-row5", "a=1,experiment=p/t-row7", "s/a=1,experiment=p/t-row5"),
+        ("{sweep}/experiment=p/t-row5", "", "s/experiment=p/t-row5"),
+        ("{sweep}/experiment=p/t-row5", "seed=2", "s/experiment=p/t-row5"),
+        ("runs/x", "experiment=p/t-row7,seed=2", "runs/x"),
+    ],
+)
+def test_another_row_of_a_sweep_is_the_one_with_the_same_values(base: str, settings: str, found: str | None) -> None:
+    own = settings.replace("row7", "row5")
+    assert in_sweep(base, "s", settings) == (found or f"s/{folder_name(own)}")
+
+
+def test_rows_over_seeds_start_from_the_row_of_their_seed(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    """Row 2 has row 1 of its own seed as its base, in the folder that row 1 has in the sweep."""
+    rows = tmp_path / "mine" / "experiment" / "paper"
+    rows.mkdir(parents=True)
+    base = "{sweep}/experiment=paper/table-row1"
+    for number, more in ((1, "  - override /loss: uniform"), (2, f"base: '{base}'")):
+        defaults = "defaults:\n  - override /model: floats\n"
+        (rows / f"table-row{number}.yaml").write_text(f"# @package _global_\n{defaults}{more}\n")
+    (rows / "table-row2.yaml").write_text(
+        f"# @package _global_\ndefaults:\n  - override /model: floats\n  - override /loss: uniform\nbase: '{base}'\n"
+    )
+    sweep = ["-m", "experiment=paper/table-row1,paper/table-row2", "seed=1,2", f"work={work}", "dev_sentences=2"]
+    folder = tmp_path / "sweep"
+    assert main(["train", *sweep, "--config-dir", str(tmp_path / "mine"), f"hydra.sweep.dir={folder}"]) == 0
+    for seed in (1, 2):
+        held = yaml.safe_load((folder / f"experiment=paper/table-row2,seed={seed}/config.yaml").read_text())
+        assert held["base"] == f"{folder}/experiment=paper/table-row1,seed={seed}"
+        assert Path(held["base"], "summary.json").is_file()
+
+
+def test_names_of_runs_differ_when_their_settings_do(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine" / "decoder").mkdir(parents=True)
+    choice = tmp_path / "mine" / "decoder" / "own.yaml"
+    few = ["model=floats", "loss=uniform", "dev_sentences=2", f"work={work}", "checkpoint_seconds=5"]
+    folders = []
+    for more in ([], ["seed=2"], [], ["decoder=own"], ["decoder=own"], ["decoder=own"]):
+        choice.write_text(f"defaults: [mon, _self_]\nbeam: {10 if len(folders) < 5 else 11}\n")
+        assert main(["train", *more, *few, "--config-dir", "mine"]) == 0
+        folders.append(capsys.readouterr().out.strip())
+    name = f"runs/{work.name},dev_sentences=2,loss=uniform,model=floats"
+    assert folders[:3] == [name, f"{name},seed=2", name]
+    assert folders[3] == folders[4] == f"runs/{work.name},decoder=own,{name.partition(',')[2]}"
+    # The same words with another meaning: the file of the choice was changed.
+    assert folders[5].startswith(f"{folders[4]}~")
 
 
 def test_tuners_are_swept_over_with_their_settings(work: Path, tmp_path: Path) -> None:  # noqa: F811
@@ -42,6 +111,22 @@ def test_tuners_are_swept_over_with_their_settings(work: Path, tmp_path: Path) -
     assert main(["train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 0
     found = sorted(path.parent.name for path in (tmp_path / "sweep").rglob("summary.json"))
     assert found == ["loss=mira,seed=1", "loss=mira,seed=2", "loss=pro,seed=1", "loss=pro,seed=2"]
+    table = (tmp_path / "sweep" / "sweep.tsv").read_text().splitlines()
+    assert sorted(line.partition("\t")[0] for line in table[1:]) == found
+    scores = [float(line.split("\t")[2]) for line in table[1:]]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_sweep_with_a_job_that_fails_has_a_summary(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    sweep = ["-m", f"work={work}", "model=floats", "loss=uniform", "base=null,[]", "dev_sentences=2"]
+    assert main(["train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 2
+    seen = capsys.readouterr().err
+    assert "1 run" in seen
+    assert f"xlate report {tmp_path / 'sweep'}" in seen
 
 
 def test_a_key_that_no_job_knows_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +170,7 @@ def test_experiments_that_lie_elsewhere_are_left_to_hydra(
     assert main(["train", "--config-dir", "mine", "experiment=ours"]) == 2
     assert "ours/of/nothing" in capsys.readouterr().err
     assert main(["train", "--config-dir", "mine", "experiment=TYPO"]) == 2
-    assert "experiment/TYPO" in capsys.readouterr().err
+    assert "experiment=TYPO" in capsys.readouterr().err
 
 
 def test_folders_of_a_sweep_stay_inside_it(work: Path, tmp_path: Path) -> None:  # noqa: F811

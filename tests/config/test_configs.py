@@ -16,6 +16,8 @@ from xlate.cli import main as cli
 from xlate.config import schema
 from xlate.config.choices import CHOICES, SCHEMAS
 from xlate.config.events_schema import EventsConfig
+from xlate.config.keys import described
+from xlate.config.keys.described import of_command
 from xlate.config.load import load
 from xlate.config.location import conf_folder
 from xlate.config.nbest_schema import NbestConfig
@@ -174,12 +176,28 @@ def test_a_decoder_of_another_model_is_refused(model: str, decoder: str) -> None
 
 
 def test_help_shows_the_keys_of_what_is_chosen(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["train", "model=phrase", "loss=mert", "--help"])
-    assert ended.value.code == 0
+    assert cli.main(["train", "model=phrase", "loss=mert", "--help"]) == 0
     seen = capsys.readouterr().out
-    assert all(key in seen for key in ("pop_limit:", "restarts:", "coordinate_rounds:"))
-    assert not any(key in seen for key in ("min_left_count:", "decay:"))
+    assert all(key in seen for key in ("decoder.pop_limit=", "loss.tune.restarts=", "coordinate_rounds="))
+    assert not any(key in seen for key in ("min_left_count", "decay", "data=", "align"))
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_help_says_what_every_key_is_on_narrow_lines(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([command, "--help"]) == 0
+    seen = capsys.readouterr().out
+    assert max(map(len, seen.splitlines())) <= 100
+    assert all(f"  {key.name}=" in seen and key.words for key in of_command(command, COMMANDS[command][0])[1])
+    own = {group for group, of in described.COMMANDS.items() if of.startswith(f"xlate {command}")}
+    assert all((f"\n  {group} " in seen) == (group in own) for group in ("model", "loss/tune", "align", "lm"))
+
+
+def test_help_lists_actions_and_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["nbest", "-h"]) == 0
+    seen = capsys.readouterr().out
+    assert all(f"\n  {action} " in seen for action in ("check", "import", "oracle", "rescore", "pairs"))
+    assert cli.main(["help", "train"]) == 0
+    assert "table4 (9 rows)" in capsys.readouterr().out
 
 
 def test_an_unknown_key_names_the_nearest() -> None:

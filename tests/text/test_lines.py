@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import errno
 import gzip
+import lzma
 import os
 import stat
 import tempfile
@@ -76,6 +78,64 @@ def test_damaged_gzip(tmp_path: Path) -> None:
     path.write_bytes(whole)
     with pytest.raises(InputError, match="truncated or damaged gzip file"):
         read_lines(path)
+
+
+PACKED = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+@pytest.mark.parametrize("name", ["text", "text.txt"])
+def test_packed_text_is_told_by_content(tmp_path: Path, suffix: str, name: str) -> None:
+    for path in (tmp_path / name, tmp_path / f"{name}{suffix}"):
+        path.write_bytes(PACKED[suffix]("één\n".encode()) + PACKED[suffix](b"two\n"))
+        assert read_lines(path) == ["één", "two"]
+    path.write_bytes(PACKED[suffix](b""))
+    assert read_lines(path) == []
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_packed_text_comes_back_and_equal_text_gives_equal_bytes(tmp_path: Path, suffix: str) -> None:
+    lines = [f"line {n} é" for n in range(1000)]
+    for name in ("one", "two"):
+        write_lines(tmp_path / f"{name}{suffix}", lines)
+        assert read_lines(tmp_path / f"{name}{suffix}") == lines
+    assert (tmp_path / f"one{suffix}").read_bytes() == (tmp_path / f"two{suffix}").read_bytes()
+    assert (tmp_path / f"one{suffix}").stat().st_size < 5000
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+@pytest.mark.parametrize("damage", ["cut", "flipped"])
+def test_damage_of_packed_text_is_named(tmp_path: Path, suffix: str, damage: str) -> None:
+    whole = bytearray(PACKED[suffix](os.urandom(3000).hex().encode() + b"\n"))
+    if damage == "cut":
+        whole = whole[: len(whole) // 2]
+    else:
+        whole[len(whole) // 2] ^= 255
+    path = tmp_path / f"text{suffix}"
+    path.write_bytes(whole)
+    with pytest.raises(InputError, match=r"truncated or damaged (gzip|xz|bzip2) file") as caught:
+        read_lines(path)
+    assert (caught.value.file, caught.value.line) == (str(path), 1)
+
+
+@pytest.mark.parametrize(("name", "begin"), [("x.zip", b"PK\x03\x04"), ("x", b"PK\x03\x04"), ("x.zst", b"(\xb5/\xfd")])
+def test_archives_are_named_with_what_unpacks_them(tmp_path: Path, name: str, begin: bytes) -> None:
+    (tmp_path / name).write_bytes(begin + bytes(20))
+    with pytest.raises(InputError, match=r"(zip archive|zstd file)(?s:.*)(unzip -p|zstd -dc) x"):
+        read_lines(tmp_path / name)
+
+
+def test_text_that_begins_like_a_packed_file(tmp_path: Path) -> None:
+    for line in ("BZh", "BZh9 is how bzip2 begins", "PK", "7z"):
+        (tmp_path / "text").write_text(f"{line}\n")
+        assert read_lines(tmp_path / "text") == [line]
+
+
+@pytest.mark.parametrize("suffix", [".xz", ".bz2"])
+def test_a_name_without_its_packing(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / f"text{suffix}").write_bytes(b"just text\n")
+    with pytest.raises(InputError, match=r"not an? (xz|bzip2) file"):
+        read_lines(tmp_path / f"text{suffix}")
 
 
 @pytest.mark.parametrize("data", [b"just text\n", b"\x1f", b""])

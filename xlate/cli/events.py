@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from xlate.config.events_schema import EventsConfig
@@ -16,10 +17,9 @@ INSTANCES_AT_A_TIME = 4096
 
 def run(config: EventsConfig) -> None:
     """Does what `action` says and prints how much was written, as JSON."""
-    actions = {"export": export, "import": import_text}
-    if config.action not in actions:
-        raise InputError("unknown action", seen=config.action, expected=", ".join(actions))
-    print(json.dumps(actions[config.action](config), indent=2, ensure_ascii=False))
+    if config.action not in ACTIONS:
+        raise InputError("unknown action", seen=config.action, expected=", ".join(ACTIONS))
+    print(json.dumps(ACTIONS[config.action](config), indent=2, ensure_ascii=False))
 
 
 def export(config: EventsConfig) -> dict[str, Any]:
@@ -53,3 +53,6 @@ def import_text(config: EventsConfig) -> dict[str, Any]:
     with StoreWriter(config.out, names, sparse, metadata={"text": config.events}) as writer:
         writer.append(batch)
     return {"store": config.out, "datapoints": len(batch), "candidates": batch.candidates, "sparse": sparse}
+
+
+ACTIONS: dict[str, Callable[[EventsConfig], dict[str, Any]]] = {"export": export, "import": import_text}

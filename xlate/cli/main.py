@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import logging
-import os
-import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from xlate import __version__
+from xlate.cli.shell.arguments import Words, read_words
 from xlate.cli.shell.failures import in_words
 from xlate.cli.shell.streams import drop_output, open_streams, output_fails
 from xlate.errors import InputError, Interrupted
 from xlate.train.signals import termination_raised
 
-# Keys whose values are NAME=FILE, which Hydra does not take without quotes.
-NAMED_FILES = ("add_scores", "merge", "columns", "against_columns")
-_NAMED_FILE = re.compile(r"[^\[\],=\s]+=[^\[\],]+")
 COMMANDS = {
     "prepare": "corpus → work directory: tokens, alignments, language model, blocks, counts",
     "train": "work directory → run: weights, metrics, TensorBoard, checkpoints",
@@ -34,7 +29,7 @@ COMMANDS = {
     "align": "word alignment of two plain files",
     "lm": "n-gram language model of a plain file",
     "phrases": "phrase table of two plain files and their links",
-    "nbest": "n-best lists of any system: check, import, oracle, rescore",
+    "nbest": "n-best lists of any system: check, import, oracle, rescore, pairs",
     "events": "candidate stores: export as text, import from it",
     "aer": "alignment error rate against gold links",
     "tag": "plain lines → tokens with their parts of speech",
@@ -72,15 +67,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
+        if arguments[1:] and arguments[1] in COMMANDS:
+            return _run(arguments[1], ["--help"])
         print(_usage())
         return 0
-    if arguments[0] == "--version":
+    if arguments[0] in ("-V", "--version"):
         print(f"xlate {__version__}")
         return 0
     if arguments[0] in ("completion", "--complete"):
         from xlate.cli.shell import completion
 
         return completion.main(arguments)
+    if arguments[0].startswith("-"):
+        # The subcommand may stand behind options, too.
+        place = next((at for at, word in enumerate(arguments) if word in COMMANDS), 0)
+        arguments = [arguments[place], *arguments[:place], *arguments[place + 1 :]]
     return _run(arguments[0], arguments[1:])
 
 
@@ -100,53 +101,28 @@ def _run(command: str, arguments: list[str]) -> int:
 
 
 def _run_known(command: str, arguments: list[str]) -> int:
+    """Runs a subcommand: the module of its name, with `CONFIG` (its schema), `run`, and what else it may have:
+    `POSITIONAL`, the keys of bare words; `ACTIONS`, what its key `action` may be; `expand`, what it makes of the words.
+    """
     module = importlib.import_module(f"xlate.cli.{command}")
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    words = read_words(arguments, getattr(module, "POSITIONAL", None))
+    if "--version" in words.flags:
+        print(f"xlate {__version__}")
+        return 0
+    if "--help" in words.flags:
+        from xlate.cli.shell.help import Command, help_of
+
+        described = Command(command, COMMANDS[command], module.CONFIG, getattr(module, "ACTIONS", {}))
+        print(help_of(described, words.bracketed(module.CONFIG)))
+        return 0
     from xlate.cli.shell.compose import run_with_hydra
+    from xlate.cli.shell.talk import Talk
 
-    expand: Callable[[list[str]], list[str]] = getattr(module, "expand", list)
-    positional: str | tuple[str, ...] | None = getattr(module, "POSITIONAL", None)
+    talk = Talk.of(words.flags)
+    talk.begin()
+    expand: Callable[[Words], Words] = getattr(module, "expand", lambda words: words)
     body: Callable[[Any], None] = module.run
-    return run_with_hydra(command, module.CONFIG, body, expand(_named([_quoted(a) for a in arguments], positional)))
-
-
-def _quoted(argument: str) -> str:
-    """The argument, in quotes if it is an existing path that Hydra would read as several values; folders of sweeps have
-    such names. Each NAME=FILE of a list is put in quotes too.
-    """
-    key, sign, value = argument.partition("=")
-    if key in NAMED_FILES and not set("'\"{") & set(value):
-        return f"{key}={_NAMED_FILE.sub(lambda found: _in_quotes(found[0]), value)}"
-    if not sign or os.path.exists(argument) or not set("=, ") & set(value) or not os.path.exists(value):
-        return argument
-    return f"{key}={_in_quotes(value)}"
-
-
-def _in_quotes(word: str) -> str:
-    return "'" + word.replace("'", "\\'") + "'"
-
-
-def _named(arguments: list[str], positional: str | tuple[str, ...] | None) -> list[str]:
-    """Turns words without a key into overrides of the positional keys of the command.
-
-    A single positional key takes all words: `report a b` → `runs=[a,b]`. Several keys take one word each: `nbest check
-    F` → `action=check nbest=F`.
-
-    Raises:
-        InputError: there are more words than keys.
-    """
-    if positional is None:
-        return arguments
-    bare = [a for a in arguments if not a.startswith("-") and ("=" not in a or os.path.exists(a))]
-    rest = [a for a in arguments if a not in bare]
-    if not bare:
-        return rest
-    words = [_in_quotes(word) for word in bare]
-    if isinstance(positional, str):
-        return [*rest, f"{positional}=[{','.join(words)}]"]
-    if len(words) > len(positional):
-        raise InputError("a word too many", seen=bare[len(positional)], expected="key=value")
-    return [*rest, *(f"{key}={word}" for key, word in zip(positional, words, strict=False))]
+    return run_with_hydra(command, module.CONFIG, body, expand(words).bracketed(module.CONFIG), talk)
 
 
 def _fail(message: str, status: int, error: BaseException, debug: bool) -> int:
@@ -162,12 +138,13 @@ def _fail(message: str, status: int, error: BaseException, debug: bool) -> int:
 
 
 def _usage() -> str:
-    lines = ["usage: xlate SUBCOMMAND [key=value …]", ""]
+    lines = ["usage: xlate SUBCOMMAND [key=value …] [options]", ""]
     lines += [f"  {name:<10} {words}" for name, words in COMMANDS.items()]
     lines += [
         "",
-        "xlate SUBCOMMAND --help shows its keys; --cfg job what would run; -m sweeps over comma-separated values.",
-        "xlate completion bash|zsh prints a completion script. debug=true shows tracebacks.",
+        "xlate SUBCOMMAND --help shows its keys; --cfg job what would run; -m sweeps over comma-separated values;",
+        "-q says less, -v more. xlate completion bash|zsh|fish prints a completion script. debug=true shows",
+        "tracebacks.",
     ]
     return "\n".join(lines)
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from xlate.cli.shell.arguments import Words
+from xlate.cli.shell.experiments import all_rows, check_experiments
 from xlate.config.folder_names import folder_name
-from xlate.config.location import conf_folder
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError, Interrupted
+from xlate.errors import Interrupted
+from xlate.report.identity import VOLATILE
+
+if TYPE_CHECKING:
+    from hydra.conf import HydraConf
 
 CONFIG = TrainConfig
 # Where the values of a configuration group are; a model brings a decoder and a loss, an experiment may set any.
@@ -24,11 +30,13 @@ GROUPS = {
     "experiment": ("",),
 }
 
+_OTHER_ROW = re.compile(r"\{sweep\}/experiment=(.+)")
+_EXPERIMENT = re.compile(r"((?:^|,)\+{0,2}experiment=)[^,]+")
+
 
 def run(config: TrainConfig) -> None:
     """Trains a run, or goes on with an interrupted one; a finished run is left as it is."""
     from hydra.core.hydra_config import HydraConfig
-    from hydra.types import RunMode
 
     from xlate.config.load import load
     from xlate.config.schema import PrepareConfig
@@ -37,12 +45,10 @@ def run(config: TrainConfig) -> None:
     from xlate.jobs.train.train import train
 
     running = HydraConfig.get() if HydraConfig.initialized() else None
-    _in_sweep(config, "runs" if running is None else str(running.sweep.dir))
+    _in_sweep(config, running)
     # Before anything is prepared, too.
     check_training(config)
-    folder = Path(config.run) if config.run else Path("runs") / _name(config)
-    if running is not None and running.mode is RunMode.MULTIRUN:
-        folder = Path(config.run or running.sweep.dir) / running.sweep.subdir
+    folder = _folder(config, running)
     if config.work == "work/demo" and not Path(config.work).exists() and config.base is config.nbest is None:
         prepare(load(PrepareConfig, "prepare", ["work=work/demo"]))
     outcome = train(config, folder)
@@ -51,21 +57,82 @@ def run(config: TrainConfig) -> None:
     print(folder)
 
 
-def _in_sweep(config: TrainConfig, folder: str) -> None:
-    """Puts the folder of the sweep into the names of other runs of it."""
+def _is_job(running: HydraConf | None) -> bool:
+    """Whether this is a job of a sweep."""
+    return running is not None and getattr(running.mode, "name", None) == "MULTIRUN"
+
+
+def _in_sweep(config: TrainConfig, running: HydraConf | None) -> None:
+    """Puts the folders of other runs of the sweep in the place of `{sweep}`."""
+    folder = "runs" if running is None else str(running.sweep.dir)
+    settings = ""
+    if running is not None and _is_job(running):
+        folder, settings = str(config.run or folder), str(running.job.override_dirname)
     if config.base is not None:
-        config.base = config.base.replace("{sweep}", folder)
+        config.base = in_sweep(config.base, folder, settings)
     if config.model.context is not None:
-        config.model.context.run = config.model.context.run.replace("{sweep}", folder)
+        config.model.context.run = in_sweep(config.model.context.run, folder, settings)
 
 
-def _name(config: TrainConfig) -> str:
-    """The name of the folder of a run for which none was given."""
+def in_sweep(run: str, folder: str, settings: str) -> str:
+    """The folder of another run of a sweep, `{sweep}/experiment=NAME`: all else that is swept over is the same there.
+
+    Args:
+        run: its name; without `{sweep}` it stays as it is.
+        folder: of the sweep.
+        settings: of this job, as its folder is named after them; empty where there is no sweep.
+
+    Example:
+        >>> in_sweep("{sweep}/experiment=paper/table-row1", "runs/x", "experiment=paper/table-row2,seed=3")
+        'runs/x/experiment=paper/table-row1,seed=3'
+    """
+    found = _OTHER_ROW.fullmatch(run)
+    if found is None or not _EXPERIMENT.search(settings):
+        return run.replace("{sweep}", folder)
+    return f"{folder}/{folder_name(_EXPERIMENT.sub(lambda own: own[1] + found[1], settings))}"
+
+
+def _folder(config: TrainConfig, running: HydraConf | None) -> Path:
+    """The folder of the run: the one that was named, that of a job, or one named after all that was set."""
+    if running is not None and _is_job(running):
+        return Path(config.run or running.sweep.dir) / running.sweep.subdir
+    if config.run:
+        return Path(config.run)
+    folder = Path("runs") / _name(config, [] if running is None else list(running.overrides.task))
+    return folder if _is_free(folder, config) else folder.with_name(f"{folder.name}~{_mark(config)}")
+
+
+def _name(config: TrainConfig, overrides: list[str]) -> str:
+    """The name of the folder of a run for which none was given: what it is trained on, and what was set."""
+    in_name = {"work", "base", "nbest"}
     if config.nbest is not None:
-        return f"{Path(config.nbest).name.split('.')[0]}-rerank"
-    if config.base is None:
-        return _last(config.work)
-    return folder_name(f"{_last(config.base)}-{config.loss.name}")
+        stem = f"{Path(config.nbest).name.split('.')[0]}-rerank"
+    elif config.base is None:
+        stem = _last(config.work)
+    else:
+        stem = f"{_last(config.base)}-{config.loss.name}"
+        in_name.add("loss")
+    said = sorted(o.lstrip("+") for o in overrides if _key(o) not in {*in_name, *VOLATILE})
+    return folder_name(",".join([stem, *said]))
+
+
+def _is_free(folder: Path, config: TrainConfig) -> bool:
+    """Whether a folder holds no run but this one, as far as settings tell."""
+    from xlate.config.identity import identity_of_training
+    from xlate.report.identity import differing_keys, plain
+    from xlate.report.run_directory import MARK, RunDirectory
+
+    if not (folder / MARK).exists():
+        return True
+    held, asked = RunDirectory.open(folder).identity, plain(identity_of_training(config))
+    return not differing_keys({key: held.get(key) for key in asked}, asked)
+
+
+def _mark(config: TrainConfig) -> str:
+    from xlate.config.identity import identity_of_training
+    from xlate.report.identity import identity_hash
+
+    return identity_hash(identity_of_training(config))[:8]
 
 
 def _last(path: str) -> str:
@@ -73,7 +140,7 @@ def _last(path: str) -> str:
     return Path(os.path.abspath(path)).name or "run"
 
 
-def expand(arguments: list[str]) -> list[str]:
+def expand(words: Words) -> Words:
     """In a sweep, `experiment=PAPER/TABLE` stands for all of the table's rows, `PAPER/TABLE-row1` and so on.
 
     Keys of a group that is swept over need not exist in its default choice: each job is checked by itself. The folders
@@ -82,20 +149,18 @@ def expand(arguments: list[str]) -> list[str]:
     Raises:
         InputError: there is no such experiment, or a table is given without `-m`.
     """
-    swept_over = bool({"-m", "--multirun"} & set(arguments))
-    _check_experiments(arguments, swept_over)
-    if not swept_over:
-        return arguments
-    arguments = [_rows(a) if a.startswith("experiment=") else a for a in arguments]
-    given = [a for a in arguments if "=" in a and not a.startswith("-")]
+    _check_experiments(words)
+    if not words.multirun:
+        return words
+    given = [_with_rows(a) if a.startswith("experiment=") else a for a in words.overrides]
     swept = {_key(a) for a in given if _is_sweep(a)}
     fixed = [_key(a) for a in given if _key(a) not in swept]
     open_keys = tuple(prefix for group, prefixes in GROUPS.items() if group in swept for prefix in prefixes)
-    arguments = [f"++{a}" if a in given and a[0] not in "+~" and _under(a, open_keys) else a for a in arguments]
+    overrides = [f"++{a}" if a[0] not in "+~" and _under(a, open_keys) else a for a in given]
     unsaid = [key for key in fixed if key not in ("run", "work", "experiment") and not key.startswith("hydra")]
-    if not (swept and unsaid):
-        return arguments
-    return [*arguments, f"hydra.job.config.override_dirname.exclude_keys=[run,work,{','.join(unsaid)}]"]
+    if swept and unsaid:
+        overrides.append(f"hydra.job.config.override_dirname.exclude_keys=[run,work,{','.join(unsaid)}]")
+    return replace(words, overrides=tuple(overrides))
 
 
 def _key(argument: str) -> str:
@@ -116,48 +181,16 @@ def _under(argument: str, prefixes: tuple[str, ...]) -> bool:
     return key not in GROUPS and "." in key and not key.startswith("hydra.") and key.startswith(prefixes)
 
 
-def _check_experiments(arguments: list[str], swept_over: bool) -> None:
-    """Checks the names of experiments, since Hydra would not suggest similar ones; with folders of configurations
-    elsewhere it is left to Hydra.
-    """
-    elsewhere = ("--config-dir", "-cd", "--config-path", "-cp", "hydra.searchpath", "+hydra.searchpath")
-    if any(a.startswith(elsewhere) for a in arguments):
+def _check_experiments(words: Words) -> None:
+    """Looks at names of experiments; with folders of configurations elsewhere it is left to Hydra."""
+    if words.elsewhere:
         return
-    for argument in arguments:
-        value = argument.partition("=")[2]
-        if _key(argument) != "experiment" or argument.startswith("~") or "(" in value:
-            continue
-        for name in value.strip("[]").split(","):
-            _check_experiment(name.strip("'\" "), swept_over)
+    for override in words.overrides:
+        value = override.partition("=")[2]
+        if _key(override) == "experiment" and not override.startswith("~") and "(" not in value:
+            check_experiments([name.strip("'\" ") for name in value.strip("[]").split(",")], words.multirun)
 
 
-def _check_experiment(name: str, swept_over: bool) -> None:
-    rows = [e.relative_to(_experiments()).with_suffix("").as_posix() for e in _experiments().rglob("*.yaml")]
-    tables = {row.rpartition("-row")[0] for row in rows} - {""}
-    if name in ("", "null", *rows) or (name in tables and swept_over):
-        return
-    if name in tables:
-        count = sum(row.startswith(f"{name}-row") for row in rows)
-        raise InputError(
-            "this experiment is a table",
-            seen=f"experiment={name}",
-            expected=f"-m, which trains its {count} rows, or one of them, {name}-rowN",
-            remedy=f"xlate train -m experiment={name}",
-        )
-    near = difflib.get_close_matches(name, sorted({*rows, *tables}), n=1, cutoff=0.0)[0]
-    shown = ", ".join(sorted(tables))
-    remedy = f"did you mean experiment={near}?"
-    raise InputError("no such experiment", seen=f"experiment={name}", expected=f"one of {shown}", remedy=remedy)
-
-
-def _experiments() -> Path:
-    return conf_folder() / "experiment"
-
-
-def _rows(argument: str) -> str:
-    folder = _experiments()
-    names: list[str] = []
-    for name in argument.removeprefix("experiment=").split(","):
-        rows = [p.relative_to(folder).with_suffix("").as_posix() for p in folder.glob(f"{name}-row*.yaml")]
-        names += sorted(rows, key=lambda row: int(row.rpartition("row")[2])) or [name]
-    return "experiment=" + ",".join(names)
+def _with_rows(override: str) -> str:
+    key, _, names = override.partition("=")
+    return f"{key}={all_rows(names)}"

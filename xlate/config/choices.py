@@ -82,6 +82,12 @@ RENAMED = {
 }
 
 
+# The groups that the commands which have more of them than a decoder choose from.
+GROUPS_OF_COMMANDS = {
+    "prepare": ("data", "align", "lm", "phrases"),
+    "train": ("model", "decoder", "loss", "source"),
+}
+_HINTS: dict[type[Any], Mapping[str, Any]] = {}
 # Hydra takes a key for a group wherever there is a group of its name: commands with such a key do without the group.
 KEYS_OF_COMMANDS = dict.fromkeys(("align", "phrases", "nbest"), ("source",))
 
@@ -91,8 +97,10 @@ def register(command: str) -> None:
     from hydra.core.config_store import ConfigStore
 
     store = ConfigStore.instance()
+    # Telling takes time: commands without groups are told of decoders alone.
+    mine = GROUPS_OF_COMMANDS.get(command, ("decoder",))
     for group, choices in CHOICES.items():
-        for name, node in choices.items():
+        for name, node in choices.items() if group.partition("/")[0] in mine else ():
             store.store(group=group, name=name, node=node)
     any_decoder = {field.name: None for kind in DECODERS.values() for field in fields(kind)}
     store.store(group="decoder/keys", name="any", node=any_decoder)
@@ -192,6 +200,13 @@ def schema_within(kind: type[Any], field: Field[Any]) -> type[Any] | None:
     default = default_of(field)
     if is_dataclass(default):
         return type(default)
-    hint = get_type_hints(kind)[field.name]
+    hint = hints_of(kind)[field.name]
     kinds = [kind for kind in get_args(hint) or (hint,) if isinstance(kind, type) and is_dataclass(kind)]
     return kinds[0] if kinds else None
+
+
+def hints_of(kind: type[Any]) -> Mapping[str, Any]:
+    """The types of a schema's fields; they are written as text, and reading it takes its time."""
+    if kind not in _HINTS:
+        _HINTS[kind] = get_type_hints(kind)
+    return _HINTS[kind]

@@ -72,7 +72,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     schema.DataConfig: {
         "max_words": _SOME,
         "max_sentences": _SOME,
-        "dev_pairs": _SOME,
+        "dev_pairs": _whole(0),
         "tagger": ("hanta", "classes"),
     },
     schema.LmConfig: {"order": ORDER},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 from typing import TypeVar
@@ -13,12 +14,16 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from xlate.config.choices import register
+from xlate.config.keys.brackets import with_brackets
 from xlate.config.location import conf_folder
 from xlate.config.typed import in_our_words, typed
 from xlate.config.used_keys import known_keys, unknown_key
 from xlate.errors import InputError
 
 T = TypeVar("T")
+# Choices of the extra `sweep`.
+PLUGINS = ("hydra/launcher/joblib", "hydra/launcher/submitit_local", "hydra/launcher/submitit_slurm")
+SWEEP = 'pip install "xlate[sweep]"'
 QUOTES = "values that hold = , or blanks need quotes inside quotes, KEY=\"'VALUE'\""
 
 
@@ -34,12 +39,17 @@ def load(schema: type[T], command: str, overrides: Sequence[str] = ()) -> T:
         0.01
     """
     try:
-        return typed(_composed(command, overrides), schema)
+        return typed(composed(command, with_brackets(overrides, schema)), schema)
     except HydraException as error:
         raise words_of_hydra(error, command, overrides) from error
 
 
-def _composed(command: str, overrides: Sequence[str]) -> DictConfig:
+def composed(command: str, overrides: Sequence[str]) -> DictConfig:
+    """What Hydra makes of conf/COMMAND.yaml and overrides.
+
+    Raises:
+        HydraException: they do not fit.
+    """
     register(command)
     state = GlobalHydra.instance()
     # Inside a command Hydra is running already; it gets its place back afterwards.
@@ -61,15 +71,30 @@ def words_of_hydra(error: HydraException, command: str, overrides: Sequence[str]
         key = re.search(r"full_key: (\S+)", text)
     if key:
         return unknown_key(key.group(1), _keys_of(command, overrides))
-    choice = re.search(r"Could not find '([^']+)'", text)
+    choice = re.search(r"Could not (?:find|load) '([^']+)'", text)
     if choice:
         available = re.search(r"Available options in '[^']+':\n((?:\t.*\n?)+)", text)
-        expected = ", ".join(available.group(1).split()) if available else "a file in conf/"
-        return InputError("no such configuration", seen=choice.group(1), expected=expected)
+        return _no_choice(choice.group(1), available.group(1).split() if available else [], command)
     if isinstance(error.__cause__, OmegaConfBaseException):
         return in_our_words(error.__cause__)
     remedy = f"{QUOTES}; xlate {command} --help lists the keys"
     return InputError("the command line does not fit", seen=text.splitlines()[0], expected="key=value", remedy=remedy)
+
+
+def _no_choice(asked: str, there: list[str], command: str) -> InputError:
+    """The error for a choice that a group does not have, such as loss/perceptrn."""
+    group, _, wanted = asked.rpartition("/")
+    if asked in PLUGINS:
+        seen, expected = f"{group}={wanted}", "what launches the jobs of a sweep"
+        return InputError("an extra that is not installed", seen=seen, expected=expected, remedy=SWEEP)
+    if group == "hydra/sweeper":
+        expected = "no sweeper: values between commas; docs/decisions/0021-no-sweepers.md says how Optuna is used"
+        return InputError("a sweeper that is not there", seen=f"{group}={wanted}", expected=expected)
+    near = difflib.get_close_matches(wanted, there, n=1, cutoff=0.5)
+    remedy = f"did you mean {group}={near[0]}?" if near else f"xlate {command} --help lists the choices"
+    expected = ", ".join(there) or "a file in conf/"
+    seen = f"{group}={wanted}" if group else wanted
+    return InputError("no such configuration", seen=seen, expected=expected, remedy=remedy)
 
 
 def _keys_of(command: str, overrides: Sequence[str]) -> list[str]:
@@ -77,7 +102,7 @@ def _keys_of(command: str, overrides: Sequence[str]) -> list[str]:
     choices = [given for given in overrides if re.match(r"[\w/]+=[\w/]+$", given)]
     for some in (choices, []):
         try:
-            return known_keys(_composed(command, some))
+            return known_keys(composed(command, some))
         except HydraException:
             continue
     return []

@@ -55,7 +55,7 @@ class DataConfig(_DataKeys):
     case: str = key("true (truecased), lower, or keep", "true")
     max_words: int = key("pairs with a longer side are left out", 100)
     max_sentences: int | None = key("the first so many training pairs; null for all", None)
-    dev_pairs: int | None = key("the last so many training pairs are the dev set when there is no other", None)
+    dev_pairs: int | None = key("the last so many training pairs are the dev set when there is no other; 0: none", None)
     tokenized: list[str] = key("those of train, dev, test, lm_text that are Moses-tokenised and escaped", [])
     source_factors: list[str] = key("names of what source tokens hold behind the word, such as pos in house|NOUN", [])
     target_factors: list[str] = key("the same of the target", [])

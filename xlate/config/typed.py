@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_origin, get_type_hints
+from typing import Any, TypeVar, cast
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import (
@@ -40,10 +40,6 @@ def typed(config: DictConfig, schema: type[T], *, stored: bool = False) -> T:
     shape = OmegaConf.structured(schema)
     try:
         plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
-        for name in _list_fields(schema):
-            # `ref=FILE` means the same as `ref=[FILE]`.
-            if isinstance(plain.get(name), str):
-                plain[name] = [plain[name]]
         plain = used_keys(plain, schema, stored=stored)
         for group, kind in schemas_of(plain, schema).items():
             OmegaConf.update(shape, group, OmegaConf.structured(kind), merge=False)
@@ -97,10 +93,6 @@ def in_our_words(error: OmegaConfBaseException, key: str | None = None) -> Input
         expected="a value of the type named",
         remedy="see the command's --help",
     )
-
-
-def _list_fields(schema: type[Any]) -> list[str]:
-    return [name for name, hint in get_type_hints(schema).items() if get_origin(hint) is list]
 
 
 def _key_of(error: OmegaConfBaseException) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.numbers import parse_int, parse_row
+from xlate.text.opening import packed_beside
 
 FEATURE, WEIGHT = "feature", "weight"
 
@@ -62,9 +63,8 @@ class MosesIni:
         if "path" not in feature.arguments:
             raise InputError("a feature without path=", file=self.path, line=feature.line, seen=feature.name)
         named = self.path.parent / feature.arguments["path"]
-        packed = named.parent / f"{named.name}.gz"
         try:
-            return packed if packed.exists() and not named.exists() else named
+            return packed_beside(named)
         except OSError as error:
             seen = feature.arguments["path"]
             raise InputError(

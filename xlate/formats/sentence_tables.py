@@ -22,6 +22,7 @@ from xlate.formats.moses_columns import BAR, Columns
 from xlate.formats.moses_table import MosesTable
 from xlate.text.folders import holds
 from xlate.text.lines import iterate_lines, read_lines
+from xlate.text.opening import packed_beside
 
 INPUT, MARK = "input.txt", "xlate-export.json"
 # What the mark of a folder says that xlate wrote, and whether bars are escaped there.
@@ -104,16 +105,16 @@ class TableFolder:
             InputError: there is none.
         """
         plain = self.path / str(number)
-        packed = plain.with_name(f"{number}.gz")
-        if not plain.exists() and not packed.exists():
+        found = packed_beside(plain)
+        if not found.exists():
             raise InputError(
                 "a sentence without a phrase table",
                 file=plain,
                 seen="no such file",
-                expected=f"{plain.name} or {packed.name} for sentence {number}, counted from 0",
+                expected=f"{plain.name} or {plain.name}.gz for sentence {number}, counted from 0",
                 remedy="write a table for every line, an empty one for a line whose words are all to be copied",
             )
-        return plain if plain.exists() else packed
+        return found
 
     def names(self, number: int, words: Sequence[str]) -> Sequence[str]:
         """What the table of a line calls its words.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xlate.errors import InputError
-from xlate.formats.lattice_fst import write_fst, write_symbols
-from xlate.formats.lattice_slf import write_slf
-from xlate.models.system import AnySystem
-from xlate.search.lattice_words import spelled_out
 from xlate.text.folders import claim_folder
+
+if TYPE_CHECKING:
+    from xlate.models.system import AnySystem
 
 log = logging.getLogger(__name__)
 KINDS = ("fst", "slf")
@@ -34,6 +34,10 @@ class LatticeFiles:
 
     def write(self, number: int, source: list[str]) -> None:
         """The lattice of one tokenised line; a line without words has none, nor has one translated in pieces."""
+        from xlate.formats.lattice_fst import write_fst
+        from xlate.formats.lattice_slf import write_slf
+        from xlate.search.lattice_words import spelled_out
+
         if not source:
             return
         most = self.system.search.max_words
@@ -51,5 +55,7 @@ class LatticeFiles:
 
     def close(self) -> None:
         """Writes the symbols of all lines, which fstcompile needs."""
+        from xlate.formats.lattice_fst import write_symbols
+
         if self.kind == "fst":
             write_symbols(self.folder / "words.txt", self.words)

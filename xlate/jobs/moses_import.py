@@ -132,6 +132,6 @@ def _algorithm(ini: MosesIni, given: str) -> str:
 
 
 def copy_packed(source: Path, target: Path) -> None:
-    """Copies a text file, plain or gzip, into one whose name ends in .gz."""
+    """Copies a text file, plain or packed, into one whose name ends in .gz."""
     with open_unpacked(source) as text, atomic_write(target) as stream:
         shutil.copyfileobj(text, stream)

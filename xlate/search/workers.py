@@ -31,10 +31,12 @@ class Workers(Generic[Result]):
     Args:
         work: what is done with a chunk, given the number of its first sentence.
         processes: how many.
+        doing: what they do, for the message about one that died.
     """
 
-    def __init__(self, work: Callable[[int, Chunk], list[Result]], processes: int) -> None:
+    def __init__(self, work: Callable[[int, Chunk], list[Result]], processes: int, doing: str = "translated") -> None:
         self._given = work
+        self._doing = doing
         self._processes = processes
         self._pool: ProcessPoolExecutor | None = None
         self._children: list[Any] = []
@@ -88,10 +90,10 @@ class Workers(Generic[Result]):
                     if future.done():
                         raise
                     if not all(child.is_alive() for child in self._children):
-                        self._end()
+                        self.end()
 
-    def _end(self) -> None:
-        """Ends all processes behind one that died.
+    def end(self) -> None:
+        """Ends all processes at once: behind one that died, or when nobody waits for what they are at.
 
         One that died while it wrote a result leaves the reader waiting for the rest of it, until nobody could write.
         """
@@ -110,9 +112,9 @@ class Workers(Generic[Result]):
             yield
         except BrokenProcessPool as error:
             raise InputError(
-                "a process that translated died",
+                f"a process that {self._doing} died",
                 seen=f"one of {self._processes}",
-                remedy="give it more memory, or translate with one process",
+                remedy="give it more memory, or let one process do it",
             ) from error
 
     def __enter__(self) -> Workers[Result]:

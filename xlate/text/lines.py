@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gzip
 import os
 import re
 import stat
 import sys
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from xlate.errors import InputError
 from xlate.text.aside import clear_left_once, done_aside, name_aside
-from xlate.text.opening import checked_name, open_unpacked
+from xlate.text.opening import DamagedStream, checked_name, named_packing, open_unpacked
 
 # The most symbolic links that are followed.
 MOST_LINKS = 40
@@ -26,12 +24,12 @@ _DESCRIPTOR = re.compile(
 
 
 def read_lines(path: str | Path) -> list[str]:
-    """Reads a UTF-8 text file, plain or gzip, split at LF and at nothing else.
+    """Reads a UTF-8 text file, plain or packed by gzip, xz or bzip2, split at LF and at nothing else.
 
     A bare CR, U+2028, NEL and their like are characters of a line, not line ends. A last line without LF counts.
 
     Raises:
-        InputError: the file is missing, a truncated or damaged .gz, or not UTF-8 (with the line).
+        InputError: the file is missing, packed and damaged, an archive, or not UTF-8 (with the line).
     """
     return list(iterate_lines(path))
 
@@ -50,15 +48,8 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
                 yield raw.removesuffix(b"\n").decode("utf-8")
     except UnicodeDecodeError as error:
         raise not_utf8(path, number, error) from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(
-            "truncated or damaged gzip file",
-            file=path,
-            line=number + 1,
-            seen=str(error),
-            expected="a complete gzip stream",
-            remedy="copy or compress the file again, and check it with gzip -t",
-        ) from error
+    except DamagedStream as error:
+        raise error.at(number + 1) from error
     except OSError as error:
         raise unreadable(path, error) from error
 
@@ -69,7 +60,7 @@ def count_lines(path: str | Path) -> int:
 
 
 def write_lines(path: str | Path, lines: Iterable[str]) -> None:
-    """Writes lines as UTF-8 with LF ends, gzip when the name ends in .gz, whole or not at all.
+    """Writes lines as UTF-8 with LF ends, packed when the name ends in .gz, .xz or .bz2, whole or not at all.
 
     Raises:
         InputError: a line holds an LF, which would become two lines.
@@ -86,9 +77,9 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """Opens a binary stream to a file that gets its name `path` only when it is complete.
 
     The file is written under a temporary name in the same folder, flushed to disk and renamed; after an error nothing
-    is left. Names ending in .gz are compressed with a zero time stamp, so that equal content gives equal bytes. Where a
-    symbolic link has the name, the file it leads to is replaced. `-` is standard output; devices, FIFOs, sockets and
-    open descriptors (`/dev/fd/3`, `/dev/stdout`) are written in place.
+    is left. Names ending in .gz, .xz or .bz2 are packed, without a time stamp, so that equal content gives equal bytes.
+    Where a symbolic link has the name, the file it leads to is replaced. `-` is standard output; devices, FIFOs,
+    sockets and open descriptors (`/dev/fd/3`, `/dev/stdout`) are written in place.
 
     Raises:
         InputError: no file can have such a name.
@@ -98,11 +89,12 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     number = _descriptor(given)
     in_place = _in_place(path) if number is None else _duplicate(number)
     with naming_file("standard output" if number == 1 else path), in_place or _aside(path) as raw:
-        if path.suffix == ".gz":
-            with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
-                yield cast(BinaryIO, packed)
-        else:
+        packing = named_packing(path)
+        if packing is None:
             yield raw
+        else:
+            with packing.writer(raw) as packed:
+                yield packed
 
 
 @contextlib.contextmanager
@@ -191,7 +183,7 @@ def not_utf8(file: str | Path, line: int, error: UnicodeDecodeError) -> InputErr
         file=file,
         line=line,
         seen=error.object[max(0, error.start - 10) : error.start + 10],
-        expected="UTF-8 text, plain or gzip",
+        expected="UTF-8 text",
         remedy="convert the file, for example with iconv -t UTF-8",
     )
 

@@ -1,19 +1,170 @@
-"""Opening files for reading: plain or gzip, and pipes too."""
+"""Opening files, pipes too: plain, or packed by gzip, xz or bzip2; archives and other packings are named."""
 
 from __future__ import annotations
 
 import contextlib
-import gzip
 import io
 import stat
+import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from xlate.errors import InputError
 
-GZIP_MAGIC = b"\x1f\x8b"
 BUFFER = 1 << 20
+_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
+
+
+@dataclass(frozen=True)
+class Packing:
+    """One way to pack a stream.
+
+    Attributes:
+        name: in words.
+        suffix: what names of such files end in.
+        magic: their first bytes.
+        tool: what unpacks and checks such a file.
+    """
+
+    name: str
+    suffix: str
+    magic: bytes
+    tool: str
+
+    def packed(self, begin: bytes) -> bool:
+        """Whether a stream that begins so is packed in this way."""
+        # Text may begin with the first three bytes of bzip2; its blocks, or its end, tell it apart.
+        return begin.startswith(self.magic) and (self.suffix != ".bz2" or begin[4:10] in _BZIP2_BLOCKS)
+
+    def reader(self, stream: BinaryIO) -> BinaryIO:
+        """The bytes that are packed in a stream."""
+        if self.suffix == ".gz":
+            import gzip
+
+            return cast(BinaryIO, gzip.GzipFile(fileobj=stream, mode="rb"))
+        if self.suffix == ".xz":
+            import lzma
+
+            return cast(BinaryIO, lzma.LZMAFile(stream, "rb"))
+        import bz2
+
+        return cast(BinaryIO, bz2.BZ2File(stream, "rb"))
+
+    @contextlib.contextmanager
+    def writer(self, raw: BinaryIO) -> Iterator[BinaryIO]:
+        """A stream whose bytes go packed into another; equal bytes are packed alike."""
+        packed: io.BufferedIOBase
+        if self.suffix == ".gz":
+            import gzip
+
+            packed = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
+        elif self.suffix == ".xz":
+            import lzma
+
+            packed = lzma.LZMAFile(raw, "wb")  # noqa: SIM115
+        else:
+            import bz2
+
+            packed = bz2.BZ2File(raw, "wb")
+        with packed:
+            yield cast(BinaryIO, packed)
+
+
+PACKINGS = (
+    Packing("gzip", ".gz", b"\x1f\x8b", "gzip"),
+    Packing("xz", ".xz", b"\xfd7zXZ\0", "xz"),
+    Packing("bzip2", ".bz2", b"BZh", "bzip2"),
+)
+SUFFIXES = tuple(packing.suffix for packing in PACKINGS)
+# What is not unpacked here: first bytes, name, and what unpacks it.
+_OTHERS = (
+    (b"PK\x03\x04", "zip archive", "unzip -p FILE | gzip > FILE.gz"),
+    (b"\x28\xb5\x2f\xfd", "zstd file", "zstd -dc FILE | gzip > FILE.gz"),
+    (b"7z\xbc\xaf\x27\x1c", "7z archive", "7z x -so FILE | gzip > FILE.gz"),
+)
+# Enough bytes to tell, and the first two of all that is packed.
+LONGEST_MAGIC = 10
+PACKED_BEGINS = frozenset(magic[:2] for magic in (*(p.magic for p in PACKINGS), *(other[0] for other in _OTHERS)))
+
+
+def packing_of(path: Path, begin: bytes) -> Packing | None:
+    """How a file is packed, told by its first bytes; None for plain text.
+
+    Raises:
+        InputError: it is packed in another way, or its name tells of a packing that it does not have.
+    """
+    for magic, name, command in _OTHERS:
+        if begin.startswith(magic):
+            raise InputError(
+                f"a {name}",
+                file=path,
+                seen=repr(begin[:LONGEST_MAGIC]),
+                expected="text, plain or packed by gzip, xz or bzip2",
+                remedy=f"unpack it, for example {command.replace('FILE', path.name)}",
+            )
+    found = next((packing for packing in PACKINGS if packing.packed(begin)), None)
+    named = named_packing(path)
+    if named is not None and found is None:
+        article = "an" if named.name[0] == "x" else "a"
+        raise InputError(
+            f"not {article} {named.name} file",
+            file=path,
+            seen=repr(begin[:2]) if begin else "an empty file",
+            expected=f"{named.name} data under a name ending in {named.suffix}",
+            remedy="rename or compress the file, or copy it again",
+        )
+    return found
+
+
+def named_packing(path: Path) -> Packing | None:
+    """The packing that the name of a file tells of."""
+    return next((packing for packing in PACKINGS if packing.suffix == path.suffix), None)
+
+
+def packed_beside(path: Path) -> Path:
+    """The file itself or, where there is none, a packed one with one of the endings more; itself where there is none
+    either.
+    """
+    beside = (path.parent / f"{path.name}{suffix}" for suffix in SUFFIXES)
+    return path if path.exists() else next((packed for packed in beside if packed.exists()), path)
+
+
+@contextlib.contextmanager
+def naming_damage(path: Path, packing: Packing) -> Iterator[None]:
+    """Says in words that a stream which is read here is cut off or damaged.
+
+    Raises:
+        DamagedStream: it is.
+    """
+    try:
+        yield
+    except Exception as error:
+        # bzip2 raises an error of the operating system that has no number, and so does a wrong checksum of gzip.
+        unnumbered = isinstance(error, OSError) and error.errno is None
+        if unnumbered or isinstance(error, EOFError | zlib.error) or type(error).__name__ == "LZMAError":
+            raise DamagedStream(path, packing, str(error)) from error
+        raise
+
+
+class DamagedStream(InputError):
+    """A packed stream that is cut off or damaged, read up to a line."""
+
+    def __init__(self, path: Path, packing: Packing, seen: str, line: int | None = None) -> None:
+        super().__init__(
+            f"truncated or damaged {packing.name} file",
+            file=path,
+            line=line,
+            seen=seen,
+            expected=f"a complete {packing.name} stream",
+            remedy=f"copy or compress the file again, and check it with {packing.tool} -t",
+        )
+        self.path, self.packing = path, packing
+
+    def at(self, line: int) -> DamagedStream:
+        """The same with the line that could not be read."""
+        return DamagedStream(self.path, self.packing, str(self.seen), line)
 
 
 def checked_name(path: str | Path) -> Path:
@@ -41,35 +192,41 @@ def check_read_again(path: str | Path) -> None:
             "can be read only once, and is needed twice",
             file=path,
             seen="a pipe or a device",
-            expected="a file, plain or gzip",
+            expected="a file",
             remedy="write it to a file first",
         )
 
 
 @contextlib.contextmanager
 def open_unpacked(path: str | Path) -> Iterator[BinaryIO]:
-    """Opens the bytes of a file or pipe; its first bytes tell whether it is plain or gzip.
+    """Opens the bytes of a file or pipe; its first bytes tell whether it is plain, gzip, xz or bzip2.
 
     Raises:
-        InputError: the name ends in .gz and the content is not gzip, or no file can have such a name.
+        InputError: the name tells of a packing that the content does not have, it is an archive or packed in another
+            way, or no file can have such a name.
         OSError: it cannot be read.
-        EOFError, zlib.error: (when read) it is a damaged gzip file.
+        DamagedStream: (when read) it is packed and damaged.
     """
     path = checked_name(path)
     with path.open("rb") as raw:
-        magic = raw.read(2)
+        begin = _first_bytes(raw)
         if raw.seekable():
             raw.seek(0)
             stream = cast(BinaryIO, raw)
         else:
-            stream = cast(BinaryIO, io.BufferedReader(_Begun(magic, raw), BUFFER))
-        if magic == GZIP_MAGIC:
-            with gzip.GzipFile(fileobj=stream, mode="rb") as packed:
-                yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, packed), BUFFER))
-        else:
-            if path.suffix == ".gz":
-                raise _no_gzip(path, magic)
+            stream = cast(BinaryIO, io.BufferedReader(_Begun(begin, raw), BUFFER))
+        packing = packing_of(path, begin)
+        if packing is None:
             yield stream
+            return
+        with naming_damage(path, packing), packing.reader(stream) as unpacked:
+            yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, unpacked), BUFFER))
+
+
+def _first_bytes(raw: io.BufferedReader) -> bytes:
+    """Enough to tell how a stream is packed; of text that comes slowly no more than two bytes are waited for."""
+    begin = raw.read(2)
+    return begin + raw.read(LONGEST_MAGIC - 2) if begin in PACKED_BEGINS else begin
 
 
 class _Begun(io.RawIOBase):
@@ -87,13 +244,3 @@ class _Begun(io.RawIOBase):
         some = some[: len(buffer)]
         buffer[: len(some)] = some
         return len(some)
-
-
-def _no_gzip(path: Path, magic: bytes) -> InputError:
-    return InputError(
-        "not a gzip file",
-        file=path,
-        seen=repr(magic) if magic else "an empty file",
-        expected="gzip data under a name ending in .gz",
-        remedy="rename or compress the file, or copy it again",
-    )

@@ -21,7 +21,7 @@ from xlate.candidates.lattice import LatticeExample
 from xlate.candidates.sampler import epoch_order
 from xlate.errors import InputError
 from xlate.losses.lattice_softmax import LatticeSoftmax
-from xlate.progress import track
+from xlate.progress import tell, track
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import Weights
 from xlate.train import tags
@@ -144,6 +144,7 @@ class GlobalTraining:
             loss = total / max(1, len(examples))
             held = self._after(model, held, EpochFigures(number, epoch, loss, model.mean_loss(heldout)))
             self._report(EpochFigures(**held.state.history[-1]), model)
+            tell(loss=loss)
             self._save(held)
             if stop():
                 return None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from xlate.candidates.sampler import epoch_order, spread
 from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
-from xlate.progress import track
+from xlate.progress import tell, track
 from xlate.scoring.weights import Weights
 from xlate.train import tags
 from xlate.train.bound import measure_bound
@@ -120,6 +120,7 @@ class Training:
                 epoch_loss=state.epoch_loss + loss,
                 epoch_curvature=state.epoch_curvature + curvature,
             )
+            tell(loss=loss / len(part))
             self._report_chunk(settings, state, loss / len(part), len(part) / (time.perf_counter() - start), scale)
             held = replace(held, state=state)
             if stop:
@@ -145,6 +146,7 @@ class Training:
             "active": weights.active,
             **self._bound(held, phase, order, scale),
         }
+        tell(loss=state.epoch_loss / max(1, state.position), P=measured.error)
         self._report_epoch(settings, weights, measured, state.seen)
         if settings.patience and better:
             held = replace(held, best={settings.weights: weights.copy()})

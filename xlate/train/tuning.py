@@ -17,6 +17,7 @@ from xlate.candidates.pool import pool
 from xlate.candidates.store import CandidateStore, StoreWriter, is_whole
 from xlate.errors import InputError
 from xlate.metrics.objective import BLEU, Objective
+from xlate.progress import tell, track
 from xlate.scoring.weights import Weights
 from xlate.train.reporter import NullReporter, Reporter
 
@@ -118,7 +119,7 @@ class Tuning:
         self.folder.mkdir(parents=True, exist_ok=True)
         weights, lists = start, None
         tried: list[tuple[Weights, RoundFigures]] = []
-        for number in range(self.settings.rounds + 1):
+        for number in track(range(self.settings.rounds + 1), "tuning, round"):
             done = self._decoded(number, weights)
             if stop():
                 return None
@@ -127,6 +128,7 @@ class Tuning:
             lists = fresh if lists is None else pool([lists, fresh])
             figures = self._figures(number, done, lists, lists.candidates - before)
             tried.append((weights, figures))
+            tell(score=figures.bleu)
             self._report(weights, figures)
             if number == self.settings.rounds or figures.new < self.settings.least_new * figures.pool:
                 break

@@ -51,7 +51,8 @@ def test_a_pipe_that_is_needed_twice_is_refused(files: Path) -> None:
     assert (done.returncode, b"can be read only once" in done.stderr) == (2, True), done.stderr
     done = shell(
         files,
-        "xlate prepare work=w data=files data.name=x data.pair=a-b data.train_source=[<(cat h)] data.train_target=[h]",
+        "xlate prepare work=w data=files data.name=x data.pair=a-b data.dev_pairs=1 "
+        "data.train_source=[<(cat h)] data.train_target=[h]",
     )
     assert (done.returncode, b"can be read only once" in done.stderr) == (2, True), done.stderr
 

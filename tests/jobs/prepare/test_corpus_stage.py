@@ -66,7 +66,6 @@ def test_new_settings_leave_the_identity_of_old_work_alone(tmp_path: Path) -> No
     ("settings", "seen"),
     [
         ({"tokenized": ["tset"]}, "tset"),
-        ({"dev_pairs": 0}, "dev_pairs=0"),
         ({"dev_pairs": 3, "dev_source": "dev.fr"}, "dev.fr"),
         ({"dev_pairs": 10}, "none usable"),
     ],

@@ -1,35 +1,48 @@
-"""Shell completion: the script for bash or zsh, and the words that it asks for."""
+"""Shell completion: the script for bash, zsh or fish, and the words that it asks for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import importlib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
 
+from xlate.cli.shell.arguments import HYDRA, OURS
+from xlate.cli.shell.experiments import rows_of_tables
+from xlate.config.keys.described import COMMANDS
 from xlate.config.location import conf_folder
 from xlate.errors import InputError
 
 BASH = """_xlate_complete() {
     local IFS=$'\\n'
     COMPREPLY=($(xlate --complete "${COMP_LINE:0:$COMP_POINT}" 2>/dev/null))
-    [[ ${COMPREPLY[0]} == *= || ${COMPREPLY[0]} == *. ]] && compopt -o nospace
+    [[ ${COMPREPLY[0]} == *[=./] ]] && compopt -o nospace
     return 0
 }
 COMP_WORDBREAKS=${COMP_WORDBREAKS//=}
 complete -F _xlate_complete xlate
 """
 ZSH = "autoload -U +X bashcompinit && bashcompinit\n" + BASH
+FISH = """complete -c xlate -f -a '(xlate --complete (commandline -cp) 2>/dev/null)'
+"""
+SHELLS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+FLAGS = ("--cfg", "--config-dir", "--help", "--multirun", "--quiet", "--verbose", "--version")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """`completion bash|zsh` prints the script; `--complete LINE` prints the words that may follow, each on its line.
+    """`completion SHELL` prints the script; `--complete LINE` prints the words that may follow, each on its line.
 
     Raises:
         InputError: an unknown shell.
     """
     if arguments[0] == "completion":
         shell = arguments[1] if len(arguments) > 1 else "bash"
-        if shell not in ("bash", "zsh"):
-            raise InputError("no completion for this shell", seen=shell, expected="bash or zsh")
-        print(BASH if shell == "bash" else ZSH, end="")
+        if shell not in SHELLS:
+            raise InputError("no completion for this shell", seen=shell, expected=", ".join(SHELLS))
+        print(SHELLS[shell], end="")
         return 0
     print("\n".join(candidates(" ".join(arguments[1:]))))
     return 0
@@ -37,15 +50,81 @@ def main(arguments: Sequence[str]) -> int:
 
 def candidates(line: str) -> list[str]:
     """The words that may complete a command line such as `xlate train loss.e`."""
-    from xlate.cli.main import COMMANDS
+    from xlate.cli import main as cli
 
     words = line.split(" ")
     if len(words) <= 2:
         start = words[1] if len(words) == 2 else ""
-        return [name for name in COMMANDS if name.startswith(start)]
-    if words[1] not in COMMANDS:
+        return [name for name in cli.COMMANDS if name.startswith(start)]
+    command, before, last = words[1], words[2:-1], words[-1]
+    if command == "completion":
+        return _starting(last, SHELLS)
+    if command not in cli.COMMANDS:
         return []
-    return _hydra_words(words[1], " ".join(words[2:]))
+    if last.startswith("-"):
+        return _starting(last, [flag for flag in (*OURS, *HYDRA, *FLAGS) if flag.startswith("--") or len(last) == 1])
+    if last.startswith("experiment="):
+        return _starting(last, (f"experiment={name}" for name in _experiments()))
+    return _bare(command, before, last) or _of_key(command, before, last)
+
+
+def _starting(start: str, words: Iterable[str]) -> list[str]:
+    return [word for word in words if word.startswith(start)]
+
+
+def _experiments() -> list[str]:
+    """All tables and rows."""
+    return [name for table, rows in rows_of_tables().items() for name in (*filter(None, [table]), *rows)]
+
+
+def _bare(command: str, before: Sequence[str], last: str) -> list[str]:
+    """What a word without a key may be: an action, or a path."""
+    module = importlib.import_module(f"xlate.cli.{command}")
+    positional: str | tuple[str, ...] = getattr(module, "POSITIONAL", ())
+    if "=" in last or not positional:
+        return []
+    given = [word for word in before if word and "=" not in word and not word.startswith("-")]
+    if isinstance(positional, tuple) and len(given) >= len(positional):
+        return []
+    if not isinstance(positional, str) and positional[len(given)] == "action":
+        return _starting(last, getattr(module, "ACTIONS", {}))
+    # Keys may stand there too.
+    return [*_paths(last), *(_of_key(command, before, last) if last else [])]
+
+
+def _of_key(command: str, before: Sequence[str], last: str) -> list[str]:
+    """Keys and choices that Hydra knows, or paths where a key holds one."""
+    _, sign, value = last.partition("=")
+    opened = value.rpartition("[")[2].rpartition(",")[2]
+    paths = [last[: len(last) - len(opened)] + path for path in _paths(opened)] if sign else []
+    if "/" in opened and paths:
+        return paths
+    known = _known(command)
+    found = [word for word in _hydra_words(command, " ".join([*before, last])) if _head(word) in known]
+    return found if not sign or [word for word in found if word != last] else paths
+
+
+def _known(command: str) -> set[str]:
+    """The keys and groups of a command."""
+    groups = {group.partition("/")[0] for group, of in COMMANDS.items() if of.startswith(f"xlate {command}")}
+    schema = importlib.import_module(f"xlate.cli.{command}").CONFIG
+    return {field.name for field in fields(schema)} | groups | ({"experiment"} if command == "train" else set())
+
+
+def _head(word: str) -> str:
+    return re.split(r"[=./]", word, maxsplit=1)[0]
+
+
+def _paths(start: str) -> list[str]:
+    """Files and folders whose paths begin so; folders end in a separator."""
+    folder, _, begin = start.rpartition("/")
+    place = Path(f"{folder}/" if start.startswith("/") else folder or ".")
+    try:
+        names = sorted(entry.name + "/" * entry.is_dir() for entry in os.scandir(place))
+    except OSError:
+        return []
+    prefix = f"{folder}/" if "/" in start else ""
+    return [prefix + name for name in names if name.startswith(begin) and (begin or not name.startswith("."))]
 
 
 def _hydra_words(command: str, rest: str) -> list[str]:
@@ -57,4 +136,9 @@ def _hydra_words(command: str, rest: str) -> list[str]:
 
     register(command)
     loader = ConfigLoaderImpl(config_search_path=create_config_search_path(str(conf_folder())))
-    return list(BashCompletion(loader)._query(config_name=command, line=rest))
+    completion: Any = BashCompletion(loader)
+    try:
+        words = list(completion._query(config_name=command, line=rest))
+    except Exception:  # a line that does not compose as yet
+        words = list(completion._query(config_name=command, line=rest.rpartition(" ")[2]))
+    return [word for word in words if not word.startswith(("hydra", "experiment/")) and "/keys" not in word]

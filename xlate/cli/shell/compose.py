@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import hydra
@@ -14,80 +16,89 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from xlate.cli.shell.arguments import Words
+from xlate.cli.shell.sweeps import say_sweeps
+from xlate.cli.shell.talk import Talk
 from xlate.config.choices import register
 from xlate.config.folder_names import folder_name
 from xlate.config.load import words_of_hydra
 from xlate.config.location import conf_folder
-from xlate.config.typed import typed
-from xlate.errors import InputError
+from xlate.config.typed import in_our_words, typed
 
 OmegaConf.register_new_resolver("folder_name", folder_name, replace=True)
+# The launcher that runs the jobs of a sweep one after the other, in this process.
+ONE_AFTER_THE_OTHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 
 
-# Options of Hydra that are followed by a value.
-VALUED = (
-    "--cfg",
-    "-c",
-    "--package",
-    "-p",
-    "--config-path",
-    "-cp",
-    "--config-name",
-    "-cn",
-    "--config-dir",
-    "-cd",
-    "--info",
-    "-i",
-)
+@dataclass(frozen=True)
+class Job:
+    """What runs for each configuration, here or in a process of a launcher, which takes it there as it is.
+
+    Attributes:
+        body: the command.
+        schema: of its configuration.
+        talk: how it talks.
+    """
+
+    body: Callable[[Any], None]
+    schema: type[Any]
+    talk: Talk
+
+    def run(self, config: DictConfig) -> None:
+        """Checks the configuration and runs the command."""
+        running = HydraConfig.get()
+        if running.mode is RunMode.MULTIRUN:
+            beside = running.launcher._target_ != ONE_AFTER_THE_OTHER
+            self.talk.begin(running.job.override_dirname if beside else None)
+        self.body(typed(config, self.schema))
 
 
-def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None], arguments: list[str]) -> int:
-    """Composes conf/COMMAND.yaml with the arguments, checks it, and calls `body` with it, once for each job of a sweep.
+def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None], words: Words, talk: Talk) -> int:
+    """Composes conf/COMMAND.yaml with the overrides, checks it, and calls `body` with it, once for each job of a sweep.
 
     Raises:
         InputError: an override is wrong, or the configuration does not fit its schema.
     """
-
     register(command)
     failures: list[BaseException] = []
+    job = Job(body, schema, talk)
 
-    def job(config: DictConfig) -> None:
+    def run(config: DictConfig) -> None:
         if HydraConfig.get().mode is RunMode.MULTIRUN:
             # A sweep goes on with its other jobs; then Hydra raises what the first failing one raised.
-            body(typed(config, schema))
+            job.run(config)
             return
         try:
-            body(typed(config, schema))
+            job.run(config)
         except BaseException as error:  # Hydra would print a message of its own before ours
             failures.append(error)
 
-    before = sys.argv
-    full_error = os.environ.get("HYDRA_FULL_ERROR")
-    sys.argv = [f"xlate {command}", *_options_first(arguments), f"hydra.job.name={command}"]
-    # Hydra would otherwise print its own traceback and exit with status 1.
+    program = [f"xlate {command}", *words.options, *words.overrides, f"hydra.job.name={command}"]
+    with _called_as(program):
+        try:
+            hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(run)()
+        except HydraException as error:
+            raise words_of_hydra(error, command, words.overrides) from error
+        except OmegaConfBaseException as error:
+            raise in_our_words(error) from error
+        finally:
+            say_sweeps()
+    if failures:
+        raise failures[0]
+    return 0
+
+
+@contextmanager
+def _called_as(program: list[str]) -> Iterator[None]:
+    """Lets Hydra see these words as the command line; it would otherwise print its own traceback and exit with 1."""
+    before, full_error = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
+    sys.argv = program
     os.environ["HYDRA_FULL_ERROR"] = "1"
     try:
-        hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(job)()
-    except HydraException as error:
-        raise words_of_hydra(error, command, arguments) from error
-    except OmegaConfBaseException as error:
-        raise InputError("the configuration does not fit", seen=str(error).splitlines()[0]) from error
+        yield
     finally:
         sys.argv = before
         if full_error is None:
             del os.environ["HYDRA_FULL_ERROR"]
         else:
             os.environ["HYDRA_FULL_ERROR"] = full_error
-    if failures:
-        raise failures[0]
-    return 0
-
-
-def _options_first(arguments: list[str]) -> list[str]:
-    """Hydra takes no overrides behind an option, as in `model=phrase --help`."""
-    options: list[str] = []
-    overrides: list[str] = []
-    for before, argument in zip(["", *arguments], arguments, strict=False):
-        is_option = argument.startswith("-") or (before in VALUED and "=" not in argument)
-        (options if is_option else overrides).append(argument)
-    return [*options, *overrides]

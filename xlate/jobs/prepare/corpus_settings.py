@@ -45,15 +45,31 @@ def check_settings(data: DataConfig, files: CorpusFiles) -> None:
     unknown = [part for part in data.tokenized if part not in PARTS]
     if unknown:
         raise InputError("unknown part of a corpus", seen=f"data.tokenized={unknown}", expected=", ".join(PARTS))
-    if data.dev_pairs is not None and (data.dev_source is not None or data.dev_pairs < 1):
+    if data.dev_pairs and data.dev_source is not None:
         raise InputError(
             "pairs cannot be held out of the training text as a dev set",
             seen=f"data.dev_pairs={data.dev_pairs}, data.dev_source={data.dev_source}",
-            expected="at least one pair, and no dev set of its own",
+            expected="no dev set of its own",
             remedy="leave out one of the two settings",
         )
     for side in SIDES:
         _check_factors(data, files, side)
+
+
+def check_dev_set(data: DataConfig) -> None:
+    """Looks whether there is a dev set, which trainings learn or choose by.
+
+    Raises:
+        InputError: there is none, and none was said to be needed.
+    """
+    if data.dev_source is None and data.dev_pairs is None:
+        raise InputError(
+            "no dev set",
+            seen="neither data.dev_source nor data.dev_pairs is set",
+            expected="data.dev_source=FILE data.dev_references=[FILE], or data.dev_pairs=N",
+            remedy="data.dev_pairs=1000 takes the last 1000 training pairs; data.dev_pairs=0 goes without, which few "
+            "trainings can",
+        )
 
 
 def _check_factors(data: DataConfig, files: CorpusFiles, side: str) -> None:
@@ -90,7 +106,7 @@ def corpus_identity(data: DataConfig, files: CorpusFiles) -> dict[str, Any]:
     """All that the corpus stage depends on."""
     # Named only when given, so that work directories made before there were such settings stay as they are.
     later: dict[str, Any] = {
-        "dev_pairs": data.dev_pairs,
+        "dev_pairs": data.dev_pairs or None,
         "tokenized": sorted(data.tokenized),
         "factors": {
             side: {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from xlate.jobs.prepare.annotation_store import (
     save_documents,
     save_factor,
 )
+from xlate.jobs.prepare.beside import side_by_side
 from xlate.jobs.prepare.corpus_files import SIDES, CorpusFiles
 from xlate.jobs.prepare.corpus_settings import check_settings, side_factors
 from xlate.jobs.prepare.tagging import keep_tagger, tagger_record
@@ -50,10 +52,9 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
         "target": Preprocessor(files.target_language, tokenize=data.tokenize),
     }
     text, dev = _training_text(files, data)
-    tokens = {
-        "source": preprocess_lines(text.source.lines, preprocessors["source"]),
-        "target": preprocess_lines(text.targets[0].lines, preprocessors["target"]),
-    }
+    sides = (("source", text.source.lines), ("target", text.targets[0].lines))
+    cut = [partial(preprocess_lines, lines, preprocessors[side]) for side, lines in sides]
+    tokens = dict(zip(SIDES, side_by_side(cut), strict=True))
     kept, dropped = drop_unusable(tokens["source"], tokens["target"], max_words=data.max_words)
     total = len(text.source)
     _tell_dropped(dropped, total)

@@ -15,8 +15,9 @@ from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links, write_links
 from xlate.config.schema import AlignConfig, LmConfig, PhrasesConfig, PrepareConfig
 from xlate.errors import InputError
+from xlate.jobs.prepare.beside import side_by_side
 from xlate.jobs.prepare.corpus_files import resolve_files, write_demo_corpus
-from xlate.jobs.prepare.corpus_settings import corpus_identity
+from xlate.jobs.prepare.corpus_settings import check_dev_set, corpus_identity
 from xlate.jobs.prepare.corpus_stage import build_corpus
 from xlate.jobs.prepare.stages import Stage, check_stage, file_hash, run_stage
 from xlate.jobs.prepare.work import STAGES, WorkDirectory
@@ -49,6 +50,7 @@ def prepare(config: PrepareConfig) -> WorkDirectory:
 
 
 def _prepare(config: PrepareConfig, path: Path) -> WorkDirectory:
+    check_dev_set(config.data)
     work = WorkDirectory(path)
     if os.path.lexists(path):
         check_is_folder(path, "a work directory")
@@ -64,8 +66,12 @@ def _prepare(config: PrepareConfig, path: Path) -> WorkDirectory:
         lambda folder: build_corpus(config.data, files, folder),
     )
     _warn_unused_splits(work)
-    links = run_stage(path, "align", _align_identity(config, corpus), lambda folder: _align(config, work, folder))
-    run_stage(path, "lm", _of(config.lm, corpus), lambda folder: _lm(config.lm, work, folder))
+    links, _ = side_by_side(
+        [
+            lambda: run_stage(path, "align", _align_identity(config, corpus), lambda into: _align(config, work, into)),
+            lambda: run_stage(path, "lm", _of(config.lm, corpus), lambda into: _lm(config.lm, work, into)),
+        ]
+    )
     phrases = run_stage(
         path,
         "phrases",
@@ -94,7 +100,12 @@ def _align_identity(config: PrepareConfig, corpus: Stage) -> dict[str, Any]:
 def _align(config: PrepareConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
     source, target = work.training_tokens("source"), work.training_tokens("target")
     links = _given_links(config.align, source, target) or align(
-        source, target, method=config.align.method, symmetrization=config.align.symmetrization, seed=config.seed
+        source,
+        target,
+        method=config.align.method,
+        symmetrization=config.align.symmetrization,
+        seed=config.seed,
+        together=side_by_side,
     )
     write_links(folder / "links.gz", links)
     return {"links": len(links.source_L), "links_per_pair": len(links.source_L) / max(1, len(source))}

@@ -17,7 +17,6 @@ from xlate.jobs.prepare.stages import file_hash
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of, weights_path
 from xlate.jobs.systems.without_decoder import WithoutDecoder
-from xlate.losses.loss import losses
 from xlate.models.context.model import ContextModel, FactorsOf, no_factors
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.phrase.model import PhraseModel
@@ -59,6 +58,9 @@ def context_model(run: Path, work: WorkDirectory) -> ContextModel:
     Raises:
         InputError: as `classifier_config`; or the run is of another work directory.
     """
+    # Translating needs it only here, and it takes PyTorch with it.
+    from xlate.losses.loss import losses
+
     config = classifier_config(run)
     file = weights_of(run, config)
     if file.metadata.get("work_identity") != work.identity:

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
-from typing import TypeVar
+from typing import cast
 
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of
-from xlate.jobs.systems.block import Block
-from xlate.jobs.systems.context import Context
-from xlate.jobs.systems.distortion import DistortionKind
-from xlate.jobs.systems.hierarchical import Hierarchical
 from xlate.jobs.systems.kind import Asked, EventKind, Kind
-from xlate.jobs.systems.lcs import Lcs
-from xlate.jobs.systems.phrase import Phrase
-from xlate.jobs.systems.rerank import Rerank
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import WeightsFile
 
-AnyKind = TypeVar("AnyKind", bound=Kind)
-EVENT_KINDS: dict[str, EventKind] = {kind.name: kind for kind in (Block(), DistortionKind())}
-KINDS: dict[str, Kind] = {
+# The kinds by name: module and class. Each is imported when it is asked for, since the systems of the others are many.
+EVENT_KINDS = {"orientation": ("block", "Block"), "distortion": ("distortion", "DistortionKind")}
+KINDS = {
     **EVENT_KINDS,
-    Phrase.name: Phrase(),
-    Hierarchical.name: Hierarchical(),
-    Context.name: Context(),
-    Lcs.name: Lcs(),
-    Rerank.name: Rerank(),
+    "phrase": ("phrase", "Phrase"),
+    "hierarchical": ("hierarchical", "Hierarchical"),
+    "context": ("context", "Context"),
+    "lcs": ("lcs", "Lcs"),
+    "rerank": ("rerank", "Rerank"),
 }
 
 
@@ -38,7 +32,7 @@ def kind_of(name: str) -> Kind:
     Raises:
         InputError: it is none.
     """
-    return _named(KINDS, name)
+    return cast(Kind, _named(KINDS, name))
 
 
 def event_kind(name: str) -> EventKind:
@@ -47,13 +41,14 @@ def event_kind(name: str) -> EventKind:
     Raises:
         InputError: it is none.
     """
-    return _named(EVENT_KINDS, name)
+    return cast(EventKind, _named(EVENT_KINDS, name))
 
 
-def _named(kinds: dict[str, AnyKind], name: str) -> AnyKind:
+def _named(kinds: dict[str, tuple[str, str]], name: str) -> object:
     if name not in kinds:
         raise InputError("unknown value of model.kind", seen=name, expected=", ".join(kinds))
-    return kinds[name]
+    module, kind = kinds[name]
+    return getattr(import_module(f"{__package__}.{module}"), kind)()
 
 
 def open_system(run: Path, config: TrainConfig, asked: Asked) -> tuple[AnySystem, WorkDirectory | None]:

@@ -27,7 +27,7 @@ from xlate.jobs.train.tuners import optimiser
 from xlate.jobs.train.warnings import warn_if_all_zero
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.metrics.bleu import ORDER
-from xlate.progress import track
+from xlate.progress import tell, track
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.json_files import write_json
 from xlate.train.list_checkpoint import ListCheckpoint, lists_identity
@@ -87,6 +87,7 @@ class RankTraining:
         made_from = lists_identity(learner.lists, settings, len(given.features))
         checkpoint = ListCheckpoint(run.checkpoint("ranking.safetensors"), made_from, run.checkpoint_seconds)
         for epoch in track(learner.epochs(run.stop.__bool__, checkpoint), "ranking", total=lists.epochs + 1):
+            tell(loss=epoch.heldout_loss, score=epoch.heldout_bleu)
             run.reporter.scalar("rerank/heldout_loss", epoch.heldout_loss, epoch.epoch)
             run.reporter.scalar("rerank/heldout_BLEU", epoch.heldout_bleu, epoch.epoch)
         if run.stop:

@@ -19,7 +19,7 @@ from xlate.jobs.train.jackknife import headroom
 from xlate.jobs.train.list_settings import list_settings
 from xlate.jobs.train.warnings import warn_if_all_zero
 from xlate.metrics.sentence_bleu import sentence_bleu
-from xlate.progress import track
+from xlate.progress import tell, track
 from xlate.scoring.device import device_of
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.train.list_checkpoint import ListCheckpoint, lists_identity
@@ -77,6 +77,7 @@ def learn(
     figures: list[EpochFigures] = []
     for epoch in track(learner.epochs(run.stop.__bool__, checkpoint), "sparse weights", total=settings.epochs + 1):
         figures.append(epoch)
+        tell(loss=epoch.heldout_loss, BLEU=epoch.heldout_bleu)
         _report(epoch, run.reporter, step)
     # What was stopped is not taken for the whole when the run goes on: it goes on from the checkpoint.
     if run.stop:

@@ -1,0 +1,60 @@
+"""Jobs of sweeps: what a launcher takes to other processes, and the summary at the end."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from pathlib import Path
+
+import pytest
+
+from xlate.cli.shell.compose import Job
+from xlate.cli.shell.sweeps import TABLE, best_first, summary_of, write_table
+from xlate.cli.shell.talk import Talk
+from xlate.cli.train import CONFIG, run
+from xlate.report.runs import Run
+
+
+def test_a_job_can_be_taken_elsewhere() -> None:
+    job = Job(run, CONFIG, Talk(quiet=True))
+    assert pickle.loads(pickle.dumps(job)) == job
+
+
+@pytest.mark.parametrize(("flags", "level"), [(["--quiet"], "WARNING"), ([], "INFO"), (["--verbose"], "DEBUG")])
+def test_how_much_is_said(flags: list[str], level: str, capsys: pytest.CaptureFixture[str]) -> None:
+    root, ours = logging.getLogger(), logging.getLogger("xlate")
+    before = root.level, ours.level, list(root.handlers)
+    try:
+        Talk.of(frozenset(flags)).begin("seed=1")
+        log = logging.getLogger("xlate.somewhere")
+        for each in ("DEBUG", "INFO", "WARNING"):
+            log.log(getattr(logging, each), "said as %s", each)
+        said = capsys.readouterr().err.splitlines()
+    finally:
+        root.setLevel(before[0])
+        ours.setLevel(before[1])
+        root.handlers[:] = before[2]
+        Talk().begin()
+        root.handlers[:] = before[2]
+    assert said[0].endswith(f"said as {level}")
+    assert said[-1].endswith("said as WARNING")
+    assert all(line.startswith("[seed=1] ") for line in said)
+    assert all(("xlate.somewhere" in line) == (level == "DEBUG") for line in said)
+
+
+def of(name: str, bleu: float | None, finished: bool = True) -> Run:
+    figures = {"dev_bleu": bleu, "dev_bleu_interval": 1.25, "seconds": 200.0} if bleu is not None else {}
+    return Run(Path(name), name, {}, {"finished": finished, **figures} if finished else None)
+
+
+def test_the_summary_of_a_sweep_has_the_best_first(tmp_path: Path) -> None:
+    runs = best_first([of("seed=1", 30.0), of("seed=2", None, finished=False), of("seed=3", 31.5), of("seed=4", None)])
+    assert [run.name for run in runs] == ["seed=3", "seed=1", "seed=4", "seed=2"]
+    text = summary_of(runs, tmp_path).splitlines()
+    assert text[0].endswith("4 runs, the best first")
+    assert text[2].split() == ["31.50", "±", "1.25", "-", "3", "min", "seed=3"]
+    assert text[5].split() == ["not", "finished", "-", "-", "seed=2"]
+    assert str(tmp_path / TABLE) in text[-1]
+    write_table(tmp_path / TABLE, runs)
+    rows = [line.split("\t") for line in (tmp_path / TABLE).read_text().splitlines()]
+    assert rows[1] == ["seed=3", "true", "31.5", "1.25", "", "200.0"]

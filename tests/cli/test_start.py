@@ -1,0 +1,48 @@
+"""What a command imports before it works: nothing that it does not need."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.test_end_to_end import work  # noqa: F401
+from xlate.cli.main import main
+
+HEAVY = ("torch", "sacrebleu", "tensorboard", "pandas", "matplotlib", "scipy", "nltk", "thot")
+PROGRAM = """
+import sys
+from xlate.cli.main import main
+status = main(sys.argv[2:])
+print(sorted(set(sys.argv[1].split(",")) & sys.modules.keys()), file=sys.stderr)
+sys.exit(status)
+"""
+
+
+def imported(arguments: list[str], watched: tuple[str, ...], given: str = "") -> str:
+    """Which of some modules a command has imported when it ends."""
+    program = [sys.executable, "-c", PROGRAM, ",".join(watched), *arguments]
+    known = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    done = subprocess.run(program, input=given, capture_output=True, text=True, env=known, check=True)
+    return done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--version"], ["completion", "fish"]])
+def test_the_usage_needs_next_to_nothing(arguments: list[str]) -> None:
+    assert imported(arguments, (*HEAVY, "numba", "hydra", "numpy", "rich", "sacremoses")) == "[]"
+
+
+@pytest.mark.parametrize("arguments", [["train", "model=phrase", "--help"], ["prepare", "--cfg", "job"]])
+def test_help_and_configuration_need_no_models(arguments: list[str]) -> None:
+    assert imported(arguments, (*HEAVY, "sacremoses", "xlate.models", "xlate.jobs.translate")) == "[]"
+
+
+def test_translating_needs_neither_pytorch_nor_other_systems(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    run = tmp_path / "run"
+    assert main(["train", f"work={work}", f"run={run}", "model=floats", "loss=uniform", "dev_sentences=2"]) == 0
+    others = ("xlate.models.hierarchical", "xlate.models.distortion", "xlate.formats.lattice_fst", "rich")
+    given = "a b\n"
+    assert imported(["translate", f"run={run}"], (*HEAVY, *others), given) == "[]"

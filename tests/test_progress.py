@@ -1,0 +1,132 @@
+"""Progress: a line a minute where no terminal is, nothing when quiet, and nothing from forked processes."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from xlate import progress
+from xlate.progress import Style, set_style, span, speak_in_fork, tell, track
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[Clock]:
+    made = Clock()
+    monkeypatch.setattr(progress, "time", made)
+    caplog.set_level(logging.INFO)
+    set_style(Style.LINES)
+    yield made
+    set_style(Style.FITTING)
+
+
+def test_a_line_a_minute_says_how_far_it_is(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in track(range(10), "epoch"):
+        clock.now += 31
+        tell(loss=0.25, P=0.5)
+    # After each second item, 62 seconds after the line before.
+    assert caplog.messages == [
+        "epoch 1/10 loss 0.25 P 0.5, about 9 min left",
+        "epoch 3/10 loss 0.25 P 0.5, about 5 min left",
+        "epoch 5/10 loss 0.25 P 0.5, about 3 min left",
+        "epoch 7/10 loss 0.25 P 0.5, about 2 min left",
+        "epoch 9/10 loss 0.25 P 0.5, about 34 s left",
+    ]
+
+
+def test_short_work_says_nothing(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(5):
+        for _ in track(range(3), "short"):
+            clock.now += 19
+            tell(loss=1.0)
+    assert caplog.messages == []
+
+
+def test_work_within_work_stands_on_one_line(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    for fold in track(range(4), "fold"):
+        for _ in track(iter("abc"), "sentence"):
+            clock.now += 10
+            tell(loss=fold + 0.5)
+    assert caplog.messages == [
+        "fold 1/4, sentence 2 loss 1.5, about 3 min left",
+        "fold 3/4, sentence 2 loss 3.5, about 40 s left",
+    ]
+
+
+def test_quiet_work_and_forked_processes_say_nothing(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    set_style(Style.SILENT)
+    for _ in track(range(3), "quiet"):
+        clock.now += 100
+        tell(loss=1.0)
+    set_style(Style.LINES)
+    heard = _in_a_fork(clock, caplog, speak=False) + _in_a_fork(clock, caplog, speak=True)
+    assert (caplog.messages, heard) == ([], [0, 1])
+
+
+def _in_a_fork(clock: Clock, caplog: pytest.LogCaptureFixture, *, speak: bool) -> list[int]:
+    """How many lines a forked process says."""
+    child = os.fork()
+    if child == 0:
+        if speak:
+            speak_in_fork()
+        for _ in track(range(2), "forked"):
+            clock.now += 100
+        os._exit(len(caplog.messages))
+    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])]
+
+
+def test_bars_on_a_terminal_stand_one_below_the_other(
+    clock: Clock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    set_style(Style.FITTING)
+    for _ in track(range(3), "outer"):
+        for _ in track(range(2), "inner"):
+            clock.now += 70
+            tell(loss=0.125)
+            if progress._DISPLAY.bars is not None:
+                progress._DISPLAY.bars.refresh()
+    assert caplog.messages == []
+    assert all(word in screen.getvalue() for word in ("outer", "inner", "loss 0.125"))
+
+
+def test_work_that_fails_or_is_left_is_over(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        list(track(items(), "failing"))
+    half = iter(track(range(3), "left"))
+    next(half)
+    half.close()  # type: ignore[attr-defined]
+    for _ in track(range(2), "next"):
+        clock.now += 61
+    assert caplog.messages == ["next 1/2, about 61 s left"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.4, "0 s"), (89, "89 s"), (90, "2 min"), (5399, "90 min"), (5400, "1.5 h")]
+)
+def test_lengths_of_time(seconds: float, words: str) -> None:
+    assert span(seconds) == words

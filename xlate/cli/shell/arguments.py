@@ -1,0 +1,152 @@
+"""The words of a command line: options wherever they stand, key=value, and words that stand for a key."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from xlate.errors import InputError
+
+Positional = str | tuple[str, ...] | None
+# Keys whose values are NAME=FILE, which Hydra does not take without quotes.
+NAMED_FILES = ("add_scores", "merge", "columns", "against_columns")
+_NAMED_FILE = re.compile(r"[^\[\],=\s]+=[^\[\],]+")
+# Options by all their names. Those of HYDRA go to it; it takes them before all overrides.
+OURS = {"-h": "--help", "-q": "--quiet", "-v": "--verbose", "-V": "--version"}
+HYDRA = {"-m": "--multirun", "-c": "--cfg", "-p": "--package", "-cd": "--config-dir", "-cp": "--config-path"}
+HYDRA |= {"-cn": "--config-name", "-i": "--info", "-r": "--run"}
+ALONE = ("--resolve", "--hydra-help")
+VALUED = ("--cfg", "--package", "--config-path", "--config-name", "--config-dir", "--experimental-rerun", "--info")
+VALUES = {
+    "--cfg": ("job", "hydra", "all"),
+    "--info": ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath"),
+}
+OPTIONS = {*OURS, *OURS.values(), *HYDRA, *HYDRA.values(), *ALONE, *VALUED}
+
+
+@dataclass(frozen=True)
+class Words:
+    """A command line behind the subcommand.
+
+    Attributes:
+        flags: our own options, by their long names.
+        options: those of Hydra, by their long names; one with a value is `--cfg=job`.
+        overrides: `key=value` and what else Hydra takes, such as `~key`.
+    """
+
+    flags: frozenset[str]
+    options: tuple[str, ...]
+    overrides: tuple[str, ...]
+
+    @property
+    def multirun(self) -> bool:
+        """Whether it is a sweep."""
+        return "--multirun" in self.options
+
+    @property
+    def showing(self) -> bool:
+        """Whether it only shows something."""
+        return any(option.startswith(("--cfg", "--info", "--hydra-help")) for option in self.options)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether configurations are looked for in other folders too."""
+        folders = ("--config-dir", "--config-path", "hydra.searchpath", "+hydra.searchpath")
+        return any(word.startswith(folders) for word in (*self.options, *self.overrides))
+
+    def bracketed(self, schema: type[Any]) -> Words:
+        """The same with brackets around single values of keys that are lists."""
+        from xlate.config.keys.brackets import with_brackets
+
+        return replace(self, overrides=tuple(with_brackets(self.overrides, schema, self.multirun)))
+
+
+def read_words(arguments: Sequence[str], positional: Positional = None) -> Words:
+    """Takes a command line apart; bare words become values of the positional keys.
+
+    Raises:
+        InputError: an unknown option, one without its value, a word too many, or options that exclude each other.
+    """
+    flags: set[str] = set()
+    options: list[str] = []
+    others: list[str] = []
+    left = list(arguments)
+    while left:
+        word = left.pop(0)
+        if not word.startswith("-") or word == "-":
+            others.append(word)
+            continue
+        name, sign, value = word.partition("=")
+        if name not in OPTIONS:
+            raise _unknown_option(word)
+        name = OURS.get(name, HYDRA.get(name, name))
+        if name in OURS.values():
+            flags.add(name)
+        elif name not in VALUED:
+            options.append(name)
+        else:
+            options.append(f"{name}={value if sign else _value(name, left)}")
+    words = Words(frozenset(flags), tuple(options), tuple(_named(map(quoted, others), positional)))
+    if words.multirun and words.showing:
+        raise InputError("options that exclude each other", seen="-m", expected="--cfg without -m, for one job")
+    return words
+
+
+def _value(name: str, left: list[str]) -> str:
+    """Takes the value of an option from the words behind it."""
+    allowed = VALUES.get(name)
+    if left and (left[0] in allowed if allowed else not left[0].startswith("-")):
+        return left.pop(0)
+    if name == "--info":
+        return "all"
+    seen = f"{name} {left[0]}" if left else name
+    expected = "|".join(allowed) if allowed else "a value behind it"
+    raise InputError("an option without its value", seen=seen, expected=f"{name} {expected}")
+
+
+def _unknown_option(word: str) -> InputError:
+    near = difflib.get_close_matches(word, [option for option in OPTIONS if option.startswith("--")], n=1)
+    remedy = f"did you mean {near[0]}?" if near else "see the command's --help"
+    expected = "-m, --cfg job, --config-dir FOLDER, -q, -v, --version, --help"
+    return InputError("unknown option", seen=word, expected=expected, remedy=remedy)
+
+
+def quoted(argument: str) -> str:
+    """The argument, in quotes if it is an existing path that Hydra would read as several values; folders of sweeps have
+    such names. Each NAME=FILE of a list is put in quotes too.
+    """
+    key, sign, value = argument.partition("=")
+    if key in NAMED_FILES and not set("'\"{") & set(value):
+        return f"{key}={_NAMED_FILE.sub(lambda found: in_quotes(found[0]), value)}"
+    if not sign or os.path.exists(argument) or not set("=, ") & set(value) or not os.path.exists(value):
+        return argument
+    return f"{key}={in_quotes(value)}"
+
+
+def in_quotes(word: str) -> str:
+    """A value that Hydra takes as it stands."""
+    return "'" + word.replace("'", "\\'") + "'"
+
+
+def _named(arguments: Iterable[str], positional: Positional) -> list[str]:
+    """Turns words without a key into overrides of the positional keys of the command.
+
+    A single positional key takes all words: `report a b` → `runs=[a,b]`. Several keys take one word each: `nbest check
+    F` → `action=check nbest=F`.
+    """
+    arguments = list(arguments)
+    bare = [word for word in arguments if not word.startswith("~") and ("=" not in word or os.path.exists(word))]
+    rest = [word for word in arguments if word not in bare]
+    if not bare:
+        return rest
+    keys = () if positional is None else (positional,) if isinstance(positional, str) else positional
+    words = [in_quotes(word) for word in bare]
+    if isinstance(positional, str):
+        return [*rest, f"{positional}=[{','.join(words)}]"]
+    if len(words) > len(keys):
+        raise InputError("a word too many", seen=bare[len(keys)], expected="key=value")
+    return [*rest, *(f"{key}={word}" for key, word in zip(keys, words, strict=False))]

@@ -1,0 +1,59 @@
+"""Values of list keys without brackets: `ref=a.txt` is `ref=[a.txt]`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from types import UnionType
+from typing import Any, get_args, get_origin
+
+from xlate.config.choices import SCHEMAS, hints_of, schema_within
+
+# What stands between commas that are in no brackets or quotes.
+_PART = re.compile(r"""(?:\[[^\]]*\]|'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|\{[^}]*\}|\([^)]*\)|[^,])+""")
+# No single values: lists, functions such as range(…), what Hydra fills in.
+_AS_IT_IS = re.compile(r"\[|\$\{|\{|\w+\(|null$|\?\?\?$")
+
+
+def with_brackets(overrides: Iterable[str], command: type[Any], sweep: bool = False) -> list[str]:
+    """Overrides in which lists have their brackets: `key=a,b` is `key=[a,b]`, in a sweep `key=[a],[b]`."""
+    keys = list_keys(command)
+    return [_bracketed(override, keys, sweep) for override in overrides]
+
+
+def _bracketed(override: str, keys: set[str], sweep: bool) -> str:
+    key, sign, value = override.partition("=")
+    parts: Sequence[str] = _PART.findall(value)
+    if not sign or key.lstrip("+") not in keys or not parts:
+        return override
+    if len(parts) > 1 and not sweep:
+        return override if any(map(_AS_IT_IS.match, parts)) else f"{key}=[{value}]"
+    return f"{key}={','.join(part if _AS_IT_IS.match(part) else f'[{part}]' for part in parts)}"
+
+
+def list_keys(command: type[Any]) -> set[str]:
+    """The dotted keys of a command that are lists in every schema that has them."""
+    lists: set[str] = set()
+    others: set[str] = set()
+    for key, is_list in _keys(command, ""):
+        (lists if is_list else others).add(key)
+    return lists - others
+
+
+def _keys(kind: type[Any], prefix: str) -> Iterable[tuple[str, bool]]:
+    hints = hints_of(kind)
+    for field in fields(kind):
+        key = prefix + field.name
+        within = schema_within(kind, field)
+        schemas = [*SCHEMAS.get(key, ()), *([within] if within is not None else [])]
+        for schema in dict.fromkeys(schemas):
+            yield from _keys(schema, f"{key}.")
+        if not schemas:
+            yield key, is_list_hint(hints[field.name])
+
+
+def is_list_hint(hint: Any) -> bool:
+    """Whether a field of this type holds a list."""
+    kinds = get_args(hint) if get_origin(hint) is UnionType else (hint,)
+    return any(get_origin(kind) is list for kind in kinds)
