@@ -10,13 +10,15 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.config.schema import TrainConfig
+from xlate.config.schema import ExportConfig
+from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.formats.bars import escape_bars, needs_escape
 from xlate.formats.moses_columns import BAR
 from xlate.formats.moses_ini import phrase_feature, reordering_feature
 from xlate.formats.moses_table import numbers_text, pair_lines, spell_phrases
 from xlate.formats.sentence_tables import INPUT, marked
+from xlate.jobs.packs.archive import unpacked
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
 from xlate.jobs.translate import TokenizedText, line_tokens
@@ -74,13 +76,14 @@ class ExportedTables:
     inside: bool
 
     @classmethod
-    def open(cls, run: Path, trained: TrainConfig, text: Path, reordering: str) -> ExportedTables:
+    def open(cls, config: ExportConfig, text: Path) -> ExportedTables:
         """The tables of a text, by the decoder of a phrase run.
 
         Raises:
             InputError: sparse features, five orientations, or a line of more words than are translated at once.
         """
-        system, work = open_system(run, trained, Asked())
+        run, reordering = unpacked(Path(config.run)), config.reordering
+        system, work = open_system(run, config_of_run(run), Asked(), config.work)
         decoder = cast(PhraseDecoder, system)
         model, side = decoder.model, work or TokenizedText()
         seen = "sparse features" if model.sparse is not None else f"{model.orientations} orientations"

@@ -10,6 +10,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_places import located_config
 from xlate.jobs.run_weights import weights_path
 from xlate.jobs.systems.context import with_predictions
 from xlate.jobs.systems.phrase_stage import MODEL, phrase_stage
@@ -56,7 +57,7 @@ def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
     # Sparse features are those of the work directory, whatever run the float weights came from.
     if config.base is not None and config.model.sparse is None:
         base = Path(config.base)
-        trained = config_of_run(base)
+        trained = located_config(base, near=config.work)
         if trained.model.reordering != config.model.reordering:
             raise InputError(
                 "the base run has another reordering model than the run that was tuned on it",
@@ -94,5 +95,5 @@ def _imported(config: TrainConfig) -> Path | None:
         base = Path(config.base)
         if (base / MODEL).exists():
             return base
-        config = config_of_run(base)
+        config = located_config(base, near=config.work)
     return None
