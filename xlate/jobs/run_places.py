@@ -64,8 +64,15 @@ def located(
     if model.context is not None:
         context = _placed(run, places, CONTEXT) or _found(run, model.context.run, _is_run) or model.context.run
         model.context = replace(model.context, run=context)
-    base = config.base and (_placed(run, places, BASE) or _found(run, config.base, _is_run) or config.base)
-    return replace(config, work=_work(run, config.work, identity, near, work), base=base, model=model)
+    return replace(config, work=_work(run, config.work, identity, near, work), base=_base(run, config), model=model)
+
+
+def located_base(run: Path) -> TrainConfig:
+    """The configuration of a run with the path at which the run lies that it is based on; raises what `config_of_run`
+    raises.
+    """
+    config = config_of_run(run)
+    return replace(config, base=_base(run, config))
 
 
 def with_located_words(run: Path, config: TrainConfig) -> TrainConfig:
@@ -81,6 +88,13 @@ def places_of(run: Path) -> dict[str, Any]:
     """
     path = run / PLACES
     return read_json(path, "the places of a packed run", "pack the run again") if path.exists() else {}
+
+
+def _base(run: Path, config: TrainConfig) -> str | None:
+    """The path of the base run, as it was stored where it is not found."""
+    if config.base is None:
+        return None
+    return _placed(run, places_of(run), BASE) or _found(run, config.base, _is_run) or config.base
 
 
 def _work(run: Path, stored: str, identity: str | None, near: str | None, given: str | None) -> str:
