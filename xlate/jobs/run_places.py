@@ -108,12 +108,12 @@ def _work(run: Path, stored: str, identity: str | None, near: str | None, given:
     if placed is not None or not stored:
         return placed or stored
     tried = [*([near] if near else []), *_candidates(run, stored)]
-    for path in tried:
-        if (seen := _identity_at(path)) is not None and identity in (None, seen):
-            return _as_stored(path, stored)
-    for path in (stored, *tried):
-        if any((Path(path) / name / MARK).exists() for name in STAGES):
-            return path
+    for folder in tried:
+        if (seen := _identity_at(folder)) is not None and identity in (None, seen):
+            return _as_stored(folder, stored)
+    for folder in (stored, *tried):
+        if any((Path(folder) / name / MARK).exists() for name in STAGES):
+            return folder
     raise InputError(
         "the work directory of the run is not found",
         file=run,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 # By category and title, the patterns of tags whose curves a chart shows; what matters most comes first.
 CHARTS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -34,7 +35,7 @@ FIGURES = (
 )  # fmt: skip
 
 
-def charts_of(tags: Iterable[str]) -> dict[str, dict[str, list[object]]]:
+def charts_of(tags: Iterable[str]) -> dict[str, dict[str, list[Any]]]:
     """The categories and charts that some tags have curves for, as `SummaryWriter.add_custom_scalars` takes them."""
     known = list(tags)
     chosen = {

@@ -138,7 +138,7 @@ class TensorBoardReporter:
         charts = charts_of(self._curves)
         if charts != before:
             # Of several layouts TensorBoard takes the last.
-            writer.add_custom_scalars(charts)  # type: ignore[no-untyped-call]
+            writer.add_custom_scalars(charts)
 
     def _begun(self, step: int, tag: str | None) -> SummaryWriter:
         """Opens the writer if it is not open; `step` and `tag` are those of the first figure."""
@@ -170,7 +170,7 @@ class TensorBoardReporter:
             if "tag" in record and record["tag"] not in drawn and record["value"] is not None:
                 self._waiting.setdefault(record["tag"], []).append((record["step"], record["value"]))
         if charts := charts_of(drawn):
-            writer.add_custom_scalars(charts)  # type: ignore[no-untyped-call]
+            writer.add_custom_scalars(charts)
         return writer
 
     def _later_writer(self, purge_step: int) -> SummaryWriter:
