@@ -109,7 +109,7 @@ def _work(run: Path, stored: str, identity: str | None, near: str | None, given:
         return placed or stored
     tried = [*([near] if near else []), *_candidates(run, stored)]
     for folder in tried:
-        if (seen := _identity_at(folder)) is not None and identity in (None, seen):
+        if (held := _identity_at(folder)) is not None and identity in (None, held):
             return _as_stored(folder, stored)
     for folder in (stored, *tried):
         if any((Path(folder) / name / MARK).exists() for name in STAGES):
