@@ -89,6 +89,17 @@ def test_another_translation_than_where_it_was_packed_is_an_error(
         assert str(next(iter(change.values()))) in said
 
 
+def test_moses_tables_are_written_where_the_language_model_is(
+    phrase_run: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["pack", f"run={phrase_run}", f"out={tmp_path / 'run.tar'}"]) == 0
+    assert main(["export", f"run={tmp_path / 'run.tar'}", f"out={tmp_path / 'out'}"]) == 2
+    assert "has no language model in the form of Moses" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_cannot_be_packed(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter").write_text("dear …")

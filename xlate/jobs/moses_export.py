@@ -18,6 +18,7 @@ from xlate.formats.reordering_table import write_reordering_table
 from xlate.formats.sentence_tables import MARK
 from xlate.jobs.moses_import import copy_packed
 from xlate.jobs.packs.archive import unpacked
+from xlate.jobs.packs.form import is_pack
 from xlate.jobs.run_places import located_config
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.sentence_export import ExportedTables
@@ -57,6 +58,14 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
 
 def _exported(config: ExportConfig) -> dict[str, Any]:
     run, out = unpacked(Path(config.run)), Path(config.out)
+    if is_pack(run):
+        raise InputError(
+            "a packed run has no language model in the form of Moses",
+            file=Path(config.run),
+            seen="a packed run",
+            expected="a run beside its work directory",
+            remedy="export it where it was packed",
+        )
     asked = out, "an exported system", without_mark(MARK, FORMAT, FILES), "name another folder with out=…"
     check_replaceable(*asked)
     trained = located_config(run, work=config.work)

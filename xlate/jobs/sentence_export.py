@@ -18,7 +18,6 @@ from xlate.formats.moses_columns import BAR
 from xlate.formats.moses_ini import phrase_feature, reordering_feature
 from xlate.formats.moses_table import numbers_text, pair_lines, spell_phrases
 from xlate.formats.sentence_tables import INPUT, marked
-from xlate.jobs.packs.archive import unpacked
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
 from xlate.jobs.translate import TokenizedText, line_tokens
@@ -82,7 +81,7 @@ class ExportedTables:
         Raises:
             InputError: sparse features, five orientations, or a line of more words than are translated at once.
         """
-        run, reordering = unpacked(Path(config.run)), config.reordering
+        run, reordering = Path(config.run), config.reordering
         system, work = open_system(run, config_of_run(run), Asked(), config.work)
         decoder = cast(PhraseDecoder, system)
         model, side = decoder.model, work or TokenizedText()
