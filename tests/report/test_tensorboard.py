@@ -116,7 +116,16 @@ def test_going_on_with_words_keeps_the_curves(tmp_path: Path) -> None:
     assert points(tmp_path, "BLEU") == [(5, 30.0), (6, 31.0)]
 
 
-CONSTANT = [("loss", 3), ("eta", 1), ("loss", 2), ("eta", 1), ("active", 8), ("loss", 1), ("eta", 1), ("active", 8)]
+CONSTANT = [
+    ("loss", 3),
+    ("eta", 1),
+    ("loss", 2),
+    ("eta", 1 + 1e-12),
+    ("active", 8),
+    ("loss", 1),
+    ("eta", 1),
+    ("active", 8),
+]
 
 
 def test_what_never_changes_is_no_curve_and_no_record_is_lost(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ class TensorBoardReporter:
         if tag not in self._curves:
             held = self._waiting.setdefault(tag, [])
             held.append((step, value))
-            if held[0][1] == value:
+            if _as_drawn(held[0][1]) == _as_drawn(value):
                 return
             self._waiting.pop(tag)
             self._begin_curve(writer, tag, held)
@@ -197,8 +197,14 @@ def _silence_writers() -> None:
 
 def _changing(scalars: Sequence[Mapping[str, Any]]) -> set[str]:
     """The tags of records that have two different values."""
-    first: dict[str, Any] = {}
-    return {record["tag"] for record in scalars if first.setdefault(record["tag"], record["value"]) != record["value"]}
+    first: dict[str, float | None] = {}
+    drawn = [(record["tag"], _as_drawn(record["value"])) for record in scalars]
+    return {tag for tag, value in drawn if first.setdefault(tag, value) != value}
+
+
+def _as_drawn(value: float | None) -> float | None:
+    """The value with the digits that TensorBoard keeps: what differs behind them does not change there."""
+    return None if value is None else float(np.float32(value))
 
 
 def _shown(value: Any) -> bool | int | float | str:
