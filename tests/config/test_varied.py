@@ -23,15 +23,8 @@ def test_what_differs_from_its_default() -> None:
 
 def test_what_was_given_is_shown_though_it_is_a_default() -> None:
     config = load(TrainConfig, "train", ["work=w", "seed=3"])
-    given = [
-        "work=w",
-        "run=x",
-        "seed=3",
-        f"loss.eta={config.loss.eta}",
-        "decoder=mon",
-        "+debug=true",
-        "hydra.verbose=1",
-    ]
+    fixed = ["work=w", "run=x", "seed=3", "model=x", "+debug=true", "hydra.verbose=1"]
+    given = [*fixed, f"loss.eta={config.loss.eta}", "decoder=mon"]
     shown = varied_settings(config, given)
     assert set(shown) == {*ALWAYS, "loss.eta", "decoder"}
     assert (shown["loss.eta"], shown["decoder"], shown["seed"]) == (config.loss.eta, "mon", 3)

@@ -116,11 +116,12 @@ def test_going_on_with_words_keeps_the_curves(tmp_path: Path) -> None:
     assert points(tmp_path, "BLEU") == [(5, 30.0), (6, 31.0)]
 
 
+NEARLY = 1 + 1e-12
 CONSTANT = [
     ("loss", 3),
     ("eta", 1),
     ("loss", 2),
-    ("eta", 1 + 1e-12),
+    ("eta", NEARLY),
     ("active", 8),
     ("loss", 1),
     ("eta", 1),

@@ -28,11 +28,8 @@ def varied_settings(config: TrainConfig, given: Sequence[str] = ()) -> dict[str,
     held = flat(asdict(config))
     chosen = dict(argument.lstrip("+").split("=", 1) for argument in given if "=" in argument)
     # The name of a chosen model or loss is shown already.
-    keys = [
-        *ALWAYS,
-        *(key for key in chosen if f"{key}.name" not in held),
-        *(key for key, value in held.items() if _is_set(key, value)),
-    ]
+    asked = [key for key in chosen if f"{key}.name" not in held]
+    keys = [*ALWAYS, *asked, *(key for key, value in held.items() if _is_set(key, value))]
     shown = {key: held.get(key, chosen.get(key, ABSENT)) for key in dict.fromkeys(keys)}
     if config.base is not None:
         shown["base"] = Path(config.base).name
