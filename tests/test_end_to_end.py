@@ -151,16 +151,25 @@ def test_a_sweep_runs_every_job_and_is_tabulated(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
     monkeypatch.chdir(tmp_path)
     assert main(["train", "-m", f"work={work}", "loss.eta=1e-3,1e-2", "seed=1,2", "model=floats", "samples=2"]) == 0
     runs = sorted(path.parent for path in tmp_path.rglob("summary.json"))
     assert len(runs) == 4
     for folder in runs:
-        events = list(folder.glob("events.out.tfevents.*"))
-        assert events
-        tags = EventAccumulator(str(folder)).Reload().summary_metadata
-        assert any("hparams" in tag for tag in tags), tags
+        seen = EventAccumulator(str(folder), size_guidance={"scalars": 0}).Reload()
+        tags, shown = seen.Tags(), seen.summary_metadata
+        # The columns are what was swept over, with what tells all runs apart.
+        held = HParamsPluginData.FromString(shown["_hparams_/session_start_info"].plugin_data.content)
+        assert set(held.session_start_info.hparams) == {"loss.eta", "seed", "model.name", "loss.name"}
+        # A curve has two values at the least; final figures are for the table of runs.
+        curves = [tag for tag in tags["scalars"] if not tag.startswith("final/")]
+        assert [tag for tag in curves if len({event.value for event in seen.Scalars(tag)}) < 2] == []
+        assert {"train/loss/floats", "valid/loss/floats"} <= set(curves)
+        assert "custom_scalars__config__" in tags["tensors"]
+        assert len([tag for tag in tags["images"] if tag.startswith("samples/reordering/")]) == 4
+        assert "samples/derivation/4/text_summary" in tags["tensors"]
     capsys.readouterr()
     assert main(["report", str(runs[0].parent)]) == 0
     table = (runs[0].parent / "report.md").read_text()

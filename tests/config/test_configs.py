@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[type, list[str]]] = {
     "translate": (schema.TranslateConfig, ["run=r"]),
     "import": (schema.ImportConfig, ["moses=m", "out=o"]),
     "export": (schema.ExportConfig, ["run=r", "out=o"]),
+    "pack": (schema.PackConfig, ["run=r", "out=o"]),
     "inspect": (schema.InspectConfig, ["run=r"]),
     "nbest": (NbestConfig, ["action=check", "nbest=f"]),
     "events": (EventsConfig, ["action=export", "events=f", "out=o"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,8 @@ from xlate.formats.scfg.joshua_config import read_joshua_config
 from xlate.formats.scfg.moses_rules import read_moses_grammar
 from xlate.formats.sentence_tables import INPUT, MARK, OURS, TableFolder
 from xlate.jobs.moses_import import search_of
+from xlate.jobs.packs.archive import extract, write_archive
+from xlate.jobs.packs.form import Pack, Sentence, read_pack, write_pack
 from xlate.jobs.prepare.annotation_store import (
     load_copies,
     load_documents,
@@ -209,6 +212,16 @@ def write_lists(folder: Path) -> None:
     write_nbest_store(folder / "store", nbest_candidates(arrays, [REFERENCES]))
 
 
+def small_pack(folder: Path) -> Pack:
+    (folder / "config.yaml").write_text("seed: 1\n")
+    return write_pack(folder, "1.0", [Sentence("das Haus", "the house", -1.5)])
+
+
+def write_archived(folder: Path) -> None:
+    with TemporaryDirectory() as aside:
+        write_archive(Path(aside), small_pack(Path(aside)), "run", folder / "file")
+
+
 def write_run(folder: Path) -> None:
     run = RunDirectory.create(folder / "run", "seed: 1\n", {"seed": 1, "loss": {"eta": 0.5}})
     run.write_summary({"finished": True, "dev_bleu": 20.5})
@@ -371,6 +384,8 @@ READERS = [
     Reader("Matches.load", lambda folder: Matches(np.array([[0, 0, 1, 0, 1]], np.int32), np.array([0, 1])).save(
         folder), Matches.load),
     Reader("Distortion.load", lambda folder: Distortion(*np.ones((2, 4, 5), np.float32)).save(folder), Distortion.load),
+    Reader("read_pack", small_pack, read_pack),
+    Reader("extract", write_archived, lambda folder: extract(folder / "file", Path(mkdtemp(dir=folder.parent)))),
     Reader("load_phrase_model", lambda folder: save_phrase_model(
         folder / "model", random_phrase_model(np.random.default_rng(1), "hier")), look_at_phrases, 0.5),
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.custom_scalar import layout_pb2
+from tensorboard.plugins.custom_scalar.metadata import CONFIG_SUMMARY_TAG
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 from xlate.report.records import Records
@@ -29,6 +32,7 @@ def points(folder: Path, tag: str) -> list[tuple[int, float]]:
 
 def test_everything_reported_is_there(tmp_path: Path) -> None:
     reporter = TensorBoardReporter(tmp_path)
+    reporter.scalar("train/loss", 0.75, 5)
     reporter.scalar("train/loss", 0.5, 10)
     reporter.histogram("weights", np.array([1.0, 2.0, math.nan]), 10)
     reporter.histogram("nothing", np.zeros(0), 10)
@@ -37,12 +41,13 @@ def test_everything_reported_is_there(tmp_path: Path) -> None:
     reporter.event({"message": "stopped"})
     reporter.close()
     events = read_back(tmp_path)
-    assert points(tmp_path, "train/loss") == [(10, 0.5)]
+    assert points(tmp_path, "train/loss") == [(5, 0.75), (10, 0.5)]
     assert events.Tags()["histograms"] == ["weights"]
     assert events.Histograms("weights")[0].histogram_value.num == 2
     assert (events.Images("picture")[0].height, events.Images("picture")[0].width) == (4, 6)
     assert "samples/text_summary" in events.Tags()["tensors"]
     assert Records(tmp_path / "metrics.jsonl").read() == [
+        {"tag": "train/loss", "value": 0.75, "step": 5},
         {"tag": "train/loss", "value": 0.5, "step": 10},
         {"message": "stopped"},
     ]
@@ -74,7 +79,7 @@ def test_event_files_are_named_in_the_order_they_were_made(tmp_path: Path) -> No
     assert len(set(seconds)) == 2
 
 
-REPORTED = [("loss", 1), ("eta", 1), ("loss", 2), ("eta", 2), ("P", 2), ("loss", 3), ("eta", 3), ("loss", 4)]
+REPORTED = [("loss", 1), ("eta", 1), ("loss", 2), ("eta", 2), ("P", 2), ("loss", 3), ("P", 3), ("eta", 3), ("loss", 4)]
 
 
 @pytest.mark.parametrize("again", range(len(REPORTED)))
@@ -98,15 +103,113 @@ def test_going_on_from_anywhere_does_not_double_curves(tmp_path: Path, again: in
 
 def test_going_on_with_words_keeps_the_curves(tmp_path: Path) -> None:
     first = TensorBoardReporter(tmp_path)
+    first.scalar("loss", 2.0, 4)
     first.scalar("loss", 1.0, 5)
     first.close()
     age(tmp_path)
     second = TensorBoardReporter(tmp_path)
     second.text("samples", "words", 5)
     second.scalar("BLEU", 30.0, 5)
+    second.scalar("BLEU", 31.0, 6)
     second.close()
-    assert points(tmp_path, "loss") == [(5, 1.0)]
-    assert points(tmp_path, "BLEU") == [(5, 30.0)]
+    assert points(tmp_path, "loss") == [(4, 2.0), (5, 1.0)]
+    assert points(tmp_path, "BLEU") == [(5, 30.0), (6, 31.0)]
+
+
+NEARLY = 1 + 1e-12
+CONSTANT = [
+    ("loss", 3),
+    ("eta", 1),
+    ("loss", 2),
+    ("eta", NEARLY),
+    ("active", 8),
+    ("loss", 1),
+    ("eta", 1),
+    ("active", 8),
+]
+
+
+def test_what_never_changes_is_no_curve_and_no_record_is_lost(tmp_path: Path) -> None:
+    reporter = TensorBoardReporter(tmp_path)
+    for step, (tag, value) in enumerate(CONSTANT):
+        reporter.scalar(tag, value, step)
+    reporter.scalar("once", 7.0, 9)
+    reporter.close()
+    assert read_back(tmp_path).Tags()["scalars"] == ["loss"]
+    assert points(tmp_path, "loss") == [(0, 3.0), (2, 2.0), (5, 1.0)]
+    assert set(Records(tmp_path / "metrics.jsonl").curves()) == {"loss", "eta", "active", "once"}
+
+
+@pytest.mark.parametrize("again", [1, 3, 5, 7])
+def test_what_changes_late_has_all_its_points_also_in_a_run_that_goes_on(tmp_path: Path, again: int) -> None:
+    first = TensorBoardReporter(tmp_path)
+    for step in range(8):
+        first.scalar("eta", 0.5, step)
+        first.scalar("loss", 8.0 - step, step)
+    first.close()
+    age(tmp_path)
+    second = TensorBoardReporter(tmp_path)
+    for step in range(again, 9):
+        second.scalar("eta", 0.5 if step < 8 else 0.25, step)
+        second.scalar("loss", 8.0 - step, step)
+    second.close()
+    assert points(tmp_path, "eta") == [*((step, 0.5) for step in range(8)), (8, 0.25)]
+    assert points(tmp_path, "loss") == [(step, 8.0 - step) for step in range(9)]
+
+
+def layout(folder: Path) -> dict[str, dict[str, list[str]]]:
+    """The charts that TensorBoard opens its custom scalars with: patterns of tags by category and title."""
+    held = layout_pb2.Layout()
+    events = read_back(folder).Tensors(CONFIG_SUMMARY_TAG)
+    held.ParseFromString(events[-1].tensor_proto.string_val[0])
+    return {c.title: {chart.title: list(chart.multiline.tag) for chart in c.chart} for c in held.category}
+
+
+@pytest.mark.parametrize(
+    ("tags", "first", "charts"),
+    [
+        (["train/loss/floats", "valid/P/floats", "train/eta/floats"], "block prediction error P, held out", 2),
+        (["tune/BLEU", "weights/LM0", "tune/pool"], "BLEU of the dev set", 2),
+        (["sparse/heldout_BLEU", "sparse/heldout_loss", "tune/BLEU", "sparse/active"], "BLEU of the dev set", 4),
+        (["online/loss", "online/BLEU", "weights/LM0"], "BLEU of the dev set", 3),
+    ],
+)
+def test_charts_that_matter_come_first_and_have_curves(
+    tmp_path: Path, tags: list[str], first: str, charts: int
+) -> None:
+    reporter = TensorBoardReporter(tmp_path)
+    for step in range(3):
+        for tag in [*tags, "tune/length_ratio"]:
+            reporter.scalar(tag, 1.0 if tag == "tune/length_ratio" else float(step), step)
+    reporter.close()
+    found = layout(tmp_path)
+    titles = [title for category in found.values() for title in category]
+    assert (titles[0], len(titles)) == (first, charts)
+    shown = read_back(tmp_path).Tags()["scalars"]
+    for patterns in (patterns for category in found.values() for patterns in category.values()):
+        assert any(re.search(pattern, tag) for pattern in patterns for tag in shown)
+
+
+def test_a_run_that_goes_on_has_its_charts_again(tmp_path: Path) -> None:
+    for start in (0, 2):
+        reporter = TensorBoardReporter(tmp_path)
+        for step in range(start, start + 3):
+            reporter.scalar("tune/BLEU", float(step), step)
+        reporter.close()
+        age(tmp_path)
+        assert list(layout(tmp_path)["quality"]) == ["BLEU of the dev set"]
+
+
+def test_the_table_of_runs_has_the_figures_that_runs_are_compared_by(tmp_path: Path) -> None:
+    reporter = TensorBoardReporter(tmp_path)
+    figures = {"pool": 3.0, "P": 0.1, "dev_bleu_mean": 5.0, "seconds": 9.0, "test_bleu": 30.5, "dev_bleu": 31.5}
+    reporter.hparams({"seed": 1}, figures)
+    reporter.close()
+    content = read_back(tmp_path).summary_metadata["_hparams_/experiment"].plugin_data.content
+    experiment = HParamsPluginData.FromString(content).experiment
+    shown = ["final/dev_bleu", "final/test_bleu", "final/P", "final/seconds"]
+    assert [info.name.tag for info in experiment.metric_infos] == shown
+    assert sorted(read_back(tmp_path).Tags()["scalars"]) == sorted(shown)
 
 
 def test_one_row_of_hparams_in_the_runs_own_folder(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": "two systems' outputs side by side: buckets, n-grams, examples, with the paired test",
     "import": "a Moses system → run that translates and can be tuned",
     "export": "a run of the phrase model → Moses tables, weights, moses.ini",
+    "pack": "a run with all that translating needs, as one file or folder for other machines",
     "inspect": "what a run learned: the strongest features in words, one translation explained",
     "report": "the table and plots of one or many runs",
     "demo": "the whole path on the built-in corpus",

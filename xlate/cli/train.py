@@ -51,7 +51,7 @@ def run(config: TrainConfig) -> None:
     folder = _folder(config, running)
     if config.work == "work/demo" and not Path(config.work).exists() and config.base is config.nbest is None:
         prepare(load(PrepareConfig, "prepare", ["work=work/demo"]))
-    outcome = train(config, folder)
+    outcome = train(config, folder, [] if running is None else list(running.overrides.task))
     if outcome.interrupted is not None:
         raise Interrupted(f"stopped by a signal; the same command goes on from {folder}", 128 + outcome.interrupted)
     print(folder)

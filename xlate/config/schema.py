@@ -181,6 +181,7 @@ class TranslateConfig:
     """xlate translate."""
 
     run: str = MISSING
+    work: str | None = None
     input: str | None = None
     output: str | None = None
     nbest: int = MISSING
@@ -214,9 +215,21 @@ class ExportConfig:
     """xlate export."""
 
     run: str = MISSING
+    work: str | None = None
     out: str = MISSING
     input: str | None = None
     reordering: str = MISSING
+    debug: bool = False
+
+
+@dataclass
+class PackConfig:
+    """xlate pack."""
+
+    run: str = MISSING
+    out: str = MISSING
+    input: str | None = None
+    work: str | None = None
     debug: bool = False
 
 
@@ -225,6 +238,7 @@ class InspectConfig:
     """xlate inspect."""
 
     run: str = MISSING
+    work: str | None = None
     top: int = MISSING
     find: str | None = None
     sentence: str | None = None

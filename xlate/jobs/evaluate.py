@@ -18,6 +18,8 @@ from xlate.text.lines import write_lines
 from xlate.train.reporter import Reporter
 
 log = logging.getLogger(__name__)
+# So many translations are drawn and explained.
+PICTURES = 4
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def _show(
     reporter: Reporter,
     step: int,
 ) -> None:
-    """Sends sample translations to the reporter, and picture and explanation of the one with most reordering."""
+    """Sends sample translations to the reporter, and pictures and explanations of those with most reordering."""
     rows = ["| source | translation | reference |", "|---|---|---|"]
     for number in range(min(config.samples, len(lines))):
         reference = references[0][number] if references else ""
@@ -84,14 +86,15 @@ def _show(
         rows.append("| " + " | ".join(cell.replace("|", "&#124;") for cell in cells) + " |")
     reporter.text("samples/dev", "\n".join(rows), step)
     shown = [t for t in translations if 0 < len(t.source) <= 20] or translations[:1]
-    if shown:
-        most = max(shown, key=lambda t: (sum(p[4] == LEFT for p in phrase_rows(t)), len(t.source)))
-        picture = reordering_picture(most.source, list(most.derivations[0].words), phrase_rows(most))
-        reporter.image("samples/reordering", picture, step)
-        assert most.system is not None
-        lines_shown = most.system.explain(most.source, most.derivations[0]).splitlines()
+    shown = sorted(shown, key=lambda t: (-sum(p[4] == LEFT for p in phrase_rows(t)), -len(t.source), t.number))
+    for number, drawn in enumerate(shown[:PICTURES], start=1):
+        picture = reordering_picture(drawn.source, list(drawn.derivations[0].words), phrase_rows(drawn))
+        reporter.image(f"samples/reordering/{number}", picture, step)
+        assert drawn.system is not None
+        explained = drawn.system.explain(drawn.source, drawn.derivations[0]).splitlines()
         # Four spaces make it code, so that a tree keeps its form.
-        reporter.text("samples/derivation", "\n".join(f"    {line}" for line in lines_shown), step)
+        words = "\n".join(f"    {line}" for line in [" ".join(drawn.source), *explained])
+        reporter.text(f"samples/derivation/{number}", f"Line {drawn.number + 1} of the dev set\n\n{words}", step)
 
 
 def phrase_rows(translation: Translation) -> list[tuple[int, int, int, int, int]]:

@@ -13,6 +13,8 @@ from xlate.config.schema import InspectConfig, TranslateConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.context.inspected import inspect_context
+from xlate.jobs.packs.archive import unpacked
+from xlate.jobs.run_places import located_config
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.translate import Translator
@@ -30,14 +32,14 @@ def inspect(config: InspectConfig, console: Console) -> None:
     Raises:
         InputError: no finished run, nothing has the text searched for, or `weights` cannot hold a name.
     """
-    run = Path(config.run)
+    run = unpacked(Path(config.run))
     trained, weights = config_of_run(run), weights_of(run)
     if kind_of(trained.model.kind).predicts:
         console.print(_floats(weights, of_costs=False))
-        inspect_context(run, Path(trained.work), config, console)
+        inspect_context(run, Path(located_config(run, work=config.work).work), config, console)
         return
     if config.weights is not None:
-        write_feature_weights(config.weights, load_feature_weights(config.run))
+        write_feature_weights(config.weights, load_feature_weights(run))
     console.print(_floats(weights, kind_of(trained.model.kind).of_costs))
     learned = (f for name in weights.sets for f in weights.learned(name))
     features = [f for f in learned if config.find is None or config.find in f.name]
@@ -46,7 +48,7 @@ def inspect(config: InspectConfig, console: Console) -> None:
     for family in dict.fromkeys(f.family for f in features):
         console.print(_strongest(family, [f for f in features if f.family == family], config.top))
     if config.sentence is not None:
-        options = [f"run={config.run}", "trace=true"]
+        options = [f"run={config.run}", f"work={config.work or 'null'}", "trace=true"]
         translation = Translator.open(load(TranslateConfig, "translate", options)).translate_line(config.sentence)
         for text in (config.sentence, translation.text, translation.explanation):
             console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.config.schema import ExportConfig, TrainConfig
-from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.formats.bars import escape_bars, needs_escape
 from xlate.formats.moses_ini import phrase_feature, reordering_feature, write_moses_ini
@@ -18,6 +17,9 @@ from xlate.formats.moses_table import write_phrase_table
 from xlate.formats.reordering_table import write_reordering_table
 from xlate.formats.sentence_tables import MARK
 from xlate.jobs.moses_import import copy_packed
+from xlate.jobs.packs.archive import unpacked
+from xlate.jobs.packs.form import is_pack
+from xlate.jobs.run_places import located_config
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.sentence_export import ExportedTables
 from xlate.jobs.systems.phrase import KIND, SET, Phrase, open_phrase_model
@@ -55,14 +57,22 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
 
 
 def _exported(config: ExportConfig) -> dict[str, Any]:
-    run, out = Path(config.run), Path(config.out)
+    run, out = unpacked(Path(config.run)), Path(config.out)
+    if is_pack(run):
+        raise InputError(
+            "a packed run has no language model in the form of Moses",
+            file=Path(config.run),
+            seen="a packed run",
+            expected="a run beside its work directory",
+            remedy="export it where it was packed",
+        )
     asked = out, "an exported system", without_mark(MARK, FORMAT, FILES), "name another folder with out=…"
     check_replaceable(*asked)
-    trained = config_of_run(run)
+    trained = located_config(run, work=config.work)
     if trained.model.kind != KIND:
         raise InputError("only phrase models have Moses's form", file=run, seen=f"model.kind={trained.model.kind}")
     if config.input is not None:
-        tables = ExportedTables.open(run, trained, Path(config.input), config.reordering)
+        tables = ExportedTables.open(config, Path(config.input))
         with WholeFolder(*asked) as aside:
             pairs = tables.write(aside)
             _copy_language_model(language_model_file(run, trained), aside / LM, tables.escape)
@@ -126,7 +136,7 @@ def language_model_file(run: Path, trained: TrainConfig) -> Path:
         return run / LM
     if trained.base is not None:
         base = Path(trained.base)
-        return language_model_file(base, config_of_run(base))
+        return language_model_file(base, located_config(base, near=trained.work))
     return Path(trained.work) / "lm" / LM
 
 

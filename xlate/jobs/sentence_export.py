@@ -10,7 +10,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.config.schema import TrainConfig
+from xlate.config.schema import ExportConfig
+from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.formats.bars import escape_bars, needs_escape
 from xlate.formats.moses_columns import BAR
@@ -74,13 +75,14 @@ class ExportedTables:
     inside: bool
 
     @classmethod
-    def open(cls, run: Path, trained: TrainConfig, text: Path, reordering: str) -> ExportedTables:
+    def open(cls, config: ExportConfig, text: Path) -> ExportedTables:
         """The tables of a text, by the decoder of a phrase run.
 
         Raises:
             InputError: sparse features, five orientations, or a line of more words than are translated at once.
         """
-        system, work = open_system(run, trained, Asked())
+        run, reordering = Path(config.run), config.reordering
+        system, work = open_system(run, config_of_run(run), Asked(), config.work)
         decoder = cast(PhraseDecoder, system)
         model, side = decoder.model, work or TokenizedText()
         seen = "sparse features" if model.sparse is not None else f"{model.orientations} orientations"

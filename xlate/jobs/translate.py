@@ -13,6 +13,8 @@ from xlate.config.schema import TrainConfig, TranslateConfig
 from xlate.config.stored import config_of_run
 from xlate.config.typed import with_settings
 from xlate.errors import InputError
+from xlate.jobs.packs.archive import unpacked
+from xlate.jobs.packs.form import check_sentences, is_pack, read_pack
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
 from xlate.models.system import AnyDerivation, AnySystem
@@ -112,22 +114,36 @@ class Translator:
         """Loads what a configuration names.
 
         Raises:
-            InputError: no finished run, or its work directory is gone or was made anew from other data.
+            InputError: no finished run, or its work directory is gone or was made anew from other data; a packed run
+                that is damaged, or does not translate as it did where it was packed.
         """
-        run = Path(config.run)
+        run = unpacked(Path(config.run))
         trained = config_of_run(run)
         trained.decoder = with_settings(trained.decoder, config.decoder, "decoder")
-        made = cls.of_run(trained, run, Asked(config.nbest, config.distinct, config.fast))
+        asked = Asked(config.nbest, config.distinct, config.fast)
+        made = cls.of_run(trained, run, asked, config.work)
+        if is_pack(run):
+            # It is checked as it was packed, whatever is asked of this decoder.
+            as_packed = asked == Asked() and trained == config_of_run(run)
+            plain = made if as_packed else cls.of_run(config_of_run(run), run)
+            check_sentences(run, read_pack(run), plain.scored)
         return made.with_output(config.detokenize, config.trace)
 
     @classmethod
-    def of_run(cls, trained: TrainConfig, run: Path, asked: Asked = Asked()) -> Translator:  # noqa: B008
-        """The translator of a run's weights under the settings it was trained with.
+    def of_run(
+        cls,
+        trained: TrainConfig,
+        run: Path,
+        asked: Asked = Asked(),  # noqa: B008
+        given: str | None = None,
+    ) -> Translator:
+        """The translator of a run's weights under the settings it was trained with; `given` is its work directory, if
+        the user has named it.
 
         Raises:
             InputError: as `open` does.
         """
-        system, work = open_system(run, trained, asked)
+        system, work = open_system(run, trained, asked, given)
         return cls(work or TokenizedText(), system)
 
     def with_output(self, detokenize: bool, trace: bool) -> Translator:
@@ -224,6 +240,11 @@ class Translator:
         source = line_tokens(self.text, line, number)
         self._say_if_cut(number, source)
         return self._translation(number, source, self.system.translate(source))
+
+    def scored(self, line: str) -> tuple[str, float]:
+        """The translation of one line, and the score of its derivation."""
+        translation = self.translate_line(line)
+        return translation.text, translation.derivations[0].score
 
     def _say_if_cut(self, number: int, source: list[str]) -> None:
         search = self.system.search

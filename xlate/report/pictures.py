@@ -16,7 +16,7 @@ from xlate.report.drawing import BLUE, GREY, RED, new_figure, pixels, quiet_styl
 Block = tuple[int, int, int, int, int]
 
 COLOURS = {LEFT: RED, RIGHT: BLUE, NEUTRAL: GREY}
-MEANINGS = {RIGHT: "right of its predecessor", LEFT: "left of its predecessor", NEUTRAL: "no predecessor"}
+MEANINGS = {RIGHT: "right of its predecessor", LEFT: "left of its predecessor", NEUTRAL: "no predecessor beside it"}
 CELL_INCHES, LETTER_INCHES, DPI = 0.42, 0.085, 100
 MOST_PIXELS = 3000
 

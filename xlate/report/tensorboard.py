@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch.utils.tensorboard import SummaryWriter
 from torch.utils.tensorboard.summary import hparams as hparams_summaries
 
+from xlate.report.layout import charts_of, figures_shown
 from xlate.report.records import Records
 from xlate.report.run_directory import RunDirectory
 from xlate.text.lines import naming_file
@@ -30,6 +31,9 @@ class TensorBoardReporter:
     A run that goes on from a checkpoint reports some figures again. The first of them says from where: what was
     recorded from that figure on is dropped, and TensorBoard is told to forget it, so that no curve has two values for a
     step.
+
+    A number that never changes is no curve: TensorBoard is given the points of a tag when there are two different ones.
+    A layout for its custom scalars names the charts that matter.
     """
 
     def __init__(self, run: RunDirectory | str | Path) -> None:
@@ -38,11 +42,14 @@ class TensorBoardReporter:
         self.records = Records(self.path / "metrics.jsonl")
         self._writer: SummaryWriter | None = None
         self._last = 0
+        # The points of tags that have had one value so far, and the tags that have curves.
+        self._waiting: dict[str, list[tuple[int, float]]] = {}
+        self._curves: set[str] = set()
 
     def scalar(self, tag: str, value: float, step: int) -> None:
         """Reports one number, which is also a line of `metrics.jsonl`."""
         with self._named():
-            self._at(step, tag).add_scalar(tag, value, step)
+            self._draw(self._at(step, tag), tag, float(value), step)
         self.records.append_scalar(tag, float(value), step)
 
     def histogram(self, tag: str, values: NDArray[np.floating[Any]], step: int) -> None:
@@ -71,13 +78,15 @@ class TensorBoardReporter:
         self.records.append(event)
 
     def hparams(self, params: Mapping[str, Any], metrics: Mapping[str, float]) -> None:
-        """Reports the row of the run for the HParams page: its settings, and its final figures under `final/`.
+        """Reports the row of the run for the HParams page: its settings, and those final figures that runs are compared
+        by, the BLEU of the dev set first, under `final/`.
 
         It writes the summaries of torch's `add_hparams`, which itself would open a second run in a folder inside this
         one. Settings that are None and figures that are not finite are left out.
         """
         shown = {key: _shown(value) for key, value in params.items() if value is not None}
-        figures = {FINAL + key: float(value) for key, value in metrics.items() if math.isfinite(value)}
+        finite = {key: float(value) for key, value in metrics.items() if math.isfinite(value)}
+        figures = {FINAL + key: value for key, value in figures_shown(finite).items()}
         with self._named():
             writer = self._at(self._last)
             for summary in hparams_summaries(shown, figures):  # type: ignore[no-untyped-call]
@@ -109,6 +118,28 @@ class TensorBoardReporter:
         self._last = max(self._last, step)
         return self._writer
 
+    def _draw(self, writer: SummaryWriter, tag: str, value: float, step: int) -> None:
+        """Adds a point to a curve, and begins the curve where it is the first different one."""
+        if tag not in self._curves:
+            held = self._waiting.setdefault(tag, [])
+            held.append((step, value))
+            if _as_drawn(held[0][1]) == _as_drawn(value):
+                return
+            self._waiting.pop(tag)
+            self._begin_curve(writer, tag, held)
+            return
+        writer.add_scalar(tag, value, step)
+
+    def _begin_curve(self, writer: SummaryWriter, tag: str, points: Sequence[tuple[int, float]]) -> None:
+        before = charts_of(self._curves)
+        self._curves.add(tag)
+        for step, value in points:
+            writer.add_scalar(tag, value, step)
+        charts = charts_of(self._curves)
+        if charts != before:
+            # Of several layouts TensorBoard takes the last.
+            writer.add_custom_scalars(charts)
+
     def _begun(self, step: int, tag: str | None) -> SummaryWriter:
         """Opens the writer if it is not open; `step` and `tag` are those of the first figure."""
         _silence_writers()
@@ -116,18 +147,30 @@ class TensorBoardReporter:
         scalars = [record for record in self.records.read() if "tag" in record]
         if not scalars:
             return SummaryWriter(str(self.path))
+        drawn = _changing(scalars)
         if tag is None:
             self.records.keep(lambda _, record: "tag" not in record or record["step"] <= step)
-            return self._later_writer(step + 1)
+            return self._going_on(drawn, step + 1)
         again = next((n for n, r in enumerate(self.records.read()) if r.get("tag") == tag and r["step"] == step), None)
         self.records.keep(
             lambda n, record: (again is None or n < again) and ("tag" not in record or record["step"] <= step)
         )
-        writer = self._later_writer(step)
+        writer = self._going_on(drawn, step)
         # TensorBoard can forget only whole steps, so what stays of this step is reported again.
         for record in self.records.read():
-            if record.get("step") == step and "tag" in record and record["value"] is not None:
+            if record.get("step") == step and record.get("tag") in drawn and record["value"] is not None:
                 writer.add_scalar(record["tag"], record["value"], step)
+        return writer
+
+    def _going_on(self, drawn: set[str], purge_step: int) -> SummaryWriter:
+        """The writer of a run that goes on: tags that were drawn have their curves, the others still wait."""
+        writer = self._later_writer(purge_step)
+        self._curves = set(drawn)
+        for record in self.records.read():
+            if "tag" in record and record["tag"] not in drawn and record["value"] is not None:
+                self._waiting.setdefault(record["tag"], []).append((record["step"], record["value"]))
+        if charts := charts_of(drawn):
+            writer.add_custom_scalars(charts)
         return writer
 
     def _later_writer(self, purge_step: int) -> SummaryWriter:
@@ -150,6 +193,18 @@ def _silence_writers() -> None:
             before(failed)
 
     threading.excepthook = hook
+
+
+def _changing(scalars: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The tags of records that have two different values."""
+    first: dict[str, float | None] = {}
+    drawn = [(record["tag"], _as_drawn(record["value"])) for record in scalars]
+    return {tag for tag, value in drawn if first.setdefault(tag, value) != value}
+
+
+def _as_drawn(value: float | None) -> float | None:
+    """The value with the digits that TensorBoard keeps: what differs behind them does not change there."""
+    return None if value is None else float(np.float32(value))
 
 
 def _shown(value: Any) -> bool | int | float | str:

@@ -92,6 +92,7 @@ def conduct(
     settings: Mapping[str, Any],
     checkpoint_seconds: float = 20.0,
     stop: StopFlag | None = None,
+    shown: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """Trains a run in its folder by a method, goes on with one that was stopped, or returns a finished one's figures.
 
@@ -102,6 +103,7 @@ def conduct(
         settings: what makes it this run and no other, with what the method says it is made from.
         checkpoint_seconds: the least time between two checkpoints.
         stop: the flag of the training that this one is a part of.
+        shown: the settings in TensorBoard's table of runs; all when they are not given.
 
     Raises:
         InputError: the folder holds something else, or whatever the method raises.
@@ -121,7 +123,7 @@ def conduct(
             taken = {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak_megabytes(), 1)}
             summary = {"finished": True, **figures, **taken}
             if summary["finished"]:
-                reporter.hparams(flat(identity), numbers_of(summary))
+                reporter.hparams(flat(identity) if shown is None else shown, numbers_of(summary))
         finally:
             reporter.close()
     if summary["finished"]:

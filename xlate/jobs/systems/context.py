@@ -15,6 +15,7 @@ from xlate.errors import InputError
 from xlate.jobs.prepare.context_stores import ContextParts
 from xlate.jobs.prepare.stages import file_hash
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_places import with_located_words
 from xlate.jobs.run_weights import weights_of, weights_path
 from xlate.jobs.systems.without_decoder import WithoutDecoder
 from xlate.models.context.model import ContextModel, FactorsOf, no_factors
@@ -66,7 +67,7 @@ def context_model(run: Path, work: WorkDirectory) -> ContextModel:
     if file.metadata.get("work_identity") != work.identity:
         seen = f"one trained on {config.work}"
         raise InputError("a classifier of other text", file=run, seen=seen, expected=f"one trained on {work.path}")
-    parts = ContextParts.of(work, config.model)
+    parts = ContextParts.of(work, with_located_words(run, config).model)
     weights = file.sets[KIND]
     return ContextModel(
         contexts=parts.contexts,

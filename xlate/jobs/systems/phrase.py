@@ -10,9 +10,9 @@ import numpy as np
 
 from xlate.config.model_schema import ModelConfig, PhraseModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
-from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_places import located_config
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.context import check_predicted_by, classifier_config, predicted_by, with_predictions
 from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
@@ -103,7 +103,7 @@ class Phrase(Kind):
         """The work directory of the base, which an imported system does not have, and its reordering model."""
         if config.base is None:
             return config
-        base = config_of_run(Path(config.base))
+        base = located_config(Path(config.base))
         model = cast(PhraseModelConfig, config.model)
         return replace(config, work=base.work, model=replace(model, reordering=base.model.reordering))
 
@@ -111,7 +111,7 @@ class Phrase(Kind):
         """All dense weights, and those of sparse features, if there are any."""
         assert config.loss.tune is not None
         if config.base is not None and config.model.sparse is None:
-            model = open_phrase_model(Path(config.base), config_of_run(Path(config.base)))
+            model = open_phrase_model(Path(config.base), located_config(Path(config.base)))
             model = with_predictions(model, config.model.context, Path(config.work))
         else:
             model = open_phrase_model(Path("."), config)

@@ -10,6 +10,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_places import located_base, located_config
 from xlate.jobs.run_weights import weights_path
 from xlate.jobs.systems.context import with_predictions
 from xlate.jobs.systems.phrase_stage import MODEL, phrase_stage
@@ -65,7 +66,7 @@ def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
                 expected=f"model.reordering={config.model.reordering}",
                 remedy="restore the configuration of the base run",
             )
-        return _of_table(base, trained)
+        return _of_table(base, located_config(base, near=config.work))
     work = WorkDirectory(Path(config.work)).check()
     model = load_phrase_model(phrase_stage(work, config.model.reordering or "none").folder / MODEL)
     if config.model.sparse is None:
@@ -94,5 +95,5 @@ def _imported(config: TrainConfig) -> Path | None:
         base = Path(config.base)
         if (base / MODEL).exists():
             return base
-        config = config_of_run(base)
+        config = located_base(base)
     return None

@@ -9,6 +9,7 @@ from typing import cast
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_places import WORK_IDENTITY, located
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.kind import Asked, EventKind, Kind
 from xlate.models.system import AnySystem
@@ -51,25 +52,36 @@ def _named(kinds: dict[str, tuple[str, str]], name: str) -> object:
     return getattr(import_module(f"{__package__}.{module}"), kind)()
 
 
-def open_system(run: Path, config: TrainConfig, asked: Asked) -> tuple[AnySystem, WorkDirectory | None]:
+def open_system(
+    run: Path, config: TrainConfig, asked: Asked, given: str | None = None
+) -> tuple[AnySystem, WorkDirectory | None]:
     """The system of a finished run, and its work directory, which an imported one does not have.
+
+    The work directory is the `given` one, or is looked for; see `run_places.located`.
 
     Raises:
         InputError: no weights, those of another model, or a work directory that is gone or was made anew.
     """
     weights = weights_of(run, config)
-    work = _checked_work(run, config, weights) if config.work else None
+    config = located(run, config, weights.metadata.get(WORK_IDENTITY), work=given)
+    work = checked_work(run, config, weights) if config.work else None
     return kind_of(config.model.kind).open(run, config, weights, work, asked), work
 
 
-def _checked_work(run: Path, config: TrainConfig, weights: WeightsFile) -> WorkDirectory:
+def checked_work(run: Path, config: TrainConfig, weights: WeightsFile) -> WorkDirectory:
+    """The work directory of a located configuration.
+
+    Raises:
+        InputError: it is not whole, or other data or settings than the run was trained on.
+    """
     work = WorkDirectory(Path(config.work)).check()
-    if weights.metadata.get("work_identity") != work.identity:
+    expected = weights.metadata.get(WORK_IDENTITY)
+    if expected != work.identity:
         raise InputError(
             "the work directory is not the one this run was trained on",
             file=work.path,
-            seen="other data or settings",
-            expected=f"what {run} was trained on",
-            remedy=f"prepare it as before, or train {run} anew under another name",
+            seen=f"other data or settings, identity {work.identity[:12]}",
+            expected=f"what {run} was trained on, identity {str(expected)[:12]}",
+            remedy=f"work=FOLDER names the right one; prepare it as before, or train {run} anew under another name",
         )
     return work

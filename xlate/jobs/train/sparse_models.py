@@ -16,6 +16,7 @@ from xlate.features.phrase_templates import GROUP
 from xlate.features.sparse_sets import ClassesOf, Side, SparseSettings, make_sparse_features, word_values
 from xlate.features.structure import StructureFeatures, StructureTemplates
 from xlate.jobs.prepare.stages import read_stage, run_stage
+from xlate.jobs.prepare.word_counts import word_counts
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.models.phrase.model import PhraseModel
 from xlate.phrases.table import PhraseTable
@@ -45,7 +46,7 @@ def sides_of(work: WorkDirectory) -> tuple[Side, Side]:
 def side_of(work: WorkDirectory, name: str) -> Side:
     """The words of `source` or `target` with their counts in the training text."""
     vocabulary = work.source_vocabulary if name == "source" else work.target_vocabulary
-    return Side(name, vocabulary, np.bincount(work.training_text(name).ids_T, minlength=len(vocabulary)))
+    return Side(name, vocabulary, word_counts(work, name))
 
 
 def classes_of(work: WorkDirectory, seed: int) -> ClassesOf:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -9,6 +10,7 @@ from xlate.config.identity import identity_of_training
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.config.stored import to_yaml
+from xlate.config.varied import varied_settings
 from xlate.jobs.context.training import ContextTraining
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.train.global_training import NAME as GLOBAL
@@ -25,8 +27,10 @@ from xlate.train.run import Method, Outcome, conduct
 from xlate.train.signals import StopFlag
 
 
-def train(config: TrainConfig, folder: Path) -> Outcome:
+def train(config: TrainConfig, folder: Path, given: Sequence[str] = ()) -> Outcome:
     """Trains a run in `folder`, goes on with one that was stopped, or returns the figures of a finished one.
+
+    `given` are the arguments of the command line, `key=value`, if any: TensorBoard's table of runs shows those keys.
 
     Raises:
         InputError: no prepared work directory, another run in the folder, settings that do not fit each other, or
@@ -34,15 +38,16 @@ def train(config: TrainConfig, folder: Path) -> Outcome:
     """
     check_training(config)
     with refused_while_written(folder, "run"):
-        return trained(config, folder)
+        return trained(config, folder, given=given)
 
 
-def trained(config: TrainConfig, folder: Path, stop: StopFlag | None = None) -> Outcome:
+def trained(config: TrainConfig, folder: Path, stop: StopFlag | None = None, given: Sequence[str] = ()) -> Outcome:
     """The same without looking at settings and other processes; `stop` is that of a training this one is a part of."""
     method = method_of(config)
     # A run without settings of its own for something has those of its base.
     used = method.config
-    return conduct(method, folder, to_yaml(used), identity_of_training(used), used.checkpoint_seconds, stop)
+    identity, shown = identity_of_training(used), varied_settings(used, given)
+    return conduct(method, folder, to_yaml(used), identity, used.checkpoint_seconds, stop, shown)
 
 
 class ConfiguredMethod(Method, Protocol):

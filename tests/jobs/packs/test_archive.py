@@ -1,0 +1,180 @@
+"""Archives of packed runs: equal bytes for equal runs, and nothing of a damaged or foreign one is believed."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from xlate.errors import InputError
+from xlate.jobs.packs.archive import extract, unpacked, write_archive
+from xlate.jobs.packs.form import MARK, Pack, Sentence, check_sentences, is_pack, read_pack, write_pack
+
+SENTENCES = [Sentence("das Haus", "the house", -1.5), Sentence("ein „Haus“", "a house", -2.0)]
+
+
+def packed(folder: Path) -> Pack:
+    (folder / "work" / "lm").mkdir(parents=True)
+    (folder / "work" / "lm" / "slots.npy").write_bytes(bytes(range(256)) * 40)
+    (folder / "config.yaml").write_text("seed: 1\n")
+    return write_pack(folder, "1.0", SENTENCES)
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    pack = packed(tmp_path / "run")
+    write_archive(tmp_path / "run", pack, "demo", tmp_path / "demo.tar")
+    return tmp_path / "demo.tar"
+
+
+def test_there_and_back(archive: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    run = extract(archive, tmp_path / "out")
+    assert run == tmp_path / "out" / "demo"
+    assert is_pack(run)
+    assert read_pack(run) == read_pack(tmp_path / "run")
+    names = [path.relative_to(run) for path in sorted(run.rglob("*")) if path.is_file()]
+    assert [(run / name).read_bytes() for name in names] == [(tmp_path / "run" / name).read_bytes() for name in names]
+    assert len(names) == 3
+
+
+def test_equal_runs_have_equal_bytes(archive: Path, tmp_path: Path) -> None:
+    pack = packed(tmp_path / "again")
+    os.utime(tmp_path / "again" / "config.yaml", (1, 1))
+    (tmp_path / "again" / "config.yaml").chmod(0o600)
+    write_archive(tmp_path / "again", pack, "demo", tmp_path / "again.tar")
+    assert (tmp_path / "again.tar").read_bytes() == archive.read_bytes()
+
+
+@pytest.mark.parametrize("part", [0, 1, 300, 512, 1500, 4000, 11000])
+def test_cut_off(archive: Path, tmp_path: Path, part: int) -> None:
+    archive.write_bytes(archive.read_bytes()[:part])
+    (tmp_path / "out").mkdir()
+    with pytest.raises(InputError, match=r"packed run(?s:.*)copy the packed run again"):
+        extract(archive, tmp_path / "out")
+
+
+def test_a_changed_byte(archive: Path, tmp_path: Path) -> None:
+    raw = bytearray(archive.read_bytes())
+    at = raw.index(bytes(range(256)) * 2) + 300
+    raw[at] ^= 1
+    archive.write_bytes(raw)
+    (tmp_path / "out").mkdir()
+    with pytest.raises(InputError, match=r"slots\.npy: SHA-256"):
+        extract(archive, tmp_path / "out")
+
+
+def members(archive: Path, *more: tarfile.TarInfo, but: str = "") -> None:
+    """Writes the archive again without a member, with more behind."""
+    with tarfile.open(archive) as old:
+        kept = [(m, old.extractfile(m).read()) for m in old if not (but and m.name.endswith(but))]  # type: ignore[union-attr]
+    with tarfile.open(archive, "w") as new:
+        for member, content in kept:
+            new.addfile(member, io.BytesIO(content))
+        for member in more:
+            new.addfile(member, io.BytesIO(b"x" * member.size))
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
+    made = tarfile.TarInfo(name)
+    made.type, made.linkname, made.size = kind, link, 1 if kind == tarfile.REGTYPE else 0
+    return made
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        member("../outside"),
+        member("/tmp/xlate-outside"),
+        member("demo/../../outside"),
+        member("demo/more"),
+        member("demo/config.yaml"),
+        member("demo/link", tarfile.SYMTYPE, "/etc/passwd"),
+        member("demo/hard", tarfile.LNKTYPE, "../outside"),
+        member("demo/device", tarfile.CHRTYPE),
+    ],
+    ids=lambda m: m.name,
+)
+def test_nothing_but_what_it_names_is_written(archive: Path, tmp_path: Path, more: tarfile.TarInfo) -> None:
+    members(archive, more)
+    (tmp_path / "out").mkdir()
+    before = set(tmp_path.iterdir())
+    with pytest.raises(InputError, match="each once"):
+        extract(archive, tmp_path / "out")
+    assert set(tmp_path.iterdir()) == before
+    assert {path.name for path in (tmp_path / "out").rglob("*")} <= {
+        "demo",
+        "work",
+        "lm",
+        "slots.npy",
+        "config.yaml",
+        MARK,
+    }
+
+
+def test_a_file_is_missing(archive: Path, tmp_path: Path) -> None:
+    members(archive, but="config.yaml")
+    (tmp_path / "out").mkdir()
+    with pytest.raises(InputError, match=r"no config\.yaml"):
+        extract(archive, tmp_path / "out")
+
+
+def foreign_tar(path: Path) -> None:
+    with tarfile.open(path, "w") as archive:
+        archive.addfile(member("data/file"), io.BytesIO(b"x"))
+
+
+@pytest.mark.parametrize(
+    "write", [foreign_tar, lambda p: p.write_bytes(b"PK\3\4"), lambda p: p.write_text("seed: 1\n" * 99)]
+)
+def test_foreign_files(tmp_path: Path, write: Callable[[Path], object]) -> None:
+    write(tmp_path / "file.tar")
+    with pytest.raises(InputError, match=r"not a packed run(?s:.*)xlate pack"):
+        unpacked(tmp_path / "file.tar")
+
+
+@pytest.mark.parametrize("name", ["../a", "/a", "a/../b", "", ".", "a//b"])
+def test_names_that_lead_outside(tmp_path: Path, name: str) -> None:
+    raw = Pack("1", [], {name: (1, "0")}).to_bytes()
+    with pytest.raises(InputError, match="damaged"):
+        Pack.from_bytes(raw, tmp_path)
+
+
+def test_a_damaged_folder(tmp_path: Path) -> None:
+    packed(tmp_path / "run")
+    mark = tmp_path / "run" / MARK
+    mark.write_text(mark.read_text().replace("the house", "the horse"))
+    with pytest.raises(InputError, match="damaged"):
+        read_pack(tmp_path / "run")
+    packed(tmp_path / "other")
+    (tmp_path / "other" / "config.yaml").write_text("")
+    with pytest.raises(InputError, match=r"config\.yaml(?s:.*)0 bytes(?s:.*)8 bytes"):
+        read_pack(tmp_path / "other")
+
+
+def test_a_run_that_is_no_file_stays_where_it_is(tmp_path: Path) -> None:
+    assert unpacked(tmp_path) == tmp_path
+    assert unpacked(tmp_path / "missing") == tmp_path / "missing"
+
+
+@pytest.mark.parametrize(
+    ("answer", "fits"),
+    [
+        (("a house", -2.0), True),
+        (("a house", -2.00009), True),
+        (("a house", -2.0002), False),
+        (("a horse", -2.0), False),
+    ],
+)
+def test_sentences_are_compared(tmp_path: Path, answer: tuple[str, float], fits: bool) -> None:
+    pack = packed(tmp_path / "run")
+    answers = {"das Haus": ("the house", -1.5), "ein „Haus“": answer}
+    if fits:
+        check_sentences(tmp_path, pack, answers.__getitem__)
+        return
+    with pytest.raises(InputError, match=r"sentence 2 of 2(?s:.*)ein „Haus“(?s:.*)" + answer[0] + "(?s:.*)a house"):
+        check_sentences(tmp_path, pack, answers.__getitem__)

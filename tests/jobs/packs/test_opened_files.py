@@ -1,0 +1,53 @@
+"""Whatever is opened below the folders is noticed, however it is opened."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import numpy as np
+
+from xlate.jobs.packs.opened_files import opened_files
+
+
+def test_all_ways_to_open_a_file(tmp_path: Path) -> None:
+    top, other = tmp_path / "top", tmp_path / "topmost"
+    for folder in (top, other):
+        folder.mkdir()
+        for name in ("plain", "path", "memory", "number", "untouched"):
+            (folder / name).write_bytes(b"12345678")
+        with gzip.open(folder / "packed.gz", "wb") as stream:
+            stream.write(b"x")
+    (tmp_path / "link").symlink_to(top / "plain")
+    with opened_files([top]) as found:
+        assert not found
+        for folder in (top, other):
+            (folder / "path").read_bytes()
+            np.memmap(folder / "memory", np.uint8, "r")
+            gzip.open(folder / "packed.gz").read()  # noqa: SIM115
+            os.close(os.open(folder / "number", os.O_RDONLY))
+        with open(tmp_path / "link") as stream:
+            stream.read()
+        assert not (top / "missing").exists()
+    assert found == {top / name for name in ("plain", "path", "memory", "packed.gz", "number")}
+    (top / "untouched").read_bytes()
+    assert top / "untouched" not in found
+
+
+def test_one_inside_another(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(b"")
+    with opened_files([tmp_path]) as outer:
+        (tmp_path / "a").read_bytes()
+        with opened_files([tmp_path]) as inner:
+            (tmp_path / "b").read_bytes()
+    assert inner == {tmp_path / "b"}
+    assert outer == {tmp_path / "a", tmp_path / "b"}
+
+
+def test_a_single_file_may_stand_for_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"")
+    with opened_files([tmp_path / "a"]) as found:
+        (tmp_path / "a").read_bytes()
+    assert found == {tmp_path / "a"}

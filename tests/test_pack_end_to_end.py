@@ -1,0 +1,115 @@
+"""Packed runs of every system translate as the run does, without a look at what they were packed from."""
+
+from __future__ import annotations
+
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.made_once import made_once
+from tests.test_context_end_to_end import context_run  # noqa: F401
+from tests.test_context_tables_end_to_end import classifier  # noqa: F401
+from tests.test_context_tables_end_to_end import run as predicting_run  # noqa: F401
+from tests.test_end_to_end import run, work  # noqa: F401
+from tests.test_hierarchical_end_to_end import rules_run  # noqa: F401
+from tests.test_lcs_end_to_end import lcs_run  # noqa: F401
+from tests.test_phrase_system_end_to_end import phrase_run, trained, translated  # noqa: F401
+from tests.test_sparse_end_to_end import own_work, sparse_run  # noqa: F401
+from xlate.cli.main import main
+from xlate.config.stored import config_of_run
+from xlate.jobs.packs.archive import write_archive
+from xlate.jobs.packs.form import MARK, Pack, read_pack
+from xlate.jobs.packs.opened_files import opened_files
+
+SYSTEMS = ["run", "distortion_run", "phrase_run", "sparse_run", "rules_run", "predicting_run", "lcs_run"]
+
+
+@pytest.fixture(scope="module")
+def distortion_run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    given = ["model=distortion", "loss.floats.epochs=2"]
+    return made_once(tmp_path_factory, "jumps", lambda folder: trained(work, folder, *given))
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_packed_run_translates_alone(
+    system: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed: Path = request.getfixturevalue(system)
+    expected = translated(packed, tmp_path, "trace=true")
+    assert main(["pack", f"run={packed}", f"out={tmp_path / 'run.tar'}"]) == 0
+    with tarfile.open(tmp_path / "run.tar") as archive:
+        names = [name.partition("/")[2] for name in archive.getnames()]
+        archive.extractall(tmp_path / "there", filter="data")
+    # No text, no links, no candidates, nothing that was only measured.
+    parts = ("train.", "dev.", "test.", "links", "candidates", "matches", "metrics", "events", "summary", "checkpoint")
+    assert not [name for name in names if any(part in name for part in parts)]
+    assert names[0] == MARK
+    monkeypatch.chdir(tmp_path / "there")
+    with opened_files([packed, Path(config_of_run(packed).work)]) as strays:
+        for run_there in (tmp_path / "run.tar", Path(packed.resolve().name)):
+            assert translated(run_there, tmp_path, "trace=true") == expected
+    assert strays == set()
+
+
+def test_a_folder_in_place_of_an_archive_and_equal_bytes(run: Path, tmp_path: Path) -> None:  # noqa: F811
+    (tmp_path / "in").write_text("Nirka no holdo va bolko ast.\nGonban va fuspan ri pikum nu.\n")
+    given = [f"run={run}", f"input={tmp_path / 'in'}"]
+    for out in ("folder", "one.tar", "two.tar"):
+        assert main(["pack", *given, f"out={tmp_path / out}"]) == 0
+    assert (tmp_path / "one.tar").read_bytes() == (tmp_path / "two.tar").read_bytes()
+    assert [s.source for s in read_pack(tmp_path / "folder").sentences] == (tmp_path / "in").read_text().splitlines()
+    # What is packed can be packed again, and is the same then.
+    assert main(["pack", f"run={tmp_path / 'folder'}", f"out={tmp_path / 'again'}"]) == 0
+    assert read_pack(tmp_path / "again") == read_pack(tmp_path / "folder")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["again", "folder", "in", "one.tar", "two.tar"]
+
+
+@pytest.mark.parametrize("change", [{"output": "another output"}, {"score": 0.125}])
+def test_another_translation_than_where_it_was_packed_is_an_error(
+    run: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    change: dict[str, object],
+) -> None:
+    assert main(["pack", f"run={run}", f"out={tmp_path / 'folder'}"]) == 0
+    pack = read_pack(tmp_path / "folder")
+    assert len(pack.sentences) == 5
+    sentences = [*pack.sentences]
+    sentences[2] = replace(sentences[2], **change)  # type: ignore[arg-type]
+    other = Pack(pack.xlate, sentences, pack.files)
+    (tmp_path / "folder" / MARK).write_bytes(other.to_bytes())
+    write_archive(tmp_path / "folder", other, "run", tmp_path / "run.tar")
+    for packed in ("folder", "run.tar"):
+        assert main(["translate", f"run={tmp_path / packed}", "decoder.beam=7", "input=/dev/null"]) == 2
+        said = capsys.readouterr().err
+        assert f"sentence 3 of 5 is not translated as it was where the run was packed: {sentences[2].source}" in said
+        assert pack.sentences[2].output in said
+        assert str(next(iter(change.values()))) in said
+
+
+def test_moses_tables_are_written_where_the_language_model_is(
+    phrase_run: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["pack", f"run={phrase_run}", f"out={tmp_path / 'run.tar'}"]) == 0
+    assert main(["export", f"run={tmp_path / 'run.tar'}", f"out={tmp_path / 'out'}"]) == 2
+    assert "has no language model in the form of Moses" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_packed(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter").write_text("dear …")
+    (tmp_path / "empty").write_text("\n\n")
+    for given, said in (
+        (f"out={tmp_path / 'mine'}", "something else than a packed run"),
+        (f"out={tmp_path / 'x.tar.gz'}", "not compressed"),
+        (f"input={tmp_path / 'empty'} out={tmp_path / 'x.tar'}", "no sentences to check"),
+        (f"work={tmp_path / 'mine'} out={tmp_path / 'x.tar'}", "not a prepared work directory"),
+    ):
+        assert main(["pack", f"run={run}", *given.split()]) == 2
+        assert said in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["empty", "mine"]

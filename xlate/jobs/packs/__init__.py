@@ -1,0 +1,1 @@
+"""Packed runs: one file or folder with all that translating needs."""

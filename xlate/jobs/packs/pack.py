@@ -1,0 +1,138 @@
+"""xlate pack: a run with all that translating needs, as one file or folder."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate import __version__
+from xlate.config.schema import PackConfig
+from xlate.config.stored import config_of_run
+from xlate.errors import InputError
+from xlate.jobs.packs.archive import ENDING, unpacked, write_archive
+from xlate.jobs.packs.form import FORMAT, MARK, Pack, Sentence, check_sentences, is_pack, read_pack, write_pack
+from xlate.jobs.packs.opened_files import opened_files
+from xlate.jobs.packs.parts import Parts
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.translate import Translator
+from xlate.text.aside import clear_left, done_aside, name_aside
+from xlate.text.folders import WholeFolder, without_mark
+from xlate.text.lines import read_lines
+from xlate.text.locks import refused_while_written
+
+log = logging.getLogger(__name__)
+SENTENCES = 5
+# Longer sentences say no more about whether all is there.
+MOST_WORDS = 30
+
+
+def pack(config: PackConfig) -> dict[str, Any]:
+    """Packs a run and returns the pack's name, the number of its files and their size.
+
+    Which files are needed is seen while sentences are translated. What was copied is then opened by itself, and must
+    translate them in the same way without a look at the folders that it was copied from.
+
+    Raises:
+        InputError: no finished run that translates, no sentences to check it by, or `out` holds something else.
+    """
+    run, out = unpacked(Path(config.run)), Path(config.out)
+    _check_name(out)
+    with refused_while_written(out, "packed run"), _folder(out) as aside:
+        packed = _packed(run, config, aside)
+        if out.suffix == ENDING:
+            write_archive(aside, packed, _name_of(run), out)
+    size = sum(size for size, _ in packed.files.values())
+    return {"out": str(out), "files": len(packed.files), "bytes": size, "sentences": len(packed.sentences)}
+
+
+def _packed(run: Path, config: PackConfig, aside: Path) -> Pack:
+    parts = Parts(run, None if is_pack(run) else config.work)
+    lines = _lines(run, config)
+    with opened_files(parts.tops) as opened:
+        translator = Translator.of_run(config_of_run(run), run, given=config.work)
+        sentences = [Sentence(line, *translator.scored(line)) for line in _chosen(translator, lines)]
+        _use_all(translator, sentences)
+    if not sentences:
+        raise _no_sentences(run)
+    parts.copy(sorted(opened), aside)
+    packed = write_pack(aside, __version__, sentences)
+    with opened_files(parts.tops) as strays:
+        alone = Translator.of_run(config_of_run(aside), aside)
+        check_sentences(aside, packed, alone.scored)
+        _use_all(alone, sentences)
+    if strays:
+        names = ", ".join(map(str, sorted(strays)[:3]))
+        raise RuntimeError(f"the packed run looks at files outside of itself: {names}")
+    return packed
+
+
+def _use_all(translator: Translator, sentences: Sequence[Sentence]) -> None:
+    """Does what else is done with a translator, so that nothing that is opened late is missed."""
+    traced = translator.with_output(detokenize=True, trace=True)
+    for sentence in sentences:
+        traced.translate_line(sentence.source)
+        translator.text.target_tokens(sentence.output)
+
+
+def _lines(run: Path, config: PackConfig) -> list[str]:
+    """Lines that sentences are chosen from: those given, those of a packed run, or the dev set's."""
+    if config.input is not None:
+        return read_lines(config.input)
+    if is_pack(run):
+        return [sentence.source for sentence in read_pack(run).sentences]
+    text = Translator.of_run(config_of_run(run), run, given=config.work).text
+    return text.source_lines("dev") if isinstance(text, WorkDirectory) and text.has_split("dev") else []
+
+
+def _chosen(translator: Translator, lines: Sequence[str]) -> list[str]:
+    """Lines spread over a text, none of them empty, long or twice; long ones where there are no others."""
+    plain = list(dict.fromkeys(line for line in lines if line.strip()))
+    short = [line for line in plain if len(translator.text.source_tokens(line)) <= MOST_WORDS]
+    held = short or plain
+    places = np.unique(np.linspace(0, len(held) - 1, min(SENTENCES, len(held))).astype(int))
+    return [held[place] for place in places.tolist()]
+
+
+@contextlib.contextmanager
+def _folder(out: Path) -> Iterator[Path]:
+    """An empty folder for the pack: the one asked for, or one beside the archive that is removed in the end."""
+    if out.suffix != ENDING:
+        with WholeFolder(out, "a packed run", without_mark(MARK, FORMAT), "name another folder with out=…") as aside:
+            yield aside
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    clear_left(out.parent)
+    aside = name_aside(out)
+    aside.mkdir()
+    try:
+        yield aside
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+        done_aside(aside)
+
+
+def _name_of(run: Path) -> str:
+    """What the folder in an archive is called: as the run is."""
+    return run.resolve().name or "run"
+
+
+def _check_name(out: Path) -> None:
+    if out.name.endswith((".tgz", ".gz", ".bz2", ".xz", ".zip")):
+        expected = "FILE.tar, or a folder"
+        raise InputError("packed runs are not compressed", file=out, expected=expected, remedy=f"gzip {ENDING} later")
+
+
+def _no_sentences(run: Path) -> InputError:
+    return InputError(
+        "no sentences to check the packed run by",
+        file=run,
+        seen="a run without a dev set, and no input=",
+        expected=f"{SENTENCES} lines to translate",
+        remedy="input=FILE names a text in the source language",
+    )

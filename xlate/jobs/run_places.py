@@ -1,0 +1,188 @@
+"""Where what a run stands on lies: its work directory, the run it is based on, its classifier, files of word classes.
+
+A run keeps the paths that it was trained with. It may be used from another directory, or have been moved together with
+what it stands on: then each path is looked for from the run's own folder upwards. A packed run says itself where all
+of it lies.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from xlate.config.model_schema import ModelConfig
+from xlate.config.schema import TrainConfig
+from xlate.config.stored import config_of_run
+from xlate.errors import InputError
+from xlate.jobs.prepare.stages import MARK, read_stage
+from xlate.jobs.prepare.work import STAGES
+from xlate.report.run_directory import CONFIG_FILE
+from xlate.scoring.weights import WEIGHTS_FILE, load_weights
+from xlate.text.json_files import read_json
+
+# The file of a packed run: paths from its folder, by what its configuration calls them.
+PLACES = "places.json"
+WORK, BASE, CONTEXT, WORDS = "work", "base", "context", "words"
+WORK_IDENTITY = "work_identity"
+
+
+def located_config(run: Path, near: str | None = None, work: str | None = None) -> TrainConfig:
+    """The configuration of a run with the paths at which what it stands on lies; the arguments are those of `located`.
+
+    Raises:
+        InputError: as `config_of_run` and `located`.
+    """
+    config, weights = config_of_run(run), run / WEIGHTS_FILE
+    identity = load_weights(weights).metadata.get(WORK_IDENTITY) if weights.exists() else None
+    return located(run, config, identity, near, work)
+
+
+def located(
+    run: Path, config: TrainConfig, identity: str | None, near: str | None = None, work: str | None = None
+) -> TrainConfig:
+    """A run's configuration with the paths at which what it stands on lies.
+
+    A path that leads to the same place from the current directory stays as it is. A base run or classifier that is not
+    found stays too, since not every run that names one needs it.
+
+    Args:
+        run: the folder of the run.
+        config: its configuration.
+        identity: of the work directory that it was trained on, None where that is not known.
+        near: a work directory to try before others.
+        work: the work directory, if the user has named it.
+
+    Raises:
+        InputError: the work directory is not found, or one is named for a run that has none.
+    """
+    places = places_of(run)
+    model = _with_words(run, config.model, places.get(WORDS, {}))
+    if model.context is not None:
+        context = _placed(run, places, CONTEXT) or _found(run, model.context.run, _is_run) or model.context.run
+        model.context = replace(model.context, run=context)
+    return replace(config, work=_work(run, config.work, identity, near, work), base=_base(run, config), model=model)
+
+
+def located_base(run: Path) -> TrainConfig:
+    """The configuration of a run with the path at which the run lies that it is based on; raises what `config_of_run`
+    raises.
+    """
+    config = config_of_run(run)
+    return replace(config, base=_base(run, config))
+
+
+def with_located_words(run: Path, config: TrainConfig) -> TrainConfig:
+    """A run's configuration with the paths at which its files of word classes lie."""
+    return replace(config, model=_with_words(run, config.model, places_of(run).get(WORDS, {})))
+
+
+def places_of(run: Path) -> dict[str, Any]:
+    """What a packed run says of where things lie; nothing for any other.
+
+    Raises:
+        InputError: the file is damaged.
+    """
+    path = run / PLACES
+    return read_json(path, "the places of a packed run", "pack the run again") if path.exists() else {}
+
+
+def _base(run: Path, config: TrainConfig) -> str | None:
+    """The path of the base run, as it was stored where it is not found."""
+    if config.base is None:
+        return None
+    return _placed(run, places_of(run), BASE) or _found(run, config.base, _is_run) or config.base
+
+
+def _work(run: Path, stored: str, identity: str | None, near: str | None, given: str | None) -> str:
+    """The path of the work directory; one of another identity only where there is no right one."""
+    placed = _placed(run, places_of(run), WORK)
+    if given is not None and (placed is not None or not stored):
+        seen, expected = f"work={given}", "no work=: the run was packed or imported and has all it needs"
+        raise InputError("a run without a work directory elsewhere", file=run, seen=seen, expected=expected)
+    if given is not None:
+        return given
+    if placed is not None or not stored:
+        return placed or stored
+    tried = [*([near] if near else []), *_candidates(run, stored)]
+    for folder in tried:
+        if (held := _identity_at(folder)) is not None and identity in (None, held):
+            return _as_stored(folder, stored)
+    for folder in (stored, *tried):
+        if any((Path(folder) / name / MARK).exists() for name in STAGES):
+            return folder
+    raise InputError(
+        "the work directory of the run is not found",
+        file=run,
+        seen=f"no prepared work directory {stored}, neither from {os.getcwd()} nor from {os.path.abspath(run)} upwards",
+        expected="the one that the run was trained on" + (f", of identity {identity[:12]}" if identity else ""),
+        remedy=f"work=FOLDER names it; xlate pack run={run} out=FILE.tar, where it is, makes a run that needs none",
+    )
+
+
+def _identity_at(path: str) -> str | None:
+    """The identity of a prepared work directory, None where there is none that is whole."""
+    if not (Path(path) / STAGES[-1] / MARK).exists():
+        return None
+    try:
+        return read_stage(Path(path), STAGES[-1]).identity
+    except InputError:
+        return None
+
+
+def _with_words(run: Path, model: ModelConfig, placed: Mapping[str, str]) -> ModelConfig:
+    """The model's settings with the paths of files of classes, which stand among the kinds of words."""
+
+    def file(stored: str) -> str:
+        return os.path.join(run, placed[stored]) if stored in placed else _found(run, stored, os.path.isfile) or stored
+
+    def kinds(words: list[str]) -> list[str]:
+        return [",".join(map(file, kind.split(","))) if "," in kind else kind for kind in words]
+
+    model = copy(model)
+    if model.sparse is not None:
+        model.sparse = replace(model.sparse, words=kinds(model.sparse.words))
+    if model.structure is not None:
+        model.structure = replace(model.structure, words=kinds(model.structure.words))
+    if "words" in vars(model):
+        model.words = kinds(model.words)
+    return model
+
+
+def _placed(run: Path, places: Mapping[str, Any], name: str) -> str | None:
+    return os.path.join(run, str(places[name])) if name in places else None
+
+
+def _found(run: Path, stored: str, fits: Callable[[str], bool]) -> str | None:
+    """The first path where what a stored one named may be now and that fits."""
+    path = next((path for path in _candidates(run, stored) if fits(path)), None)
+    return None if path is None else _as_stored(path, stored)
+
+
+def _candidates(run: Path, stored: str) -> Iterator[str]:
+    """Where what a stored path named may be now.
+
+    A relative path is looked for from the run's folder upwards, and then from the current directory. An absolute one is
+    taken as it stands; then its last parts are looked for from the run's folder upwards.
+    """
+    here = os.path.abspath(run)
+    tops = list(dict.fromkeys(map(str, (here, *Path(here).parents, *Path(os.path.realpath(here)).parents))))
+    if not os.path.isabs(stored):
+        yield from (os.path.normpath(os.path.join(top, stored)) for top in tops)
+        yield stored
+        return
+    yield stored
+    parts = Path(stored).parts[1:]
+    yield from (os.path.join(top, *parts[cut:]) for top in tops for cut in range(1, len(parts)))
+
+
+def _as_stored(path: str, stored: str) -> str:
+    """The path as it was stored, where that leads to the same place."""
+    return stored if os.path.exists(stored) and os.path.samefile(path, stored) else path
+
+
+def _is_run(path: str) -> bool:
+    return (Path(path) / CONFIG_FILE).is_file()
