@@ -226,7 +226,9 @@ class InspectConfig:
 
     run: str = MISSING
     top: int = MISSING
+    family: str | None = None
     find: str | None = None
+    diff: str | None = None
     sentence: str | None = None
     weights: str | None = None
     debug: bool = False
