@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[type, list[str]]] = {
     "import": (schema.ImportConfig, ["moses=m", "out=o"]),
     "export": (schema.ExportConfig, ["run=r", "out=o"]),
     "inspect": (schema.InspectConfig, ["run=r"]),
+    "serve": (schema.ServeConfig, ["run=r"]),
     "nbest": (NbestConfig, ["action=check", "nbest=f"]),
     "events": (EventsConfig, ["action=export", "events=f", "out=o"]),
     "score": (schema.ScoreConfig, ["hyp=h", "ref=r"]),

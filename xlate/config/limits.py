@@ -143,6 +143,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     schema.TranslateConfig: {"nbest": _SOME, "lattice_format": ("fst", "slf"), "processes": _SOME},
     schema.ExportConfig: {"reordering": ("files", "scores")},
     schema.InspectConfig: {"top": _SOME},
+    schema.ServeConfig: {"port": Range(0, 65535), "max_bytes": _SOME, "max_words": _SOME, "max_nbest": _SOME},
     schema.ScoreConfig: {"bootstrap": _whole(0), "seed": SEED},
     schema.AlignCommandConfig: {"seed": SEED},
     schema.LmCommandConfig: {"order": ORDER},

@@ -235,6 +235,20 @@ class InspectConfig:
 
 
 @dataclass
+class ServeConfig:
+    """xlate serve."""
+
+    run: str = MISSING
+    other: str | None = None
+    host: str = MISSING
+    port: int = MISSING
+    max_bytes: int = MISSING
+    max_words: int = MISSING
+    max_nbest: int = MISSING
+    debug: bool = False
+
+
+@dataclass
 class ScoreConfig:
     """xlate score."""
 
