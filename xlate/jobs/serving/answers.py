@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xlate.jobs.inspect.fired import Fired, FiredFeatures, StepFeatures
+from xlate.jobs.inspect.legend import legend
 from xlate.jobs.translate import Translation
 from xlate.kernels.orientation import LEFT, RIGHT
 from xlate.models.derivation import COPIED, Span, Step
@@ -26,10 +27,12 @@ def explained(translation: Translation, fired: FiredFeatures) -> Json:
     """
     system, derivation = fired.system, translation.derivations[0]
     links = system.word_links(derivation)
+    steps = _steps(translation.source, derivation, fired)
     return {
         "source": translation.source,
         "target": derivation.words,
-        "steps": _steps(translation.source, derivation, fired),
+        "steps": steps,
+        "legend": dict(legend(feature["name"] for step in steps for feature in step["features"])),
         "features": _floats(system, derivation),
         "links": None if links is None else [list(link) for link in links],
         "trace": system.explain(translation.source, derivation),
