@@ -49,10 +49,14 @@ def _steps(source: Sequence[str], derivation: AnyDerivation, fired: FiredFeature
     placed = zip(
         derivation.blocks, derivation.target_spans, fired.system.orientations(derivation), features, strict=False
     )
-    return [
+    steps = [
         {**_phrase(source, step, span), "orientation": ORIENTATIONS.get(turn, JUMPS), **_features(found)}
         for step, span, turn, found in placed
     ]
+    if steps:
+        # Some systems ask for no orientation where there is nothing before.
+        steps[0]["orientation"] = JUMPS if steps[0]["source_spans"][0][0] else ORIENTATIONS[RIGHT]
+    return steps
 
 
 def _phrase(source: Sequence[str], step: Step, target_span: Span) -> Json:
