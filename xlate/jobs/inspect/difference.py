@@ -14,7 +14,7 @@ from xlate.config.schema import InspectConfig
 from xlate.errors import InputError
 from xlate.jobs.inspect.learned import Learned, families_of, learned_features, of_families
 from xlate.jobs.inspect.opened import InspectedRun
-from xlate.jobs.inspect.tables import MOST_FAMILIES, Justify, new_table, print_legend
+from xlate.jobs.inspect.tables import MOST_FAMILIES, Justify, new_table, print_legend, print_table
 from xlate.scoring.weights import WeightsFile
 
 NEW, GONE, UP, DOWN, SAME = "new", "gone", "up", "down", "same"
@@ -70,10 +70,14 @@ def print_difference(run: InspectedRun, other: InspectedRun, config: InspectConf
     largest = [change for change in found if change.word != SAME][: config.top]
     names = _names(largest, (other, there), (run, here))
     console.print(f"run    {run.folder}\nother  {other.folder}", markup=False, highlight=False, soft_wrap=True)
-    console.print(_floats(run.weights, other.weights))
+    floats = _floats(run.weights, other.weights)
+    if floats.row_count:
+        print_table(floats, console)
+    else:
+        console.print("float weights: all the same", highlight=False)
     if found:
-        console.print(_counts(found))
-        console.print(_largest(largest, names))
+        print_table(_counts(found), console)
+        print_table(_largest(largest, names), console)
         print_legend(names, console)
 
 

@@ -14,7 +14,7 @@ from xlate.jobs.inspect.difference import print_difference
 from xlate.jobs.inspect.learned import FamilySummary, Learned, families_of, learned_features, of_families, summaries
 from xlate.jobs.inspect.opened import InspectedRun
 from xlate.jobs.inspect.sentence import print_sentence
-from xlate.jobs.inspect.tables import family_table, float_table, print_legend, strongest, strongest_table
+from xlate.jobs.inspect.tables import family_table, float_table, print_legend, print_table, strongest, strongest_table
 from xlate.jobs.systems.registry import kind_of
 from xlate.scoring.feature_weights import load_feature_weights, write_feature_weights
 
@@ -32,7 +32,7 @@ def inspect(config: InspectConfig, console: Console) -> None:
     kind = kind_of(run.trained.model.kind)
     if kind.predicts:
         _only_without(config, "a classifier in context has no families, and is not compared")
-        console.print(float_table(run.weights.sets, of_costs=False))
+        print_table(float_table(run.weights.sets, of_costs=False), console)
         inspect_context(run.folder, Path(run.trained.work), config, console)
         return
     if config.weights is not None:
@@ -71,18 +71,18 @@ def _print_weights(run: InspectedRun, config: InspectConfig, of_costs: bool, con
     features = _asked_features(run, config)
     listed = strongest(features, config.top)
     names = run.names(listed)
-    console.print(float_table(run.weights.sets, of_costs))
+    print_table(float_table(run.weights.sets, of_costs), console)
     if not features:
         if run.weights.features:
             console.print("no sparse feature has a weight", highlight=False)
         return
     rows = summaries(features)
     if len(rows) > 1:
-        console.print(family_table(rows))
-    console.print(strongest_table(_title(rows), listed, names))
+        print_table(family_table(rows), console)
+    print_table(strongest_table(_title(rows), listed, names), console)
     print_legend(names, console)
     if run.without_members is not None:
-        why = run.without_members.message
+        why = str(run.without_members).splitlines()[0]
         console.print(f"word classes are shown by number only: {why}", markup=False, highlight=False)
 
 

@@ -11,7 +11,7 @@ from xlate.errors import InputError
 from xlate.jobs.inspect.fired import FiredFeatures, StepFeatures
 from xlate.jobs.inspect.learned import families_of
 from xlate.jobs.inspect.opened import InspectedRun
-from xlate.jobs.inspect.tables import new_table, print_legend
+from xlate.jobs.inspect.tables import new_table, print_legend, print_table
 from xlate.models.derivation import Step
 
 
@@ -33,7 +33,7 @@ def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console:
     table = _table(fired)
     for step, one in zip(derivation.steps, fired, strict=True):
         _add_step(table, _side(translation.source, step), step, one, config.top)
-    console.print(table)
+    print_table(table, console)
     print_legend([feature.name for one in fired for feature in one.weighted[: config.top]], console)
 
 

@@ -26,6 +26,14 @@ def new_table(title: str, *columns: tuple[str, Justify]) -> Table:
     return table
 
 
+def print_table(table: Table, console: Console) -> None:
+    """Prints a table behind an empty line, its title on one line, however narrow the table is."""
+    title, table.title = table.title, None
+    console.print()
+    console.print(title)
+    console.print(table)
+
+
 def float_table(sets: Mapping[str, Weights], of_costs: bool) -> Table:
     """The float weights of all sets side by side."""
     kind = " of costs: below 0 is the rule" if of_costs else ""
