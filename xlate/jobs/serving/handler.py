@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import secrets
@@ -24,6 +25,8 @@ PAGE = "page.html"
 NONCE = "{{nonce}}"
 # A client that is silent for so long is given up.
 PATIENCE_SECONDS = 30
+# Of a request that is refused so much is read and thrown away, waiting so long for each piece.
+MOST_DROPPED, DROPPING_SECONDS = 1 << 26, 1.0
 
 
 class Serving(Protocol):
@@ -62,9 +65,9 @@ class Handler(BaseHTTPRequestHandler):
         try:
             status = self._answered()
         except Refused as refused:
-            # What is left of the request is not read, so nothing can follow it.
             self.close_connection = True
             self._send_json(refused.status, refused.body)
+            self._drop_body()
             status = refused.status
         except (ConnectionError, TimeoutError):
             self.close_connection = True
@@ -100,6 +103,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes:
         """The bytes of the request, none of which is read before it is known that they are few enough."""
+        length = self._length()
+        body = self.rfile.read(length)
+        if len(body) < length:
+            raise Refused(HTTPStatus.BAD_REQUEST, "the request is cut off", seen=f"{len(body)} of {length} bytes")
+        return body
+
+    def _length(self) -> int:
         length, most = self.headers.get("Content-Length"), self.serving.limits.bytes
         if length is None:
             raise Refused(HTTPStatus.LENGTH_REQUIRED, "the request does not say its length", expected="Content-Length")
@@ -108,10 +118,25 @@ class Handler(BaseHTTPRequestHandler):
         if len(length) > 15 or int(length) > most:
             status, expected = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {most} bytes"
             raise Refused(status, "the request is too large", seen=f"{length[:50]} bytes", expected=expected)
-        body = self.rfile.read(int(length))
-        if len(body) < int(length):
-            raise Refused(HTTPStatus.BAD_REQUEST, "the request is cut off", seen=f"{len(body)} of {length} bytes")
-        return body
+        return int(length)
+
+    def _drop_body(self) -> None:
+        """Reads what a refused client still sends, up to a limit: many clients read no answer before all is sent."""
+        self.connection.settimeout(DROPPING_SECONDS)
+        left = MOST_DROPPED
+        with contextlib.suppress(OSError):
+            while left > 0 and (piece := self.rfile.read1(min(left, 1 << 16))):
+                left -= len(piece)
+
+    def handle_expect_100(self) -> bool:
+        """Asks a client for its body only where it is not too large."""
+        try:
+            self._length()
+        except Refused as refused:
+            self.close_connection = True
+            self._send_json(refused.status, refused.body)
+            return False
+        return super().handle_expect_100()
 
     def _send_page(self) -> None:
         nonce = secrets.token_urlsafe(16)
