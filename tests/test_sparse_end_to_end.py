@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -104,6 +105,73 @@ def test_the_strongest_features_are_shown_by_name(sparse_run: Path, capsys: pyte
     assert "reordering:source_first:top80" in shown
     assert "plain:source_first" in shown
     assert "target_first" not in shown
+
+
+def inspected(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:
+    """What `xlate inspect` prints, none of it wider than 100 columns."""
+    capsys.readouterr()
+    assert main(["inspect", *arguments]) == status
+    shown = capsys.readouterr()
+    tables = [line for line in shown.out.splitlines() if line[:1] in "│┃├┡┏└"]
+    assert max(map(len, tables), default=0) <= 100
+    return shown.err if status else shown.out
+
+
+def test_families_and_the_largest_of_all(sparse_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    learned = list(load_weights(sparse_run / "weights.safetensors").learned("phrase"))
+    shown = inspected(capsys, f"run={sparse_run}", "top=2")
+    assert f"{len(learned):,} weights of sparse features in {len({f.family for f in learned})} families" in shown
+    largest, smallest = max(f.weight for f in learned), min(f.weight for f in learned)
+    assert f"{largest:+.3f}" in shown
+    assert f"{smallest:+.3f}" in shown
+    shown = inspected(capsys, f"run={sparse_run}", "family=source_first:class20")
+    assert re.search(r"source_first:class20=\d+{[^}]+}", shown)
+    assert "target" not in shown.replace("target_", "").partition("largest of all")[2]
+    assert "did you mean family=source_first?" in inspected(
+        capsys, f"run={sparse_run}", "family=source_frist", status=2
+    )
+
+
+def test_the_features_that_fired_in_a_sentence(sparse_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    translator = Translator.of_run(read_config(sparse_run / "config.yaml", TrainConfig), sparse_run)
+    derivation = translator.translate_line("Nirka no holdo va bolko ast.").derivations[0]
+    sums = [name.startswith("Sparse") for name in translator.system.feature_names]
+    charged = (derivation.features_D * translator.system.weights_D)[np.array(sums)].sum()
+    given = f"run={sparse_run}", "sentence='Nirka no holdo va bolko ast.'", "top=3"
+    shown = inspected(capsys, *given)
+    assert f"with a weight, {charged:+.3f} in all" in shown
+    for step in derivation.steps:
+        assert f"→ {' '.join(step.target_words)}" in shown
+    assert re.search(r"class\d+=\d+{", shown)
+    fired = inspected(capsys, *given, "family=lengths").partition("sparse features that fired")[2]
+    assert "plain:lengths=" in fired
+    assert "reordering" not in fired
+
+
+def test_what_changed_between_two_runs(
+    own_work: Path, sparse_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    theta = next(own_work.glob("theta/*"))
+    shown = inspected(capsys, f"run={sparse_run}", f"diff={theta}", "top=3")
+    learned = list(load_weights(sparse_run / "weights.safetensors").learned("phrase"))
+    assert re.search(rf"all \d+ +│ +{len(learned):,} │ +0 │ +0 │ +0 │ +0 ", shown)
+    assert " new " in shown
+    assert " gone " in inspected(capsys, f"run={theta}", f"diff={sparse_run}", "top=3").partition("largest")[2]
+    assert "does not differ from itself" in inspected(capsys, f"run={theta}", f"diff={theta}", status=2)
+    assert "no such family" in inspected(capsys, f"run={theta}", f"diff={sparse_run}", "family=x", status=2)
+    assert "config.yaml" in inspected(capsys, f"run={theta}", f"diff={tmp_path}", status=2)
+
+
+def test_without_its_work_directory_classes_are_shown_by_number(
+    sparse_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(sparse_run, tmp_path / "run")
+    config = tmp_path / "run" / "config.yaml"
+    config.write_text(re.sub(r"(?m)^work: .*$", f"work: {tmp_path / 'gone'}", config.read_text()))
+    shown = inspected(capsys, f"run={tmp_path / 'run'}", "family=source_first:class20")
+    assert "word classes are shown by number only" in shown
+    assert str(tmp_path / "gone") in shown.replace("\n", "")
+    assert re.search(r"source_first:class20=\d+,[MSD] ", shown)
 
 
 def test_a_weights_file_names_its_features_by_itself(sparse_run: Path) -> None:

@@ -78,12 +78,19 @@ class Translator:
 
     @classmethod
     def load(
-        cls, run: str | Path, *, processes: int = 1, detokenize: bool = True, **search: int | float | str | bool
+        cls,
+        run: str | Path,
+        *,
+        work: str | Path | None = None,
+        processes: int = 1,
+        detokenize: bool = True,
+        **search: int | float | str | bool,
     ) -> Self:
         """The translator of a run, whatever system it is of.
 
         Args:
-            run: the folder that `xlate train` or `xlate import` wrote.
+            run: the folder that `xlate train` or `xlate import` wrote, or what `xlate pack` made of it.
+            work: the work directory, when it lies neither where the run was trained on it nor beside the run as then.
             processes: how many translate lists of sentences side by side; they are forked when they are first needed,
                 and stay until `close`.
             detokenize: whether translations are made into plain text; else they are tokens with blanks between them.
@@ -96,9 +103,9 @@ class Translator:
         """
         config = load(TranslateConfig, "translate", ["run=run"])
         settings = {**config.decoder, **search}
-        return cls(
-            translate.Translator.open(replace(config, run=str(run), detokenize=detokenize, decoder=settings)), processes
-        )
+        given = None if work is None else str(work)
+        asked = replace(config, run=str(run), work=given, detokenize=detokenize, decoder=settings)
+        return cls(translate.Translator.open(asked), processes)
 
     @property
     def weights(self) -> dict[str, float]:

@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[type, list[str]]] = {
     "export": (schema.ExportConfig, ["run=r", "out=o"]),
     "pack": (schema.PackConfig, ["run=r", "out=o"]),
     "inspect": (schema.InspectConfig, ["run=r"]),
+    "serve": (schema.ServeConfig, ["run=r"]),
     "nbest": (NbestConfig, ["action=check", "nbest=f"]),
     "events": (EventsConfig, ["action=export", "events=f", "out=o"]),
     "score": (schema.ScoreConfig, ["hyp=h", "ref=r"]),

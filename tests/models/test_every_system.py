@@ -260,3 +260,17 @@ def test_a_graph_has_the_goal(system: AnySystem) -> None:
     assert (
         system.derivation(system.space(["a", "b"]), graph.best_labels()).words == system.translate(["a", "b"])[0].words
     )
+
+
+def test_the_sparse_features_of_steps_add_up_to_their_sum(system: AnySystem) -> None:
+    sums = np.array([name.startswith(("binary", "Sparse")) for name in system.feature_names])
+    fired = 0
+    for words in SENTENCES:
+        for derivation in system.translate(words)[:20]:
+            offsets_N1, ids_A = system.step_features(derivation)
+            assert len(offsets_N1) == len(derivation.steps) + 1
+            assert offsets_N1[-1] == len(ids_A)
+            charged = (system.weights_D * derivation.features_D)[sums].sum()
+            assert system.weights.sparse_F[ids_A].sum() == pytest.approx(charged, abs=1e-9)
+            fired += len(ids_A)
+    assert bool(fired) == (system.features is not None and len(system.features) > 0)

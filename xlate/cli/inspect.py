@@ -11,7 +11,7 @@ def run(config: InspectConfig) -> None:
     """Prints what a run learned to standard output."""
     from rich.console import Console
 
-    from xlate.jobs.inspect import inspect
+    from xlate.jobs.inspect.job import inspect
 
     console = Console()
-    inspect(config, console if console.is_terminal else Console(width=140))
+    inspect(config, console if console.is_terminal else Console(width=100))

@@ -19,6 +19,7 @@ COMMANDS = {
     "prepare": "corpus → work directory: tokens, alignments, language model, blocks, counts",
     "train": "work directory → run: weights, metrics, TensorBoard, checkpoints",
     "translate": "translates standard input with a run",
+    "serve": "a run over HTTP: JSON, and a page that shows translations with their phrases",
     "score": "BLEU with interval and signature, chrF, TER, NIST, LexAcc; two outputs: paired tests",
     "compare": "two systems' outputs side by side: buckets, n-grams, examples, with the paired test",
     "import": "a Moses system → run that translates and can be tuned",

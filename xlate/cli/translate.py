@@ -22,7 +22,8 @@ CONFIG = TranslateConfig
 
 
 def run(config: TranslateConfig) -> None:
-    """Translates standard input (or `input=`) line by line to standard output (or `output=`)."""
+    """Translates standard input (or `input=`) line by line to standard output (or `output=`); at a terminal it asks."""
+    from xlate.cli.shell.prompt import converse, is_conversation
     from xlate.jobs.lattice_files import LatticeFiles
     from xlate.jobs.translate import Translator
 
@@ -30,6 +31,9 @@ def run(config: TranslateConfig) -> None:
         raise InputError("nowhere to write the n-best list", seen=f"nbest={config.nbest}", expected="nbest_out=FILE")
     _check_together(config)
     translator = Translator.open(config)
+    if is_conversation(config):
+        converse(translator, config.trace)
+        return
     lattices = (
         LatticeFiles(config.lattice_out, config.lattice_format, translator.system) if config.lattice_out else None
     )

@@ -146,6 +146,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     schema.ScoreConfig: {"bootstrap": _whole(0), "seed": SEED, "split": ("dev", "test")},
     schema.ReportConfig: {"split": ("dev", "test"), "sentences": _whole(0), "explained": _whole(0)},
     schema.CompareConfig: {"top": _whole(0), "split": ("dev", "test")},
+    schema.ServeConfig: {"port": Range(0, 65535), "max_bytes": _SOME, "max_words": _SOME, "max_nbest": _SOME},
     schema.AlignCommandConfig: {"seed": SEED},
     schema.LmCommandConfig: {"order": ORDER},
     schema.PhrasesCommandConfig: {"max_length": PHRASE_LENGTH},

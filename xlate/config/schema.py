@@ -240,9 +240,25 @@ class InspectConfig:
     run: str = MISSING
     work: str | None = None
     top: int = MISSING
+    family: str | None = None
     find: str | None = None
+    diff: str | None = None
     sentence: str | None = None
     weights: str | None = None
+    debug: bool = False
+
+
+@dataclass
+class ServeConfig:
+    """xlate serve."""
+
+    run: str = MISSING
+    other: str | None = None
+    host: str = MISSING
+    port: int = MISSING
+    max_bytes: int = MISSING
+    max_words: int = MISSING
+    max_nbest: int = MISSING
     debug: bool = False
 
 

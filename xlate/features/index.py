@@ -9,7 +9,7 @@ bigrams (`bigram_index.py`) or names (`named.py`). An *arithmetic* one computes 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,14 @@ class FeatureIndex(Protocol):
 
     def names(self, ids: Numbers) -> Iterator[str]:
         """The names of some features, in the order of `ids`."""
+
+
+@runtime_checkable
+class ClassedIndex(Protocol):
+    """An index whose features know words by their classes."""
+
+    def spelled(self, ids: Numbers, members: int) -> Iterator[str]:
+        """The names of some features, with so many words of a class behind its name."""
 
 
 class GrowingIndex(FeatureIndex, Protocol):
@@ -65,6 +73,11 @@ def ranges_of(sizes: Iterable[tuple[str, int]]) -> Ranges:
         ranges.append((family, slice(end, end + size)))
         end += size
     return ranges
+
+
+def spelled_names(index: FeatureIndex, ids: Numbers, members: int) -> Iterator[str]:
+    """The names of some features, with so many words behind the name of each word class."""
+    return index.spelled(ids, members) if isinstance(index, ClassedIndex) else index.names(ids)
 
 
 def all_names(index: FeatureIndex) -> Iterator[str]:

@@ -209,11 +209,15 @@ class SparseFeatures:
 
     def names(self, ids: Numbers) -> Iterator[str]:
         """Features in words: `reordering:source_first:top80=das,D`, `plain:pair=das haus|the house`."""
+        return self.spelled(ids, members=0)
+
+    def spelled(self, ids: Numbers, members: int) -> Iterator[str]:
+        """The same with so many words of a class: `plain:source_first:class20=7{haus mann hund …}`."""
         ends = [family.end for family in self.families]
         for feature in ids.tolist():
             family = self.families[bisect_right(ends, feature)]
             value, o = divmod(feature - family.first, family.crossed)
-            text = f"{family.name}={self._label(family, value)}"
+            text = f"{family.name}={self._label(family, value, members)}"
             yield text if family.crossed == 1 else f"{text},{ORIENTATIONS[self.orientations][o]}"
 
     def id(self, name: str) -> int:
@@ -227,13 +231,14 @@ class SparseFeatures:
     def _id_of(self) -> dict[str, int]:
         return ids_by_name(self)
 
-    def _label(self, family: Family, value: int) -> str:
+    def _label(self, family: Family, value: int, members: int) -> str:
         if family.position == LENGTHS:
             return f"{value // LONGEST + 1}-{value % LONGEST + 1}"
         if family.left is not None and family.right is not None:
-            return f"{family.left.labels[value // family.right.size]}|{family.right.labels[value % family.right.size]}"
+            left, right = divmod(value, family.right.size)
+            return f"{family.left.spelled(left, members)}|{family.right.spelled(right, members)}"
         if family.left is not None:
-            return family.left.labels[value]
+            return family.left.spelled(value, members)
         source, target = self._phrase_words(family.position, value)
         return "|".join(text for text in (source, target) if text is not None)
 

@@ -161,16 +161,19 @@ class StructureFeatures:
 
     def names(self, ids: Numbers) -> Iterator[str]:
         """Such as `word_pair:all,class50(haus,17)`: family, kinds, values."""
-        for row in self.described[ids].tolist():
-            yield self._name(row)
+        return self.spelled(ids, members=0)
 
-    def _name(self, row: Sequence[int]) -> str:
+    def spelled(self, ids: Numbers, members: int) -> Iterator[str]:
+        """The same with so many words of a class: `word_pair:all,class50(haus,17{house man dog …})`."""
+        for row in self.described[ids].tolist():
+            yield self._name(row, members)
+
+    def _name(self, row: Sequence[int], members: int) -> str:
         family = FAMILIES[row[0]]
         first, second = (
             (self.templates.source if side == "source" else self.templates.target)[kind]
             for side, kind in zip(SIDES.get(family, ("source", "target")), row[1:3], strict=True)
         )
-        values = [first.labels[row[3]], second.labels[row[4]]]
-        if family == "pair_bigram":
-            values += [first.labels[row[5]], second.labels[row[6]]]
+        kinds = (first, second, first, second) if family == "pair_bigram" else (first, second)
+        values = [kind.spelled(value, members) for kind, value in zip(kinds, row[3:], strict=False)]
         return f"{family}:{first.name},{second.name}({','.join(values)})"

@@ -21,16 +21,30 @@ class WordValues:
         name: such as `all`, `top80`, `class20`.
         value_V: by word number.
         labels: what each value is called.
+        words: the V words, where labels do not tell which of them have a value; else none.
     """
 
     name: str
     value_V: NDArray[np.int32]
     labels: tuple[str, ...]
+    words: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
         """How many values there are."""
         return len(self.labels)
+
+    def spelled(self, value: int, members: int) -> str:
+        """What a value is called; behind the name of a word class so many of its words, the first of the vocabulary.
+
+        Example: `17{haus mann hund …}`; just `17` with no members.
+        """
+        label = self.labels[value]
+        if not self.words or not members or label == BEGIN:
+            return label
+        of_class = np.flatnonzero(self.value_V == value)
+        shown = [self.words[v] for v in of_class[:members].tolist()] + ["…"] * (len(of_class) > members)
+        return f"{label}{{{' '.join(shown)}}}"
 
 
 def every_word(words: Sequence[str]) -> WordValues:
@@ -85,4 +99,4 @@ def word_classes(name: str, words: Sequence[str], classes: Mapping[str, str]) ->
     """The class of each word, `<s>` in one of its own."""
     value_V, labels = class_numbers(words, classes)
     value_V[BEGIN_ID] = len(labels)
-    return WordValues(name, value_V, (*labels, BEGIN))
+    return WordValues(name, value_V, (*labels, BEGIN), tuple(words))

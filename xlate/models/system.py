@@ -129,6 +129,13 @@ class System(ABC, Generic[Space, Settings]):
     def explain(self, source: Sequence[str], derivation: Derivation[Any]) -> str:
         """A derivation in words, and what spoke for it; `source` are the words to show."""
 
+    def step_features(self, derivation: Derivation[Any]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The sparse features that fire in each of a derivation's N steps: offsets (N + 1), and ids in `features`.
+
+        A derivation joined from pieces is looked at as one. Without sparse features there are none.
+        """
+        return np.zeros(len(derivation.steps) + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> Space:  # noqa: ARG002
         """The moves among which forced decoding to a translation looks: those of the free search, or more."""
         return self.space(words)

@@ -20,7 +20,7 @@ from xlate.models.block.model import LM_FIRST, LM_REST, BlockModel
 from xlate.models.block.moves import BlockMoves
 from xlate.models.block.options import collect_options, linked_weights
 from xlate.models.block.settings import BlockSearch
-from xlate.models.block.steps import BlockDerivation, read_derivation
+from xlate.models.block.steps import BlockDerivation, read_derivation, step_bigrams
 from xlate.models.system import System
 from xlate.scoring.weights import Weights
 from xlate.search.graph import SearchGraph
@@ -138,6 +138,11 @@ class BlockDecoder(System[BlockMoves, BlockSearch]):
         orientation_A = np.where(end_A, RIGHT, label_A % 3)
         option_A = np.where(end_A, -1, label_A // 3).astype(np.int32)
         return arc_floats(space, graph, option_A, orientation_A), orientation_A != NEUTRAL
+
+    def step_features(self, derivation: BlockDerivation) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Of each block to the left or right of the one before."""
+        steps = derivation.steps
+        return step_bigrams(self.features, steps, [step.orientation != NEUTRAL for step in steps])
 
     def explain(self, source: Sequence[str], derivation: BlockDerivation) -> str:
         """Block by block."""

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.features.bigram_index import BigramIndex
 from xlate.kernels.orientation import NEUTRAL, RIGHT
 from xlate.models.block.model import LM_FIRST
 from xlate.models.block.moves import NO_BLOCK, BlockMoves, BlockState
@@ -126,6 +127,14 @@ def _step(moves: BlockMoves, state: BlockState, option: int, orientation: int, l
         score=moves.step_score(state.context, option, orientation, first, rest) - normalizer,
     )
     return step, lm_state
+
+
+def step_bigrams(
+    index: BigramIndex, steps: Sequence[BlockStep], asks: Sequence[bool]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The binary features of N steps, of those that ask for the block before: offsets (N + 1) and ids."""
+    pairs = [(step.predecessor if asked else NO_BLOCK, step.unit) for step, asked in zip(steps, asks, strict=True)]
+    return index.of_units(np.array(pairs, dtype=np.int32).reshape(-1, 2))
 
 
 def end_step(words: int, last: int, cost: float, weights_D: NDArray[np.float64], lm_first: int) -> BlockStep:

@@ -13,7 +13,7 @@ from xlate.kernels.search.distortion_decoder import JumpNumbers, JumpSentence, s
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.explain import explain
-from xlate.models.block.steps import BlockDerivation
+from xlate.models.block.steps import BlockDerivation, step_bigrams
 from xlate.models.distortion.lattice import arc_floats, jump_arcs
 from xlate.models.distortion.model import LM_FIRST, LM_REST, DistortionModel
 from xlate.models.distortion.moves import JumpMoves, read_jumps
@@ -134,6 +134,10 @@ class DistortionDecoder(System[JumpMoves, DistortionSearch]):
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The floats of arcs, (A, 7), all of which ask for the block before, (A,)."""
         return arc_floats(space, graph, label_A), np.ones(len(label_A), dtype=np.bool_)
+
+    def step_features(self, derivation: BlockDerivation) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Of each block."""
+        return step_bigrams(self.features, derivation.steps, [True] * len(derivation.steps))
 
     def explain(self, source: Sequence[str], derivation: BlockDerivation) -> str:
         """Block by block."""

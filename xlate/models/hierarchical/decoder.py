@@ -25,7 +25,7 @@ from xlate.models.hierarchical.ranking import RankedRules
 from xlate.models.hierarchical.scored import score_rules_of, word_links
 from xlate.models.hierarchical.settings import RuleSearch
 from xlate.models.hierarchical.steps import RuleStep
-from xlate.models.hierarchical.structure import no_structure, rule_words, structure_of
+from xlate.models.hierarchical.structure import no_structure, rule_words, step_features, structure_of
 from xlate.models.hierarchical.text import explain_rules
 from xlate.models.system import System
 from xlate.scoring.weights import Weights
@@ -185,6 +185,12 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
     def _list(self, moves: RuleMoves) -> RuleList:
         arcs = self.search_space(moves, every_arc=True).arcs
         return listed_paths(moves, arcs, self.search.nbest, self.search.distinct, self.sparse_F)
+
+    def step_features(self, derivation: Derivation[RuleStep]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Of each rule."""
+        if self.model.structure is None:
+            return super().step_features(derivation)
+        return step_features(self.model, self.model.structure, derivation.source, derivation.steps)
 
     def explain(self, source: Sequence[str], derivation: Derivation[RuleStep]) -> str:
         """Rule by rule as a tree, then feature by feature."""

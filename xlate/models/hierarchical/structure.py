@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,10 +119,17 @@ def no_structure(translations: int) -> Structure:
 
 def facts_of(model: HierarchicalModel, source: Sequence[str], steps: Sequence[RuleStep]) -> NDArray[np.int32]:
     """The facts of a derivation from their definitions, shape (A, 5); see `features.structure`."""
-    source_n, facts = model.source_vocabulary.ids(source).tolist(), Facts()
+    facts = [fact for step in facts_by_step(model, source, steps) for fact in step]
+    return np.array(facts, dtype=np.int32).reshape(-1, FACT)
+
+
+def facts_by_step(model: HierarchicalModel, source: Sequence[str], steps: Sequence[RuleStep]) -> Iterator[Facts]:
+    """The facts that each rule of a derivation brings."""
+    source_n = model.source_vocabulary.ids(source).tolist()
     last_word, last_pair = BEGIN_ID, None
     waiting: list[list[int]] = []
     for step in steps:
+        facts = Facts()
         parent = waiting.pop() if not step.glued else []
         words, pairs, own = _words_of(model, source_n, step)
         waiting += [own] * len(step.gaps)
@@ -140,7 +147,7 @@ def facts_of(model: HierarchicalModel, source: Sequence[str], steps: Sequence[Ru
                 facts.append((PAIR_BIGRAM, *last_pair, source_word, target_word))
             last_pair = source_word, target_word
         facts += [(PARENT_CHILD, above, below, 0, 0) for above in parent for below in own]
-    return np.array(facts, dtype=np.int32).reshape(-1, FACT)
+        yield facts
 
 
 def _words_of(
@@ -154,6 +161,16 @@ def _words_of(
     links = model.table.links(step.unit)
     pairs = [(t, source_n[places[s]], words[t]) for s, t in links]
     return words, pairs, [source_n[places[s]] for s in dict.fromkeys(s for s, _ in links)]
+
+
+def step_features(
+    model: HierarchicalModel, features: StructureFeatures, source: Sequence[str], steps: Sequence[RuleStep]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The known features of the facts that each of N rules brings: offsets (N + 1) and ids."""
+    facts_N = list(facts_by_step(model, source, steps))
+    facts_A5 = np.array([fact for facts in facts_N for fact in facts], dtype=np.int32).reshape(-1, FACT)
+    id_offsets_A1, ids = features.of_facts(facts_A5)
+    return id_offsets_A1[offsets_of(np.array([len(facts) for facts in facts_N], dtype=np.int64))], ids
 
 
 def structure_score(features: StructureFeatures, sparse_F: NDArray[np.float64], facts_A5: NDArray[np.int32]) -> float:

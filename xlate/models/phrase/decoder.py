@@ -37,6 +37,7 @@ from xlate.models.phrase.model import DISTORTION, LM, SPARSE_PLAIN, SPARSE_REORD
 from xlate.models.phrase.moves import PhraseMoves, occurring
 from xlate.models.phrase.options import PhraseOptions, collect_phrase_options
 from xlate.models.phrase.orientation import adjacent_orientation
+from xlate.models.phrase.parts import sparse_ids
 from xlate.models.phrase.ranking import RankedPhrases
 from xlate.models.phrase.sentence_tables import SentenceTables
 from xlate.models.phrase.settings import PhraseSearch
@@ -247,6 +248,12 @@ class PhraseDecoder(System[PhraseMoves, PhraseSearch]):
     def with_tables(self, folder: Path, sentences: int) -> Callable[[int], PhraseDecoder]:
         """The decoder of each sentence's number; see `SentenceTables`."""
         return SentenceTables(self, folder, sentences).of
+
+    def step_features(self, derivation: Derivation[Step]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Of each phrase."""
+        if self.model.sparse is None or not derivation.steps:
+            return super().step_features(derivation)
+        return sparse_ids(self.model, derivation.source, derivation.steps)
 
     def explain(self, source: Sequence[str], derivation: Derivation[Step]) -> str:
         """Phrase by phrase, then feature by feature."""

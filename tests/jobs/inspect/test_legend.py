@@ -1,0 +1,23 @@
+"""Every part of a feature's name is explained."""
+
+from __future__ import annotations
+
+from xlate.features.bigrams import FAMILIES as BLOCK_FAMILIES
+from xlate.features.phrase_templates import PLAIN, REORDERING
+from xlate.features.structure import FAMILIES
+from xlate.jobs.inspect.legend import PARTS, legend
+
+
+def test_every_template_and_family_is_explained() -> None:
+    assert {*REORDERING, *PLAIN, *FAMILIES, *BLOCK_FAMILIES} <= set(PARTS)
+
+
+def test_only_the_parts_of_a_name_are_looked_at() -> None:
+    assert [part for part, _ in legend(["reordering:source_first:class50=17{all top},D"])] == [
+        "reordering",
+        "source_first",
+        "class",
+    ]
+    assert [part for part, _ in legend(["word_pair:all,class50(pair,17{insertion})"])] == ["word_pair", "all", "class"]
+    assert [part for part, _ in legend(["WB:all>top"])] == ["WB"]
+    assert legend(["ngram=a b"]) == []

@@ -1,0 +1,68 @@
+"""The sparse features that fired in a derivation, step by step, with their weights and in words."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+from xlate.features.index import spelled_names
+from xlate.models.system import AnyDerivation, AnySystem
+
+# How many words of a class stand behind its number.
+MEMBERS = 4
+
+
+class Fired(NamedTuple):
+    """A feature that fired in a step: its family, its name, its weight, and how often."""
+
+    family: str
+    name: str
+    weight: float
+    times: int
+
+    @property
+    def score(self) -> float:
+        """What it adds to the score."""
+        return self.weight * self.times
+
+
+class StepFeatures(NamedTuple):
+    """The features that fired in a step and have a weight, strongest first, and how many have none."""
+
+    weighted: list[Fired]
+    without_weight: int
+
+
+class FiredFeatures:
+    """Says which features of a system fire; what is the same for all sentences is computed once."""
+
+    def __init__(self, system: AnySystem, members: int = MEMBERS) -> None:
+        self.system = system
+        self.members = members
+        self.index = system.features
+        self._weights_F = system.weights.sparse_F
+        self._ranges = [] if self.index is None else list(self.index.ranges)
+        self._ends = [ids.stop for _, ids in self._ranges]
+
+    def of(self, derivation: AnyDerivation) -> list[StepFeatures]:
+        """The features of each step of a derivation, all without features where a system has none."""
+        offsets_N1, ids_A = self.system.step_features(derivation)
+        steps = range(len(derivation.steps))
+        return [self._step(ids_A[offsets_N1[step] : offsets_N1[step + 1]].tolist()) for step in steps]
+
+    def _step(self, ids: list[int]) -> StepFeatures:
+        counted = Counter(ids)
+        weights = {feature: float(self._weights_F[feature]) for feature in counted}
+        kept = [feature for feature in counted if weights[feature]]
+        names = [] if self.index is None else list(spelled_names(self.index, np.array(kept, np.int64), self.members))
+        fired = [
+            Fired(self._family(feature), name, weights[feature], counted[feature])
+            for feature, name in zip(kept, names, strict=True)
+        ]
+        return StepFeatures(sorted(fired, key=lambda one: -abs(one.score)), len(counted) - len(kept))
+
+    def _family(self, feature: int) -> str:
+        return self._ranges[bisect_right(self._ends, feature)][0]

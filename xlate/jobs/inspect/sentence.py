@@ -1,0 +1,75 @@
+"""A sentence translated by a run, and the features that fired in it."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from xlate.config.schema import InspectConfig
+from xlate.errors import InputError
+from xlate.jobs.inspect.fired import FiredFeatures, StepFeatures
+from xlate.jobs.inspect.learned import families_of
+from xlate.jobs.inspect.opened import InspectedRun
+from xlate.jobs.inspect.tables import new_table, print_legend, print_table
+from xlate.models.derivation import Step
+
+
+def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console: Console) -> None:
+    """Prints a line, its translation, how it came about, and of each step the features that fired with their weights.
+
+    Raises:
+        InputError: the run cannot translate.
+    """
+    if "\n" in line:
+        raise InputError("one sentence at a time", seen=repr(line), expected="a line")
+    translation = run.translator.translate_line(line)
+    for text in (line, translation.text, translation.explanation):
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+    derivation = translation.derivations[0]
+    if run.translator.system.features is None or not families_of(run.weights) or not derivation.steps:
+        return
+    fired = [_asked(one, config) for one in FiredFeatures(run.translator.system).of(derivation)]
+    table = _table(fired)
+    for step, one in zip(derivation.steps, fired, strict=True):
+        _add_step(table, _side(translation.source, step), step, one, config.top)
+    print_table(table, console)
+    print_legend([feature.name for one in fired for feature in one.weighted[: config.top]], console)
+
+
+def _asked(features: StepFeatures, config: InspectConfig) -> StepFeatures:
+    """Those of the families that are asked for, and with the text that is searched for in their names."""
+    kept = [
+        feature
+        for feature in features.weighted
+        if (config.family is None or f":{config.family}:" in f":{feature.family}:")
+        and (config.find is None or config.find in feature.name)
+    ]
+    return StepFeatures(kept, features.without_weight)
+
+
+def _table(fired: list[StepFeatures]) -> Table:
+    total = sum(feature.score for one in fired for feature in one.weighted)
+    count = sum(len(one.weighted) for one in fired)
+    silent = sum(one.without_weight for one in fired)
+    title = f"sparse features that fired: {count:,} with a weight, {total:+.3f} in all; {silent:,} without"
+    return new_table(title, ("phrase", "left"), ("weight", "right"), ("feature", "left"))
+
+
+def _side(source: list[str], step: Step) -> str:
+    if step.is_end:
+        return "end of sentence"
+    own = " … ".join(" ".join(source[a:b]) for a, b in step.source_spans)
+    return f"{own} → {' '.join(step.target_words)}"
+
+
+def _add_step(table: Table, side: str, step: Step, features: StepFeatures, top: int) -> None:
+    """The strongest features of a step, then how many more there are and what they add up to."""
+    if step.is_end and not features.weighted:
+        return
+    shown, rest = features.weighted[:top], features.weighted[top:]
+    rows = [(f"{one.weight:+.3f}" + (f" ×{one.times}" if one.times > 1 else ""), escape(one.name)) for one in shown]
+    if rest:
+        rows.append((f"{sum(one.score for one in rest):+.3f}", f"{len(rest)} more"))
+    for place, row in enumerate(rows or [("", "none with a weight")]):
+        table.add_row(escape(side) if place == 0 else "", *row, end_section=place == max(len(rows), 1) - 1)

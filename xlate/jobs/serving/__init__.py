@@ -1,0 +1,1 @@
+"""A run that translates over HTTP: JSON, and a page for people."""
