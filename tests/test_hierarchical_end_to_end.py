@@ -167,9 +167,22 @@ def test_lists_have_facts_as_units_which_weigh_what_was_charged(work: Path, rule
         assert first == lists.candidate_offsets_I1[i + 1]
 
 
+def test_it_is_tuned_and_translates_bottom_up(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811
+    given = ["model=hierarchical", "decoder=cky", "decoder.pop_limit=4", "loss.tune.rounds=1", "loss.tune.nbest=5"]
+    assert trained(work, tmp_path / "run", *given)["tune_BLEU"] > 0
+    lines = translated(tmp_path / "run", tmp_path, "nbest=3", f"nbest_out={tmp_path / 'list'}")
+    assert len(lines) == 3
+    assert "TranslationModel0=" in (tmp_path / "list").read_text()
+    one, other = (translated(rules_run, tmp_path, f"decoder.algorithm={name}") for name in ("cube", "cky"))
+    assert one == other
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
+        (["decoder=cyk"], "cky"),
+        (["decoder.algorithm=cyk"], "stack, cube, cky"),
+        (["decoder=cky", "structure=surface", "source=online"], "across the borders of rules"),
         (["model.rules.symbols=0"], "model.rules.symbols is out of range"),
         (["model.rules.most_gaps=3"], "model.rules.most_gaps is out of range"),
         (["decoder.distortion_limit=3"], "decoder.distortion_limit"),
