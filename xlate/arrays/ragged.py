@@ -35,7 +35,7 @@ def lengths_of(offsets_R1: NDArray[np.integer[Any]], rows: Sequence[int] | NDArr
         [3, 2]
     """
     rows = np.asarray(rows, dtype=np.int64)
-    return np.asarray(offsets_R1[rows + 1], dtype=np.int64) - offsets_R1[rows]
+    return np.asarray(offsets_R1[rows + 1] - offsets_R1[rows], dtype=np.int64)
 
 
 def row_numbers(offsets_R1: NDArray[np.integer[Any]]) -> Ints:
