@@ -299,6 +299,8 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "select": ("average", "last", "best"),
         "heldout_every": _whole(0, 1),
         "start": ("uniform", "base"),
+        "folds": _whole(0, 1),
+        "sentences": _SOME,
     },
 }
 

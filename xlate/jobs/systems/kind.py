@@ -19,7 +19,7 @@ from xlate.errors import InputError
 from xlate.features.bigram_index import BigramIndex
 from xlate.features.index import FeatureIndex
 from xlate.features.more_floats import MORE_FLOATS, MoreFloats, more_floats
-from xlate.jobs.prepare.estimates import Estimates
+from xlate.jobs.prepare.estimates import Estimates, WithoutFold
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.jobs.systems.block_base import check_floats_of_base, check_sums, frequent_features, with_features
@@ -114,6 +114,19 @@ class Kind(ABC):
         Raises:
             InputError: a run or work directory is missing.
         """
+
+    def without_fold(self, config: TrainConfig, whole: TunedSystem, without: WithoutFold) -> TunedSystem:  # noqa: ARG002
+        """What is tuned, made from the training text without a fold, with the sparse features of the whole text.
+
+        Raises:
+            InputError: this kind of model cannot be made without a fold here.
+        """
+        raise InputError(
+            "such a model is not trained online on folds of the training text",
+            seen=f"model={config.model.name} source.folds={config.source.folds}",
+            expected="model=hierarchical",
+            remedy="source.folds=0, or lists of the training text: loss=xbleu",
+        )
 
     @abstractmethod
     def check_lists(self, config: TrainConfig) -> None:
