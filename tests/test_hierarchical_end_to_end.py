@@ -13,15 +13,23 @@ import pytest
 from tests.made_once import made_once
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import trained, translated
+from xlate.align.lexical import lexical_table
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import read_config
+from xlate.config.stored import config_of_run, read_config
+from xlate.jobs.prepare.estimates import WithoutFold
+from xlate.jobs.prepare.folds import Folds
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
+from xlate.jobs.train.online import OnlineTraining
 from xlate.jobs.train.tuning import NbestLists, TuningText
 from xlate.models.hierarchical.decoder import HierarchicalDecoder
 from xlate.models.hierarchical.tuned import TunedRules
+from xlate.models.tuned import TunedByFold
+from xlate.phrases.rule_extraction import RuleSettings, extract_rules
+from xlate.phrases.rule_scores import score_rules
+from xlate.phrases.table_rows import TableRows
 from xlate.scoring.weights import load_weights
 from xlate.train.online_learner import OnlineLearner
 
@@ -85,6 +93,40 @@ def test_structure_features_are_learned_online(work: Path, rules_run: Path, tmp_
     for derivation in system.translate(["nirka", "no", "holdo"]):
         assert system.weights_D @ derivation.features_D == pytest.approx(derivation.score)
     assert len(translated(tmp_path / "run", tmp_path)) == 3
+
+
+def test_sentences_of_the_training_text_are_decoded_without_their_folds(
+    work: Path,  # noqa: F811
+    rules_run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = [*RULES, *ONLINE, f"base={rules_run}", "source.folds=2", "source.sentences=9", "source.shards=2"]
+    for processes in (1, 2):
+        figures = trained(work, tmp_path / str(processes), *given, f"source.processes={processes}")
+        assert figures["online_sentences"] == 9
+        assert figures["active_features"] > 0
+    one, two = (tmp_path / name / "weights.safetensors" for name in ("1", "2"))
+    assert one.read_bytes() == two.read_bytes()
+    online = OnlineTraining(config_of_run(tmp_path / "1"))
+    system, held = online.to_tune.system, WorkDirectory(work)
+    assert isinstance(system, TunedByFold)
+    folds = Folds.of_events(held, 2)
+    for words, references in zip(online.text.sources, online.text.references, strict=True):
+        ids = held.source_vocabulary.ids(words).tolist()
+        seen = [s for s in range(len(folds.fold_S)) if held.encoded[0][s].tolist() == ids]
+        assert {int(folds.fold_S[s]) for s in seen} == {system.fold_of[tuple(words)]}
+        assert held.target_vocabulary.ids(references[0]).tolist() in [held.encoded[1][s].tolist() for s in seen]
+    for fold, part in system.parts.items():
+        others = WithoutFold(held, folds, fold, TableRows(held.blocks.table)).text
+        expected = score_rules(extract_rules(*others), lexical_table(*others), RuleSettings())
+        assert part.decoder.model.table.scores_B4.tolist() == expected.scores_B4.tolist()
+        assert part.decoder.model.structure is system.growing
+    refused = [f"work={work}", f"run={tmp_path / 'refused'}", "source=online", "source.folds=2"]
+    assert main(["train", *refused, "model=phrase"]) == 2
+    assert "not trained online on folds" in capsys.readouterr().err
+    assert main(["train", *refused, *RULES, "source.text=x"]) == 2
+    assert "two texts to learn from" in capsys.readouterr().err
 
 
 def test_floats_are_tuned_on_with_the_structure_features_as_one(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811
@@ -167,9 +209,42 @@ def test_lists_have_facts_as_units_which_weigh_what_was_charged(work: Path, rule
         assert first == lists.candidate_offsets_I1[i + 1]
 
 
+@pytest.mark.parametrize("algorithm", ["cube", "cky"])
+def test_hard_lines_are_translated_and_cut_ones_named(
+    rules_run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, algorithm: str
+) -> None:
+    lines = [" ".join(["nirka", "no", "holdo", "va"] * 50), "", "Qqq zzz"]
+    (tmp_path / "in").write_text("\n".join(lines) + "\n")
+    given = [
+        f"input={tmp_path / 'in'}",
+        f"output={tmp_path / 'out'}",
+        f"decoder.algorithm={algorithm}",
+        "decoder.max_words=100",
+    ]
+    with caplog.at_level("WARNING"):
+        assert main(["translate", f"run={rules_run}", *given, "decoder.pop_limit=5"]) == 0
+    long, empty, unknown = (tmp_path / "out").read_text().split("\n")[:3]
+    assert len(long.split()) >= 100
+    assert (empty, unknown.lower()) == ("", "qqq zzz")
+    assert "line 1: 200 words, more than decoder.max_words=100: translated in 2 pieces" in caplog.text
+
+
+def test_it_is_tuned_and_translates_bottom_up(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811
+    given = ["model=hierarchical", "decoder=cky", "decoder.pop_limit=4", "loss.tune.rounds=1", "loss.tune.nbest=5"]
+    assert trained(work, tmp_path / "run", *given)["tune_BLEU"] > 0
+    lines = translated(tmp_path / "run", tmp_path, "nbest=3", f"nbest_out={tmp_path / 'list'}")
+    assert len(lines) == 3
+    assert "TranslationModel0=" in (tmp_path / "list").read_text()
+    one, other = (translated(rules_run, tmp_path, f"decoder.algorithm={name}") for name in ("cube", "cky"))
+    assert one == other
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
+        (["decoder=cyk"], "cky"),
+        (["decoder.algorithm=cyk"], "stack, cube, cky"),
+        (["decoder=cky", "structure=surface", "source=online"], "across the borders of rules"),
         (["model.rules.symbols=0"], "model.rules.symbols is out of range"),
         (["model.rules.most_gaps=3"], "model.rules.most_gaps is out of range"),
         (["decoder.distortion_limit=3"], "decoder.distortion_limit"),

@@ -12,6 +12,11 @@ import pytest
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, SEARCH, phrase_run, translated  # noqa: F401
 from xlate.cli.main import main
+from xlate.config.stored import config_of_run
+from xlate.jobs.systems.kind import Asked
+from xlate.jobs.systems.registry import open_system
+from xlate.models.block.tuned import TunedBlocks
+from xlate.models.tuned import TunedCosts
 from xlate.scoring.weights import load_weights
 from xlate.train.online_learner import OnlineLearner
 
@@ -65,11 +70,38 @@ def test_models_over_blocks_learn_from_a_run(work: Path, run: Path, tmp_path: Pa
         trained(work, base, *own, "loss.binary.epochs=1")
     given = [*ONLINE, f"base={base}", "source.start=base", "source.batch=10", "source.processes=2"]
     figures = trained(work, tmp_path / "run", *own, *given)
+    assert ("active_features" in figures) == (model == "block")
     assert figures["dev_bleu"] > 15
     assert figures["history"][-1]["oracle_bleu"] > figures["history"][0]["bleu"]
     before, after = (load_weights(one / "weights.safetensors").sets["linked"] for one in (base, tmp_path / "run"))
     assert before.dense_D.tolist() != after.dense_D.tolist()
     assert len(translated(tmp_path / "run", tmp_path)) == 3
+
+
+def test_binary_features_of_blocks_learn_from_a_run_of_floats(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    own = ["model=distortion", "model.threshold=1"]
+    trained(work, tmp_path / "base", *own, "loss.binary.epochs=1")
+    given = [*own, "model.binary=[BB,WB]", *ONLINE, f"base={tmp_path / 'base'}", "source.start=base", "source.batch=10"]
+    figures = trained(work, tmp_path / "run", *given)
+    learned = list(load_weights(tmp_path / "run" / "weights.safetensors").learned("linked"))
+    assert len(learned) == figures["active_features"] > 0
+    assert {feature.family for feature in learned} == {"BB", "WB"}
+    system, work_directory = open_system(tmp_path / "run", config_of_run(tmp_path / "run"), Asked(10))
+    assert work_directory is not None
+    sentences = [work_directory.source_tokens(line) for line in work_directory.source_lines("dev")[:5]]
+    tuned = TunedBlocks(TunedCosts(system), system.features)
+    lists = tuned.hypotheses(system.weights, [*sentences, []], 10)
+    for words, found in zip(sentences, lists, strict=False):
+        derivations = system.translate(words)
+        assert len(derivations) == len(found.dense_CD)
+        for number, derivation in enumerate(derivations):
+            parts = found.parts_K[found.part_offsets_C1[number] : found.part_offsets_C1[number + 1]]
+            ids = [i for p in parts for i in found.ids_N[found.id_offsets_P1[p] : found.id_offsets_P1[p + 1]]]
+            score = found.dense_CD[number] @ system.weights.dense_D + system.weights.sparse_F[ids].sum()
+            assert score == pytest.approx(derivation.score, abs=1e-3)
+    assert next(iter(lists)).part_offsets_C1.tolist() == [0, 0]
+    refused = [*given, "model.floats=[direct]"]
+    assert main(["train", f"work={work}", f"run={tmp_path / 'other'}", *refused]) == 2
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,11 +17,16 @@ from tests.jobs.prepare.test_annotated_text import values
 from tests.test_processes_end_to_end import begun
 from xlate.candidates.context_instances import ContextInstances
 from xlate.cli.main import main
+from xlate.config.stored import config_of_run
 from xlate.demo.corpus import DemoCorpus, Split
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.context import context_model
+from xlate.jobs.systems.kind import Asked
+from xlate.jobs.systems.registry import open_system
 from xlate.models.context.explained import context_names
 from xlate.models.context.model import ContextModel
+from xlate.models.hierarchical.scored import score_rules_of
+from xlate.scoring.weights import load_weights
 from xlate.text.classes import write_classes
 from xlate.text.encoded import EncodedText
 from xlate.text.factors import FactorNames
@@ -123,6 +129,37 @@ def test_tags_are_contexts_of_classifiers(text: Path, tmp_path: Path, capsys: py
     assert batch.contexts_X is not None
     names = set(context_names(model, batch.contexts_X))
     assert {f"pos[first]={tag}" for tag in prepared.source_tags(words)} & names
+
+
+def test_tags_are_kinds_of_words_in_structure_features(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    work, base, run = tmp_path / "work", tmp_path / "base", tmp_path / "run"
+    assert main(["prepare", f"work={work}", *RAW, "data.tagger=classes", f"data.tagger_classes={text}/classes"]) == 0
+    rules = ["model=hierarchical", "decoder.pop_limit=20", "decoder.stack=20", f"work={work}"]
+    assert main(["train", *rules, f"run={base}", "loss.tune.rounds=1", "loss.tune.nbest=10"]) == 0
+    online = ["source=online", "source.iterations=1", "source.nbest=10", f"base={base}", "source.start=base"]
+    tagged = [*online, "structure=surface", "model.structure.words=[all,pos]"]
+    assert main(["train", *rules, f"run={run}", *tagged]) == 0
+    names = [feature.name for feature in load_weights(run / "weights.safetensors").learned("hierarchical")]
+    prepared = WorkDirectory(work)
+    tags = set(prepared.factor_vocabulary("source", "pos").words[3:])
+    words = set(prepared.target_vocabulary.words)
+    seen = [re.fullmatch(r"word_pair:pos,all\((.*?),(.*)\)", name) for name in names]
+    assert {match[1] for match in seen if match} <= tags
+    assert {match[2] for match in seen if match} <= words
+    assert any(seen)
+    assert any(name.startswith("parent_child:pos,pos(") for name in names)
+    assert not any(",pos(" in name for name in names if not name.startswith("parent_child"))
+    system, _ = open_system(run, config_of_run(run), Asked(10))
+    for line in read_lines(text / "dev.raw"):
+        for derivation in system.translate(prepared.source_tokens(line)):
+            assert system.weights_D @ derivation.features_D == pytest.approx(derivation.score)
+            again = score_rules_of(system.model, system.weights_D, derivation.source, derivation.steps, system.sparse_F)
+            assert again.score == pytest.approx(derivation.score)
+    refused = [*online, "structure=surface", "model.structure.words=[all,lemma]"]
+    assert main(["train", *rules, f"run={tmp_path / 'refused'}", *refused]) == 2
+    assert "digits, pos, or two files" in capsys.readouterr().err
 
 
 def encoded(model: ContextModel, words: list[str]) -> tuple[EncodedText, Sequence[np.ndarray]]:

@@ -88,7 +88,11 @@ def test_every_choice_composes_under_its_schema(group: str, name: str) -> None:
     beside = ["model=distortion"] if (group, name) == ("decoder", "distortion") else []
     beside += ["model=phrase"] if (group, name) == ("decoder", "phrase") else []
     beside += ["model=rerank"] if (group, name) == ("decoder", "none") else []
-    beside += ["model=hierarchical"] if (group, name) == ("decoder", "hierarchical") or group == "structure" else []
+    beside += (
+        ["model=hierarchical"]
+        if (group, name) in (("decoder", "hierarchical"), ("decoder", "cky")) or group == "structure"
+        else []
+    )
     beside += ["model=lcs", "model.context.run=r"] if (group, name) == ("decoder", "lcs") else []
     given_keys = [*beside, *NEEDED.get(f"{group}={name}", NEEDED.get(group, []))]
     made = load(COMMANDS[command][0], command, [*given_keys, f"{group}={name}"])

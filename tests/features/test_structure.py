@@ -21,7 +21,7 @@ def templates(families: tuple[str, ...] = FAMILIES) -> StructureTemplates:
         (every_word(words), affixes(words, "prefix", 4), word_classes("class", words, {words[3]: "7", words[5]: "8"}))
         for words in (SOURCE, TARGET)
     )
-    return StructureTemplates(families, source, target)
+    return StructureTemplates(families, (*source, digit_shapes(SOURCE)), target)
 
 
 def expanded(given: StructureTemplates, fact: tuple[int, ...]) -> list[str]:
@@ -32,7 +32,8 @@ def expanded(given: StructureTemplates, fact: tuple[int, ...]) -> list[str]:
         return []
     sides = SIDES.get(name, ("source", "target")) * 2
     names = []
-    for first, second in itertools.product(range(len(given.source)), repeat=2):
+    sizes = [len(given.source if side == "source" else given.target) for side in sides[:2]]
+    for first, second in itertools.product(*map(range, sizes)):
         kinds = [
             (given.source if side == "source" else given.target)[kind]
             for side, kind in zip(sides, (first, second) * 2, strict=True)
@@ -118,10 +119,9 @@ def test_bad_templates_are_refused():
     for families in (("no_such",), ("insertion", "insertion")):
         with pytest.raises(InputError):
             StructureTemplates(families, given.source, given.target)
-    with pytest.raises(InputError):
-        StructureTemplates(FAMILIES, (), ())
-    with pytest.raises(InputError):
-        StructureTemplates(FAMILIES, given.source, given.target[:1])
+    for source, target in (((), ()), (given.source, ()), ((), given.target)):
+        with pytest.raises(InputError):
+            StructureTemplates(FAMILIES, source, target)
     described = np.array([[0, 0, 0, 3, 3, 0, 0]] * 2, dtype=np.int32)
     with pytest.raises(InputError):
         StructureFeatures(given, described)

@@ -96,6 +96,7 @@ SYSTEMS = {
     "phrase hier5": lambda: phrase("hier5"),
     "hierarchical": hierarchical,
     "hierarchical structure": structured,
+    "hierarchical bottom-up": lambda: hierarchical(algorithm="cky", pop_limit=10**6),
     "hierarchical short": lambda: hierarchical(max_span=2, options=3),
     "phrase predicted": predicted,
     "phrase predicted sparse": lambda: predicted(sparse=True),

@@ -27,6 +27,17 @@ def offsets_of(lengths: Sequence[int] | NDArray[np.integer[Any]]) -> Ints:
     return offsets_R1
 
 
+def lengths_of(offsets_R1: NDArray[np.integer[Any]], rows: Sequence[int] | NDArray[np.integer[Any]]) -> Ints:
+    """The lengths of some rows, without a look at the others.
+
+    Example:
+        >>> lengths_of(np.array([0, 2, 2, 5]), [2, 0]).tolist()
+        [3, 2]
+    """
+    rows = np.asarray(rows, dtype=np.int64)
+    return np.asarray(offsets_R1[rows + 1] - offsets_R1[rows], dtype=np.int64)
+
+
 def row_numbers(offsets_R1: NDArray[np.integer[Any]]) -> Ints:
     """The row of each value: offsets 0 2 2 5 give 0 0 2 2 2."""
     return np.repeat(np.arange(len(offsets_R1) - 1), np.diff(offsets_R1))

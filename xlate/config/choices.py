@@ -30,6 +30,7 @@ CHOICES: dict[str, dict[str, Any]] = {
         "distortion": decoder_schema.DistortionDecoderConfig,
         "phrase": decoder_schema.PhraseDecoderConfig,
         "hierarchical": decoder_schema.RuleDecoderConfig,
+        "cky": decoder_schema.RuleDecoderConfig(algorithm="cky", pop_limit=50),
         "lcs": decoder_schema.LcsDecoderConfig,
         "none": decoder_schema.DecoderConfig,
     },

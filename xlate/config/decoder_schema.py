@@ -109,9 +109,13 @@ class RuleDecoderConfig(SearchConfig):
     """Search of the hierarchical model from left to right in the target (Watanabe et al. 2007, section 2.3)."""
 
     options: int = key("the most rules of one source side", 20)
-    algorithm: str = key("stack: every move of a hypothesis is scored; cube: cube pruning", "cube")
-    stack: int = key("the most hypotheses of one number of covered source words", 200)
-    pop_limit: int = key("cube pruning: moves taken for one number of covered source words", 500)
+    algorithm: str = key(
+        "stack: every move of a hypothesis is scored; cube: cube pruning; cky: bottom-up, readable and slow", "cube"
+    )
+    stack: int = key("stack, cube: the most hypotheses of one number of covered source words", 200)
+    pop_limit: int = key(
+        "cube: moves taken for one number of covered source words; cky: hypotheses made over one span", 500
+    )
     max_span: int = key("the longest span that a rule translates, in words; longer ones are glued together", 10)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from xlate.arrays.npy import values_sha256
 from xlate.config.nbest_schema import GivenListsConfig
 from xlate.config.schema import TrainConfig
+from xlate.config.source_schema import SourceConfig
 from xlate.report.identity import VOLATILE
 from xlate.report.run_directory import MARK
 from xlate.scoring.weights import WEIGHTS_FILE
@@ -30,7 +31,18 @@ def identity_of_training(config: TrainConfig) -> dict[str, Any]:
     if config.source.name == "stored":
         # As it was before there were sources, so that runs made then are still known.
         settings["source"] = settings.pop("nbest_source")
+    else:
+        settings["source"] = settings_of_source(config.source)
     return settings | {"base": None if config.base is None else _sums(Path(config.base))}
+
+
+def settings_of_source(source: SourceConfig) -> dict[str, Any]:
+    """What decides where candidates come from; without folds of the training text these keys say nothing."""
+    settings = asdict(source)
+    if not settings.get("folds"):
+        for name in ("folds", "sentences"):
+            settings.pop(name, None)
+    return settings
 
 
 def _sums(base: Path) -> dict[str, str]:

@@ -112,7 +112,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "early_threshold": BELOW_ONE,
     },
     decoder_schema.RuleDecoderConfig: {
-        "algorithm": ("stack", "cube"),
+        "algorithm": ("stack", "cube", "cky"),
         "stack": _SOME,
         "pop_limit": _SOME,
         "max_span": PHRASE_LENGTH,
@@ -302,6 +302,8 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "select": ("average", "last", "best"),
         "heldout_every": _whole(0, 1),
         "start": ("uniform", "base"),
+        "folds": _whole(0, 1),
+        "sentences": _SOME,
     },
 }
 

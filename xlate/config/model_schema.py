@@ -64,7 +64,9 @@ class StructureConfig:
         ["word_pair", "pair_bigram", "insertion", "target_bigram", "parent_child"],
     )
     words: list[str] = key(
-        "what words are looked at as: all, topN, classN (computed), prefixN, suffixN, digits", ["all", "class50"]
+        "what words are looked at as: all, topN, classN (computed), prefixN, suffixN, digits, or a factor of the text, "
+        "such as pos: the value that a word has most often",
+        ["all", "class50"],
     )
     class_seed: int = key("seed of computed word classes", 1)
 

@@ -37,6 +37,8 @@ class _SourceKeys:
     split: str
     text: str | None
     references: list[str]
+    folds: int
+    sentences: int
 
 
 @dataclass
@@ -88,6 +90,10 @@ class OnlineSourceConfig(SourceConfig):
     split: str = key("learned from this split of the work directory", "dev")
     text: str | None = key("or from this tokenised file", None)
     references: list[str] = key("and its tokenised references", [])
+    folds: int = key(
+        "or from the training text, each sentence decoded by a system made without its fold, of so many; 0: not so", 0
+    )
+    sentences: int = key("folds: from so many sentences, spread evenly over the text", 1000)
 
 
 SOURCES: dict[str, type[SourceConfig]] = {"stored": StoredSourceConfig, ONLINE: OnlineSourceConfig}

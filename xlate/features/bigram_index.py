@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from xlate.features.bigrams import FAMILIES, bigram_families, family_ranges, frequent_keys, split_key
 from xlate.features.index import Numbers, Ranges, ids_by_name
+from xlate.kernels.features.bigram_features import BigramFamilies
 from xlate.kernels.search.lattice_arcs import arc_bigrams
 from xlate.phrases.blocks import BlockSet
 from xlate.text.vocabulary import Vocabulary
@@ -80,9 +81,12 @@ class BigramIndex:
 
     def of_units(self, pairs_P2: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The ids of all features of pairs (b', b), none where either is negative: offsets (P+1) and ids."""
-        families = bigram_families(self.words.blocks, self.keys_F)
         before_P, block_P = np.ascontiguousarray(pairs_P2.T, dtype=np.int32)
-        return arc_bigrams(families, before_P, block_P)
+        return arc_bigrams(self._families, before_P, block_P)
+
+    @cached_property
+    def _families(self) -> BigramFamilies:
+        return bigram_families(self.words.blocks, self.keys_F)
 
     @cached_property
     def _id_of(self) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +19,7 @@ from xlate.text.vocabulary import Vocabulary
 
 _NUMBERED = re.compile(r"(top|class|prefix|suffix)([1-9][0-9]*)")
 DIGITS = "digits"
+NAMED = ("all", "topN", "classN", "prefixN", "suffixN", DIGITS)
 # The classes of a side (`source` or `target`), so many.
 ClassesOf = Callable[[str, int], Mapping[str, str]]
 
@@ -43,11 +44,19 @@ class SparseSettings:
 
 @dataclass(frozen=True)
 class Side:
-    """The words of one language: their vocabulary, and how often each occurs."""
+    """The words of one language.
+
+    Attributes:
+        name: `source` or `target`.
+        vocabulary: the words.
+        count_V: how often each occurs.
+        factors: the value that a factor of the text, such as `pos`, has for words, made when it is asked for.
+    """
 
     name: str
     vocabulary: Vocabulary
     count_V: NDArray[np.int64]
+    factors: Mapping[str, Callable[[], Mapping[str, str]]] = field(default_factory=dict)
 
 
 def make_sparse_features(
@@ -87,7 +96,10 @@ def word_values(kind: str, side: Side, classes_of: ClassesOf) -> WordValues:
     Raises:
         InputError: there is no such kind, or a file of classes cannot be read.
     """
-    words, files = side.vocabulary.words, _class_files(kind)
+    words = side.vocabulary.words
+    if kind in side.factors:
+        return word_classes(kind, words, side.factors[kind]())
+    files = _class_files(kind, side.factors)
     if files is not None:
         return word_classes("given", words, read_classes(files[0 if side.name == "source" else 1]))
     if kind == "all":
@@ -103,7 +115,7 @@ def word_values(kind: str, side: Side, classes_of: ClassesOf) -> WordValues:
     return word_classes(kind, words, classes_of(side.name, int(numbered[2])))
 
 
-def _class_files(kind: str) -> list[str] | None:
+def _class_files(kind: str, factors: Iterable[str] = ()) -> list[str] | None:
     """The two files that a kind of words names, None for one that is made from the text."""
     if kind in ("all", DIGITS) or _NUMBERED.fullmatch(kind):
         return None
@@ -112,6 +124,6 @@ def _class_files(kind: str) -> list[str] | None:
         raise InputError(
             "a kind of words there is none of",
             seen=kind,
-            expected="all, topN, classN, prefixN, suffixN, digits, or two files SOURCE,TARGET",
+            expected=", ".join([*NAMED, *factors, "or two files SOURCE,TARGET"]),
         )
     return files

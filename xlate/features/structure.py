@@ -8,7 +8,8 @@ Families, all about words that the rules align:
     target_bigram   two target words in a row, across rules too
     parent_child    a linked source word of a rule, and one of a rule in a gap of it
 
-Every word is looked at in several kinds (`word_values.py`), and every two kinds make a feature.
+Every word is looked at in several kinds (`word_values.py`), and every two kinds make a feature; a side may have kinds
+that the other has not, such as parts of speech.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import offsets_of
 from xlate.errors import InputError
 from xlate.features.index import Numbers, Ranges, ranges_of
 from xlate.features.word_values import WordValues
@@ -41,10 +43,10 @@ SIDES = {"target_bigram": ("target", "target"), "parent_child": ("source", "sour
 
 @dataclass(frozen=True)
 class StructureTemplates:
-    """Which families there are, and the kinds of word values of both sides; kinds have the same names on both.
+    """Which families there are, and the kinds of word values of each side.
 
     Raises:
-        InputError: a family there is none of, or one given twice; no kind of words.
+        InputError: a family there is none of, or one given twice; a side without kinds of words.
     """
 
     families: tuple[str, ...]
@@ -56,21 +58,25 @@ class StructureTemplates:
         for family in self.families:
             if family not in FAMILIES or self.families.count(family) > 1:
                 raise InputError("a family there is none of, or twice", seen=family, expected=", ".join(FAMILIES))
-        if not self.source or len(self.source) != len(self.target):
-            seen = f"{len(self.source)} and {len(self.target)} kinds of words"
-            raise InputError("structure features need kinds of words", seen=seen, expected="the same on both sides")
+        if not self.source or not self.target:
+            seen = f"{len(self.source)} of the source and {len(self.target)} of the target"
+            raise InputError("structure features need kinds of words", seen=seen, expected="one or more of each side")
 
     def kinds(self) -> Kinds:
         """As compiled loops take them."""
-        size = len(self.source)
-        pairs = np.array([(x, y) for x in range(size) for y in range(size)], dtype=np.int32)
-        counts = [len(pairs) if family in self.families else 0 for family in FAMILIES]
+        pairs = [list(np.ndindex(*map(len, self.sides(family)))) if self.has(family) else [] for family in FAMILIES]
         return Kinds(
             np.stack([values.value_V for values in self.source]),
             np.stack([values.value_V for values in self.target]),
-            np.concatenate([pairs[:count] for count in counts]).reshape(-1, 2),
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            np.array([pair for of_family in pairs for pair in of_family], dtype=np.int32).reshape(-1, 2),
+            offsets_of([len(of_family) for of_family in pairs]),
         )
+
+    def sides(self, family: str) -> tuple[tuple[WordValues, ...], tuple[WordValues, ...]]:
+        """The kinds of the first and of the second value of a family."""
+        kinds = {"source": self.source, "target": self.target}
+        first, second = SIDES.get(family, ("source", "target"))
+        return kinds[first], kinds[second]
 
     def has(self, family: str) -> bool:
         """Whether a family is among them."""
@@ -170,10 +176,7 @@ class StructureFeatures:
 
     def _name(self, row: Sequence[int], members: int) -> str:
         family = FAMILIES[row[0]]
-        first, second = (
-            (self.templates.source if side == "source" else self.templates.target)[kind]
-            for side, kind in zip(SIDES.get(family, ("source", "target")), row[1:3], strict=True)
-        )
+        first, second = (side[kind] for side, kind in zip(self.templates.sides(family), row[1:3], strict=True))
         kinds = (first, second, first, second) if family == "pair_bigram" else (first, second)
         values = [kind.spelled(value, members) for kind, value in zip(kinds, row[3:], strict=False)]
         return f"{family}:{first.name},{second.name}({','.join(values)})"

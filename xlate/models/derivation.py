@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,10 +40,19 @@ class Step:
         """From the first source word to behind the last one."""
         return self.source_spans[0][0], self.source_spans[-1][1]
 
+    def moved(self, by: int) -> Self:
+        """The same unit so many source words further on."""
+        return replace(self, source_spans=spans_moved(self.source_spans, by))
+
     @property
     def is_end(self) -> bool:
         """Whether this is the end of the sentence."""
         return self.unit == END
+
+
+def spans_moved(spans: Iterable[Span], by: int) -> tuple[Span, ...]:
+    """Spans so many words further on."""
+    return tuple((begin + by, end + by) for begin, end in spans)
 
 
 StepT = TypeVar("StepT", bound=Step, covariant=True)
@@ -107,9 +116,7 @@ def joined(parts: Sequence[Derivation[StepT]]) -> Derivation[StepT]:
     steps: list[StepT] = []
     at = 0
     for part in parts:
-        steps += [
-            replace(step, source_spans=tuple((a + at, b + at) for a, b in step.source_spans)) for step in part.steps
-        ]
+        steps += [step.moved(at) for step in part.steps]
         at += len(part.source)
     source = tuple(word for part in parts for word in part.source)
 

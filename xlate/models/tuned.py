@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Protocol
 
 import numpy as np
@@ -112,6 +113,50 @@ class TunedCosts:
             features_CD = rows_CD[:, : len(self.names)]
             features_CD[:, -1] /= scale
             yield DecodedList.of_words(words, features_CD)
+
+
+@dataclass(frozen=True)
+class TunedByFold:
+    """A system of a whole text that is tuned on this very text: each sentence is decoded without its fold.
+
+    Attributes:
+        whole: the system, which says what is tuned.
+        parts: the same made without each fold, by its number.
+        fold_of: the fold of each sentence.
+    """
+
+    whole: TunedSystem
+    parts: Mapping[int, TunedSystem]
+    fold_of: Mapping[tuple[str, ...], int]
+
+    @property
+    def uniform(self) -> Weights:
+        """That of the whole text."""
+        return self.whole.uniform
+
+    @property
+    def trained_D(self) -> NDArray[np.bool_]:
+        """That of the whole text."""
+        return self.whole.trained_D
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """That of the whole text."""
+        return self.whole.vocabulary
+
+    @property
+    def growing(self) -> GrowingIndex | None:
+        """That of the whole text, which all parts share."""
+        return self.whole.growing
+
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
+        """The lists of the systems that have not seen the sentences."""
+        for fold, some in groupby(sentences, lambda words: self.fold_of[tuple(words)]):
+            yield from self.parts[fold].hypotheses(weights, list(some), size)
+
+    def weighted(self, weights: Weights) -> AnySystem:
+        """The system of the whole text."""
+        return self.whole.weighted(weights)
 
 
 def listed_words(system: AnySystem, sentence: Sequence[str]) -> tuple[NDArray[np.float64], list[NDArray[np.int32]]]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.vocabulary import END_ID
 
 
 def read_classes(path: str | Path) -> dict[str, str]:
@@ -45,3 +46,27 @@ def class_numbers(words: Sequence[str], classes: Mapping[str, str]) -> tuple[NDA
     number = {name: n for n, name in enumerate(names)}
     numbers_V = np.array([number[classes[w]] if w in classes else -1 for w in words], dtype=np.int32)
     return numbers_V, tuple(names)
+
+
+def commonest_classes(
+    words: Sequence[str], word_T: NDArray[np.integer], value_T: NDArray[np.integer], names: Sequence[str]
+) -> dict[str, str]:
+    """The value that each word of a text has most often, such as its commonest part of speech.
+
+    Args:
+        words: by their numbers; special ones get no value.
+        word_T: the tokens of the text, shape (T,).
+        value_T: the value of each, shape (T,); of equally frequent ones the first is taken.
+        names: of the values.
+
+    Example:
+        >>> words, names = ["<unk>", "<s>", "</s>", "light"], ["NOUN", "VERB"]
+        >>> commonest_classes(words, np.array([3, 3, 3]), np.array([1, 0, 1]), names)
+        {'light': 'VERB'}
+    """
+    rows_N, count_N = np.unique(word_T.astype(np.int64) * len(names) + value_T, return_counts=True)
+    word_N, value_N = np.divmod(rows_N, len(names))
+    order = np.lexsort((value_N, -count_N, word_N))
+    word_W, first = np.unique(word_N[order], return_index=True)
+    found = zip(word_W.tolist(), value_N[order][first].tolist(), strict=True)
+    return {words[word]: names[value] for word, value in found if word > END_ID}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -37,9 +38,52 @@ def test_both_find_the_same_translations(max_span: int, seed: int, words: list[s
     ours = HierarchicalDecoder(model, weights_D, search).translate(words)
     theirs = list(islice(cky.translations(words), 15))
     assert [d.score for d in ours] == pytest.approx([t.score for t in theirs], abs=1e-4)
+    chart = HierarchicalDecoder(model, weights_D, replace(search, algorithm="cky", pop_limit=10**9)).translate(words)
+    assert [d.score for d in chart] == pytest.approx([d.score for d in ours], abs=1e-6)
     assert tuple(ours[0].words) == theirs[0].words or ours[0].score == pytest.approx(ours[1].score, abs=1e-4)
     features = cky.features(theirs[0].tree, words)
     assert features.get("RulePenalty0", 0.0) + features["CopiedWords"] == len(ours[0].steps)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6), words=st.lists(st.sampled_from(["a", "b", "c", "d", "zz"]), min_size=1, max_size=7))
+def test_going_back_in_the_source_is_charged_bottom_up(seed: int, words: list[str]) -> None:
+    rng = np.random.default_rng(seed)
+    model, weights_D = random_rules(rng, 2), random_rule_weights(rng)
+    search = RuleSearch(nbest=8, **EXACT)
+    ours = HierarchicalDecoder(model, weights_D, search).translate(words)
+    chart = HierarchicalDecoder(model, weights_D, replace(search, algorithm="cky", pop_limit=10**9))
+    assert [d.score for d in chart.translate(words)] == pytest.approx([d.score for d in ours], abs=1e-6)
+    pruned = chart.with_search(pop_limit=2).translate(words)
+    assert pruned[0].score <= ours[0].score + 1e-6
+    for derivation in pruned:
+        assert derivation.score == pytest.approx(float(weights_D @ derivation.features_D))
+
+
+def test_structure_features_are_not_searched_bottom_up() -> None:
+    rng = np.random.default_rng(5)
+    model, sparse_F = with_structure(rng, random_rules(rng))
+    weights_D = random_rule_weights(rng, model.size)
+    with pytest.raises(InputError, match="across the borders of rules"):
+        HierarchicalDecoder(model, weights_D, RuleSearch(algorithm="cky"), sparse_F=sparse_F)
+
+
+def test_pieces_of_a_long_sentence_keep_their_gaps() -> None:
+    """A sentence of more than `max_words` words has the rules of its pieces where their words stand."""
+    rng = np.random.default_rng(6)
+    model, weights_D = random_rules(rng), random_rule_weights(rng)
+    words = ["c", "a", "b", "a"] * 50
+    decoder = HierarchicalDecoder(model, weights_D, RuleSearch(max_words=8, algorithm="stack"))
+    found = decoder.translate(words)[0]
+    covered = sorted(place for step in found.steps for a, b in step.source_spans for place in range(a, b))
+    assert covered == list(range(len(words)))
+    for step in found.steps:
+        assert step.span[0] <= step.source_span[0] <= step.source_span[1] <= step.span[1]
+        assert all(step.span[0] <= begin < end <= step.span[1] for begin, end in step.gaps)
+    assert any(step.gaps and step.span[0] >= 8 for step in found.steps)
+    linked = {source for source, _ in decoder.word_links(found)}
+    assert linked <= set(range(len(words)))
+    assert max(linked) >= len(words) - 8
 
 
 def test_what_one_reaches_the_other_reaches() -> None:

@@ -13,23 +13,20 @@ from numpy.typing import NDArray
 from xlate.candidates.batch import CandidateBatch
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
-from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.features.bigram_index import BigramIndex, BlockNames
+from xlate.features.bigram_index import BigramIndex
 from xlate.jobs.prepare.estimates import Estimates, WithoutFold
 from xlate.jobs.prepare.folds import Folds
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
+from xlate.jobs.systems.block_base import check_floats_of_base, check_sums, frequent_features
 from xlate.jobs.systems.kind import Asked, EventKind, ToTune
 from xlate.jobs.systems.listed import FoldSystem, ListedModel
 from xlate.models.block.lists import with_units
 from xlate.models.system import AnySystem
 from xlate.phrases.table_rows import TableRows
 from xlate.scoring.weights import Weights, WeightsFile
-
-# Keys of a model that do not alter what its floats mean: those of its events, and of its binary features.
-FREE = ("name", "binary", "threshold", "folds", "alternatives", "listed_only", "by_span", "by_target")
 
 
 @dataclass(frozen=True)
@@ -107,9 +104,7 @@ class BlockLists(ListedModel):
     @cached_property
     def features(self) -> BigramIndex:
         """All bigrams of the whole text above the threshold."""
-        work, model = self.work, self.config.model
-        words = BlockNames(work.blocks, work.source_vocabulary, work.target_vocabulary)
-        return BigramIndex.frequent(words, model.binary, model.threshold)
+        return frequent_features(self.work, self.config.model)
 
     def folds(self, count: int) -> BlockFolds:
         """The systems of so many folds."""
@@ -159,12 +154,7 @@ def check_block_lists(config: TrainConfig) -> None:
     """
     if not config.model.binary:
         raise InputError("no binary features to train", seen="model.binary=[]", expected="model.binary=[BB] or another")
-    if getattr(config.decoder, "partition", "off") != "off":
-        raise InputError(
-            "scores with a partition are no sums over features",
-            seen=f"decoder.partition={config.decoder.partition}",
-            expected="decoder.partition=off",
-        )
+    check_sums(config)
     if config.base is None:
         raise InputError(
             "no run to take float weights from",
@@ -172,22 +162,7 @@ def check_block_lists(config: TrainConfig) -> None:
             expected="base=RUN of the same model",
             remedy=f"train one first: xlate train model={config.model.name} model.binary=[] run=RUN",
         )
-    _check_base(config, Path(config.base))
-
-
-def _check_base(config: TrainConfig, base: Path) -> None:
-    trained = config_of_run(base)
-    ours, theirs = (vars(one).items() for one in (config.model, trained.model))
-    differing = [key for key, value in ours if key not in FREE and (key, value) not in theirs]
-    if differing:
-        raise InputError(
-            "the base run has another model",
-            file=base,
-            seen=", ".join(f"model.{key}={vars(trained.model).get(key)}" for key in differing),
-            expected=", ".join(f"model.{key}={vars(config.model)[key]}" for key in differing),
-            remedy="train the floats of this model first, with model.binary=[]",
-        )
-    weights_of(base, trained)
+    check_floats_of_base(config, Path(config.base))
 
 
 def _same(lists: CandidateBatch) -> CandidateBatch:

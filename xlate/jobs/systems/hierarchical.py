@@ -16,6 +16,7 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
 from xlate.features.structure import StructureFeatures
+from xlate.jobs.prepare.estimates import WithoutFold
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
@@ -26,6 +27,7 @@ from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalM
 from xlate.models.hierarchical.model import COLUMNS
 from xlate.models.hierarchical.tuned import TunedRules
 from xlate.models.system import AnySystem
+from xlate.models.tuned import TunedSystem
 from xlate.phrases.rule_extraction import RuleSettings
 from xlate.phrases.rules import RuleTable
 from xlate.scoring.weights import Weights, WeightsFile
@@ -111,6 +113,15 @@ class Hierarchical(Kind):
         if config.loss.tune.start == "base":
             start = with_sum(weights_of(Path(str(config.base))).sets[KIND], model)
         return ToTune(tuned, start, lambda weights: saved_rules(weights, model.structure), _metadata(config, work))
+
+    def without_fold(self, config: TrainConfig, whole: TunedSystem, without: WithoutFold) -> TunedRules:
+        """Rules and language model of the other folds, with the structure features of the whole text."""
+        assert isinstance(whole, TunedRules)
+        model, settings = whole.decoder.model, RuleSettings(**asdict(config.model.rules))
+        stage = rule_stage(without.work, settings, without)
+        table = RuleTable.load(stage.folder / TABLE, without.work.words)
+        model = replace(model, table=table, lm=without.lm)
+        return replace(whole, decoder=whole.decoder.changed(model=model))
 
     def _floats_to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """The float weights of a run that has structure features, the sum of these among them as one more float."""

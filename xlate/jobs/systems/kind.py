@@ -6,22 +6,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.source_schema import ONLINE
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
+from xlate.features.bigram_index import BigramIndex
 from xlate.features.index import FeatureIndex
 from xlate.features.more_floats import MORE_FLOATS, MoreFloats, more_floats
-from xlate.jobs.prepare.estimates import Estimates
+from xlate.jobs.prepare.estimates import Estimates, WithoutFold
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
+from xlate.jobs.systems.block_base import check_floats_of_base, check_sums, frequent_features, with_features
 from xlate.jobs.systems.listed import ListedModel
 from xlate.kernels.features.block_features import BlockArrays
+from xlate.models.block.tuned import TunedBlocks
 from xlate.models.system import AnySystem
 from xlate.models.tuned import TunedCosts, TunedSystem
 from xlate.scoring.weights import Weights, WeightsFile
@@ -110,6 +114,19 @@ class Kind(ABC):
         Raises:
             InputError: a run or work directory is missing.
         """
+
+    def without_fold(self, config: TrainConfig, whole: TunedSystem, without: WithoutFold) -> TunedSystem:  # noqa: ARG002
+        """What is tuned, made from the training text without a fold, with the sparse features of the whole text.
+
+        Raises:
+            InputError: this kind of model cannot be made without a fold here.
+        """
+        raise InputError(
+            "such a model is not trained online on folds of the training text",
+            seen=f"model={config.model.name} source.folds={config.source.folds}",
+            expected="model=hierarchical",
+            remedy="source.folds=0, or lists of the training text: loss=xbleu",
+        )
 
     @abstractmethod
     def check_lists(self, config: TrainConfig) -> None:
@@ -208,7 +225,10 @@ class EventKind(Kind):
         return Saved(sets, {} if system.features is None else {self.sets[0]: system.features}, file.extra)
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
-        """It must have the same model."""
+        """It must have the same model; online training needs the floats only."""
+        if config.loss.name == ONLINE:
+            check_floats_of_base(config, base)
+            return
         trained = config_of_run(base)
         if asdict(trained.model) != asdict(config.model):
             raise InputError(
@@ -220,12 +240,16 @@ class EventKind(Kind):
         weights_path(base)
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
-        """The dense weights of the base run, and the scale of its sparse ones."""
+        """The dense weights of the base run, and the scale of its sparse ones; online these themselves."""
         assert config.loss.tune is not None
-        base = Path(str(config.base))
+        base, every = Path(str(config.base)), config.loss.name == ONLINE and bool(config.model.binary)
         file = weights_of(base)
+        if every:
+            check_sums(config)
+            file = with_features(file, self.sets[0], frequent_features(work, config.model).keys_F)
         system = self.open(base, config, file, work, Asked())
-        tuned = self.tuned(system, config.model, config.loss.tune.processes)
+        costs = self.tuned(system, config.model, config.loss.tune.processes)
+        tuned = TunedBlocks(costs, cast(BigramIndex, system.features)) if every else costs
         start = tuned.trained if config.loss.tune.start == "base" else tuned.uniform
         metadata = {**file.metadata, **made_with(config.model)}
         return ToTune(tuned, start, lambda weights: self.saved(tuned.weighted(weights), file), metadata)

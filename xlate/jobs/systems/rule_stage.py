@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from xlate.align.lexical import lexical_table
+from xlate.jobs.prepare.estimates import Estimates, WithoutFold
 from xlate.jobs.prepare.stages import Stage, identity_of, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.phrases.rule_extraction import RuleSettings, extract_rules
@@ -19,10 +20,11 @@ log = logging.getLogger(__name__)
 TABLE = "table"
 
 
-def rule_stage(work: WorkDirectory, settings: RuleSettings) -> Stage:
+def rule_stage(work: WorkDirectory, settings: RuleSettings, without: WithoutFold | None = None) -> Stage:
     """The rule table of a work directory (`RuleTable.load(stage.folder / TABLE)`), made when it is not there.
 
     Tables of several settings stand beside each other; how much memory may be taken is no part of what a table is.
+    Rules may be those of the text without a fold.
 
     Raises:
         InputError: the work directory lacks its text or links.
@@ -33,12 +35,15 @@ def rule_stage(work: WorkDirectory, settings: RuleSettings) -> Stage:
         "on": [read_stage(work.path, name).identity for name in ("corpus", "align")],
         "version": 1,
     }
-    name = f"rules/{identity_of(asked)[:12]}"
-    return run_stage(work.path, name, identity, lambda folder: _build(work, settings, folder))
+    if without is not None:
+        identity["without"] = without.identity
+    estimates = without or Estimates(work)
+    name = str(estimates.folder / "rules" / identity_of(asked)[:12])
+    return run_stage(work.path, name, identity, lambda folder: _build(estimates, settings, folder))
 
 
-def _build(work: WorkDirectory, settings: RuleSettings, folder: Path) -> dict[str, Any]:
-    text = (*work.encoded, work.links)
+def _build(estimates: Estimates, settings: RuleSettings, folder: Path) -> dict[str, Any]:
+    text = estimates.text
     start = time.perf_counter()
     table = score_rules(extract_rules(*text, settings, folder), lexical_table(*text), settings)
     log.info("%d rules, %.0f rules/s", len(table), len(table) / (time.perf_counter() - start))

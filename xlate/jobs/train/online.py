@@ -10,18 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from xlate.config.identity import settings_of_source
 from xlate.config.loss_schema import TunedLossConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE, SourceConfig
 from xlate.config.tune_schema import TuneConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.folded import by_fold
 from xlate.jobs.systems.kind import ToTune
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.train.measuring import measured_splits, rounded
 from xlate.jobs.train.sentence_lists import ListsOfSentences
 from xlate.jobs.train.tuned import made_from_text
-from xlate.jobs.train.tuning import NbestLists, tuning_text
+from xlate.jobs.train.tuning import NbestLists, training_sentences, tuning_text
 from xlate.jobs.train.warnings import warn_if_unmoved
 from xlate.losses.loss import loss_of, losses
 from xlate.metrics.objective import Objective
@@ -54,12 +56,19 @@ class OnlineTraining:
         self.config = replace(self.asked, loss=config.loss)
         self.work = WorkDirectory(Path(self.config.work)).check() if self.config.work else None
         assert self.asked.loss.tune is not None
-        self.text = tuning_text(self.asked.loss.tune, self.work, config.decoder.max_words, "source.text")
+        most = config.decoder.max_words
+        if self.work is not None and config.source.folds:
+            self.text = training_sentences(self.work, config.source.sentences, most)
+        else:
+            self.text = tuning_text(self.asked.loss.tune, self.work, most, "source.text")
 
     @cached_property
     def to_tune(self) -> ToTune:
         """What learns."""
-        return self.kind.to_tune(self.asked, self.work)
+        found = self.kind.to_tune(self.asked, self.work)
+        if self.work is None or not self.config.source.folds:
+            return found
+        return replace(found, system=by_fold(self.asked, self.kind, self.work, found.system))
 
     def made_from(self) -> Mapping[str, Any]:
         """The text makes the run as much as the work directory does."""
@@ -110,7 +119,7 @@ class OnlineTraining:
             heldout_every=source.heldout_every,
             seed=self.config.seed,
         )
-        made_from = asdict(source), asdict(self.config.decoder), self.made_from()
+        made_from = settings_of_source(source), asdict(self.config.decoder), self.made_from()
         identity = online_identity(made_from, tuned.start)
         checkpoint = OnlineCheckpoint(run.checkpoint(), identity, run.checkpoint_seconds)
         return Online(learner, lists.decode, settings, checkpoint, run.reporter)
@@ -173,6 +182,9 @@ def check_online(config: TrainConfig) -> None:
     if source.k > source.nbest:
         seen = f"source.k={source.k} source.nbest={source.nbest}"
         raise InputError("fewer translations of a list than are held against oracles", seen=seen, expected="k ≤ nbest")
+    if source.folds and (source.text is not None or not config.work):
+        seen, expected = f"source.folds={source.folds} source.text={source.text}", "one of them, and work=…"
+        raise InputError("two texts to learn from", seen=seen, expected=expected)
     from_run = kind_of(config.model.kind).tunes_from_run
     if config.base is None and (source.start == "base" or from_run):
         raise InputError("no run to start from", seen="base is not set", expected="base=RUN")

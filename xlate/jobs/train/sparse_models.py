@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,7 +22,7 @@ from xlate.jobs.prepare.word_counts import word_counts
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.models.phrase.model import PhraseModel
 from xlate.phrases.table import PhraseTable
-from xlate.text.classes import read_classes, write_classes
+from xlate.text.classes import commonest_classes, read_classes, write_classes
 from xlate.text.clustering import exchange_classes
 from xlate.text.encoded import EncodedText
 
@@ -57,12 +59,29 @@ def classes_of(work: WorkDirectory, seed: int) -> ClassesOf:
 def structure_features(work: WorkDirectory, settings: StructureConfig) -> StructureFeatures:
     """The structure features of a work directory's words, none of them met yet.
 
+    A factor that only one side of the text has is a kind of the words of that side.
+
     Raises:
         InputError: a family or a kind of words there is none of.
     """
     of_classes = classes_of(work, settings.class_seed)
-    source, target = (tuple(word_values(kind, side, of_classes) for kind in settings.words) for side in sides_of(work))
+    sides = [replace(side, factors=factors_of(work, side)) for side in sides_of(work)]
+    factors = {name for side in sides for name in side.factors}
+    source, target = (
+        tuple(word_values(kind, side, of_classes) for kind in settings.words if kind not in factors - set(side.factors))
+        for side in sides
+    )
     return StructureFeatures(StructureTemplates(tuple(settings.families), source, target))
+
+
+def factors_of(work: WorkDirectory, side: Side) -> dict[str, Callable[[], Mapping[str, str]]]:
+    """The factors of the words of a side: of each word the value that it has most often in the training text."""
+
+    def commonest(name: str) -> Mapping[str, str]:
+        tokens, values = work.training_text(side.name).ids_T, work.factor(side.name, name).ids_T
+        return commonest_classes(side.vocabulary.words, tokens, values, work.factor_vocabulary(side.name, name).words)
+
+    return {name: partial(commonest, name) for name in work.factor_names(side.name).names}
 
 
 def check_orientations(model: ModelConfig) -> None:

@@ -65,9 +65,18 @@ class ListDecoder(Protocol):
 def with_units(decoder: ListDecoder, words: Sequence[str], draw: Draw | None = None) -> DecodedList:
     """The n-best list of a sentence, or derivations that are drawn; units are pairs of a block and the one before.
 
+    A float without weight is 0.
+
     Raises:
         InputError: a sentence without words, or of more than the search can number.
     """
+    return with_steps(decoder, words, decoder.weights.dense_D != 0, draw)
+
+
+def with_steps(
+    decoder: ListDecoder, words: Sequence[str], used_D: NDArray[np.bool_], draw: Draw | None = None
+) -> DecodedList:
+    """As `with_units`, with the floats of `used_D`; the others are 0."""
     if not words:
         raise InputError("an empty sentence has no list", expected="one word or more")
     space, search = decoder.space(words), decoder.search
@@ -82,7 +91,6 @@ def with_units(decoder: ListDecoder, words: Sequence[str], draw: Draw | None = N
         draws_C = drawn_C.astype(np.int32)
     paths = _Paths(offsets_N1, labels_L)
     floats_AD, asks_A = decoder.step_floats(space, paths.graph, paths.label_A)
-    used_D = decoder.weights.dense_D != 0
     floats_CD = np.add.reduceat(floats_AD, paths.first_N, axis=0) if len(draws_C) else floats_AD[:0]
     parts_K, unit_PU = _units(paths, space.options.block_O, decoder.labels_of_option, asks_A)
     return DecodedList(

@@ -1,4 +1,4 @@
-"""The hierarchical decoder from left to right: stack search and cube pruning."""
+"""The hierarchical decoder: from left to right by stack search or cube pruning, or bottom-up."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from xlate.kernels.search.hierarchical.moves import LONGEST_SENTENCE, RuleNumber
 from xlate.kernels.search.hierarchical.stack_search import search_rules
 from xlate.kernels.search.hypotheses import Limits
 from xlate.models.derivation import Derivation, Span
+from xlate.models.hierarchical.chart import bottom_up_paths, graph_of_paths
 from xlate.models.hierarchical.lists import RuleList, listed_paths, rule_arcs
 from xlate.models.hierarchical.model import GLUE, LM, HierarchicalModel
 from xlate.models.hierarchical.moves import RuleMoves, occurring
 from xlate.models.hierarchical.options import collect_rule_options
 from xlate.models.hierarchical.ranking import RankedRules
 from xlate.models.hierarchical.scored import score_rules_of, word_links
-from xlate.models.hierarchical.settings import RuleSearch
+from xlate.models.hierarchical.settings import CKY, RuleSearch
 from xlate.models.hierarchical.steps import RuleStep
 from xlate.models.hierarchical.structure import no_structure, rule_words, step_features, structure_of
 from xlate.models.hierarchical.text import explain_rules
@@ -44,12 +45,13 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
         weights_D: in the order of `model.RULE_FEATURES`, shape (D,).
         search: settings.
         fast: the compiled search; the readable one, for stack search only, gives the same derivations and scores.
+            Bottom-up there is only a readable one.
         sparse_F: weights of the model's structure features; without them all are 0, as are those of features that are
             newer than the weights.
 
     Raises:
-        InputError: float weights of another shape or not finite, more sparse weights than features, or cube pruning
-            without `fast`.
+        InputError: float weights of another shape or not finite, more sparse weights than features, cube pruning
+            without `fast`, or structure features bottom-up.
     """
 
     PARTS = ("model", "weights_D", "search", "fast", "sparse_F")
@@ -78,6 +80,12 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
             raise InputError("the weights cannot be used", seen=seen, expected=expected)
         if self.search.algorithm == "cube" and not fast:
             raise InputError("cube pruning has no readable form", expected="the compiled search, or algorithm stack")
+        if self.search.algorithm == CKY and model.structure is not None:
+            raise InputError(
+                "bottom-up search cannot look across the borders of rules",
+                seen="structure features, decoder.algorithm=cky",
+                expected="structure=none, or decoder.algorithm=cube",
+            )
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -164,16 +172,26 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
         )
         return SearchGraph.of_hypotheses(*kernel(self.model.lm.arrays, sentence_arrays(space), numbers))
 
+    def search_space(self, space: RuleMoves, *, every_arc: bool) -> SearchGraph:
+        """The graph of a space; bottom-up one of the best path, or of the `nbest` best ones, side by side."""
+        if self.search.algorithm != CKY:
+            return super().search_space(space, every_arc=every_arc)
+        return self._bottom_up(space, self.search.nbest if every_arc else 1, distinct=False)
+
+    def _bottom_up(self, space: RuleMoves, most: int, *, distinct: bool) -> SearchGraph:
+        return graph_of_paths(space, bottom_up_paths(space, self.search.pop_limit, most, distinct=distinct))
+
     def arc_features(self, space: RuleMoves, found: LatticeArcs) -> LatticeArcs:
         """Float features of the arcs."""
         return rule_arcs(space, found)
 
     def listed(self, space: RuleMoves) -> list[Derivation[RuleStep]]:
         """The `nbest` best derivations of a space, best first."""
-        return self._list(space).derivations() if self.fast else super().listed(space)
+        readable = not self.fast and self.search.algorithm != CKY
+        return super().listed(space) if readable else self._list(space).derivations()
 
     def nbest_list(self, words: Sequence[str]) -> RuleList:
-        """The `nbest` best derivations of a sentence as arrays; the compiled search only.
+        """The `nbest` best derivations of a sentence as arrays; not by the readable search from left to right.
 
         Raises:
             InputError: a sentence without words, or of more than the search can number.
@@ -183,8 +201,12 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
         return self._list(self.space(words))
 
     def _list(self, moves: RuleMoves) -> RuleList:
-        arcs = self.search_space(moves, every_arc=True).arcs
-        return listed_paths(moves, arcs, self.search.nbest, self.search.distinct, self.sparse_F)
+        search = self.search
+        if search.algorithm == CKY:
+            graph = self._bottom_up(moves, search.nbest, distinct=search.distinct)
+        else:
+            graph = self.search_space(moves, every_arc=True)
+        return listed_paths(moves, graph.arcs, search.nbest, search.distinct, self.sparse_F)
 
     def step_features(self, derivation: Derivation[RuleStep]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Of each rule."""

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.arrays.ragged import gathered, offsets_of, places_of
+from xlate.arrays.ragged import gathered, lengths_of, offsets_of, places_of
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.hierarchical.facts import path_facts
@@ -74,14 +74,21 @@ class RuleList:
     @cached_property
     def features_ND(self) -> NDArray[np.float64]:
         """Float features in the order of `RULE_FEATURES`, shape (N, D)."""
+        if not len(self) or not self.moves.structure.active:
+            return self.floats_ND
+        features_ND = self.floats_ND.copy()
+        features_ND[:, -1] = self._structure_N()
+        return features_ND
+
+    @cached_property
+    def floats_ND(self) -> NDArray[np.float64]:
+        """The same with the sum of sparse features left at 0."""
         offsets_N1, lm = self.paths.offsets_N1, self.moves.model.lm
         if not len(self):
             return np.zeros((0, self.moves.model.size))
         features_ND = np.add.reduceat(self.step_features, offsets_N1[:-1], axis=0)
         state, phrases = int(lm.begin_state), self.moves.options.found.phrases
         features_ND[:, LM] = path_logprobs(lm.arrays, state, END_ID, offsets_N1, self.taken_apart[1], phrases)
-        if self.moves.structure.active:
-            features_ND[:, -1] = self._structure_N()
         return features_ND
 
     def _structure_N(self) -> NDArray[np.float64]:
@@ -126,7 +133,7 @@ def label_words(moves: RuleMoves, labels: NDArray[np.integer]) -> tuple[NDArray[
     known, targets = unit != COPIED, moves.model.table.target_phrases
     rows = moves.model.table.target_B[unit[known]]
     lengths = np.ones(len(unit), dtype=np.int64)
-    lengths[known] = np.diff(targets.offsets_S1)[rows]
+    lengths[known] = lengths_of(targets.offsets_S1, rows)
     offsets_O1 = offsets_of(lengths)
     ids_W = np.empty(int(offsets_O1[-1]), dtype=np.int32)
     ids_W[places_of(offsets_O1, np.flatnonzero(known))] = targets.ids_T[places_of(targets.offsets_S1, rows)]

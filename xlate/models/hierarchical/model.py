@@ -9,6 +9,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import lengths_of
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.lm.model import NgramModel
@@ -105,8 +106,7 @@ class HierarchicalModel:
         features_ND[:, RULE_PENALTY] = 1.0
         features_ND[:, WORD_PENALTY] = -1.0
         features_ND[~known_N, UNKNOWN] = UNKNOWN_PENALTY
-        lengths_Q = np.diff(table.target_phrases.offsets_S1)
-        features_ND[known_N, WORD_PENALTY] = -lengths_Q[table.target_B[rules]]
+        features_ND[known_N, WORD_PENALTY] = -lengths_of(table.target_phrases.offsets_S1, table.target_B[rules])
         with np.errstate(divide="ignore"):
             features_ND[known_N, TABLE] = np.maximum(np.log(table.scores_B4[rules]), LOWEST_LOG)
         features_ND[known_N, INSERTION] = -table.insertion_B[rules].astype(np.float64)

@@ -98,10 +98,11 @@ class RuleMoves(SearchSpace[RuleState]):
         top = state.spans[-1]
         ends = range(top.begin + 1, min(top.end, top.begin + self.options.longest) + 1) if top.glued else (top.end,)
         for end in ends:
-            for match in self._matches(top.begin, end):
+            for match in self.matches(top.begin, end):
                 yield from self._place(state, match)
 
-    def _matches(self, begin: int, end: int) -> range:
+    def matches(self, begin: int, end: int) -> range:
+        """The matches over a span."""
         cell = begin * (len(self.options.words) + 1) + end
         first, last = self.options.matches.cell_offsets_C1[cell : cell + 2].tolist()
         return range(first, last)
@@ -120,7 +121,7 @@ class RuleMoves(SearchSpace[RuleState]):
             swapped = bool(options.found.swapped_R[at])
             parent, ending = int(self.structure.parent_T[at]), int(self.structure.ending_T[at])
             gaps = [OpenSpan(*span, False, parent) for span in reversed(options.gaps(match, swapped))]
-            logprob, lm_state = self.model.lm.score_words(state.lm_state, self._phrase(at))
+            logprob, lm_state = self.model.lm.score_words(state.lm_state, self.phrase(at))
             fixed = glue + float(self.backtrack_M2[match, int(swapped)])
             if self.structure.active:
                 fixed += between_score(self.structure, state.ending, top.parent, at)
@@ -129,7 +130,21 @@ class RuleMoves(SearchSpace[RuleState]):
             covered = len(options.words) - sum(span.end - span.begin for span in after.spans)
             yield Move(after, covered, score, offset + rank)
 
-    def _phrase(self, at: int) -> NDArray[np.int32]:
+    def scores(self, labels: Sequence[int]) -> list[float]:
+        """The score of each step of a path."""
+        state, found = self.start, []
+        for label in labels:
+            moves: Iterator[Move[RuleState]] = self.expand(state)
+            if label != END_LABEL:
+                match, _ = self.options.taken_apart(np.array([label]))
+                moves = self._place(state, int(match[0]))
+            move = next(move for move in moves if move.label == label)
+            state = move.state
+            found.append(move.score)
+        return found
+
+    def phrase(self, at: int) -> NDArray[np.int32]:
+        """The target words of a translation by the language model's numbers."""
         phrases = self.options.found.phrases
         return phrases.words_W[phrases.offsets_O1[at] : phrases.offsets_O1[at + 1]]
 

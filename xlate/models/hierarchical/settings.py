@@ -8,7 +8,8 @@ from xlate.errors import InputError
 from xlate.search.settings import check_counts, check_shares, log_share
 from xlate.text.cutting import MAX_WORDS
 
-ALGORITHMS = ("stack", "cube")
+CKY = "cky"
+ALGORITHMS = ("stack", "cube", CKY)
 
 
 @dataclass(frozen=True)
@@ -17,10 +18,12 @@ class RuleSearch:
 
     Attributes:
         algorithm: `stack` scores every move of every kept hypothesis; `cube` takes the moves to one number of covered
-            words from the best downwards until `pop_limit` of them were taken.
+            words from the best downwards until `pop_limit` of them were taken; `cky` goes bottom-up, readably, without
+            `beam` and `threshold`.
         beam: the most hypotheses kept for one number of covered source words; None keeps all.
         threshold: a hypothesis whose estimate is below this share of the best one's is dropped; 0 keeps all.
-        pop_limit: the moves that cube pruning takes for one number of covered words.
+        pop_limit: the moves that cube pruning takes for one number of covered words; with `cky` the hypotheses that are
+            made over one span.
         options: the most rules of one source side, best first by weighted score without a history.
         max_span: the longest span that a rule translates, in words; longer ones are glued together.
         future_cost: whether pruning compares score plus an estimate of the spans that are open.
@@ -47,7 +50,7 @@ class RuleSearch:
             InputError: a value outside its range.
         """
         if self.algorithm not in ALGORITHMS:
-            raise InputError("decoder setting algorithm", seen=self.algorithm, expected=" or ".join(ALGORITHMS))
+            raise InputError("decoder setting algorithm", seen=self.algorithm, expected=", ".join(ALGORITHMS))
         check_counts(self, "beam", "pop_limit", "options", "max_span", "nbest", "max_words")
         check_shares(self, "threshold")
 

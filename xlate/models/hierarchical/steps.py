@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
-from xlate.models.derivation import Span, Step
+from xlate.models.derivation import Span, Step, spans_moved
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,11 @@ class RuleStep(Step):
     gaps: tuple[Span, ...] = ()
     glued: bool = False
     swapped: bool = False
+
+    def moved(self, by: int) -> Self:
+        """The same rule so many source words further on, its gaps too."""
+        (span,) = spans_moved([self.span], by)
+        return replace(super().moved(by), span=span, gaps=spans_moved(self.gaps, by))
 
     @property
     def runs(self) -> list[tuple[int, int, bool]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.arrays.ragged import offsets_of, places_of
+from xlate.arrays.ragged import lengths_of, offsets_of, places_of
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.features.structure import (
     FACT,
@@ -36,7 +36,7 @@ def rule_words(model: HierarchicalModel, unit_T: NDArray[np.int64], source_n: ND
     rules = unit_T[known]
     targets = table.target_phrases
     lengths_T = np.ones(len(unit_T), dtype=np.int64)
-    lengths_T[known] = np.diff(targets.offsets_S1)[table.target_B[rules]]
+    lengths_T[known] = lengths_of(targets.offsets_S1, table.target_B[rules])
     word_offsets_T1 = offsets_of(lengths_T)
     words_W = np.full(int(word_offsets_T1[-1]), UNKNOWN_ID, dtype=np.int32)
     words_W[places_of(word_offsets_T1, known)] = targets.ids_T[places_of(targets.offsets_S1, table.target_B[rules])]

@@ -84,7 +84,8 @@ def with_floats(decoder: HierarchicalDecoder, words: Sequence[str]) -> DecodedLi
     """
     if not words:
         return DecodedList.of_words([np.zeros(0, np.int32)], np.zeros((1, decoder.model.size)))
-    return _numbered(decoder.nbest_list(words))
+    found = decoder.nbest_list(words)
+    return _numbered(found, found.features_ND)
 
 
 def with_facts(decoder: HierarchicalDecoder, words: Sequence[str]) -> DecodedList:
@@ -100,8 +101,7 @@ def with_facts(decoder: HierarchicalDecoder, words: Sequence[str]) -> DecodedLis
             between_T=empty,
         )
     found = decoder.nbest_list(words)
-    listed, (fact_offsets_L1, facts_A5) = _numbered(found), found.facts
-    listed.dense_CD[:, -1] = 0.0
+    listed, (fact_offsets_L1, facts_A5) = _numbered(found, found.floats_ND), found.facts
     # No row is all zeros, which would not be told apart from none.
     number_A, first_P = distinct_rows((facts_A5 + 1).astype(np.uint64))
     return listed._replace(
@@ -113,6 +113,6 @@ def with_facts(decoder: HierarchicalDecoder, words: Sequence[str]) -> DecodedLis
     )
 
 
-def _numbered(found: RuleList) -> DecodedList:
+def _numbered(found: RuleList, features_ND: NDArray[np.float64]) -> DecodedList:
     offsets_L1, words_W = label_words(found.moves, found.paths.labels_L)
-    return DecodedList(found.features_ND.astype(np.float32), offsets_L1[found.paths.offsets_N1], words_W)
+    return DecodedList(features_ND.astype(np.float32), offsets_L1[found.paths.offsets_N1], words_W)

@@ -1,0 +1,60 @@
+"""Sentences that a grammar knows nothing of, of no words, and of very many."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules
+from xlate.errors import InputError
+from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
+from xlate.models.hierarchical.tuned import with_facts, with_floats
+
+ALGORITHMS = ("stack", "cube", "cky")
+
+
+def decoder(algorithm: str, **search: object) -> HierarchicalDecoder:
+    rng = np.random.default_rng(7)
+    given = {"algorithm": algorithm, "beam": 10, "pop_limit": 20, **search}
+    return HierarchicalDecoder(random_rules(rng), random_rule_weights(rng), RuleSearch(**given))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_words_that_no_rule_knows_stand_for_themselves(algorithm: str) -> None:
+    words = ["nobody", "knows", "these", "<s>", "|||"]
+    (found,) = decoder(algorithm).translate(words)
+    assert found.words == words
+    assert found.copied == len(words)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_sentence_of_no_words(algorithm: str) -> None:
+    system = decoder(algorithm, nbest=3)
+    (found,) = system.translate([])
+    assert (found.words, found.score) == ([], 0.0)
+    for lists in (with_floats, with_facts):
+        assert lists(system, []).dense_CD.shape == (1, system.model.size)
+    with pytest.raises(InputError, match="empty sentence"):
+        system.nbest_list([])
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_hypotheses_grow_with_the_words_and_no_faster(algorithm: str) -> None:
+    system = decoder(algorithm, max_words=400)
+    sizes = []
+    for repeated in (25, 50):
+        words = ["a", "b", "zz", "c"] * repeated
+        (found,) = system.translate(words)
+        assert sorted(place for step in found.steps for a, b in step.source_spans for place in range(a, b)) == list(
+            range(len(words))
+        )
+        sizes.append(len(system.graph(words).score_N))
+    assert sizes[1] <= 2.5 * sizes[0]
+    assert sizes[1] <= 200 * 10 * 20
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_more_words_than_can_be_numbered_are_refused(algorithm: str) -> None:
+    system = decoder(algorithm, max_words=10**6)
+    with pytest.raises(InputError, match="too long"):
+        system.translate(["a"] * (system.LONGEST + 1))

@@ -1,0 +1,158 @@
+"""The search space of a sentence searched bottom-up (CKY), readably; what is found are paths of the same labels.
+
+A derivation scores the same in whatever order it is found, so without limits both orders find the same ones. Rules are
+looked up, ranked and limited as they are for the search from left to right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
+
+import numpy as np
+
+from xlate.formats.scfg.grammar import Gap, Side
+from xlate.models.hierarchical.model import GLUE, LM
+from xlate.models.hierarchical.moves import RuleMoves
+from xlate.models.scfg.chart import Chart, Option
+from xlate.models.scfg.forest import BestDerivations
+from xlate.models.scfg.language import Languages, TargetSide
+from xlate.models.scfg.parsing import Cell, Match
+from xlate.models.scfg.rules import TOP
+from xlate.models.scfg.trees import Tree
+from xlate.search.graph import SearchGraph
+from xlate.search.space import END_LABEL
+
+# What a rule translates, and what is glued together, up from the beginning of the sentence.
+LABEL, GLUED = "X", "S"
+# The numbers of the glue rules, S → X and S → S X; those of others are labels of the space.
+FIRST, NEXT = -3, -4
+GLUE_SIDES: dict[int, TargetSide] = {FIRST: (-1,), NEXT: (-1, -2)}
+
+
+class BottomUpRules:
+    """The matches of a space as the rules of a chart; `pops` hypotheses are made for each cell."""
+
+    def __init__(self, moves: RuleMoves, pops: int) -> None:
+        self.moves, self.pops = moves, pops
+        self.languages = Languages(moves.model.lm, float(moves.weights_D[LM]))
+        self.glue = float(moves.weights_D[GLUE])
+
+    def chart(self) -> Chart:
+        """The chart of the sentence, filled from short spans to long ones."""
+        options, chart = self.moves.options, Chart(self)
+        size = len(options.words)
+        for length in range(1, options.longest + 1):
+            for begin in range(size - length + 1):
+                matches = [self._match(m) for m in self.moves.matches(begin, begin + length)]
+                # A gap may be such that nothing translates it.
+                matches = [match for match in matches if all(chart.cells.get(tail) for tail in match.tails)]
+                if matches:
+                    chart.fill(Cell(LABEL, begin, begin + length), matches)
+        for end in range(1, size + 1):
+            chart.fill(Cell(GLUED, 0, end), list(self._glued(chart, end)))
+        return chart
+
+    def _match(self, match: int) -> Match:
+        offsets = self.moves.options.label_offsets_M1
+        gaps = self.moves.options.gaps(match, swapped=False)
+        return Match(range(int(offsets[match]), int(offsets[match + 1])), tuple(Cell(LABEL, *gap) for gap in gaps))
+
+    def _glued(self, chart: Chart, end: int) -> Iterator[Match]:
+        for begin in range(max(0, end - self.moves.options.longest), end):
+            last, before = Cell(LABEL, begin, end), Cell(GLUED, 0, begin)
+            if chart.cells.get(last) and (not begin or chart.cells.get(before)):
+                yield Match((NEXT,), (before, last)) if begin else Match((FIRST,), (last,))
+
+    def options(self, cell: Cell, match: Match) -> Sequence[Option]:  # noqa: ARG002
+        """The translations of a match, or one glue rule."""
+        if match.rules[0] in GLUE_SIDES:
+            return [Option(self.glue, match.rules[0], self.glue, GLUE_SIDES[match.rules[0]])]
+        found, (at_M, at_T) = self.moves.options.found, self.moves.options.taken_apart(np.array(match.rules))
+        backtrack_T = self.moves.backtrack_M2[at_M, found.swapped_R[at_T].astype(np.int64)]
+        promise_T, score_T = found.alone_R[at_T] + backtrack_T, found.static_R[at_T] + backtrack_T
+        order = np.argsort(-promise_T, kind="stable").tolist()
+        return [
+            Option(float(promise_T[n]), match.rules[n], float(score_T[n]), self._side(int(at_T[n]), match))
+            for n in order
+        ]
+
+    def _side(self, at: int, match: Match) -> TargetSide:
+        gaps = [-1 - place for place in range(len(match.tails))]
+        return (*self.moves.phrase(at).tolist(), *(reversed(gaps) if self.moves.options.found.swapped_R[at] else gaps))
+
+    def target(self, cell: Cell, rule: int) -> Side:  # noqa: ARG002
+        """The target side of a rule in words."""
+        if rule == TOP:
+            return (Gap(GLUED, 1),)
+        if rule in GLUE_SIDES:
+            return tuple(Gap(LABEL, -number) for number in GLUE_SIDES[rule])
+        gaps = [Gap(LABEL, place + 1) for place in self.order(rule)]
+        return (*self.moves.words_of(rule), *gaps)
+
+    def order(self, label: int) -> list[int]:
+        """The gaps of a rule in the order of the target, by their places in the source."""
+        match, at = (int(of[0]) for of in self.moves.options.taken_apart(np.array([label])))
+        swapped = bool(self.moves.options.found.swapped_R[at])
+        order = range(len(self.moves.options.gaps(match, swapped)))
+        return list(reversed(order) if swapped else order)
+
+    def labels(self, tree: Tree) -> list[int]:
+        """The labels of a derivation in the order of the target."""
+        found: list[int] = []
+        waiting = [tree]
+        while waiting:
+            node = waiting.pop()
+            glue = node.rule in GLUE_SIDES
+            order = range(len(node.below)) if glue else self.order(node.rule)
+            if not glue:
+                found.append(node.rule)
+            waiting += [node.below[place] for place in reversed(order)]
+        return found
+
+
+def bottom_up_paths(moves: RuleMoves, pops: int, most: int, *, distinct: bool) -> list[list[int]]:
+    """The labels of the best `most` derivations of a sentence, best first, of different words if asked.
+
+    Args:
+        moves: the search space, without structure features.
+        pops: how many hypotheses are made for each label over each span.
+        most: how many derivations.
+        distinct: whether their words must differ.
+    """
+    rules = BottomUpRules(moves, pops)
+    top = rules.chart().top(Cell(GLUED, 0, len(moves.options.words)))
+    if top is None:
+        return []
+    best = BestDerivations(rules.target if distinct else None)
+    found = islice(best.of(top), most)
+    return [[*rules.labels(best.tree(one, top.cell).below[0]), END_LABEL] for one in found]
+
+
+def graph_of_paths(moves: RuleMoves, paths: Sequence[Sequence[int]]) -> SearchGraph:
+    """Paths, best first, as a graph in which they share nothing but start and goal."""
+    sizes = [len(labels) for labels in paths]
+    goal = sum(sizes) - len(paths) + 1
+    source: list[int] = []
+    target: list[int] = []
+    scores: list[float] = []
+    score_N, best_N = np.zeros(goal + 1), np.full(goal + 1, -1, dtype=np.int32)
+    node = 0
+    for labels in paths:
+        inner = [0, *range(node + 1, node + len(labels)), goal]
+        node += len(labels) - 1
+        for (before, after), score in zip(pairwise(inner), moves.scores(labels), strict=True):
+            if after != goal or best_N[goal] < 0 or score_N[before] + score > score_N[goal]:
+                score_N[after], best_N[after] = score_N[before] + score, len(source)
+            source.append(before)
+            target.append(after)
+            scores.append(score)
+    return SearchGraph(
+        np.array(source, dtype=np.int32),
+        np.array(target, dtype=np.int32),
+        np.array([label for labels in paths for label in labels], dtype=np.int32),
+        np.array(scores, dtype=np.float64),
+        score_N,
+        best_N,
+        goal if paths else -1,
+    )
