@@ -80,6 +80,10 @@ class ClassifierConfig:
 class ContextUseConfig(ClassifierConfig):
     """How predictions of a classifier in context (model=context) count in the phrase model."""
 
+    distortion: str | None = key(
+        "the run of a classifier with predicts=distortion, for one feature more; run=… may be one, too, for it alone",
+        None,
+    )
     only: bool = key("phrases that it says nothing of are no options", False)
     threshold: float = key("predicted phrases below this probability are no options, but for the best of a word", 0.0)
     best: int = key("nor are those behind the so many best of a source phrase; 0: all are", 0)
@@ -108,6 +112,7 @@ class _ModelKeys:
     rules: RulesConfig
     structure: StructureConfig | None = None
     context: ClassifierConfig | None = None
+    predicts: str
     unit: str
     longest: int
     words: list[str]
@@ -116,7 +121,10 @@ class _ModelKeys:
     window: int
     marks: str
     target: list[str]
+    reach: int
     bits: int
+    left_out: int | None
+    left_out_of: int
 
 
 @dataclass
@@ -192,6 +200,7 @@ class ContextModelConfig(ModelConfig):
 
     name: str = key("what tables call it", "context")
     kind: str = key("context", "context")
+    predicts: str = key("translation; distortion: how far from its place the translation stands", "translation")
     unit: str = key("phrase: pairs of the phrase table; word: those of one source word whose ends are linked", "phrase")
     longest: int = key("the most words of a source phrase", 3)
     alternatives: int = key("the most translations of a source phrase, the most frequent ones", 30)
@@ -203,8 +212,14 @@ class ContextModelConfig(ModelConfig):
     factors: list[str] = key("what tokens are looked at as beside: pos, where data.tagger gave parts of speech", [])
     window: int = key("so many words before and behind the phrase", 3)
     marks: str = key("distance: each of these by its distance; bag: all on one side alike", "distance")
-    target: list[str] = key("what translations are looked at as: pair, phrase, words", ["pair", "words"])
+    target: list[str] = key(
+        "what translations are looked at as: pair, phrase, words; [] with predicts=distortion: not at all",
+        ["pair", "words"],
+    )
+    reach: int = key("predicts=distortion: so many words to either side are told apart", 6)
     bits: int = key("2 to this power weights", 24)
+    left_out: int | None = key("nothing is learned from this fold of the text, from 0; loss=xbleu needs such", None)
+    left_out_of: int = key("the folds of left_out", 10)
 
 
 @dataclass

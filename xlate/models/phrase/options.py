@@ -27,7 +27,8 @@ class PhraseOptions:
 
     `source_n` are the numbers of the words, `first_O` and `last_O` those of the first and last target word of options.
     What an option scores by the orientation of the phrase after is row `forward_O` of `forward_FK`, whose first is 0.
-    `more_OE` are the floats that options have in this sentence, if the model has any.
+    `more_OE` are the floats that options have in this sentence, if the model has any, `place_OR` those of each place
+    where they may be put; see `SentencePlaces`.
 
     A span from `start` of `length` words (1 to J) is cell c = start · J + length - 1; its options are numbers
     `cell_offsets_C1[c]` to `cell_offsets_C1[c + 1]`, best first. `pair_O` is `COPIED` where a word stands for itself.
@@ -49,6 +50,7 @@ class PhraseOptions:
     last_O: NDArray[np.int32]
     phrases: PhrasesAlone
     more_OE: NDArray[np.float64]
+    place_OR: NDArray[np.float64]
 
     def cell(self, start: int, end: int) -> range:
         """The numbers of the options of one source span of at most J words."""
@@ -107,14 +109,15 @@ def collect_phrase_options(
         found, cell_O, more_OE = _with_words_left(model, weights_D, words, longest, (found, cell_O, more_OE), sparse_F)
         size_C = np.bincount(cell_O, minlength=len(row_C))
     number_O, first_F = distinct_rows(found.forward_RK.view(np.uint64))
+    start_O = cell_O // longest
     return PhraseOptions(
         words=tuple(words),
         source_n=source_n,
         longest=longest,
         cell_offsets_C1=offsets_of(size_C),
         pair_O=found.unit_R,
-        start_O=(cell_O // longest).astype(np.int32),
-        end_O=(cell_O // longest + cell_O % longest + 1).astype(np.int32),
+        start_O=start_O.astype(np.int32),
+        end_O=(start_O + cell_O % longest + 1).astype(np.int32),
         static_O=found.static_R,
         alone_O=found.alone_R,
         backward_OK=found.backward_RK,
@@ -124,6 +127,7 @@ def collect_phrase_options(
         last_O=found.last_R,
         phrases=found.phrases,
         more_OE=more_OE,
+        place_OR=model.place_logs(words, start_O, start_O + cell_O % longest + 1, found.unit_R),
     )
 
 
@@ -205,7 +209,7 @@ def selected_options(options: PhraseOptions, kept: NDArray[np.int64]) -> PhraseO
         name: getattr(options, name)[kept]
         for name in (
             "pair_O", "start_O", "end_O", "static_O", "alone_O", "backward_OK", "forward_O", "first_O", "last_O",
-            "more_OE",
+            "more_OE", "place_OR",
         )
     }  # fmt: skip
     return replace(
