@@ -1,4 +1,4 @@
-"""Distortion predicted in context on the built-in corpus: instances, figures, the phrase system, tables of sentences."""
+"""Distortion predicted in context on the built-in corpus: instances, figures, a phrase system, tables of sentences."""
 
 from __future__ import annotations
 

@@ -209,7 +209,9 @@ class ContextModelConfig(ModelConfig):
         "what words are looked at as: all, topN, classN (computed), prefixN, suffixN, digits", ["all", "class50"]
     )
     class_seed: int = key("seed of computed word classes", 1)
-    factors: list[str] = key("what tokens are looked at as beside: pos, where data.tagger gave parts of speech", [])
+    factors: list[str] = key(
+        "what tokens are looked at as beside: pos, by data.tagger, or what data.source_factors says they hold", []
+    )
     window: int = key("so many words before and behind the phrase", 3)
     marks: str = key("distance: each of these by its distance; bag: all on one side alike", "distance")
     target: list[str] = key(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xlate.candidates.context_choices import Places, Translations
 from xlate.config.identity import identity_of_training
@@ -26,7 +28,10 @@ from xlate.models.context.predicted import OtherTable, PredictedScores
 from xlate.models.phrase.model import PhraseModel
 from xlate.phrases.table_rows import WholeRows
 from xlate.scoring.weights import WeightsFile
+from xlate.text.factors import factor_values
 from xlate.text.tagging.tagger import POS
+
+log = logging.getLogger(__name__)
 
 KIND = "context"
 # What a weights file says of the classifiers that its weights were tuned with.
@@ -105,20 +110,33 @@ def classifier(run: Path, work: WorkDirectory) -> ContextModel | DistortionModel
         alone=losses()[config.loss.name].judges_each,
     )
     if isinstance(choices, Places):
-        return DistortionModel(**vars(plain), places=choices, beside=parts.beside)
+        return DistortionModel(
+            **vars(plain), places=choices, target_vocabulary=work.target_vocabulary, beside=parts.beside
+        )
     assert isinstance(choices, Translations)
     return ContextModel(**vars(plain), listed=choices.listed)
 
 
 def _factors_of(work: WorkDirectory, names: Sequence[str]) -> FactorsOf:
-    """Finds the factors of a sentence's words; only a tagger knows them of words that were not prepared."""
+    """Finds the factors of a sentence's words: by the tagger of the work directory, or as the words bring them.
+
+    A value that the training text has not is told of once, and is none.
+    """
     if not names:
         return no_factors
-    if list(names) != [POS]:
-        seen = f"model.factors={list(names)}"
-        raise InputError("factors that nothing finds in new sentences", seen=seen, expected=f"[{POS}], by data.tagger")
-    values = work.factor_vocabulary("source", POS)
-    return lambda words: [values.ids(work.source_tags(words))]
+    vocabularies = {name: work.factor_vocabulary("source", name) for name in names}
+    told: set[tuple[str, str]] = set()
+
+    def ids(words: Sequence[str], name: str) -> NDArray[np.int32]:
+        tagged = name == POS and work.has_tagger
+        values, known = work.source_tags(words) if tagged else factor_values(words, name), vocabularies[name]
+        for value in values:
+            if value not in known and (name, value) not in told:
+                told.add((name, value))
+                log.warning("%s=%s: a value that the training text of %s has not", name, value, work.path)
+        return known.ids(values)
+
+    return lambda words: [ids(words, name) for name in names]
 
 
 def predicted_by(use: ClassifierConfig | None) -> dict[str, str]:

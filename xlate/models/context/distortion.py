@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.sorted_keys import places_of_keys
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_choices import Places
 from xlate.candidates.context_instances import ContextInstances
 from xlate.features.context import Spans, TargetFeatures
@@ -20,6 +22,9 @@ from xlate.features.distances import Distances
 from xlate.kernels.learning.crossing import crossed_ids
 from xlate.models.context.model import Classifier, log_probabilities
 from xlate.models.context.predicted import OtherTable, rows_of
+from xlate.phrases.table import DIRECT_PHRASE
+from xlate.text.factors import told_apart
+from xlate.text.vocabulary import Vocabulary
 
 NAME = "Displacement0"
 
@@ -30,10 +35,12 @@ class DistortionModel(Classifier):
 
     Attributes:
         places: the classes, and ln p of each without a context.
+        target_vocabulary: the words of translations.
         beside: the features of the translation that is to be placed; None where it is not looked at.
     """
 
     places: Places
+    target_vocabulary: Vocabulary
     beside: TargetFeatures | None = None
 
     @property
@@ -45,6 +52,28 @@ class DistortionModel(Classifier):
     def distances(self) -> Distances:
         """The R classes."""
         return self.places.distances
+
+    def instances(self, words: Sequence[str]) -> tuple[Spans, CandidateBatch, NDArray[np.int64]]:
+        """All known phrases of a sentence, each with its most frequent translation, and the classes of candidates."""
+        text = self.text(words)
+        spans = self.spans(text)
+        made = ContextInstances(self.contexts, self.choices, text, self.factors(words), self.beside)
+        return spans, *made.of(spans, self._frequent_P[spans.phrase_I])
+
+    @cached_property
+    def _frequent_P(self) -> NDArray[np.int64]:
+        """The pair of highest p(e|f) of each source phrase of the table."""
+        table = self.targets.table
+        order = np.lexsort((-table.scores_B4[:, DIRECT_PHRASE], table.source_B))
+        sources = np.arange(len(table.source_phrases))
+        return np.asarray(order[np.searchsorted(table.source_B[order], sources)], dtype=np.int64)
+
+    def context_names(self, ids_X: NDArray[np.integer]) -> list[str]:
+        """The names of features of contexts, and of translations: `to pair=a house`, `to word=house`."""
+        behind_X = np.asarray(ids_X, np.int64) - len(self.contexts)
+        names = super().context_names(ids_X[behind_X < 0])
+        # Those of translations stand behind those of the context, in each instance.
+        return [*names, *(f"to {name}" for name in self.targets.names(behind_X[behind_X >= 0], self.target_vocabulary))]
 
     def span_scores(self, words: Sequence[str]) -> tuple[Spans, NDArray[np.float64]]:
         """All I known phrases of a sentence, and the score of each class, whatever the translation; (I, R)."""
@@ -79,7 +108,7 @@ class PredictedPlaces:
 
     model: DistortionModel
     own: OtherTable | None = None
-    _known: dict[tuple[str, ...], tuple[Spans, NDArray[np.float64]]] = field(
+    _known: dict[tuple[object, ...], tuple[Spans, NDArray[np.float64]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -101,7 +130,7 @@ class PredictedPlaces:
         pair_O: NDArray[np.integer],
     ) -> NDArray[np.float64]:
         """ln p of each distance of each phrase, (O, 2 · reach + 1); see `SentencePlaces`."""
-        key = tuple(words)
+        key = told_apart(words)
         if key not in self._known:
             found = self.model.span_scores(words)
             self._known.clear()

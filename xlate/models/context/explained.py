@@ -73,13 +73,8 @@ def influences(model: Classifier, phrase: int, text: EncodedText, factors: Seque
     if not model.alone:
         weight_XC = against_the_others(weight_XC, share_C)
     order = np.argsort(-share_C, kind="stable")
-    names = context_names(model, ids_X)
+    names = model.context_names(ids_X)
     return Influences(names, count_X, weight_XC[:, order], chosen.number_C[order], share_C[order], len(spans))
-
-
-def context_names(model: Classifier, ids_X: NDArray[np.integer]) -> list[str]:
-    """The names of features of contexts."""
-    return list(model.contexts.names(ids_X, model.targets.table.source_phrases, model.vocabulary))
 
 
 def gathered_bags(bags: Bags, part: slice) -> Bags:
@@ -137,8 +132,10 @@ class SpanChange:
 def changes(model: Classifier, words: Sequence[str]) -> list[SpanChange]:
     """What the context changes in a sentence, the phrases with the largest changes first."""
     found = model.predict(words)
-    text = model.text(words)
-    offsets_I1, contexts_X = model.contexts.of(text, model.factors(words), found.spans)
+    _, batch, _ = model.instances(words)
+    offsets_I1, contexts_X = batch.context_offsets_I1, batch.contexts_X
+    assert offsets_I1 is not None
+    assert contexts_X is not None
     chosen = model.choices.of(found.spans.phrase_I)
     listed = []
     for i in range(len(found.spans)):
@@ -146,7 +143,7 @@ def changes(model: Classifier, words: Sequence[str]) -> list[SpanChange]:
         pair_C, log_C, share_C = found.pair_C[part], found.log_C[part], found.share_C[part]
         ids_X = contexts_X[offsets_I1[i] : offsets_I1[i + 1]]
         candidates = gathered_bags(chosen.ids, part)
-        rows, names = candidate_weights(model, ids_X, candidates), context_names(model, ids_X)
+        rows, names = candidate_weights(model, ids_X, candidates), model.context_names(ids_X)
         probability_C = np.exp(log_C)
         if not model.alone:
             forward_C = (float(model.weights.dense_D[0]) - 1.0) * share_C

@@ -119,11 +119,19 @@ class Classifier:
         """What is chosen among."""
         raise NotImplementedError
 
-    def predict(self, words: Sequence[str]) -> Prediction:
-        """The candidates of all known phrases of a sentence with their probabilities in it."""
+    def instances(self, words: Sequence[str]) -> tuple[Spans, CandidateBatch, NDArray[np.int64]]:
+        """All known phrases of a sentence as instances, and the number of each of their C candidates."""
         text = self.text(words)
         spans = self.spans(text)
-        batch, number_C = ContextInstances(self.contexts, self.choices, text, self.factors(words)).of(spans)
+        return spans, *ContextInstances(self.contexts, self.choices, text, self.factors(words)).of(spans)
+
+    def context_names(self, ids_X: NDArray[np.integer]) -> list[str]:
+        """The names of features of contexts."""
+        return list(self.contexts.names(ids_X, self.targets.table.source_phrases, self.vocabulary))
+
+    def predict(self, words: Sequence[str]) -> Prediction:
+        """The candidates of all known phrases of a sentence with their probabilities in it."""
+        spans, batch, number_C = self.instances(words)
         log_C = log_probabilities(self.scores(batch), batch.candidate_offsets_I1, alone=self.alone)
         share_C = batch.dense_CD[:, 0].astype(np.float64)
         return Prediction(spans, batch.candidate_offsets_I1, number_C, log_C, share_C)

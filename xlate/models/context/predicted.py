@@ -13,6 +13,7 @@ from xlate.models.context.model import ContextModel, Prediction
 from xlate.models.phrase.model import LOWEST_LOG
 from xlate.phrases.table import DIRECT_PHRASE, PhraseTable
 from xlate.search.settings import log_share
+from xlate.text.factors import told_apart
 
 NAME = "Context0"
 
@@ -51,7 +52,7 @@ class PredictedScores:
     best: int = 0
     share: float = 1.0
     own: OtherTable | None = None
-    _known: dict[tuple[str, ...], Prediction] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _known: dict[tuple[object, ...], Prediction] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,7 +84,7 @@ class PredictedScores:
 
     def predicted(self, words: Sequence[str]) -> Prediction:
         """What the classifier says of a sentence; the last one is remembered."""
-        key = tuple(words)
+        key = told_apart(words)
         if key not in self._known:
             found = self.model.predict(words)
             self._known.clear()
