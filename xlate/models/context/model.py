@@ -154,8 +154,9 @@ class ContextModel(Classifier):
 
     def spans(self, text: EncodedText) -> Spans:
         """All source phrases in a sentence that have listed translations."""
-        spans = super().spans(text)
-        return spans.select(np.diff(self.listed.offsets_P1)[spans.phrase_I] > 0)
+        spans, offsets_P1 = super().spans(text), self.listed.offsets_P1
+        phrase_I = np.asarray(spans.phrase_I, np.int64)
+        return spans.select(offsets_P1[phrase_I + 1] > offsets_P1[phrase_I])
 
 
 def log_probabilities(

@@ -16,7 +16,7 @@ from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.model import LM, PHRASE_PENALTY, UNKNOWN, UNKNOWN_PENALTY, WORD_PENALTY, PhraseModel
 from xlate.models.phrase.ranking import RankedPairs, RankedPhrases, weighted
-from xlate.models.ranking import best_of_groups, joined_rows, logprobs_alone, phrases_alone, selected_rows
+from xlate.models.ranking import best_of_groups, joined_rows, logprobs_alone, phrases_alone
 
 NO_FORWARD = 0
 
@@ -97,17 +97,17 @@ def collect_phrase_options(
     size_C = copied_C.astype(np.int64)
     size_C[known_C] = ranked.sizes(rows)
     cell_O = np.repeat(np.arange(len(row_C)), size_C)
-    found = ranked.units(rows)
     copied_O = copied_C[cell_O]
-    if copied_O.any():
-        starts = cell_O[copied_O] // longest
-        copies = _copies(model, weights_D, [words[start] for start in starts.tolist()], sparse_F)
-        found = joined_rows(found, copies, copied_O)
-    more_OE = np.zeros((len(cell_O), 0))
     if model.in_sentence is not None:
-        found, cell_O, more_OE = _in_sentence(model, weights_D, words, longest, found, cell_O, ranked.options)
-        found, cell_O, more_OE = _with_words_left(model, weights_D, words, longest, (found, cell_O, more_OE), sparse_F)
+        placed = _in_sentence(model, weights_D, words, longest, ranked, (rows, cell_O[~copied_O]))
+        found, cell_O, more_OE = _with_words_left(model, weights_D, words, longest, placed, sparse_F)
         size_C = np.bincount(cell_O, minlength=len(row_C))
+    else:
+        found, more_OE = ranked.units(rows), np.zeros((len(cell_O), 0))
+        if copied_O.any():
+            starts = cell_O[copied_O] // longest
+            copies = _copies(model, weights_D, [words[start] for start in starts.tolist()], sparse_F)
+            found = joined_rows(found, copies, copied_O)
     number_O, first_F = distinct_rows(found.forward_RK.view(np.uint64))
     start_O = cell_O // longest
     return PhraseOptions(
@@ -140,18 +140,23 @@ def _in_sentence(
     weights_D: NDArray[np.float64],
     words: Sequence[str],
     longest: int,
-    found: RankedPairs,
-    cell_O: NDArray[np.int64],
-    most: int,
+    ranked: RankedPhrases,
+    asked: tuple[NDArray[np.int32], NDArray[np.int64]],
 ) -> Placed:
-    """The `most` best options of each cell with what they score in their sentence, best first; others are left out."""
-    start_O = cell_O // longest
-    more_OE = model.sentence_floats(words, start_O, start_O + cell_O % longest + 1, found.unit_R)
+    """The best options of each cell with what they score in their sentence, best first; others are left out.
+
+    `asked` are the source phrases, and the cell of each of their pairs. Of most pairs only the number and the score are
+    looked at.
+    """
+    rows, cell_O = asked
+    places, start_O = ranked.places(rows), cell_O // longest
+    more_OE = model.sentence_floats(words, start_O, start_O + cell_O % longest + 1, ranked.column("unit_R", places))
     there = np.flatnonzero((more_OE > -np.inf).all(axis=1))
     added_O = (more_OE[there] * weights_D[model.sentence_slots]).sum(axis=1)
-    order = best_of_groups(found.alone_R[there] + added_O, np.bincount(cell_O[there], minlength=1), most)
+    alone_O = ranked.column("alone_R", places[there]) + added_O
+    order = best_of_groups(alone_O, np.bincount(cell_O[there], minlength=1), ranked.options)
     kept, added_O = there[order], added_O[order]
-    chosen = selected_rows(found, kept)
+    chosen = ranked.at(places[kept])
     chosen = replace(chosen, static_R=chosen.static_R + added_O, alone_R=chosen.alone_R + added_O)
     return chosen, cell_O[kept], more_OE[kept]
 
