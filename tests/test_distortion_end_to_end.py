@@ -111,3 +111,22 @@ def test_shares_are_those_of_the_phrase_and_of_all() -> None:
     assert share_PR[0, 2] > 0.95
     assert share_PR[2] == pytest.approx((count_PR.sum(axis=0) + 1) / 38)
     assert share_PR[1, 3] > share_PR[2, 3]
+
+
+def test_the_lattice_decoder_looks_at_it(
+    work: Path,  # noqa: F811
+    context_run: Path,  # noqa: F811
+    distortion_run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lcs = ["model=lcs", f"model.context.run={context_run}", f"model.context.distortion={distortion_run}"]
+    small = ["loss=mira", "loss.tune.rounds=1", "loss.tune.nbest=10", "decoder.options=3", "decoder.beam=10"]
+    trained(work, tmp_path / "run", *lcs, *small)
+    weights = load_weights(tmp_path / "run" / "weights.safetensors").sets["lcs"]
+    assert weights.dense_names[-1] == "Displacement0"
+    assert weights.dense_D[-1] != 0
+    assert len(translated(tmp_path / "run", tmp_path)) == 3
+    only = ["model=lcs", f"model.context.run={distortion_run}"]
+    assert main(["train", f"work={work}", f"run={tmp_path / 'none'}", *only]) == 2
+    assert "no classifier of translations" in capsys.readouterr().err

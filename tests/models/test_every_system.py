@@ -78,6 +78,13 @@ def lcs(seed: int, **search: object) -> LcsDecoder:
     return LcsDecoder(model, np.array([0.9, 0.4, -1.1]), LcsSearch(**settings))  # type: ignore[arg-type]
 
 
+def lcs_placed() -> LcsDecoder:
+    """A lattice decoder that looks at where blocks are put."""
+    system = lcs(3, deletions=True)
+    model = replace(system.model, placed=RandomPlaces())
+    return LcsDecoder(model, np.array([0.9, 0.4, -1.1, 0.7]), system.search)
+
+
 def hierarchical(**search: object) -> HierarchicalDecoder:
     rng = np.random.default_rng(8)
     settings = {"algorithm": "stack", **EXACT, **search}
@@ -117,6 +124,7 @@ SYSTEMS = {
     "phrase placed sparse": lambda: placed("hier", sparse=True),
     "lcs": lambda: lcs(1),
     "lcs deletions": lambda: lcs(2, deletions=True, deletion_cost=1.5),
+    "lcs placed": lcs_placed,
     "phrase sparse": lambda: phrase("hier", sparse=True),
 }
 

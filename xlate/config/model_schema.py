@@ -73,17 +73,14 @@ class StructureConfig:
 class ClassifierConfig:
     """A classifier in context (model=context)."""
 
-    run: str = key("the run of the classifier")
+    run: str = key("the run of the classifier; of model=phrase it may predict distortion")
+    distortion: str | None = key("the run of one with predicts=distortion, for one feature more", None)
 
 
 @dataclass
 class ContextUseConfig(ClassifierConfig):
     """How predictions of a classifier in context (model=context) count in the phrase model."""
 
-    distortion: str | None = key(
-        "the run of a classifier with predicts=distortion, for one feature more; run=… may be one, too, for it alone",
-        None,
-    )
     only: bool = key("phrases that it says nothing of are no options", False)
     threshold: float = key("predicted phrases below this probability are no options, but for the best of a word", 0.0)
     best: int = key("nor are those behind the so many best of a source phrase; 0: all are", 0)

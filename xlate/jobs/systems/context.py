@@ -144,7 +144,7 @@ def predicted_by(use: ClassifierConfig | None) -> dict[str, str]:
     if use is None:
         return {}
     found = {PREDICTED_BY: file_hash(weights_path(Path(use.run)))}
-    more = use.distortion if isinstance(use, ContextUseConfig) else None
+    more = use.distortion
     return found if more is None else {**found, PLACED_BY: file_hash(weights_path(Path(more)))}
 
 
@@ -159,7 +159,7 @@ def check_predicted_by(use: ClassifierConfig | None, weights: WeightsFile) -> No
             assert use is not None
             raise InputError(
                 "the classifier is not the one that this run was tuned with",
-                file=Path(use.run if key == PREDICTED_BY else str(getattr(use, DISTORTION))),
+                file=Path(use.run if key == PREDICTED_BY else str(use.distortion)),
                 seen="other weights",
                 expected=f"those of SHA-256 {weights.metadata.get(key)}",
                 remedy="train it as before, or tune anew under another name",
@@ -175,11 +175,9 @@ def check_use(use: ClassifierConfig | None) -> None:
     if use is None:
         return
     placed = classifier_config(Path(use.run)).model.predicts == DISTORTION
-    if not isinstance(use, ContextUseConfig):
-        return
-    if placed and (use.distortion is not None or use.only):
-        more = "model.context.only=true" if use.only else f"model.context.distortion={use.distortion}"
-        seen = f"model.context.run={use.run} {more}"
+    alone = isinstance(use, ContextUseConfig) and not use.only and use.distortion is None
+    if placed and not alone:
+        seen = f"model.context.run={use.run}, which predicts distortion"
         raise InputError("no classifier of translations", seen=seen, expected="model.context.run=RUN of one")
     if use.distortion is not None and classifier_config(Path(use.distortion)).model.predicts != DISTORTION:
         seen, expected = "model.predicts=translation", "model.predicts=distortion"
