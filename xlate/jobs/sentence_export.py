@@ -38,8 +38,10 @@ bash translate.sh runs Moses once for each line, with the table of that line, an
 names the program. xlate translate run=RUN tables=FOLDER input=TEXT reads the same tables.
 """
 PLACES = """
-The scores {names} are the probabilities of how far the translation of a phrase stands from its place, from so many
-words before to so many behind. Moses cannot tell where it puts a phrase, so they weigh 0 in moses.ini; xlate can."""
+
+{names} are the probabilities of how far the translation of a phrase stands from its
+place, from so many words before it to so many behind. Moses cannot tell where it puts a phrase, so they weigh 0 in
+moses.ini; xlate can."""
 IN_FILES = "\nreordering.N.gz has the reordering scores of the same phrases."
 IN_SCORES = """
 The last six scores are those of reordering, in all orientations at once: Moses cannot tell which one a phrase is in,
@@ -150,7 +152,8 @@ class ExportedTables:
             self._write_table(folder, number, scores)
             total += len(scores)
         write_lines(folder / INPUT, named)
-        more = "".join(f" {name}" for name in (*self.floats, *self.places))
+        more = "".join(f" {name}" for name in self.floats)
+        more += f" {self.places[0]} ... {self.places[-1]}" if self.places else ""
         more += " reordering_1 ... reordering_6" if self.inside else ""
         beside = IN_FILES if self.model.reordering is not None else ""
         placed = PLACES.format(names=f"{self.places[0]} to {self.places[-1]}") if self.places else ""
