@@ -117,8 +117,12 @@ def test_what_cannot_be_is_refused(
 
     assert "model.context.run" in refused(*PHRASE, "context=feature", "loss=mira")
     assert "model=context" in refused(*PHRASE, "context=feature", f"model.context.run={run}", "loss=mira")
-    learned = ["context=feature", f"model.context.run={context_run}", "loss=xbleu", "sparse=local"]
-    assert "context=none" in refused(*PHRASE, *learned)
+    assert "model.target" in refused(*CONTEXT, "model.predicts=distortion", "model.target=[pairs]")
+    assert "loss.negatives=2" in refused(*CONTEXT, "loss.negatives=2")
+    assert "no such fold" in refused(*CONTEXT, "model.left_out=3", "model.left_out_of=3")
+    use = ["context=feature", f"model.context.run={context_run}"]
+    second = f"model.context.distortion={context_run}"
+    assert "model.predicts=distortion" in refused(*PHRASE, *use, second, "loss=mira")
     assert "model.target" in refused(*CONTEXT, "model.target=[pairs]")
     assert "loss.name" in refused(*CONTEXT, "loss.name=expected_corpus_bleu")
     assert "model.marks" in refused(*CONTEXT, "model.marks=ring")

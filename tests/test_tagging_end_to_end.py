@@ -23,7 +23,6 @@ from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.context import context_model
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
-from xlate.models.context.explained import context_names
 from xlate.models.context.model import ContextModel
 from xlate.models.hierarchical.scored import score_rules_of
 from xlate.scoring.weights import load_weights
@@ -124,10 +123,10 @@ def test_tags_are_contexts_of_classifiers(text: Path, tmp_path: Path, capsys: py
     assert "pos[" in capsys.readouterr().out
     model = context_model(run, prepared)
     words = prepared.source_tokens(read_lines(text / "dev.raw")[0])
-    instances = ContextInstances(model.contexts, model.targets, model.listed, *encoded(model, words))
+    instances = ContextInstances(model.contexts, model.choices, *encoded(model, words))
     batch, _ = instances.of(model.predict(words).spans)
     assert batch.contexts_X is not None
-    names = set(context_names(model, batch.contexts_X))
+    names = set(model.context_names(batch.contexts_X))
     assert {f"pos[first]={tag}" for tag in prepared.source_tags(words)} & names
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.phrases.small_corpora import encoded, table_of
 from xlate.errors import InputError
-from xlate.features.context import ContextFeatures, Layer, Spans, TargetFeatures
+from xlate.features.context import ContextFeatures, Layer, Spans, TargetFeatures, check_target
 from xlate.text.vocabulary import Vocabulary
 
 WORDS = Vocabulary.build([["a", "b", "c", "d"]])
@@ -83,4 +83,4 @@ def test_unknown_settings_are_refused() -> None:
     with pytest.raises(InputError, match="target"):
         TargetFeatures(table_of([([A], [B])]), ("pairs",), 9)
     with pytest.raises(InputError, match="target"):
-        TargetFeatures(table_of([([A], [B])]), (), 9)
+        check_target(())

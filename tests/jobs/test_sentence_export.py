@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.models.phrase.small_phrase_models import RandomScores, random_phrase_model, random_weights
+from tests.models.phrase.small_phrase_models import RandomPlaces, RandomScores, random_phrase_model, random_weights
 from xlate.formats.moses_table import phrases_in, read_phrase_table
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.formats.sentence_tables import INPUT, MARK
@@ -39,10 +39,11 @@ class Negative(RandomScores):
 
 
 @pytest.mark.parametrize("inside", [False, True])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(6))
 def test_read_back_they_translate_as_the_model_does(tmp_path: Path, seed: int, inside: bool) -> None:
     rng = np.random.default_rng(seed)
-    model = replace(random_phrase_model(rng, "hier", 5), in_sentence=Negative())
+    model = random_phrase_model(rng, "hier", 5)
+    model = replace(model, in_sentence=Negative() if seed != 5 else None, placed=RandomPlaces() if seed > 2 else None)
     weights_D = random_weights(rng, model.size)
     decoder = PhraseDecoder(model, weights_D, PhraseSearch(beam=50, options=3, nbest=20, distinct=False))
     tables = ExportedTables(decoder, TEXT, False, inside)

@@ -13,7 +13,13 @@ import pytest
 from tests.models.context.test_predicted import models
 from tests.models.distortion.test_decoder import jumping
 from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules, with_structure
-from tests.models.phrase.small_phrase_models import RandomScores, random_phrase_model, random_weights, with_sparse
+from tests.models.phrase.small_phrase_models import (
+    RandomPlaces,
+    RandomScores,
+    random_phrase_model,
+    random_weights,
+    with_sparse,
+)
 from tests.models.small_models import model_and_arpa, with_more
 from xlate.features.phrase_templates import BIGRAM, REORDERING, WORD_PAIR
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
@@ -56,12 +62,27 @@ def predicted(*, sparse: bool = False) -> PhraseDecoder:
     return system.changed(model=model, weights_D=weights_D).with_search(options=20)
 
 
+def placed(kind: str | None, *, sparse: bool = False) -> PhraseDecoder:
+    """A phrase system that looks at where phrases are put."""
+    system = phrase(kind, sparse=sparse)
+    model = replace(system.model, placed=RandomPlaces())
+    weights_D = random_weights(np.random.default_rng(6), model.size)
+    return system.changed(model=model, weights_D=weights_D)
+
+
 def lcs(seed: int, **search: object) -> LcsDecoder:
     """A lattice of one-word blocks, permuted in a window."""
     classifier, phrases = models(seed, longest=2, most=3)
     model = LcsModel(classifier, phrases.target_vocabulary, phrases.lm)
     settings = {"window": 3, "least_probability": 0.0, **EXACT, **search}
     return LcsDecoder(model, np.array([0.9, 0.4, -1.1]), LcsSearch(**settings))  # type: ignore[arg-type]
+
+
+def lcs_placed() -> LcsDecoder:
+    """A lattice decoder that looks at where blocks are put."""
+    system = lcs(3, deletions=True)
+    model = replace(system.model, placed=RandomPlaces())
+    return LcsDecoder(model, np.array([0.9, 0.4, -1.1, 0.7]), system.search)
 
 
 def hierarchical(**search: object) -> HierarchicalDecoder:
@@ -100,8 +121,11 @@ SYSTEMS = {
     "hierarchical short": lambda: hierarchical(max_span=2, options=3),
     "phrase predicted": predicted,
     "phrase predicted sparse": lambda: predicted(sparse=True),
+    "phrase placed": lambda: placed("wbe"),
+    "phrase placed sparse": lambda: placed("hier", sparse=True),
     "lcs": lambda: lcs(1),
     "lcs deletions": lambda: lcs(2, deletions=True, deletion_cost=1.5),
+    "lcs placed": lcs_placed,
     "phrase sparse": lambda: phrase("hier", sparse=True),
 }
 

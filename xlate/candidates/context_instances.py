@@ -1,4 +1,4 @@
-"""Instances of a classifier in context: a source phrase in its sentence, and its translations, one of them right."""
+"""Instances of a classifier in context: a source phrase in its sentence, and its candidates, one of them right."""
 
 from __future__ import annotations
 
@@ -8,16 +8,60 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.arrays.ragged import marked_in_rows, row_numbers
+from xlate.arrays.ragged import marked_in_rows, offsets_of, row_numbers
 from xlate.arrays.sorted_keys import places_of_keys
 from xlate.candidates.batch import CandidateBatch
-from xlate.features.context import ContextFeatures, Spans, TargetFeatures
-from xlate.phrases.listed_pairs import ListedPairs
+from xlate.candidates.context_choices import Choices
+from xlate.features.context import Bags, ContextFeatures, Spans, TargetFeatures, joined_bags
 from xlate.phrases.occurrences import Occurrences
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
 
 DENSE = ("forward",)
+# Of a source phrase whose translation is not looked at.
+NO_PAIR = -1
+
+
+@dataclass(frozen=True)
+class Examples:
+    """X facts that a classifier learns from, sorted by sentence and span: what was right for a source phrase there.
+
+    Attributes:
+        spans: the phrases; one may be there several times.
+        number_X: what was right, as candidates are numbered.
+        pair_X: the pair that the phrase is looked at with, `NO_PAIR` for none. Facts of one span and pair are one
+            instance.
+    """
+
+    spans: Spans
+    number_X: NDArray[np.int64]
+    pair_X: NDArray[np.int64]
+
+    @classmethod
+    def of_pairs(cls, seen: Occurrences, table: PhraseTable) -> Examples:
+        """That a pair was extracted there."""
+        spans = Spans(seen.sentence_X, seen.start_X, seen.end_X, table.source_B[seen.pair_X])
+        return cls(spans, seen.pair_X.astype(np.int64), np.full(len(seen), NO_PAIR))
+
+    def __len__(self) -> int:
+        """The number of facts X."""
+        return len(self.number_X)
+
+    def select(self, kept_X: NDArray[np.bool_]) -> Examples:
+        """Some of them."""
+        return Examples(self.spans.select(kept_X), self.number_X[kept_X], self.pair_X[kept_X])
+
+    def once(self) -> Examples:
+        """Without repetitions: of each span and pair the first fact."""
+        spans, pair_I, of_X = self.instances()
+        return Examples(spans, self.number_X[np.flatnonzero(np.diff(of_X, prepend=-1))], pair_I)
+
+    def instances(self) -> tuple[Spans, NDArray[np.int64], NDArray[np.int64]]:
+        """The I different spans with their pairs, (I,), and the instance of each fact, (X,)."""
+        keys_4X = np.stack([self.spans.sentence_I, self.spans.start_I, self.spans.end_I, self.pair_X])
+        new_X = np.ones(len(self), dtype=np.bool_)
+        new_X[1:] = (keys_4X[:, 1:] != keys_4X[:, :-1]).any(axis=0)
+        return self.spans.select(new_X), self.pair_X[new_X], np.cumsum(new_X) - 1
 
 
 @dataclass(frozen=True)
@@ -25,69 +69,75 @@ class ContextInstances:
     """Makes instances of spans of a text.
 
     Attributes:
-        contexts, targets: the features of both.
-        listed: what may translate each source phrase.
+        contexts: the features of contexts.
+        choices: what is chosen among for each source phrase.
         text: the sentences, by word number.
         factors: of each of its tokens; see `ContextFeatures.of`.
+        beside: the features of a translation that is looked at beside the context, numbered behind those of contexts;
+            None where it is not.
     """
 
     contexts: ContextFeatures
-    targets: TargetFeatures
-    listed: ListedPairs
+    choices: Choices
     text: EncodedText
     factors: Sequence[NDArray[np.int32]]
+    beside: TargetFeatures | None = None
 
-    def of(self, spans: Spans) -> tuple[CandidateBatch, NDArray[np.int64]]:
-        """Instances of I spans, all gains 0, and the pair of each of their C candidates."""
-        places, offsets_I1 = self.listed.of(spans.phrase_I)
-        pair_C = self.listed.pair_N[places]
-        id_offsets_C1, ids_N = self.targets.of(pair_C)
-        context_offsets_I1, contexts_X = self.contexts.of(self.text, self.factors, spans)
+    def of(self, spans: Spans, pair_I: NDArray[np.int64] | None = None) -> tuple[CandidateBatch, NDArray[np.int64]]:
+        """Instances of I spans, all gains 0, and the number of each of their C candidates.
+
+        Args:
+            spans: the source phrases.
+            pair_I: the pair that each is looked at with; None for none at all.
+        """
+        chosen = self.choices.of(spans.phrase_I)
+        id_offsets_C1, ids_N = chosen.ids
+        context_offsets_I1, contexts_X = self._contexts(spans, pair_I)
         batch = CandidateBatch(
-            candidate_offsets_I1=offsets_I1,
-            dense_CD=self.listed.log_share_N[places].astype(np.float32)[:, None],
-            gain_CG=np.zeros((len(pair_C), 1), np.float32),
+            candidate_offsets_I1=chosen.offsets_I1,
+            dense_CD=chosen.log_share_C.astype(np.float32)[:, None],
+            gain_CG=np.zeros((len(chosen.number_C), 1), np.float32),
             part_id_offsets_P1=id_offsets_C1,
             part_ids_N=ids_N,
             sentence_I=np.asarray(spans.sentence_I, np.int64),
             context_offsets_I1=context_offsets_I1,
             contexts_X=contexts_X,
         )
-        return batch, pair_C
+        return batch, chosen.number_C
 
-    def events(self, seen: Occurrences) -> CandidateBatch:
-        """Instances of the places where phrases were extracted: 1 for the pairs that were, -1 for the others.
+    def _contexts(self, spans: Spans, pair_I: NDArray[np.int64] | None) -> Bags:
+        found = self.contexts.of(self.text, self.factors, spans)
+        if self.beside is None or pair_I is None:
+            return found
+        known_I = pair_I >= 0
+        offsets_K1, ids = self.beside.of(pair_I[known_I])
+        size_I = np.zeros(len(pair_I), np.int64)
+        size_I[known_I] = np.diff(offsets_K1)
+        return joined_bags([found, (offsets_of(size_I), ids + np.int32(len(self.contexts)))])
 
-        Left out are places where nothing that was extracted is listed, and those where nothing else is.
+    def events(self, seen: Examples) -> CandidateBatch:
+        """Instances of facts: 1 for the candidates that were right, -1 for the others.
+
+        Left out are instances where nothing that was right is listed, and those where nothing else is.
         """
-        spans, of_X = _spans_of(seen, self.targets.table)
-        places, offsets_I1 = self.listed.of(spans.phrase_I)
-        true_C = _are_seen(row_numbers(offsets_I1), self.listed.pair_N[places], of_X, seen.pair_X)
+        spans, pair_I, of_X = seen.instances()
+        chosen = self.choices.of(spans.phrase_I)
+        offsets_I1 = chosen.offsets_I1
+        true_C = _are_seen(row_numbers(offsets_I1), chosen.number_C, of_X, seen.number_X)
         right_I = marked_in_rows(true_C, offsets_I1)
         kept_I = (right_I > 0) & (right_I < np.diff(offsets_I1))
-        batch, _ = self.of(spans.select(kept_I))
+        batch, _ = self.of(spans.select(kept_I), pair_I[kept_I])
         gain_C = np.where(true_C, 1.0, -1.0)[kept_I[row_numbers(offsets_I1)]]
         batch.gain_CG[:, 0] = gain_C
         return batch
 
 
-def _spans_of(seen: Occurrences, table: PhraseTable) -> tuple[Spans, NDArray[np.int64]]:
-    """The different source spans of places in their order, and the span of each place."""
-    keys_3X = np.stack([seen.sentence_X, seen.start_X, seen.end_X])
-    new_X = np.ones(len(seen), dtype=np.bool_)
-    new_X[1:] = (keys_3X[:, 1:] != keys_3X[:, :-1]).any(axis=0)
-    first = np.flatnonzero(new_X)
-    phrase_I = table.source_B[seen.pair_X[first]]
-    sentence_I, start_I, end_I = keys_3X[:, first]
-    return Spans(sentence_I, start_I, end_I, phrase_I), np.cumsum(new_X) - 1
-
-
 def _are_seen(
     instance_C: NDArray[np.int64],
-    pair_C: NDArray[np.int64],
+    number_C: NDArray[np.int64],
     instance_X: NDArray[np.int64],
-    pair_X: NDArray[np.integer],
+    number_X: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Whether each candidate is a pair that was extracted where its instance is; places are sorted."""
-    seen = places_of_keys((instance_X << 32) | pair_X.astype(np.int64), (instance_C << 32) | pair_C)
+    """Whether each candidate is what was right where its instance is."""
+    seen = places_of_keys(np.sort((instance_X << 32) | number_X), (instance_C << 32) | number_C)
     return np.asarray(seen >= 0)

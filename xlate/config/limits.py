@@ -182,6 +182,10 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     },
     model_schema.ContextUseConfig: {"threshold": PROBABILITY, "best": _whole(0), "share": PROBABILITY},
     model_schema.ContextModelConfig: {
+        "predicts": ("translation", "distortion"),
+        "reach": _SOME,
+        "left_out": _whole(0),
+        "left_out_of": _whole(2),
         "unit": ("phrase", "word"),
         "longest": PHRASE_LENGTH,
         "alternatives": _whole(2),
@@ -271,6 +275,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     loss_schema.LocalSoftmaxConfig: {"sink": ANY},
     loss_schema.ContextLossConfig: {
         "sink": ANY,
+        "negatives": _whole(0),
         "margin": NOT_NEGATIVE,
         "rate": POSITIVE,
         "dense_rate": NOT_NEGATIVE,

@@ -121,6 +121,7 @@ class _LossKeys:
     eta: float
     decay: float
     sink: float = 0.0
+    negatives: int = 0
     project_sign: bool
     patience: int
     block: int | None
@@ -183,6 +184,7 @@ class ContextLossConfig(LossConfig):
     name: str = key("the loss", "local_softmax")
     sink: float = key("local_softmax: score of the sink state", -100.0)
     margin: float = key("hinge: the score by which the right translation must lead", 1.0)
+    negatives: int = key("one_vs_rest: wrong candidates a step, drawn by lot, each weighing as many; 0: all of them", 0)
     rate: float = key("the step of sparse weights", 0.02)
     dense_rate: float = key("the step of the weight of ln p(e|f)", 0.001)
     decay: float = key("how fast steps shrink", 0.2)

@@ -75,7 +75,8 @@ class StructureConfig:
 class ClassifierConfig:
     """A classifier in context (model=context)."""
 
-    run: str = key("the run of the classifier")
+    run: str = key("the run of the classifier; of model=phrase it may predict distortion")
+    distortion: str | None = key("the run of one with predicts=distortion, for one feature more", None)
 
 
 @dataclass
@@ -110,6 +111,7 @@ class _ModelKeys:
     rules: RulesConfig
     structure: StructureConfig | None = None
     context: ClassifierConfig | None = None
+    predicts: str
     unit: str
     longest: int
     words: list[str]
@@ -118,7 +120,10 @@ class _ModelKeys:
     window: int
     marks: str
     target: list[str]
+    reach: int
     bits: int
+    left_out: int | None
+    left_out_of: int
 
 
 @dataclass
@@ -194,6 +199,7 @@ class ContextModelConfig(ModelConfig):
 
     name: str = key("what tables call it", "context")
     kind: str = key("context", "context")
+    predicts: str = key("translation; distortion: how far from its place the translation stands", "translation")
     unit: str = key("phrase: pairs of the phrase table; word: those of one source word whose ends are linked", "phrase")
     longest: int = key("the most words of a source phrase", 3)
     alternatives: int = key("the most translations of a source phrase, the most frequent ones", 30)
@@ -202,11 +208,19 @@ class ContextModelConfig(ModelConfig):
         "what words are looked at as: all, topN, classN (computed), prefixN, suffixN, digits", ["all", "class50"]
     )
     class_seed: int = key("seed of computed word classes", 1)
-    factors: list[str] = key("what tokens are looked at as beside: pos, where data.tagger gave parts of speech", [])
+    factors: list[str] = key(
+        "what tokens are looked at as beside: pos, by data.tagger, or what data.source_factors says they hold", []
+    )
     window: int = key("so many words before and behind the phrase", 3)
     marks: str = key("distance: each of these by its distance; bag: all on one side alike", "distance")
-    target: list[str] = key("what translations are looked at as: pair, phrase, words", ["pair", "words"])
+    target: list[str] = key(
+        "what translations are looked at as: pair, phrase, words; [] with predicts=distortion: not at all",
+        ["pair", "words"],
+    )
+    reach: int = key("predicts=distortion: so many words to either side are told apart", 6)
     bits: int = key("2 to this power weights", 24)
+    left_out: int | None = key("nothing is learned from this fold of the text, from 0; loss=xbleu needs such", None)
+    left_out_of: int = key("the folds of left_out", 10)
 
 
 @dataclass

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.arrays.ragged import gathered, offsets_of
+from xlate.arrays.ragged import gathered, offsets_of, row_numbers
 from xlate.errors import InputError
 from xlate.features.index import Numbers
 from xlate.phrases.table import PhraseTable
@@ -183,6 +183,14 @@ def _values(
     return np.where((before_I | behind_I) & ~near_I, -1, value_I)
 
 
+def joined_bags(bags: Sequence[Bags]) -> Bags:
+    """What several say of the same C things, as one: of each thing the ids of the first, then those of the next."""
+    size_C = np.sum([np.diff(offsets) for offsets, _ in bags], axis=0)
+    of_N = np.concatenate([row_numbers(offsets) for offsets, _ in bags])
+    order = np.argsort(of_N, kind="stable")
+    return offsets_of(size_C), np.concatenate([ids for _, ids in bags])[order].astype(np.int32)
+
+
 def check_target(kinds: Sequence[str]) -> None:
     """Looks whether there are features of translations of these kinds.
 
@@ -199,6 +207,8 @@ def check_target(kinds: Sequence[str]) -> None:
 class TargetFeatures:
     """The features of what may translate a phrase: ids of pairs, then of target phrases, then of target words.
 
+    Without kinds there are none to ask for.
+
     Raises:
         InputError: an unknown kind.
     """
@@ -209,7 +219,8 @@ class TargetFeatures:
 
     def __post_init__(self) -> None:
         """Checks the kinds."""
-        check_target(self.kinds)
+        if self.kinds:
+            check_target(self.kinds)
 
     def __len__(self) -> int:
         """The number of features."""
@@ -217,22 +228,18 @@ class TargetFeatures:
 
     def of(self, pair_C: NDArray[np.integer]) -> Bags:
         """The features of C pairs of the table: offsets, (C + 1,), and ids."""
-        size_C = np.zeros(len(pair_C), np.int64)
         target_C = np.asarray(self.table.target_B[pair_C], np.int64)
-        rows: list[tuple[Ints, Ints]] = []
+        rows: list[Bags] = []
         one = np.arange(len(pair_C) + 1)
         if "pair" in self.kinds:
-            rows.append((one, np.asarray(pair_C, np.int64)))
+            rows.append((one, np.asarray(pair_C, np.int32)))
         if "phrase" in self.kinds:
-            rows.append((one, len(self.table) + target_C))
+            rows.append((one, (len(self.table) + target_C).astype(np.int32)))
         if "words" in self.kinds:
             places, offsets_C1 = gathered(self.table.target_phrases.offsets_S1, target_C)
             first = len(self.table) + len(self.table.target_phrases)
-            rows.append((offsets_C1, first + np.asarray(self.table.target_phrases.ids_T[places], np.int64)))
-        size_C = sum((np.diff(offsets) for offsets, _ in rows), size_C)
-        of_C = np.concatenate([np.repeat(np.arange(len(pair_C)), np.diff(offsets)) for offsets, _ in rows])
-        order = np.argsort(of_C, kind="stable")
-        return offsets_of(size_C), np.concatenate([ids for _, ids in rows])[order].astype(np.int32)
+            rows.append((offsets_C1, first + np.asarray(self.table.target_phrases.ids_T[places], np.int32)))
+        return joined_bags(rows)
 
     def names(self, ids: Numbers, words: Vocabulary) -> Iterator[str]:
         """The names of some features: `phrase=a house`, `word=house`; a pair is its target phrase."""

@@ -81,7 +81,7 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
             write_mark(aside / MARK, {"format": FORMAT, "run": str(run), "tables": True, "escaped": tables.escape})
         return {"out": str(out), "pairs": pairs, "tables": len(tables.lines)}
     model = open_phrase_model(run, trained)
-    if model.in_sentence is not None:
+    if model.in_sentence is not None or model.placed is not None:
         raise InputError(
             "predictions in context differ from sentence to sentence, so no one table has them",
             file=run,

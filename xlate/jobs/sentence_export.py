@@ -38,6 +38,11 @@ die@@2), so that phrases have the scores of their place.{reordering}
 bash translate.sh runs Moses once for each line, with the table of that line, and prints the translations; MOSES=PROGRAM
 names the program. xlate translate run=RUN tables=FOLDER input=TEXT reads the same tables.
 """
+PLACES = """
+
+{names} are the probabilities of how far the translation of a phrase stands from its
+place, from so many words before it to so many behind. Moses cannot tell where it puts a phrase, so they weigh 0 in
+moses.ini; xlate can."""
 IN_FILES = "\nreordering.N.gz has the reordering scores of the same phrases."
 IN_SCORES = """
 The last six scores are those of reordering, in all orientations at once: Moses cannot tell which one a phrase is in,
@@ -106,22 +111,35 @@ class ExportedTables:
 
     @property
     def floats(self) -> tuple[str, ...]:
-        """The names of the scores behind the four, without those of reordering."""
+        """The names of the scores behind the four, without those of places and of reordering."""
         return () if self.model.in_sentence is None else self.model.in_sentence.names
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The names of the scores of places, which stand behind these."""
+        if self.model.placed is None:
+            return ()
+        name, reach = self.model.placed.name, self.model.placed.reach
+        return tuple(f"{name}_{distance:+d}" for distance in range(-reach, reach + 1))
 
     @property
     def features(self) -> list[str]:
         """The lines of moses.ini."""
-        lines = [phrase_feature("0.gz", 4 + len(self.floats) + 6 * self.inside, 0)]
+        lines = [phrase_feature("0.gz", 4 + len(self.floats) + self._unweighted, 0)]
         if self.model.reordering is not None and not self.inside:
             lines.append(reordering_feature(self.model.reordering.kind, "reordering.0.gz"))
         return lines
+
+    @property
+    def _unweighted(self) -> int:
+        """How many scores mean nothing to Moses."""
+        return len(self.places) + 6 * self.inside
 
     def weights(self, given: Mapping[str, list[float]]) -> dict[str, list[float]]:
         """The weights of Moses's features, those of further scores of the tables among them."""
         weights = dict(given)
         more = self.decoder.weights_D[self.model.sentence_slots].tolist()
-        weights["TranslationModel0"] = [*weights["TranslationModel0"], *more, *[0.0] * (6 * self.inside)]
+        weights["TranslationModel0"] = [*weights["TranslationModel0"], *more, *[0.0] * self._unweighted]
         if self.inside:
             del weights["LexicalReordering0"]
         return weights
@@ -136,9 +154,12 @@ class ExportedTables:
             self._write_table(folder, number, scores)
             total += len(scores)
         write_lines(folder / INPUT, named)
-        more = "".join(f" {name}" for name in self.floats) + (" reordering_1 ... reordering_6" if self.inside else "")
+        more = "".join(f" {name}" for name in self.floats)
+        more += f" {self.places[0]} ... {self.places[-1]}" if self.places else ""
+        more += " reordering_1 ... reordering_6" if self.inside else ""
         beside = IN_FILES if self.model.reordering is not None else ""
-        about = ABOUT.format(more=more, reordering=IN_SCORES if self.inside else beside)
+        placed = PLACES.format(names=f"{self.places[0]} to {self.places[-1]}") if self.places else ""
+        about = ABOUT.format(more=more, reordering=placed + (IN_SCORES if self.inside else beside))
         write_lines(folder / README, about.splitlines())
         write_lines(folder / SCRIPT, COMMANDS.splitlines())
         return total
@@ -157,7 +178,7 @@ class ExportedTables:
             clear = True
             for o in known:
                 key = " ".join(names[options.start_O[o] : options.end_O[o]]), int(options.pair_O[o])
-                values = np.exp(options.more_OE[o])
+                values = np.exp(np.concatenate([options.more_OE[o], options.place_OR[o]]))
                 clear &= np.array_equal(scores.setdefault(key, values), values)
             if clear:
                 break
@@ -170,7 +191,7 @@ class ExportedTables:
         spelled = [(source, target) for (source, _), target in zip(scores, targets, strict=True)]
         order = sorted(range(len(rows)), key=lambda r: [(text + BAR).encode() for text in spelled[r]])
         rows, spelled = rows[order], [spelled[r] for r in order]
-        more = np.array(list(scores.values())).reshape(len(rows), len(self.floats))[order]
+        more = np.array(list(scores.values())).reshape(len(rows), len(self.floats) + len(self.places))[order]
         columns = [table.scores_B4[rows], more]
         if self.model.reordering is not None:
             reordering_R6 = self.model.reordering.probability_BK2[rows]

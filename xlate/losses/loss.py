@@ -44,6 +44,7 @@ class Loss(nn.Module):
         slope: the compiled form, None when there is only the module.
         judges_each: whether it judges each candidate by itself, so that 0 means something in scores: those of single
             decisions, not those of whole derivations.
+        negatives: of the candidates that are not true, passes over instances look at so many, drawn by lot; 0: at all.
 
     The arguments of the constructor are the settings of the loss: numbers with default values. A class defines `each`,
     or `forward` alone; the other then comes by itself.
@@ -53,6 +54,7 @@ class Loss(nn.Module):
     needs: ClassVar[Needs] = Needs.GAINS
     slope: ClassVar[Slope | None] = None
     judges_each: ClassVar[bool] = False
+    negatives: int = 0
 
     def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
         """The summed loss; scalar.

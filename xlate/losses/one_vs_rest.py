@@ -4,7 +4,9 @@ With scores s, true candidates X+ and others X-:
 
     L = Σ_{x in X+} -ln σ(s(x)) + Σ_{y in X-} -ln σ(-s(y)),    σ(s) = 1 / (1 + exp(-s))
 
-Candidates are not compared with each other, so their probabilities need not add up to 1.
+Candidates are not compared with each other, so their probabilities need not add up to 1. So a few of the others drawn
+by lot can stand for all of them: a gain below -1 says how many a candidate stands for, and its term counts as often.
+The expectation of the gradient is that of the whole sum.
 """
 
 from __future__ import annotations
@@ -26,27 +28,35 @@ def one_vs_rest_slope(
     _numbers: NDArray[np.float64],
     _state: NDArray[np.uint64],
 ) -> float:
-    """The slope of each candidate: 1 for the true ones and 0 for the others, less σ of the score."""
+    """The slope of each candidate: 1 for the true ones and 0 for the others, less σ of the score; times its number."""
     loss = 0.0
     for x in range(size):
         score = score_X[x] if gain_X[x] > 0 else -score_X[x]
         # ln(1 + exp(-s)) without overflow; its derivative is -σ(-s).
-        tail = np.exp(-abs(score))
-        loss += np.log1p(tail) + max(-score, 0.0)
-        miss = (tail if score >= 0 else 1.0) / (1.0 + tail)
+        tail, times = np.exp(-abs(score)), max(1.0, -gain_X[x])
+        loss += times * (np.log1p(tail) + max(-score, 0.0))
+        miss = times * (tail if score >= 0 else 1.0) / (1.0 + tail)
         slope_X[x] = miss if gain_X[x] > 0 else -miss
     return float(loss)
 
 
 class OneVsRest(Loss):
-    """The loss as an autograd module; a gain above 0 marks a true candidate."""
+    """The loss as an autograd module; a gain above 0 marks a true candidate.
+
+    Args:
+        negatives: compiled passes over instances draw so many of the others for each; 0 looks at all of them.
+    """
 
     name = "one_vs_rest"
     needs = Needs.TRUTH
     slope = one_vs_rest_slope
     judges_each = True
 
+    def __init__(self, negatives: int = 0) -> None:
+        super().__init__()
+        self.negatives = negatives
+
     def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:  # noqa: ARG002
         """The summed loss of a batch, in nats; scalar."""
         signed_C = scores_C.where(gain_C > 0, -scores_C)
-        return nn.functional.softplus(-signed_C).sum()
+        return (nn.functional.softplus(-signed_C) * (-gain_C).clamp(min=1.0)).sum()

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.arrays.ragged import gathered, offsets_of, places_of
+from xlate.arrays.ragged import offsets_of, places_of
 from xlate.kernels.lm.ngram import walk_sentences
 from xlate.kernels.lm.phrase_lm import PhrasesAlone, walk_alone
 from xlate.lm.model import NgramModel
@@ -86,7 +86,18 @@ class Ranking(ABC, Generic[Rows]):
 
     def units(self, rows: NDArray[np.integer]) -> Rows:
         """The units of source sides, all of them ranked, one source side after the other."""
-        places = places_of(self._offsets_S1.array, self._place_P[rows])
+        return self.at(self.places(rows))
+
+    def places(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Where the units of source sides stand, all of them ranked; until more are ranked."""
+        return places_of(self._offsets_S1.array, self._place_P[rows])
+
+    def column(self, name: str, places: NDArray[np.int64]) -> NDArray[Any]:
+        """One of the arrays of the units at these places."""
+        return np.asarray(self._columns[name].array[places])
+
+    def at(self, places: NDArray[np.int64]) -> Rows:
+        """The units at these places."""
         offsets_R1 = self._word_offsets_R1.array
         at = places_of(offsets_R1, places)
         offsets = offsets_of(offsets_R1[places + 1] - offsets_R1[places])
@@ -134,14 +145,6 @@ class GrowingArray:
 
     def __len__(self) -> int:
         return self._size
-
-
-def selected_rows(rows: Rows, kept: NDArray[np.int64]) -> Rows:
-    """Some of the units, in this order."""
-    phrases = rows.phrases
-    places, offsets = gathered(phrases.offsets_O1, kept)
-    chosen = PhrasesAlone(offsets, phrases.words_W[places], phrases.states_W[places], phrases.rest_W[places])
-    return type(rows)(phrases=chosen, **{name: array[kept] for name, array in _columns(rows).items()})
 
 
 def joined_rows(one: Rows, other: Rows, other_O: NDArray[np.bool_]) -> Rows:

@@ -35,6 +35,56 @@ def join_factors(factors: Sequence[str], separator: str = "|") -> str:
     return separator.join(factor.replace(separator, BAR) for factor in factors)
 
 
+class FactoredWord(str):
+    """A word that brings its factors along, through whatever takes words; as a word it equals those with others.
+
+    Example:
+        >>> word = FactoredWord.of("house", {"pos": "NOUN"})
+        >>> word == "house", word.factors["pos"]
+        (True, 'NOUN')
+    """
+
+    factors: Mapping[str, str]
+
+    @classmethod
+    def of(cls, word: str, factors: Mapping[str, str]) -> FactoredWord:
+        """A word with the value of each factor."""
+        made = cls(word)
+        made.factors = dict(factors)
+        return made
+
+
+def with_factors(words: Sequence[str], factors: Mapping[str, Sequence[str]]) -> list[str]:
+    """The words with their factors, one value a word; plain words when there are none."""
+    if not factors:
+        return list(words)
+    rows = zip(*factors.values(), strict=True)
+    return [FactoredWord.of(word, dict(zip(factors, row, strict=True))) for word, row in zip(words, rows, strict=True)]
+
+
+def told_apart(words: Sequence[str]) -> tuple[object, ...]:
+    """A key of a sentence that is another one where its words are the same and their factors are not."""
+    return tuple((word, *word.factors.items()) if isinstance(word, FactoredWord) else word for word in words)
+
+
+def factor_values(words: Sequence[str], name: str) -> list[str]:
+    """The value of a factor that each word brings along.
+
+    Raises:
+        InputError: a word has none.
+    """
+    found = [word.factors.get(name) if isinstance(word, FactoredWord) else None for word in words]
+    missing = [word for word, value in zip(words, found, strict=True) if value is None]
+    if missing:
+        raise InputError(
+            f"a word without the factor {name}",
+            seen=f"{missing[0]!r} in: {' '.join(words)}",
+            expected=f"every word with its factors, such as {missing[0]}|{name.upper()}",
+            remedy="give the text as the training text was given, or train with model.factors=[]",
+        )
+    return [value for value in found if value is not None]
+
+
 @dataclass(frozen=True)
 class FactorNames:
     """What the tokens of factored lines hold behind their word, and what stands between.

@@ -69,7 +69,7 @@ class InstanceLearner:
         then read from disk in order, not page by page wherever the next instance happens to lie.
         """
         loss, curvature = 0.0, 0.0
-        slope, state = self._loss.slope, np.array([self.settings.seed], dtype=np.uint64)
+        slope, state = self._loss.slope, np.array([self._seed(part)], dtype=np.uint64)
         assert slope is not None
         for candidates, order_I in self._runs(part):
             more, curved = instance_pass(order_I, candidates, self._learned, self._steps(scale), slope.pointer, state)
@@ -111,7 +111,12 @@ class InstanceLearner:
     def _steps(self, scale: float) -> InstanceSteps:
         s = self.settings
         rule = s.rule.compiled(*self._etas(scale))
-        return InstanceSteps(self._loss.numbers_array, True, rule, s.use_sparse, s.check_bound)
+        return InstanceSteps(self._loss.numbers_array, True, rule, s.use_sparse, s.check_bound, self._loss.negatives)
+
+    def _seed(self, part: NDArray[np.int64]) -> int:
+        """Of what is drawn in a part of an epoch; negatives are others in each."""
+        first = int(part[0]) if len(part) and self._loss.negatives else 0
+        return self.settings.seed + (first << 20)
 
 
 def plain_arrays(store: CandidateStore) -> CandidateArrays:

@@ -10,7 +10,7 @@ import pytest
 from tests.models.context.test_predicted import SIZE, WORDS, models
 from tests.models.small_models import SOURCE
 from xlate.kernels.learning.crossing import crossed_ids
-from xlate.models.context.explained import changes, influences, pair_weights, translations
+from xlate.models.context.explained import candidate_weights, changes, influences
 from xlate.text.encoded import EncodedText
 
 SENTENCES = [["a", "b"], WORDS, [], ["c", "a", "b", "a", "b"], ["a"], ["b"]]
@@ -40,7 +40,7 @@ def test_what_is_said_to_change_a_phrase_adds_up_to_its_probabilities(seed: int,
 def test_weights_of_a_pair_are_those_of_its_features() -> None:
     model, phrases = models(1)
     pairs = np.arange(len(phrases.table))
-    found = pair_weights(model, np.array([0, 3, 7]), pairs)
+    found = candidate_weights(model, np.array([0, 3, 7]), model.targets.of(pairs))
     for c in pairs:
         words = phrases.table.target_phrases[int(phrases.table.target_B[c])].tolist()
         first = len(phrases.table) + len(phrases.table.target_phrases)
@@ -56,7 +56,7 @@ def test_features_are_counted_where_the_phrase_stands() -> None:
     text = EncodedText.encode(SENTENCES, SOURCE)
     wanted = SOURCE.ids(["a", "b"]).tolist()
     row = next(p for p in range(len(table.source_phrases)) if table.source_phrases[p].tolist() == wanted)
-    assert len(translations(model, row)[0])
+    assert len(model.choices.of(np.array([row])).number_C)
     found = influences(model, row, text, ())
     assert found.places == 3
     expected: Counter[str] = Counter()

@@ -76,6 +76,19 @@ class RandomScores:
         return value_O2
 
 
+class RandomPlaces:
+    """A float of phrases by where they are put."""
+
+    name, reach = "Place0", 1
+
+    def of(
+        self, words: Sequence[str], start_O: np.ndarray, end_O: np.ndarray, pair_O: np.ndarray
+    ) -> NDArray[np.float64]:
+        """Sines of the numbers of phrases, spans, words and places."""
+        at_O = 3.0 * np.asarray(start_O) + 7.0 * np.asarray(end_O) + 0.3 * np.asarray(pair_O) + len(words)
+        return np.where(np.asarray(pair_O)[:, None] < 0, 0.0, np.sin(at_O[:, None] + 2.0 * np.arange(3)))
+
+
 def random_classes(rng: np.random.Generator, words: list[str]) -> WordValues:
     """Two classes and words without."""
     classes = {word: str(rng.integers(2)) for word in words[3:] if rng.random() < 0.8}

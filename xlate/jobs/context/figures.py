@@ -50,8 +50,11 @@ def heldout_quality(
     )
 
 
-def report_quality(quality: Quality, weights: Weights, reporter: Reporter, step: int) -> dict[str, Any]:
-    """Reports held-out figures, a reliability picture and the spread of weights; returns the figures."""
+def report_quality(quality: Quality, weights: Weights, reporter: Reporter, step: int, what: str) -> dict[str, Any]:
+    """Reports held-out figures, a reliability picture and the spread of weights; returns the figures.
+
+    `what` is predicted: a translation, a distance.
+    """
     used_F = weights.sparse_F[weights.sparse_F != 0]
     reporter.histogram(f"{tags.WEIGHTS}context/sparse", used_F, step)
     if not len(quality):
@@ -63,7 +66,7 @@ def report_quality(quality: Quality, weights: Weights, reporter: Reporter, step:
     }
     for name, value in figures.items():
         reporter.scalar(f"valid/{name}", value, step)
-    curves = {"the most probable translation": quality.best, "every translation": quality.every}
+    curves = {f"the most probable {what}": quality.best, f"every {what}": quality.every}
     reporter.image("valid/reliability", reliability_picture(curves), step)
     bands = {
         times: {"instances": len(part), "accuracy": part.accuracy, "baseline_accuracy": part.baseline}
@@ -73,6 +76,6 @@ def report_quality(quality: Quality, weights: Weights, reporter: Reporter, step:
         f"| {times} | {band['instances']} | {band['accuracy']:.3f} | {band['baseline_accuracy']:.3f} |"
         for times, band in bands.items()
     ]
-    head = ["| source phrase extracted | instances | accuracy | most frequent translation |", "|---|---:|---:|---:|"]
+    head = [f"| source phrase extracted | instances | accuracy | most frequent {what} |", "|---|---:|---:|---:|"]
     reporter.text("valid/accuracy_by_frequency", "\n".join([*head, *rows]), step)
     return {**figures, "accuracy_by_frequency": bands}

@@ -1,4 +1,4 @@
-"""xlate inspect of a classifier in context: what speaks for the translations of a word, and a sentence's table."""
+"""xlate inspect of a classifier in context: what speaks for what is said of a word, and a sentence's table."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.context_stores import factors_of_text
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.systems.context import context_model
+from xlate.jobs.systems.context import classifier
 from xlate.kernels.search.spans import span_rows
+from xlate.models.context.distortion import DistortionModel
 from xlate.models.context.explained import Influences, SpanChange, changes, influences
-from xlate.models.context.model import ContextModel
+from xlate.models.context.model import Classifier
 from xlate.text.tokens import split_tokens
 
 # Translations that are shown of a phrase, and features that are named for a change.
@@ -42,7 +43,7 @@ def inspect_context(run: Path, work: Path, config: InspectConfig, console: Conso
         )
     prepared = WorkDirectory(work).check()
     factors = factors_of_text(prepared, config_of_run(run).model)
-    shown = _Shown(context_model(run, prepared), prepared, factors, config.top, console)
+    shown = _Shown(classifier(run, prepared), prepared, factors, config.top, console)
     if config.find is not None:
         shown.influences(config.find)
     if config.sentence is not None:
@@ -53,32 +54,32 @@ def inspect_context(run: Path, work: Path, config: InspectConfig, console: Conso
 class _Shown:
     """A classifier whose weights are shown, `top` rows at a time."""
 
-    model: ContextModel
+    model: Classifier
     work: WorkDirectory
     factors: list[NDArray[np.int32]]
     top: int
     console: Console
 
     def influences(self, text: str) -> None:
-        """Prints what in its contexts speaks for and against each of the most frequent translations of a phrase."""
+        """Prints what in its contexts speaks for and against each of the most frequent candidates of a phrase."""
         words = split_tokens(text)
         ids_n = self.model.vocabulary.ids(words)
         row = int(span_rows(self.model.finder, ids_n, len(ids_n))[len(ids_n) - 1]) if words else -1
-        if row < 0 or not np.diff(self.model.listed.offsets_P1)[row]:
+        if row < 0 or not len(self.model.choices.of(np.array([row])).number_C):
             raise InputError(
-                "no phrase with translations in context",
+                f"no phrase with {self._what}s in context",
                 seen=text,
                 expected=f"up to {self.model.longest} words of the training text, as xlate prepare made them",
             )
         found = influences(self.model, row, self.work.encoded[0], self.factors)
-        counted = f"{found.places:,} times, {len(found.pair_C)} translations, {len(found.names):,} features"
+        counted = f"{found.places:,} times, {len(found.pair_C)} {self._what}s, {len(found.names):,} features"
         self.console.print(f"{text}: {counted}", markup=False, highlight=False)
         for c in range(min(len(found.pair_C), TRANSLATIONS)):
             self.console.print(self._strongest(found, c))
 
     def _strongest(self, found: Influences, c: int) -> Table:
-        spelled = escape(self._target(int(found.pair_C[c])))
-        table = Table(title=f"{spelled}   p(e|f) {found.share_C[c]:.3f}", title_justify="left")
+        spelled = escape(self._named(int(found.pair_C[c])))
+        table = Table(title=f"{spelled}   {self._without} {found.share_C[c]:.3f}", title_justify="left")
         for column in ("for", "times", "feature", "against", "times", "feature"):
             table.add_column(column, justify="left" if column == "feature" else "right", overflow="fold")
         weight_X = found.weight_XC[:, c]
@@ -98,10 +99,10 @@ class _Shown:
         """Prints the phrases of a sentence that the context changes most, with and without it side by side."""
         words = self.work.source_tokens(line)
         self.console.print(" ".join(words), markup=False, highlight=False, soft_wrap=True)
-        title = "translations with and without their context, largest changes first"
+        title = f"{self._what}s with and without their context, largest changes first"
         table = Table(title=title, title_justify="left")
-        for column in ("phrase", "translation", "p(e|f)", "in context", "change", "features that made it"):
-            numbers = column in ("p(e|f)", "in context", "change")
+        for column in ("phrase", self._what, self._without, "in context", "change", "features that made it"):
+            numbers = column in (self._without, "in context", "change")
             table.add_column(column, justify="right" if numbers else "left", overflow="fold")
         for change in changes(self.model, words)[: self.top]:
             self._add_rows(table, words, change)
@@ -112,7 +113,7 @@ class _Shown:
         for place, c in enumerate(order):
             table.add_row(
                 escape(" ".join(words[change.start : change.end])) if place == 0 else "",
-                escape(self._target(int(change.pair_C[c]))),
+                escape(self._named(int(change.pair_C[c]))),
                 f"{change.share_C[c]:.3f}",
                 f"{change.probability_C[c]:.3f}",
                 f"{change.change_C[c]:+.3f}",
@@ -120,9 +121,19 @@ class _Shown:
                 end_section=place == len(order) - 1,
             )
 
-    def _target(self, pair: int) -> str:
+    @property
+    def _what(self) -> str:
+        return "distance" if isinstance(self.model, DistortionModel) else "translation"
+
+    @property
+    def _without(self) -> str:
+        return "p(r|f)" if isinstance(self.model, DistortionModel) else "p(e|f)"
+
+    def _named(self, number: int) -> str:
+        if isinstance(self.model, DistortionModel):
+            return next(self.model.distances.names(np.array([number])))
         table, vocabulary = self.model.targets.table, self.work.target_vocabulary
-        return " ".join(vocabulary.word(w) for w in table.target_phrases[int(table.target_B[pair])].tolist())
+        return " ".join(vocabulary.word(w) for w in table.target_phrases[int(table.target_B[number])].tolist())
 
 
 def _reasons(names: Sequence[str], weight_X: NDArray[np.float64], change: float) -> str:

@@ -1,4 +1,4 @@
-"""Training of a classifier that predicts translations in context (Kolachina et al. 2010, section 3.1)."""
+"""Training of a classifier that predicts translations, or where they stand (Kolachina et al. 2010, section 3.1)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.features.context import check_target
 from xlate.jobs.context.figures import heldout_quality, report_quality
-from xlate.jobs.prepare.context_stores import ContextParts, ContextStores, context_stores
-from xlate.jobs.prepare.stages import identity_of
+from xlate.jobs.prepare.context_stores import DISTORTION, ContextParts, ContextStores, context_stores
+from xlate.jobs.prepare.stages import discard_stage, identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with
 from xlate.jobs.systems.context import KIND
@@ -67,13 +67,17 @@ class ContextTraining:
         save_weights(
             run.weights,
             {KIND: weights.single()},
-            extra={"count_B": np.array(stores.count_B)},
+            extra={"count_B": np.array(stores.count_N)},
             metadata={"work": str(config.work), "work_identity": self.work.identity, **made_with(config.model)},
         )
         history, alone = held.state.history, losses()[config.loss.name].judges_each
         parts = ContextParts.of(self.work, config.model)
-        quality = heldout_quality(stores.heldout, weights, parts.contexts, stores.times_P(parts.table), alone=alone)
-        shown = report_quality(quality, weights, run.reporter, int(history[-1]["seen"]) if history else 0)
+        quality = heldout_quality(stores.heldout, weights, parts.contexts, stores.times_P(parts), alone=alone)
+        seen, what = int(history[-1]["seen"]) if history else 0, config.model.predicts
+        if config.model.left_out is not None:
+            # There is one for each fold, and each is made in less time than it is learned from.
+            discard_stage(stores.folder)
+        shown = report_quality(quality, weights, run.reporter, seen, "distance" if what == DISTORTION else what)
         return {"work": config.work, **_figures(stores, history, weights), **shown, "history": history}
 
 
@@ -94,7 +98,11 @@ def phase_settings(config: TrainConfig) -> PhaseSettings:
         seed=config.seed,
         block=loss.block,
         loss=loss.name,
-        loss_settings=(("sink", loss.sink), ("margin", loss.margin)),
+        loss_settings=(
+            ("sink", loss.sink),
+            ("margin", loss.margin),
+            *((("negatives", loss.negatives),) if loss.negatives else ()),
+        ),
         rule=UpdateRule(adaptive=loss.adagrad, l1=loss.l1, l2=loss.l2, every=not loss.adagrad, average=loss.average),
     )
 
@@ -103,7 +111,8 @@ def check_context(config: TrainConfig) -> None:
     """Checks the settings of a classifier.
 
     Raises:
-        InputError: a loss that events do not have, two penalties, or no kind of targets.
+        InputError: a loss that events do not have, two penalties, no kind of targets, a fold that is not there, or
+            negatives drawn for a loss that compares candidates.
     """
     loss = config.loss
     known = [name for name, kind in losses().items() if kind.needs in (Needs.TRUTH, Needs.GAINS)]
@@ -111,7 +120,16 @@ def check_context(config: TrainConfig) -> None:
         raise InputError("unknown value of loss.name", seen=loss.name, expected=", ".join(known))
     if loss.l1 and loss.l2:
         raise InputError("two penalties", seen=f"loss.l1={loss.l1} loss.l2={loss.l2}", expected="one of them")
-    check_target(config.model.target)
+    left_out, folds = config.model.left_out, config.model.left_out_of
+    if left_out is not None and left_out >= folds:
+        seen, expected = f"model.left_out={left_out} model.left_out_of={folds}", f"0 to {folds - 1}"
+        raise InputError("no such fold", seen=seen, expected=expected)
+    if loss.negatives and (not losses()[loss.name].judges_each or loss.batch):
+        seen = f"loss.negatives={loss.negatives} loss.name={loss.name} loss.batch={loss.batch}"
+        expected = "loss.negatives=0, or loss=one_vs_rest with loss.batch=0"
+        raise InputError("candidates that are compared must all be there", seen=seen, expected=expected)
+    if config.model.target or config.model.predicts != DISTORTION:
+        check_target(config.model.target)
 
 
 def _figures(stores: ContextStores, history: list[dict[str, Any]], weights: Weights) -> dict[str, Any]:

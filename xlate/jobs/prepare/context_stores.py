@@ -9,22 +9,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.align.copies import balanced_folds
 from xlate.arrays.stored import open_arrays, save_arrays
-from xlate.candidates.context_instances import DENSE, ContextInstances
+from xlate.candidates.context_choices import Choices, Places, Translations
+from xlate.candidates.context_instances import DENSE, NO_PAIR, ContextInstances, Examples
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.config.model_schema import ModelConfig
-from xlate.features.context import ContextFeatures, Layer, TargetFeatures
+from xlate.features.context import ContextFeatures, Layer, Spans, TargetFeatures
+from xlate.features.distances import UNLINKED, Distances, distance_classes, first_links
 from xlate.features.sparse_sets import word_values
 from xlate.jobs.prepare.folds import WHOLE, Folds
 from xlate.jobs.prepare.stages import identity_of, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.train.sparse_models import classes_of, side_of
+from xlate.kernels.search.spans import span_rows
 from xlate.phrases.listed_pairs import listed_pairs
+from xlate.phrases.matching import phrase_finder
 from xlate.phrases.occurrences import Occurrences, occurrences_of
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
 
 TRAIN, HELDOUT, COUNTS = "train", "train.heldout", "counts"
+# What a classifier may predict.
+TRANSLATION, DISTORTION = "translation", "distortion"
 KIND = "counts of predicted pairs"
 LAYOUT = {"count_B": ("<i8", 1)}
 
@@ -33,18 +40,22 @@ LAYOUT = {"count_B": ("<i8", 1)}
 class ContextStores:
     """Instances of the training text and of its held-out sentences, and what makes them these.
 
-    `count_B` says how often each pair that may be predicted was extracted from the training text, 0 for the others.
+    `count_N` says how often whatever may be predicted was seen in the training text: each pair of the table, or each
+    class of distances of each source phrase.
     """
 
     train: CandidateStore
     heldout: CandidateStore
-    count_B: NDArray[np.int64]
+    count_N: NDArray[np.int64]
     identity: str
+    folder: Path
 
-    def times_P(self, table: PhraseTable) -> NDArray[np.int64]:
-        """How often each source phrase of the table was extracted with a pair that may be predicted, (P,)."""
-        counted = np.bincount(table.source_B, weights=self.count_B, minlength=len(table.source_phrases))
-        return counted.astype(np.int64)
+    def times_P(self, parts: ContextParts) -> NDArray[np.int64]:
+        """How often each source phrase of the table was seen with something that may be predicted, (P,)."""
+        phrases = len(parts.table.source_phrases)
+        if parts.distances is not None:
+            return np.asarray(self.count_N.reshape(phrases, -1).sum(axis=1))
+        return np.bincount(parts.table.source_B, weights=self.count_N, minlength=phrases).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,7 @@ class ContextParts:
     table: PhraseTable
     contexts: ContextFeatures
     targets: TargetFeatures
+    distances: Distances | None
 
     @classmethod
     def of(cls, work: WorkDirectory, settings: ModelConfig) -> ContextParts:
@@ -73,7 +85,61 @@ class ContextParts:
         layers += tuple(Layer(name, tuple(work.factor_vocabulary("source", name).words)) for name in settings.factors)
         contexts = ContextFeatures(layers, settings.window, settings.marks, len(table.source_phrases))
         targets = TargetFeatures(table, tuple(settings.target), len(work.target_vocabulary))
-        return cls(work, settings, table, contexts, targets)
+        distances = Distances(settings.reach) if settings.predicts == DISTORTION else None
+        return cls(work, settings, table, contexts, targets, distances)
+
+    @property
+    def beside(self) -> TargetFeatures | None:
+        """The features of translations that distances are predicted with, None where they are not looked at."""
+        return self.targets if self.distances is not None and self.settings.target else None
+
+    @property
+    def candidates(self) -> int:
+        """The number of features of candidates."""
+        return len(self.targets) if self.distances is None else len(self.distances)
+
+    def choices(self, count_N: NDArray[np.integer]) -> Choices:
+        """What is chosen among, by counts as `ContextStores` has them."""
+        if self.distances is not None:
+            return Places.counted(self.distances, count_N)
+        return Translations(listed_pairs(self.table, count_N, self.settings.alternatives), self.targets)
+
+    def counts(self, seen: Examples) -> NDArray[np.int64]:
+        """How often whatever may be predicted was seen; see `ContextStores`."""
+        if self.distances is None:
+            return np.bincount(seen.number_X, minlength=len(self.table))
+        size = len(self.distances)
+        keys_X = np.asarray(seen.spans.phrase_I, np.int64) * size + seen.number_X
+        return np.bincount(keys_X, minlength=len(self.table.source_phrases) * size)
+
+    def examples(self) -> Examples:
+        """What is learned from: pairs that were extracted, or how far the translations of their sources stand."""
+        if self.distances is None:
+            return Examples.of_pairs(self.occurrences(), self.table)
+        texts, links = self.work.encoded, self.work.links
+        first_T = first_links(texts[0], links)
+        seen = self.occurrences()
+        alone = self._unlinked_words(first_T)
+        sentence_X = np.concatenate([seen.sentence_X, alone.sentence_I])
+        start_X = np.concatenate([seen.start_X, alone.start_I])
+        end_X = np.concatenate([seen.end_X, alone.end_I])
+        phrase_X = np.concatenate([self.table.source_B[seen.pair_X], alone.phrase_I])
+        pair_X = np.append(seen.pair_X.astype(np.int64), np.full(len(alone), NO_PAIR))
+        if self.beside is None:
+            pair_X[:] = NO_PAIR
+        number_X = distance_classes(self.distances, first_T, texts, sentence_X, start_X, end_X)
+        order = np.lexsort((pair_X, end_X, start_X, sentence_X))
+        spans = Spans(sentence_X[order], start_X[order], end_X[order], phrase_X[order])
+        return Examples(spans, number_X[order], pair_X[order]).once()
+
+    def _unlinked_words(self, first_T: NDArray[np.int64]) -> Spans:
+        """The words without links that are source phrases of the table."""
+        source = self.work.encoded[0]
+        row_T = span_rows(phrase_finder(self.table.source_phrases), source.ids_T, 1)
+        at_I = np.flatnonzero((first_T == UNLINKED) & (row_T >= 0))
+        sentence_I = np.searchsorted(source.offsets_S1, at_I, side="right") - 1
+        start_I = at_I - source.offsets_S1[sentence_I]
+        return Spans(sentence_I, start_I, start_I + 1, row_T[at_I])
 
     def occurrences(self) -> Occurrences:
         """Where pairs that may be predicted were extracted."""
@@ -86,7 +152,8 @@ class ContextParts:
 def context_stores(work: WorkDirectory, settings: ModelConfig) -> ContextStores:
     """Opens the stores of a classifier's settings, making them first when they are not there.
 
-    Translations of the phrases of a sentence, and their counts, are those of the folds that it is not in.
+    Translations of the phrases of a sentence, and their counts, are those of the folds that it is not in. A fold that
+    is left out, of those that systems of lists are made without, is as if it were not in the text.
     """
     folds = Folds.of_events(work, settings.folds)
     made_from: dict[str, Any] = {
@@ -99,6 +166,8 @@ def context_stores(work: WorkDirectory, settings: ModelConfig) -> ContextStores:
         "marks": settings.marks,
         **({"factors": list(settings.factors)} if settings.factors else {}),
         "target": list(settings.target),
+        **({"predicts": DISTORTION, "reach": settings.reach} if settings.predicts == DISTORTION else {}),
+        **({"left_out": settings.left_out, "of": settings.left_out_of} if settings.left_out is not None else {}),
         "on": [read_stage(work.path, name).identity for name in ("corpus", "align", "phrases")] + [folds.identity],
         "version": 2,
     }
@@ -109,7 +178,7 @@ def context_stores(work: WorkDirectory, settings: ModelConfig) -> ContextStores:
     stage = run_stage(work.path, f"candidates/{identity_of(made_from)[:12]}", made_from, build)
     train, heldout = (CandidateStore.open(stage.folder / name) for name in (TRAIN, HELDOUT))
     counts = open_arrays(stage.folder / COUNTS, KIND, LAYOUT, lambda _: None)
-    return ContextStores(train, heldout, counts["count_B"], stage.identity)
+    return ContextStores(train, heldout, counts["count_B"], stage.identity, stage.folder)
 
 
 def factors_of_text(work: WorkDirectory, settings: ModelConfig) -> list[NDArray[np.int32]]:
@@ -122,21 +191,23 @@ def factors_of_text(work: WorkDirectory, settings: ModelConfig) -> list[NDArray[
 
 
 def _write(parts: ContextParts, folds: Folds, folder: Path) -> dict[str, Any]:
-    seen, source = parts.occurrences(), parts.work.encoded[0]
+    seen, source = parts.examples(), parts.work.encoded[0]
+    if parts.settings.left_out is not None:
+        fold_S = balanced_folds(parts.work.copies, parts.settings.left_out_of)
+        seen = seen.select(fold_S[seen.spans.sentence_I] != parts.settings.left_out)
     factors = factors_of_text(parts.work, parts.settings)
-    count_B = seen.counts(len(parts.table))
-    save_arrays(folder / COUNTS, KIND, {"count_B": count_B})
+    count_N = parts.counts(seen)
+    save_arrays(folder / COUNTS, KIND, {"count_B": count_N})
     sizes = {TRAIN: 0, HELDOUT: 0}
     with (
-        StoreWriter(folder / TRAIN, DENSE, len(parts.targets)) as train,
-        StoreWriter(folder / HELDOUT, DENSE, len(parts.targets)) as heldout,
+        StoreWriter(folder / TRAIN, DENSE, parts.candidates) as train,
+        StoreWriter(folder / HELDOUT, DENSE, parts.candidates) as heldout,
     ):
         for fold in track(folds.numbers, "contexts: folds"):
-            here = seen.select(folds.fold_S[seen.sentence_X] == fold)
-            elsewhere_B = count_B if fold == WHOLE else count_B - here.counts(len(parts.table))
-            listed = listed_pairs(parts.table, elsewhere_B, parts.settings.alternatives)
-            instances = ContextInstances(parts.contexts, parts.targets, listed, source, factors)
-            heldout_X = folds.heldout_S[here.sentence_X]
+            here = seen.select(folds.fold_S[seen.spans.sentence_I] == fold)
+            choices = parts.choices(count_N if fold == WHOLE else count_N - parts.counts(here))
+            instances = ContextInstances(parts.contexts, choices, source, factors, parts.beside)
+            heldout_X = folds.heldout_S[here.spans.sentence_I]
             for name, writer, chosen_X in ((TRAIN, train, ~heldout_X), (HELDOUT, heldout, heldout_X)):
                 batch = instances.events(here.select(chosen_X))
                 writer.append(batch)

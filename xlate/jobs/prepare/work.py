@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from xlate.phrases.blocks import BlockSet
 from xlate.phrases.matching import Matches
 from xlate.text.documents import Documents
 from xlate.text.encoded import EncodedText
-from xlate.text.factors import FactorNames
+from xlate.text.factors import FactorNames, with_factors
 from xlate.text.json_files import Fields, check_fields, read_json
 from xlate.text.lines import read_lines
 from xlate.text.tagging.tagger import POS, Tagger
@@ -199,12 +199,29 @@ class WorkDirectory:
         return [read_lines(path) for path in paths]
 
     def source_tokens(self, line: str) -> list[str]:
-        """Tokenises and cases one source line as the training text was; of a line with factors, the words.
+        """Tokenises and cases one source line as the training text was; the words of a line with factors bring them.
 
         Raises:
             InputError: some tokens of the line have factors and some have not, or one has too many or too few.
         """
-        return self._cased(self._source_words(line), self._source_caser)
+        words = self._cased(self._source_words(line), self._source_caser)
+        return words if self._tagger is not None else with_factors(words, self.source_factors(line))
+
+    def training_sentence(self, row: int) -> list[str]:
+        """The source words of a pair of the training text, with their factors if it was given any."""
+        words = [self.source_vocabulary.word(word) for word in self.encoded[0][row].tolist()]
+        return with_factors(words, {name: texts(row) for name, texts in self._training_factors.items()})
+
+    @cached_property
+    def _training_factors(self) -> dict[str, Callable[[int], list[str]]]:
+        """The values of each source factor in a pair of the training text; none where a tagger finds them."""
+        names = () if self._tagger is not None else self.factor_names("source").names
+
+        def values(name: str) -> Callable[[int], list[str]]:
+            text, known = self.factor("source", name), self.factor_vocabulary("source", name)
+            return lambda row: [known.word(value) for value in text[row].tolist()]
+
+        return {name: values(name) for name in names}
 
     def source_factors(self, line: str) -> dict[str, list[str]]:
         """The values of each factor of a source line, one a token; none for a plain line that no tagger reads.
@@ -216,6 +233,11 @@ class WorkDirectory:
             return {POS: self._tagger.tags(self._source_words(line))}
         names = self._names_in_lines("source")
         return names.split(line)[1] if names.names else {}
+
+    @property
+    def has_tagger(self) -> bool:
+        """Whether the text was prepared with a tagger."""
+        return self._tagger is not None
 
     def source_tags(self, words: Sequence[str]) -> list[str]:
         """The tags of a sentence's tokens by the tagger that the text was prepared with.

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from xlate.config.model_schema import ClassifierConfig, ContextUseConfig
+from xlate.candidates.context_choices import Places, Translations
+from xlate.config.identity import identity_of_training
+from xlate.config.model_schema import ClassifierConfig, ContextModelConfig, ContextUseConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.prepare.context_stores import ContextParts
-from xlate.jobs.prepare.stages import file_hash
+from xlate.jobs.prepare.context_stores import DISTORTION, TRANSLATION, ContextParts
+from xlate.jobs.prepare.stages import file_hash, identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import with_located_words
 from xlate.jobs.run_weights import weights_of, weights_path
 from xlate.jobs.systems.without_decoder import WithoutDecoder
-from xlate.models.context.model import ContextModel, FactorsOf, no_factors
-from xlate.models.context.predicted import PredictedScores
+from xlate.losses.loss import losses
+from xlate.models.context.distortion import DistortionModel, PredictedPlaces
+from xlate.models.context.model import Classifier, ContextModel, FactorsOf, no_factors
+from xlate.models.context.predicted import OtherTable, PredictedScores
 from xlate.models.phrase.model import PhraseModel
-from xlate.phrases.listed_pairs import listed_pairs
+from xlate.phrases.table_rows import WholeRows
 from xlate.scoring.weights import WeightsFile
+from xlate.text.factors import factor_values
 from xlate.text.tagging.tagger import POS
 
+log = logging.getLogger(__name__)
+
 KIND = "context"
-# What a weights file says of the classifier that its weights were tuned with.
-PREDICTED_BY = "predicted_by"
+# What a weights file says of the classifiers that its weights were tuned with.
+PREDICTED_BY, PLACED_BY = "predicted_by", "placed_by"
 
 
 class Context(WithoutDecoder):
@@ -54,6 +63,32 @@ def classifier_config(run: Path) -> TrainConfig:
 
 
 def context_model(run: Path, work: WorkDirectory) -> ContextModel:
+    """The classifier of translations of a finished run.
+
+    Raises:
+        InputError: as `classifier_config`; or it predicts distances, or the run is of another work directory.
+    """
+    found = classifier(run, work)
+    if not isinstance(found, ContextModel):
+        seen, expected = f"model.predicts={DISTORTION}", f"model.predicts={TRANSLATION}"
+        raise InputError("a classifier of distortion", file=run, seen=seen, expected=expected)
+    return found
+
+
+def distortion_model(run: Path, work: WorkDirectory) -> DistortionModel:
+    """The classifier of distances of a finished run.
+
+    Raises:
+        InputError: as `classifier_config`; or it predicts translations, or the run is of another work directory.
+    """
+    found = classifier(run, work)
+    if not isinstance(found, DistortionModel):
+        seen, expected = f"model.predicts={TRANSLATION}", f"model.predicts={DISTORTION}"
+        raise InputError("a classifier of translations", file=run, seen=seen, expected=expected)
+    return found
+
+
+def classifier(run: Path, work: WorkDirectory) -> ContextModel | DistortionModel:
     """The classifier of a finished run.
 
     Raises:
@@ -68,69 +103,189 @@ def context_model(run: Path, work: WorkDirectory) -> ContextModel:
         seen = f"one trained on {config.work}"
         raise InputError("a classifier of other text", file=run, seen=seen, expected=f"one trained on {work.path}")
     parts = ContextParts.of(work, with_located_words(run, config).model)
-    weights = file.sets[KIND]
-    return ContextModel(
+    weights, choices = file.sets[KIND], parts.choices(file.extra["count_B"])
+    plain = Classifier(
         contexts=parts.contexts,
         targets=parts.targets,
-        listed=listed_pairs(parts.table, file.extra["count_B"], config.model.alternatives),
         vocabulary=work.source_vocabulary,
         longest=1 if config.model.unit == "word" else config.model.longest,
         weights=replace(weights, sparse_F=weights.sparse_F.astype(np.float32)),
         factors=_factors_of(work, config.model.factors),
         alone=losses()[config.loss.name].judges_each,
     )
+    if isinstance(choices, Places):
+        return DistortionModel(
+            **vars(plain), places=choices, target_vocabulary=work.target_vocabulary, beside=parts.beside
+        )
+    assert isinstance(choices, Translations)
+    return ContextModel(**vars(plain), listed=choices.listed)
 
 
 def _factors_of(work: WorkDirectory, names: Sequence[str]) -> FactorsOf:
-    """Finds the factors of a sentence's words; only a tagger knows them of words that were not prepared."""
+    """Finds the factors of a sentence's words: by the tagger of the work directory, or as the words bring them.
+
+    A value that the training text has not is told of once, and is none.
+    """
     if not names:
         return no_factors
-    if list(names) != [POS]:
-        seen = f"model.factors={list(names)}"
-        raise InputError("factors that nothing finds in new sentences", seen=seen, expected=f"[{POS}], by data.tagger")
-    values = work.factor_vocabulary("source", POS)
-    return lambda words: [values.ids(work.source_tags(words))]
+    vocabularies = {name: work.factor_vocabulary("source", name) for name in names}
+    told: set[tuple[str, str]] = set()
+
+    def ids(words: Sequence[str], name: str) -> NDArray[np.int32]:
+        tagged = name == POS and work.has_tagger
+        values, known = work.source_tags(words) if tagged else factor_values(words, name), vocabularies[name]
+        for value in values:
+            if value not in known and (name, value) not in told:
+                told.add((name, value))
+                log.warning("%s=%s: a value that the training text of %s has not", name, value, work.path)
+        return known.ids(values)
+
+    return lambda words: [ids(words, name) for name in names]
 
 
 def predicted_by(use: ClassifierConfig | None) -> dict[str, str]:
-    """What a weights file says of the classifier that its weights were tuned with, nothing without one."""
-    return {} if use is None else {PREDICTED_BY: file_hash(weights_path(Path(use.run)))}
+    """What a weights file says of the classifiers that its weights were tuned with, nothing without any."""
+    if use is None:
+        return {}
+    found = {PREDICTED_BY: file_hash(weights_path(Path(use.run)))}
+    more = use.distortion
+    return found if more is None else {**found, PLACED_BY: file_hash(weights_path(Path(more)))}
 
 
 def check_predicted_by(use: ClassifierConfig | None, weights: WeightsFile) -> None:
-    """Looks whether a classifier is still the one that weights were tuned with.
+    """Looks whether classifiers are still those that weights were tuned with.
 
     Raises:
-        InputError: it was trained anew.
+        InputError: one was trained anew.
     """
-    held = weights.metadata.get(PREDICTED_BY)
-    if use is not None and predicted_by(use)[PREDICTED_BY] != held:
+    for key, seen in predicted_by(use).items():
+        if weights.metadata.get(key) != seen:
+            assert use is not None
+            raise InputError(
+                "the classifier is not the one that this run was tuned with",
+                file=Path(use.run if key == PREDICTED_BY else str(use.distortion)),
+                seen="other weights",
+                expected=f"those of SHA-256 {weights.metadata.get(key)}",
+                remedy="train it as before, or tune anew under another name",
+            )
+
+
+def check_use(use: ClassifierConfig | None) -> None:
+    """Looks whether the classifiers are trained, and predict what they are asked for.
+
+    Raises:
+        InputError: as `classifier_config`; a second one, or predictions alone, where there are no translations.
+    """
+    if use is None:
+        return
+    placed = classifier_config(Path(use.run)).model.predicts == DISTORTION
+    alone = isinstance(use, ContextUseConfig) and not use.only and use.distortion is None
+    if placed and not alone:
+        seen = f"model.context.run={use.run}, which predicts distortion"
+        raise InputError("no classifier of translations", seen=seen, expected="model.context.run=RUN of one")
+    if use.distortion is not None and classifier_config(Path(use.distortion)).model.predicts != DISTORTION:
+        seen, expected = "model.predicts=translation", "model.predicts=distortion"
+        raise InputError("not a classifier of distortion", file=Path(use.distortion), seen=seen, expected=expected)
+
+
+def check_same_use(use: ClassifierConfig | None, base: Path) -> None:
+    """Looks whether a base run has the predictions that its float weights are to be used with.
+
+    Raises:
+        InputError: it has others, or none.
+    """
+    other = config_of_run(base).model.context
+    if use != other:
+        seen = "context=none" if other is None else f"model.context.run={other.run}"
         raise InputError(
-            "the classifier is not the one that this run was tuned with",
-            file=Path(use.run),
-            seen="other weights",
-            expected=f"those of SHA-256 {held}",
-            remedy="train it as before, or tune anew under another name",
+            "the base run has other predictions",
+            file=base,
+            seen=seen,
+            expected="the same settings of context=…",
+            remedy="leave base=RUN out: float weights are tuned then",
         )
+
+
+def classifier_runs(use: ClassifierConfig | None) -> list[Path]:
+    """The runs of the classifiers that a phrase model uses."""
+    if not isinstance(use, ContextUseConfig):
+        return []
+    return [Path(run) for run in (use.run, use.distortion) if run is not None]
 
 
 def with_predictions(model: PhraseModel, use: ClassifierConfig | None, work: Path) -> PhraseModel:
     """The phrase model of a work directory with the predictions that its settings ask for.
 
     Raises:
-        InputError: as `context_model`; or the phrases are those of another table.
+        InputError: as `classifier`; or the phrases are those of another table.
     """
-    if not isinstance(use, ContextUseConfig):
-        return replace(model, in_sentence=None)
-    classifier = context_model(Path(use.run), WorkDirectory(work).check())
-    if len(classifier.targets.table) != len(model.table):
-        seen = f"{len(model.table)} pairs, {len(classifier.targets.table)} there"
+    model, runs = replace(model, in_sentence=None, placed=None), classifier_runs(use)
+    if not runs:
+        return model
+    prepared = WorkDirectory(work).check()
+    classifiers = [classifier(run, prepared) for run in runs]
+    for run, found in zip(runs, classifiers, strict=True):
+        _check_table(found, model, run)
+    return _predicting(model, use, classifiers)
+
+
+def with_fold_predictions(
+    model: PhraseModel, use: ClassifierConfig | None, work: WorkDirectory, left_out: tuple[int, int], rows: WholeRows
+) -> PhraseModel:
+    """The phrase model of a text without a fold, with predictions of classifiers that have not seen the fold either.
+
+    Args:
+        model: the phrase model.
+        use: the classifiers of the whole text, as those without a fold are trained as they are.
+        work: the work directory.
+        left_out: the fold, of how many.
+        rows: where the model's pairs stand in the table of the whole text.
+
+    Raises:
+        InputError: as `classifier`.
+    """
+    runs = [fold_classifier(run, work, left_out)[1] for run in classifier_runs(use)]
+    own = OtherTable(model.table, np.asarray(rows.pair_B, np.int64))
+    return _predicting(model, use, [classifier(run, work) for run in runs], own)
+
+
+def fold_classifier(run: Path, work: WorkDirectory, left_out: tuple[int, int]) -> tuple[TrainConfig, Path]:
+    """How a classifier is trained without a fold as that of a run was with it, and the folder of that run.
+
+    Raises:
+        InputError: as `classifier_config`.
+    """
+    config = classifier_config(run)
+    assert isinstance(config.model, ContextModelConfig)
+    model = replace(config.model, left_out=left_out[0], left_out_of=left_out[1])
+    config = replace(config, work=str(work.path), model=model, run=None, row=None)
+    key = identity_of({**identity_of_training(config), "on": work.identity})
+    return config, work.path / "context" / key[:16]
+
+
+def _predicting(
+    model: PhraseModel,
+    use: ClassifierConfig | None,
+    classifiers: Sequence[ContextModel | DistortionModel],
+    own: OtherTable | None = None,
+) -> PhraseModel:
+    assert isinstance(use, ContextUseConfig) or not classifiers
+    for found in classifiers:
+        if isinstance(found, DistortionModel):
+            model = replace(model, placed=PredictedPlaces(found, own))
+        else:
+            assert isinstance(use, ContextUseConfig)
+            scores = PredictedScores(found, use.only, use.threshold, use.best, use.share, own)
+            model = replace(model, in_sentence=scores)
+    return model
+
+
+def _check_table(found: Classifier, model: PhraseModel, run: Path) -> None:
+    if len(found.targets.table) != len(model.table):
         raise InputError(
             "phrases of another table than the classifier's",
-            file=Path(use.run),
-            seen=seen,
+            file=run,
+            seen=f"{len(model.table)} pairs, {len(found.targets.table)} there",
             expected="the phrase table of the work directory",
             remedy="leave out base=RUN, or take one of the same work directory",
         )
-    scores = PredictedScores(classifier, use.only, use.threshold, use.best, use.share)
-    return replace(model, in_sentence=scores)

@@ -11,9 +11,17 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
-from xlate.jobs.systems.context import check_predicted_by, classifier_config, context_model, predicted_by
+from xlate.jobs.systems.context import (
+    check_predicted_by,
+    check_use,
+    context_model,
+    distortion_model,
+    predicted_by,
+)
 from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
 from xlate.jobs.systems.listed import ListedModel
+from xlate.models.context.distortion import NAME as PLACES
+from xlate.models.context.distortion import PredictedPlaces
 from xlate.models.context.lcs import LcsDecoder, LcsModel, LcsSearch
 from xlate.models.context.lcs_options import NAMES
 from xlate.models.context.lcs_tuned import TunedLcs, language_alone
@@ -39,9 +47,10 @@ class Lcs(Kind):
     ) -> LcsDecoder:
         """The decoder of a run's weights over its classifier."""
         held = weights.sets.get(KIND)
-        if held is None or held.dense_names != NAMES:
+        names = NAMES if config.model.context is None or config.model.context.distortion is None else (*NAMES, PLACES)
+        if held is None or held.dense_names != names:
             seen = None if held is None else " ".join(held.dense_names)
-            raise InputError("not the weights of a lattice decoder", file=run, seen=seen, expected=" ".join(NAMES))
+            raise InputError("not the weights of a lattice decoder", file=run, seen=seen, expected=" ".join(names))
         check_predicted_by(config.model.context, weights)
         search = self.search(config.decoder, asked)
         return LcsDecoder(lcs_model(config.model, work), held.dense_D, search, asked.fast)
@@ -67,9 +76,8 @@ class Lcs(Kind):
         return Saved({KIND: system.weights}, {}, file.extra)
 
     def check(self, model: ModelConfig) -> None:
-        """The classifier must be trained."""
-        if model.context is not None:
-            classifier_config(Path(model.context.run))
+        """The classifiers must be trained."""
+        check_use(model.context)
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
         """It must be a run with the same classifier."""
@@ -81,15 +89,20 @@ class Lcs(Kind):
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """The weights; without a tuner those of the language model alone."""
-        decoder = LcsDecoder(lcs_model(config.model, work), language_alone().dense_D, self.search(config.decoder))
+        decoder = self._untuned(config, work)
         tune = config.loss.tune
         tuned = TunedLcs(decoder, 1 if tune is None else tune.processes)
-        start = language_alone() if tune is None else tuned.uniform
+        start = language_alone(decoder.feature_names) if tune is None else tuned.uniform
         if tune is not None and tune.start == "base":
             start = weights_of(Path(str(config.base))).sets[KIND]
         of_work = {"work": config.work, "work_identity": work.identity if work else None}
         metadata = {**of_work, **made_with(config.model), **predicted_by(config.model.context)}
         return ToTune(tuned, start, lambda weights: Saved({KIND: weights}, {}, {}), metadata)
+
+    def _untuned(self, config: TrainConfig, work: WorkDirectory | None) -> LcsDecoder:
+        """The decoder under the weights of the language model alone."""
+        model = lcs_model(config.model, work)
+        return LcsDecoder(model, language_alone(model.names).dense_D, self.search(config.decoder))
 
     def check_lists(self, config: TrainConfig) -> None:
         """There are no sparse features that lists of the training text could be learned with."""
@@ -103,12 +116,15 @@ class Lcs(Kind):
 
 
 def lcs_model(settings: ModelConfig, work: WorkDirectory | None) -> LcsModel:
-    """The classifier that the settings name, and the language model of the work directory.
+    """The classifiers that the settings name, and the language model of the work directory.
 
     Raises:
-        InputError: there is no work directory, or as `context_model`.
+        InputError: there is no work directory, or as `context_model` and `distortion_model`.
     """
     if work is None or settings.context is None:
         raise InputError("a run without work directory", seen="work=''", expected=f"that of model={settings.name}")
     classifier = context_model(Path(settings.context.run), work)
-    return LcsModel(classifier, work.target_vocabulary, work.lm)
+    placed = None
+    if settings.context.distortion is not None:
+        placed = PredictedPlaces(distortion_model(Path(settings.context.distortion), work))
+    return LcsModel(classifier, work.target_vocabulary, work.lm, placed)

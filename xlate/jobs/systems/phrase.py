@@ -14,7 +14,7 @@ from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import located_config
 from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.systems.context import check_predicted_by, classifier_config, predicted_by, with_predictions
+from xlate.jobs.systems.context import check_predicted_by, check_same_use, check_use, predicted_by, with_predictions
 from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
 from xlate.jobs.systems.phrase_lists import PhraseLists
 from xlate.jobs.systems.phrase_models import KIND, check_words_of_base, open_phrase_model, phrase_base
@@ -89,8 +89,7 @@ class Phrase(Kind):
     def check(self, model: ModelConfig) -> None:
         """Sparse reordering features must have the stack that they look at; a classifier must be trained."""
         check_orientations(model)
-        if model.context is not None:
-            classifier_config(Path(model.context.run))
+        check_use(model.context)
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
         """It must be a phrase model; with sparse features, one that has the words they are about."""
@@ -137,19 +136,13 @@ class Phrase(Kind):
 
     def check_lists(self, config: TrainConfig) -> None:
         """There must be sparse features; a base, if any, must be a phrase model with weights."""
-        if config.model.context is not None:
-            raise InputError(
-                "systems of folds have no classifier that has not seen their fold",
-                seen="context=… and loss=xbleu",
-                expected="context=none",
-                remedy="learn sparse features without predictions, then base=RUN with context=feature and loss=mira",
-            )
         if config.model.sparse is None:
             raise InputError(
                 "no sparse features to train", seen="sparse=none", expected="sparse=local, full or another"
             )
         if config.base is not None:
             phrase_base(Path(config.base))
+            check_same_use(config.model.context, Path(config.base))
 
     def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> PhraseLists:
         """The sparse features."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.candidates.batch import CandidateBatch
+from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.sparse_subset import features_of_subset
 from xlate.jobs.prepare.fold_models import FoldModels
+from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.systems.context import predicted_by
+from xlate.jobs.systems.context import classifier_runs, fold_classifier, predicted_by, with_fold_predictions
 from xlate.jobs.systems.kind import Asked, Saved, ToTune
 from xlate.jobs.systems.listed import FoldSystem, ListedModel
 from xlate.jobs.systems.phrase_models import KIND, open_phrase_model
@@ -37,6 +39,7 @@ class PhraseFolds:
 
     kind: Phrase
     models: FoldModels
+    use: ClassifierConfig | None = None
 
     @property
     def fold_I(self) -> NDArray[np.int64]:
@@ -46,7 +49,13 @@ class PhraseFolds:
     @property
     def identity(self) -> str:
         """What the models are made from."""
-        return self.models.identity
+        runs = classifier_runs(self.use)
+        if not runs:
+            return self.models.identity
+        # Settings of classifiers, how they are used, and not where they lie.
+        used = {k: v for k, v in asdict(self.use).items() if k not in ("run", "distortion")} if self.use else {}
+        folders = [fold_classifier(run, self.models.work, (0, self.models.folds))[1].name for run in runs]
+        return identity_of({"models": self.models.identity, "classifiers": folders, "use": used})
 
     def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderConfig, nbest: int) -> FoldSystem:
         """The system without a fold, with the sparse features that its pairs have."""
@@ -54,6 +63,7 @@ class PhraseFolds:
             stage = self.models.stage(fold)
             model = load_phrase_model(stage.folder / "model")
         rows = self.models.whole_rows(model.table)
+        model = with_fold_predictions(model, self.use, self.models.work, (fold, self.models.folds), rows)
         if sparse is not None:
             features, ids_F = features_of_subset(sparse, model.table, *rows)
             model, weights = replace(model, sparse=features), replace(weights, sparse_F=weights.sparse_F[ids_F])
@@ -98,7 +108,8 @@ class PhraseLists(ListedModel):
 
     def folds(self, count: int) -> PhraseFolds:
         """The systems of so many folds."""
-        return PhraseFolds(self.kind, FoldModels(self.work, self.config.model.reordering or "none", count))
+        models = FoldModels(self.work, self.config.model.reordering or "none", count)
+        return PhraseFolds(self.kind, models, self.config.model.context)
 
     def weighted(self, theta: Weights, phi_F: NDArray[Any]) -> Weights:
         """Both together, sums of sparse features at 1."""

@@ -142,10 +142,9 @@ class Jackknife:
     ) -> bool:
         system = self.models.opened(fold, self.weights, self.sparse, self.decoder, self.settings.nbest)
         hypotheses = partial(system.hypotheses, draw=self._draw)
-        source, words = self.work.encoded[0], self.work.source_vocabulary
         for path, some in wanted:
             start = time.perf_counter()
-            sentences = [[words.word(w) for w in source[s].tolist()] for s in some.tolist()]
+            sentences = [self.work.training_sentence(s) for s in some.tolist()]
             found: list[DecodedList] = []
             decoded = each_sentence(system.decoder, hypotheses, sentences, self.settings.processes)
             for arrays in track(decoded, f"fold {fold}", total=len(sentences)):

@@ -3,7 +3,8 @@
 One command: float weights θ are tuned, or are those of a base run; the training text is decoded in folds, sparse
 weights φ are learned with θ fixed, and float weights are tuned again with the sums φ·u as new float features. With
 `rounds` the text is decoded again with φ, and φ learned anew from the lists of all rounds. θ and the lists are kept in
-the work directory under what they were made from, so that runs that differ in features or losses share them.
+the work directory under what they were made from, so that runs that differ in features or losses share them. With
+predictions in context the classifiers of folds, which have not seen them, are trained first and kept there, too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.context import classifier_runs, fold_classifier
 from xlate.jobs.systems.listed import FoldSystems, ListedModel
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.train.jackknife import Jackknife, pooled
@@ -66,7 +68,7 @@ class ListTraining:
         config, work = self.config, self.work
         assert config.loss.lists is not None
         base = Path(config.base) if config.base is not None else self._tuned_floats(run)
-        if base is None:
+        if base is None or not self._fold_classifiers(run):
             return None
         model = self.kind.listed(config, work, base)
         if config.loss.lists.machine is not None:
@@ -106,6 +108,21 @@ class ListTraining:
         log.info("float weights: %s", folder)
         with awaited(folder, run.stop.__bool__):
             return None if self.train_part(plain, folder, run.stop).summary is None else folder
+
+    def _fold_classifiers(self, run: Run) -> bool:
+        """Trains the classifiers in context that have not seen a fold, where they are not there; False when stopped."""
+        lists = self.config.loss.lists
+        assert lists is not None
+        for trained in classifier_runs(self.config.model.context):
+            for fold in range(lists.folds):
+                if lists.machine is not None and fold % lists.machines != lists.machine:
+                    continue
+                config, folder = fold_classifier(trained, self.work, (fold, lists.folds))
+                log.info("the classifier of %s without fold %d: %s", trained, fold, folder)
+                with awaited(folder, run.stop.__bool__):
+                    if self.train_part(config, folder, run.stop).summary is None:
+                        return False
+        return True
 
 
 def _lists(

@@ -13,6 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.learning.candidates import CandidateArrays, context_of, feature_of, plain_score
+from xlate.kernels.learning.slopes import draw
 from xlate.kernels.learning.updates import Learned, Rule, begin_step, move_dense, move_sparse, settle
 from xlate.kernels.memory.lent import lent
 from xlate.kernels.memory.prefetch import prefetch
@@ -27,6 +28,8 @@ class InstanceSteps(NamedTuple):
         rule: how a step is made of slopes.
         use_sparse: whether sparse weights count in scores.
         curvature: add up Σ_k η_k g_k² of the gradients g, for the bound of Theorem A.1.
+        negatives: of the candidates that are not true so many are drawn by lot for each instance, if there are more;
+            each then stands for as many as were left out for it. 0 looks at all of them.
     """
 
     numbers: NDArray[np.float64]
@@ -34,6 +37,7 @@ class InstanceSteps(NamedTuple):
     rule: Rule
     use_sparse: bool
     curvature: bool
+    negatives: int = 0
 
 
 class Room(NamedTuple):
@@ -78,6 +82,8 @@ def instance_pass(
             owned = _room(2 * (last - first))
             room = lent(owned)
         size = _members(candidates, steps.truth, first, last, room)
+        if steps.truth and 0 < steps.negatives < size - 1:
+            size = _drawn(size, steps.negatives, room, state)
         for positive in range(first, last if steps.truth else min(first + 1, last)):
             if steps.truth:
                 if candidates.gain_C[positive] <= 0:
@@ -116,6 +122,20 @@ def _members(candidates: CandidateArrays, truth: bool, first: int, last: int, ro
             room.member_X[size], room.gain_X[size] = c, 0.0
             size += 1
     return size
+
+
+@njit(cache=True, nogil=True)
+def _drawn(size: int, negatives: int, room: Room, state: NDArray[np.uint64]) -> int:
+    """Keeps so many of the members behind the first, drawn without putting back; their gains say what each stands for.
+
+    Each is kept as often as any other, so the mean of what is added up over them, times their number, is that of all.
+    """
+    others = size - 1
+    for x in range(1, negatives + 1):
+        taken = x + draw(state, size - x)
+        room.member_X[x], room.member_X[taken] = room.member_X[taken], room.member_X[x]
+        room.gain_X[x] = -others / negatives
+    return negatives + 1
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -23,6 +23,7 @@ CELL = np.dtype(
         ("option", np.int64),
         ("lm_state", np.int64),
         ("backward", np.int32),
+        ("shift", np.int32),
         ("stack", np.int64),
         ("first", np.int64),
     ]

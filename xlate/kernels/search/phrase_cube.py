@@ -45,6 +45,7 @@ from xlate.kernels.search.phrase_moves import (
     local_score,
     orient,
     reaches,
+    shift_of,
     target_of,
 )
 
@@ -171,6 +172,7 @@ def _push_row(
     cell.fixed = fixed_score(search, numbers, sentence.groups, node, edge.begin, edge.end, placed)
     cell.base = search.nodes[node].score + target.future + cell.fixed
     cell.backward, cell.stack, cell.first = placed.backward, placed.stack, placed.first
+    cell.shift = shift_of(sentence, coverages, edge)
     if row == cubes.cubes[cube].begin:
         # Most corners never come to the top: the language model is asked when one does.
         cell.score, cell.lm_state = sentence.alone_O[cell.option], UNASKED
@@ -199,6 +201,7 @@ def _next_of_row(
     cell.cube, cell.row, cell.option = before.cube, before.row, before.option + 1
     cell.fixed, cell.base = before.fixed, before.base
     cell.backward, cell.stack, cell.first = before.backward, before.stack, before.first
+    cell.shift = before.shift
     cell.score, cell.lm_state = _ask(lm, sentence, numbers, search, cubes, cell.row, cell.option)
     estimate = _estimate(sentence, numbers, search, cubes, cell)
     if estimate < search.bars_L[level]:
@@ -219,7 +222,9 @@ def _fetch_next(lm: NgramArrays, sentence: PhraseSentence, search: Hypotheses, n
 @njit(cache=True, nogil=True, forceinline=True)
 def _estimate(sentence: PhraseSentence, numbers: PhraseNumbers, search: Hypotheses, cubes: Cubes, cell: Any) -> float:
     last = last_of(search.nodes[cubes.rows_R[cell.row]])
-    return float(cell.base + (cell.score + local_score(sentence, numbers, last, cell.option, cell.backward)))
+    return float(
+        cell.base + (cell.score + local_score(sentence, numbers, last, cell.option, cell.backward, cell.shift))
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -296,5 +301,9 @@ def _make_move(
     """Makes the move of a cell whose score is known; there must be room."""
     node, edge, option = cubes.rows_R[cell.row], coverages.edges[cubes.cubes[cell.cube].edge], cell.option
     target = target_of(numbers, coverages, sentence.words, edge, cell.stack, cell.first)
-    score = cell.score + local_score(sentence, numbers, last_of(search.nodes[node]), option, cell.backward) + cell.fixed
+    score = (
+        cell.score
+        + local_score(sentence, numbers, last_of(search.nodes[node]), option, cell.backward, cell.shift)
+        + cell.fixed
+    )
     add_option(sentence, numbers, search, stacks, target, node, option, (cell.lm_state, score))

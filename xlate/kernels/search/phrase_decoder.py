@@ -26,6 +26,7 @@ from xlate.kernels.search.phrase_moves import (
     local_score,
     orient,
     reaches,
+    shift_of,
     target_of,
 )
 
@@ -81,9 +82,10 @@ def _extend(
         placed = orient(search, numbers, coverages, stacks, node, edge.begin, edge.end)
         target = target_of(numbers, coverages, sentence.words, edge, placed.stack, placed.first)
         fixed = fixed_score(search, numbers, sentence.groups, node, edge.begin, edge.end, placed)
+        shift = shift_of(sentence, coverages, edge)
         rest, bars_L = before_score + fixed + target.future, search.bars_L
         for option in range(sentence.cell_offsets_C1[edge.cell], sentence.cell_offsets_C1[edge.cell + 1]):
-            local = local_score(sentence, numbers, last, option, placed.backward)
+            local = local_score(sentence, numbers, last, option, placed.backward, shift)
             if rest + sentence.alone_O[option] + local < bars_L[target.level] + numbers.log_early_threshold:
                 continue
             logprob, after = ask(lm, sentence, search.memo, lm_state, option)

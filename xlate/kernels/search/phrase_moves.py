@@ -37,7 +37,8 @@ LONGEST_SENTENCE = (1 << (PLACE_BITS - 1)) - 2
 class PhraseSentence(NamedTuple):
     """The options of a sentence of n words as in `xlate.models.phrase.options`, and the estimates of spans.
 
-    `groups` is looked at only when `PhraseNumbers.groups` says so.
+    `groups` is looked at only when `PhraseNumbers.groups` says so. `place_OR` is what options score where they are put,
+    from `reach` words before to `reach` words behind; of no columns when that does not matter.
     """
 
     words: int
@@ -48,6 +49,7 @@ class PhraseSentence(NamedTuple):
     backward_OK: NDArray[np.float64]
     forward_O: NDArray[np.int32]
     phrases: PhrasesAlone
+    place_OR: NDArray[np.float64]
     future_nn: NDArray[np.float64]
     groups: GroupScores
 
@@ -203,9 +205,22 @@ def fixed_score(
 
 
 @njit(cache=True, inline="always")
-def local_score(sentence: PhraseSentence, numbers: PhraseNumbers, last: int, option: int, backward: int) -> float:
-    """What an option scores by its orientation and by the word before it."""
+def shift_of(sentence: PhraseSentence, coverages: Coverages, edge: Any) -> int:
+    """The column of `place_OR` of the options of an edge."""
+    reach = sentence.place_OR.shape[1] // 2
+    # The words covered before less the begin of the span are those covered with it less its end.
+    shift = coverages.covers[edge.cover].level - edge.end
+    return int(min(max(shift, -reach), reach) + reach)
+
+
+@njit(cache=True, inline="always")
+def local_score(
+    sentence: PhraseSentence, numbers: PhraseNumbers, last: int, option: int, backward: int, shift: int
+) -> float:
+    """What an option scores by its orientation, by its place, and by the word before it."""
     score = sentence.backward_OK[option, backward]
+    if sentence.place_OR.shape[1] > 0:
+        score += sentence.place_OR[option, shift]
     if numbers.bigrams:
         score += sentence.groups.bigrams_RR[last, sentence.groups.first_O[option]]
     return float(score)

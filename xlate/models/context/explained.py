@@ -1,4 +1,4 @@
-"""What of a context speaks for a translation: the weights of a classifier in words."""
+"""What of a context speaks for a translation, or for a distance: the weights of a classifier in words."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.features.context import Spans
+from xlate.features.context import Bags, Spans
 from xlate.kernels.learning.crossing import crossed_ids
-from xlate.models.context.model import ContextModel
+from xlate.models.context.model import Classifier
 from xlate.text.encoded import EncodedText
 
+# What p without a context is called among the features.
+WITHOUT = "frequency"
 
-def pair_weights(model: ContextModel, ids_X: NDArray[np.integer], pair_C: NDArray[np.integer]) -> NDArray[np.float64]:
-    """What each of X features of a context adds to the score of each of C pairs, (X, C)."""
-    offsets_C1, ids_N = model.targets.of(pair_C)
+
+def candidate_weights(model: Classifier, ids_X: NDArray[np.integer], candidates: Bags) -> NDArray[np.float64]:
+    """What each of X features of a context adds to the score of each of C candidates with these features, (X, C)."""
+    offsets_C1, ids_N = candidates
     sparse_F = model.weights.sparse_F
     crossed_XN = crossed_ids(np.asarray(ids_X, np.int64)[:, None], ids_N.astype(np.int64)[None], len(sparse_F))
     return np.asarray(np.add.reduceat(sparse_F[crossed_XN].astype(np.float64), offsets_C1[:-1], axis=1))
@@ -34,13 +37,13 @@ def against_the_others(weight_XC: NDArray[np.float64], share_C: NDArray[np.float
 
 @dataclass(frozen=True)
 class Influences:
-    """The X features of the contexts of a source phrase, and its C listed translations, most frequent first.
+    """The X features of the contexts of a source phrase, and its C candidates, most frequent first.
 
     Attributes:
         names: of the features.
         count_X: in how many of the `places` each occurs.
-        weight_XC: what each adds to the score of each translation, for a softmax against the other translations.
-        pair_C, share_C: the translations, and p(e|f).
+        weight_XC: what each adds to the score of each candidate, for a softmax against the others.
+        pair_C, share_C: the candidates as `Prediction` numbers them, and p of each without a context.
         places: where the phrase stands in the text.
     """
 
@@ -52,7 +55,7 @@ class Influences:
     places: int
 
 
-def influences(model: ContextModel, phrase: int, text: EncodedText, factors: Sequence[NDArray[np.int32]]) -> Influences:
+def influences(model: Classifier, phrase: int, text: EncodedText, factors: Sequence[NDArray[np.int32]]) -> Influences:
     """The features of the contexts in which a source phrase of the table stands in a text.
 
     Those of every place, such as the phrase itself, tell no context from another and are left out. `factors` are those
@@ -63,23 +66,22 @@ def influences(model: ContextModel, phrase: int, text: EncodedText, factors: Seq
     ids_X, count_X = np.unique(ids, return_counts=True)
     differing_X = count_X < len(spans)
     ids_X, count_X = ids_X[differing_X], count_X[differing_X]
-    pair_C, share_C = translations(model, phrase)
-    weight_XC = pair_weights(model, ids_X, pair_C)
+    chosen = model.choices.of(np.array([phrase]))
+    share_C = np.exp(chosen.log_share_C)
+    share_C = share_C / share_C.sum() if len(share_C) else share_C
+    weight_XC = candidate_weights(model, ids_X, chosen.ids)
     if not model.alone:
         weight_XC = against_the_others(weight_XC, share_C)
-    return Influences(context_names(model, ids_X), count_X, weight_XC, pair_C, share_C, len(spans))
+    order = np.argsort(-share_C, kind="stable")
+    names = model.context_names(ids_X)
+    return Influences(names, count_X, weight_XC[:, order], chosen.number_C[order], share_C[order], len(spans))
 
 
-def translations(model: ContextModel, phrase: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The listed pairs of a source phrase, most frequent first, and p(e|f) of each, 1 in all."""
-    places, _ = model.listed.of(np.array([phrase]))
-    share_C = np.exp(model.listed.log_share_N[places])
-    return model.listed.pair_N[places], share_C / share_C.sum() if len(share_C) else share_C
-
-
-def context_names(model: ContextModel, ids_X: NDArray[np.integer]) -> list[str]:
-    """The names of features of contexts."""
-    return list(model.contexts.names(ids_X, model.targets.table.source_phrases, model.vocabulary))
+def gathered_bags(bags: Bags, part: slice) -> Bags:
+    """Those of some of the things that follow each other."""
+    offsets, ids = bags
+    some = offsets[part.start : part.stop + 1]
+    return some - some[0], ids[some[0] : some[-1]]
 
 
 def _places(words: NDArray[np.int32], phrase: int, text: EncodedText) -> Spans:
@@ -97,15 +99,15 @@ def _places(words: NDArray[np.int32], phrase: int, text: EncodedText) -> Spans:
 
 @dataclass(frozen=True)
 class SpanChange:
-    """A source phrase in a sentence, its C translations with and without the context, and why.
+    """A source phrase in a sentence, its C candidates with and without the context, and why.
 
     Attributes:
         start, end: the span.
-        pair_C: the translations.
-        share_C: p(e|f), without the context.
+        pair_C: the candidates as `Prediction` numbers them.
+        share_C: p of each without the context.
         probability_C: in the context.
-        names: of the X features there; for a softmax the first is p(e|f) itself, by what it weighs more or less than 1.
-        weight_XC: what each adds to the score of each translation, for a softmax against the other translations.
+        names: of the X features there; for a softmax the first is that p, by what it weighs more or less than 1.
+        weight_XC: what each adds to the score of each candidate, for a softmax against the others.
     """
 
     start: int
@@ -127,25 +129,28 @@ class SpanChange:
         return float(np.abs(self.change_C).max(initial=0.0))
 
 
-def changes(model: ContextModel, words: Sequence[str]) -> list[SpanChange]:
+def changes(model: Classifier, words: Sequence[str]) -> list[SpanChange]:
     """What the context changes in a sentence, the phrases with the largest changes first."""
     found = model.predict(words)
-    ids_n = model.vocabulary.ids(words)
-    text = EncodedText(ids_n, np.array([0, len(ids_n)]))
-    offsets_I1, contexts_X = model.contexts.of(text, model.factors(words), found.spans)
+    _, batch, _ = model.instances(words)
+    offsets_I1, contexts_X = batch.context_offsets_I1, batch.contexts_X
+    assert offsets_I1 is not None
+    assert contexts_X is not None
+    chosen = model.choices.of(found.spans.phrase_I)
     listed = []
     for i in range(len(found.spans)):
         part = slice(found.offsets_I1[i], found.offsets_I1[i + 1])
         pair_C, log_C, share_C = found.pair_C[part], found.log_C[part], found.share_C[part]
         ids_X = contexts_X[offsets_I1[i] : offsets_I1[i + 1]]
-        rows, names = pair_weights(model, ids_X, pair_C), context_names(model, ids_X)
+        candidates = gathered_bags(chosen.ids, part)
+        rows, names = candidate_weights(model, ids_X, candidates), model.context_names(ids_X)
         probability_C = np.exp(log_C)
         if not model.alone:
             forward_C = (float(model.weights.dense_D[0]) - 1.0) * share_C
             # Half way from p(e|f) to p in the context, so that the sums of columns are close to the changes of ln p.
             middle_C = 0.5 * (np.exp(share_C) / np.exp(share_C).sum() + probability_C)
             rows = against_the_others(np.vstack([forward_C, rows]), middle_C)
-            names = ["p(e|f)", *names]
+            names = [WITHOUT, *names]
         start, end = int(found.spans.start_I[i]), int(found.spans.end_I[i])
         listed.append(SpanChange(start, end, pair_C, np.exp(share_C), probability_C, names, rows))
     return sorted(listed, key=lambda change: -change.largest)

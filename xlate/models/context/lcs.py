@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from xlate.errors import InputError
 from xlate.models.context.lcs_moves import LatticeMoves
-from xlate.models.context.lcs_options import DELETED, LM, NAMES, LcsModel, collect_lcs_options
+from xlate.models.context.lcs_options import DELETED, LM, PLACE, LcsModel, collect_lcs_options
 from xlate.models.context.lcs_settings import LcsSearch
 from xlate.models.derivation import COPIED, Derivation, Span, Step, side_of
 from xlate.models.explained import explained
@@ -39,12 +39,12 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
 
         w_LM · ln p_LM(e_1 … e_m </s>)  +  w_Context · Σ_i ln p(block i | sentence)  +  w_Deletion · cost · deletions
 
-    over the orders that the window allows; the paper scores by the language model alone. The readable search is the
-    only one.
+    over the orders that the window allows, and w_Displacement · Σ_i ln p(place of block i | sentence) where the model
+    has that; the paper scores by the language model alone. The readable search is the only one.
 
     Args:
         model: the classifier and the language model.
-        weights_D: of `NAMES`, shape (D,).
+        weights_D: of `LcsModel.names`, shape (D,).
         search: settings.
         fast: changes nothing.
 
@@ -62,13 +62,14 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
         self._weights_D = np.asarray(weights_D, dtype=np.float64)
         self.search = search or LcsSearch()
         self.fast = fast
-        if self._weights_D.shape != (len(NAMES),) or not np.isfinite(self._weights_D).all():
-            raise InputError("the weights cannot be used", seen=weights_D, expected=f"{len(NAMES)} finite numbers")
+        size = len(model.names)
+        if self._weights_D.shape != (size,) or not np.isfinite(self._weights_D).all():
+            raise InputError("the weights cannot be used", seen=weights_D, expected=f"{size} finite numbers")
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """The language model, the predictions, the deletions."""
-        return NAMES
+        """The language model, the predictions, the deletions; the places where they are looked at."""
+        return self.model.names
 
     @property
     def weights_D(self) -> NDArray[np.float64]:
@@ -78,7 +79,7 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
     @property
     def weights(self) -> Weights:
         """The same by name."""
-        return Weights(self.weights_D.copy(), np.zeros(0), NAMES)
+        return Weights(self.weights_D.copy(), np.zeros(0), self.model.names)
 
     @property
     def features(self) -> None:
@@ -113,7 +114,7 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
     def derivation(self, space: LatticeMoves, labels: Sequence[int]) -> Derivation[LcsStep]:
         """The derivation of a path's labels."""
         steps: list[LcsStep] = []
-        features_D, lm_state, before = np.zeros(len(NAMES)), space.start.lm_state, None
+        features_D, lm_state, before = np.zeros(len(self.model.names)), space.start.lm_state, None
         for label in labels:
             if label == END_LABEL:
                 features_D[LM] += space.end_logprob(lm_state)
@@ -121,6 +122,8 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
             logprob, lm_state = space.language(lm_state, label)
             features_D += space.fixed_OD[label]
             features_D[LM] += logprob
+            if self.model.placed is not None:
+                features_D[PLACE] += space.place(label, len(steps))
             steps.append(_step(space, label, before))
             before = steps[-1].source_span
         return Derivation(space.options.words, tuple(steps), features_D, float(self.weights_D @ features_D))
@@ -128,7 +131,8 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
     def arc_features(self, space: LatticeMoves, found: LatticeArcs) -> LatticeArcs:
         """The features of the arcs."""
         state_N = np.full(found.graph.nodes, space.start.lm_state)
-        dense_AD = np.zeros((len(found.label_A), len(NAMES)))
+        dense_AD = np.zeros((len(found.label_A), len(self.model.names)))
+        covered_N = np.zeros(found.graph.nodes, dtype=np.int64)
         ends = found.graph.source_A.tolist(), found.graph.target_A.tolist(), found.label_A.tolist()
         for arc, (source, target, label) in enumerate(zip(*ends, strict=True)):
             if label == END_LABEL:
@@ -136,6 +140,9 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
             else:
                 dense_AD[arc] = space.fixed_OD[label]
                 dense_AD[arc, LM], state_N[target] = space.language(int(state_N[source]), label)
+                covered_N[target] = covered_N[source] + 1
+                if self.model.placed is not None:
+                    dense_AD[arc, PLACE] = space.place(label, int(covered_N[source]))
         return found._replace(dense_AD=dense_AD)
 
     def explain(self, source: Sequence[str], derivation: Derivation[LcsStep]) -> str:

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.models.context.lcs_options import CONTEXT, DELETED, DELETION, LM, NAMES, LcsModel, LcsOptions
+from xlate.models.context.lcs_options import CONTEXT, DELETED, DELETION, LM, PLACE, LcsModel, LcsOptions
 from xlate.models.context.lcs_settings import LcsSearch
+from xlate.models.phrase.sentence_scores import shift_of
 from xlate.search.space import END_LABEL, Move, SearchSpace, Words
 from xlate.text.vocabulary import END_ID
 
@@ -51,8 +52,8 @@ class LatticeMoves(SearchSpace[LatticeState]):
 
     @cached_property
     def fixed_OD(self) -> NDArray[np.float64]:
-        """The features of options wherever they stand, the language model's 0; shape (O, D)."""
-        fixed_OD = np.zeros((len(self.options), len(NAMES)))
+        """The features of options wherever they stand, those of the language model and of places 0; shape (O, D)."""
+        fixed_OD = np.zeros((len(self.options), len(self.model.names)))
         fixed_OD[:, CONTEXT] = self.options.log_O
         fixed_OD[self.options.unit_O == DELETED, DELETION] = self.search.deletion_cost
         return fixed_OD
@@ -99,7 +100,16 @@ class LatticeMoves(SearchSpace[LatticeState]):
             bit = 1 << position
             if not covered & bit:
                 for label, score, after in self._arcs(lm_state, position):
+                    if self.model.placed is not None:
+                        score += float(self.weights_D[PLACE]) * self.place(label, count - 1)
                     yield Move(LatticeState(covered | bit, after), count, score, label)
+
+    def place(self, label: int, covered: int) -> float:
+        """What an option scores where it is put when so many words are done; 0 where that is not looked at."""
+        if self.model.placed is None:
+            return 0.0
+        shift = shift_of(self.model.placed.reach, covered, int(self.options.position_O[label]))
+        return float(self.options.place_OR[label, shift])
 
     def words_of(self, label: int) -> Words:
         """The target words of a label."""

@@ -14,6 +14,7 @@ from xlate.models.context.lcs_settings import LcsSearch
 from xlate.models.context.model import ContextModel
 from xlate.models.context.predicted import NAME
 from xlate.models.derivation import COPIED
+from xlate.models.phrase.sentence_scores import SentencePlaces
 from xlate.search.forced_decoding import phrases_in
 from xlate.search.space import Words
 from xlate.text.vocabulary import Vocabulary
@@ -22,15 +23,26 @@ from xlate.text.vocabulary import Vocabulary
 DELETED = -3
 NAMES = ("LM0", NAME, "Deletion0")
 LM, CONTEXT, DELETION = range(len(NAMES))
+# Behind them, where places are looked at.
+PLACE = len(NAMES)
 
 
 @dataclass(frozen=True)
 class LcsModel:
-    """What says how words are translated in context, and a language model that says in which order."""
+    """What says how words are translated in context, and a language model that says in which order.
+
+    `placed`, if given, says in which order, too: by how far translations stand from their place.
+    """
 
     classifier: ContextModel
     target_vocabulary: Vocabulary
     lm: NgramModel
+    placed: SentencePlaces | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The D float features."""
+        return NAMES if self.placed is None else (*NAMES, self.placed.name)
 
     @cached_property
     def of_words(self) -> ContextModel:
@@ -55,7 +67,8 @@ class LcsOptions:
     """O options of a sentence of n words: those of position i are numbers `offsets_n1[i]` to `offsets_n1[i + 1]`.
 
     The best come first, the deletion last. `unit_O` are pairs of the table, `COPIED` or `DELETED`; `log_O` is ln p of a
-    block in the sentence, 0 for the others.
+    block in the sentence, 0 for the others; `place_OR` what each scores where it is put (`SentencePlaces`), 0 for
+    deletions.
     """
 
     words: Words
@@ -65,6 +78,7 @@ class LcsOptions:
     log_O: NDArray[np.float64]
     target_O: tuple[Words, ...]
     lm_words_O: tuple[NDArray[np.int32], ...]
+    place_OR: NDArray[np.float64]
 
     def cell(self, position: int) -> range:
         """The options of one source word."""
@@ -95,14 +109,20 @@ def collect_lcs_options(
         if search.deletions:
             rows.append((position, DELETED, 0.0, nothing))
         offsets.append(len(rows))
+    position_O = np.array([row[0] for row in rows], np.int32)
+    unit_O = np.array([row[1] for row in rows], np.int64)
+    place_OR = np.zeros((len(rows), 0))
+    if model.placed is not None:
+        place_OR = model.placed.of(words, position_O, position_O + 1, unit_O)
     return LcsOptions(
         words=tuple(words),
         offsets_n1=np.array(offsets),
-        position_O=np.array([row[0] for row in rows], np.int32),
-        unit_O=np.array([row[1] for row in rows], np.int64),
+        position_O=position_O,
+        unit_O=unit_O,
         log_O=np.array([row[2] for row in rows], np.float64),
         target_O=tuple(row[3][0] for row in rows),
         lm_words_O=tuple(row[3][1] for row in rows),
+        place_OR=place_OR,
     )
 
 

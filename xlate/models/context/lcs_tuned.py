@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 
 from xlate.candidates.decoded import DecodedList
 from xlate.models.context.lcs import LcsDecoder
-from xlate.models.context.lcs_options import CONTEXT, DELETION, NAMES
+from xlate.models.context.lcs_options import DELETION, LM, NAMES
 from xlate.models.tuned import listed_words
 from xlate.scoring.weights import Weights
 from xlate.search.processes import each_sentence
 from xlate.text.vocabulary import Vocabulary
 
 
-def language_alone() -> Weights:
+def language_alone(names: tuple[str, ...] = NAMES) -> Weights:
     """The weights of the paper: the language model's score and the costs of deletions as they are."""
-    dense_D = np.ones(len(NAMES))
-    dense_D[CONTEXT], dense_D[DELETION] = 0.0, -1.0
-    return Weights(dense_D, np.zeros(0), NAMES)
+    dense_D = np.zeros(len(names))
+    dense_D[LM], dense_D[DELETION] = 1.0, -1.0
+    return Weights(dense_D, np.zeros(0), names)
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class TunedLcs:
     @property
     def trained_D(self) -> NDArray[np.bool_]:
         """All, but that of deletions which the search does not know."""
-        trained_D = np.ones(len(NAMES), dtype=np.bool_)
+        trained_D = np.ones(len(self.decoder.feature_names), dtype=np.bool_)
         trained_D[DELETION] = self.decoder.search.deletions
         return trained_D
 
@@ -43,7 +43,7 @@ class TunedLcs:
         """The same for everything that is tuned; deletions cost."""
         dense_D = np.where(self.trained_D, 1.0 / self.trained_D.sum(), 0.0)
         dense_D[DELETION] *= -1.0
-        return Weights(dense_D, np.zeros(0), NAMES)
+        return Weights(dense_D, np.zeros(0), self.decoder.feature_names)
 
     @property
     def vocabulary(self) -> Vocabulary:

@@ -1,4 +1,4 @@
-"""A classifier that says how a source phrase is translated in its sentence (Kolachina et al. 2010, section 3.1)."""
+"""A classifier that says how a source phrase is translated in its sentence (Kolachina et al. 2010, section 3.1.1)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from xlate.arrays.ragged import row_numbers
 from xlate.arrays.sorted_keys import places_of_keys
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.context_choices import Choices, Translations
 from xlate.candidates.context_instances import ContextInstances
 from xlate.features.context import ContextFeatures, Spans, TargetFeatures
 from xlate.kernels.counting.matching import PhraseFinder
@@ -33,9 +35,10 @@ def no_factors(_words: Sequence[str]) -> Sequence[NDArray[np.int32]]:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a classifier says of I source phrases of a sentence, with C translations in all.
+    """What a classifier says of I source phrases of a sentence, with C candidates in all.
 
-    `log_C` is ln p of each, in the sentence; `share_C` is ln p(e|f) without it. `pair_C` are numbers of the table.
+    `log_C` is ln p of each, in the sentence; `share_C` is ln p without it. `pair_C` are their numbers: pairs of the
+    table, or classes of distances.
     """
 
     spans: Spans
@@ -66,23 +69,22 @@ def _keys(start_N: NDArray[np.integer], end_N: NDArray[np.integer], pair_N: NDAr
     return np.asarray(spans | np.asarray(pair_N, np.int64))
 
 
-@dataclass(frozen=True)
-class ContextModel:
-    """Source phrases of at most `longest` words, their translations, the features of both, and weights.
+@dataclass(frozen=True, kw_only=True)
+class Classifier:
+    """Looks at source phrases of at most `longest` words in their sentence.
 
     Attributes:
-        contexts, targets: the features.
-        listed: the translations that are chosen among, by their counts in the whole text.
+        contexts: the features of contexts.
+        targets: the features of translations.
         vocabulary: the source words.
         longest: the most words of a source phrase.
-        weights: one for `forward`, ln p(e|f), and 2^bits for pairs of features.
-        alone: each translation is judged by itself, so that probabilities need not add up to 1.
+        weights: one for `forward`, ln p without a context, and 2^bits for pairs of features.
+        alone: each candidate is judged by itself, so that probabilities need not add up to 1.
         factors: finds the values of layers that belong to tokens.
     """
 
     contexts: ContextFeatures
     targets: TargetFeatures
-    listed: ListedPairs
     vocabulary: Vocabulary
     longest: int
     weights: Weights
@@ -94,25 +96,67 @@ class ContextModel:
         """Finds source phrases."""
         return phrase_finder(self.targets.table.source_phrases)
 
-    def predict(self, words: Sequence[str]) -> Prediction:
-        """The translations of all known phrases of a sentence with their probabilities in it."""
+    def text(self, words: Sequence[str]) -> EncodedText:
+        """A sentence by word number."""
         ids_n = self.vocabulary.ids(words)
-        text = EncodedText(ids_n, np.array([0, len(ids_n)]))
-        spans = self._spans(ids_n)
-        instances = ContextInstances(self.contexts, self.targets, self.listed, text, self.factors(words))
-        batch, pair_C = instances.of(spans)
-        score_C = plain_scores(batch.arrays(), self.weights.dense_D, self.weights.sparse_F)
-        log_C = log_probabilities(score_C, batch.candidate_offsets_I1, alone=self.alone)
-        share_C = batch.dense_CD[:, 0].astype(np.float64)
-        return Prediction(spans, batch.candidate_offsets_I1, pair_C, log_C, share_C)
+        return EncodedText(ids_n, np.array([0, len(ids_n)]))
 
-    def _spans(self, ids_n: NDArray[np.int32]) -> Spans:
+    def spans(self, text: EncodedText) -> Spans:
+        """All source phrases of the table in a sentence."""
+        ids_n = text.ids_T
         longest = max(1, min(self.longest, len(ids_n)))
         row_C = span_rows(self.finder, ids_n, longest)
         cells = np.flatnonzero(row_C >= 0)
-        cells = cells[np.diff(self.listed.offsets_P1)[row_C[cells]] > 0]
         start = cells // longest
         return Spans(np.zeros(len(cells), np.int64), start, start + cells % longest + 1, row_C[cells])
+
+    def scores(self, batch: CandidateBatch) -> NDArray[np.float64]:
+        """The scores of C candidates, (C,)."""
+        return np.asarray(plain_scores(batch.arrays(), self.weights.dense_D, self.weights.sparse_F))
+
+    @property
+    def choices(self) -> Choices:
+        """What is chosen among."""
+        raise NotImplementedError
+
+    def instances(self, words: Sequence[str]) -> tuple[Spans, CandidateBatch, NDArray[np.int64]]:
+        """All known phrases of a sentence as instances, and the number of each of their C candidates."""
+        text = self.text(words)
+        spans = self.spans(text)
+        return spans, *ContextInstances(self.contexts, self.choices, text, self.factors(words)).of(spans)
+
+    def context_names(self, ids_X: NDArray[np.integer]) -> list[str]:
+        """The names of features of contexts."""
+        return list(self.contexts.names(ids_X, self.targets.table.source_phrases, self.vocabulary))
+
+    def predict(self, words: Sequence[str]) -> Prediction:
+        """The candidates of all known phrases of a sentence with their probabilities in it."""
+        spans, batch, number_C = self.instances(words)
+        log_C = log_probabilities(self.scores(batch), batch.candidate_offsets_I1, alone=self.alone)
+        share_C = batch.dense_CD[:, 0].astype(np.float64)
+        return Prediction(spans, batch.candidate_offsets_I1, number_C, log_C, share_C)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextModel(Classifier):
+    """Predicts translations.
+
+    Attributes:
+        listed: the translations that are chosen among, by their counts in the whole text.
+    """
+
+    listed: ListedPairs
+
+    @property
+    def choices(self) -> Translations:
+        """The listed pairs."""
+        return Translations(self.listed, self.targets)
+
+    def spans(self, text: EncodedText) -> Spans:
+        """All source phrases in a sentence that have listed translations."""
+        spans, offsets_P1 = super().spans(text), self.listed.offsets_P1
+        phrase_I = np.asarray(spans.phrase_I, np.int64)
+        return spans.select(offsets_P1[phrase_I + 1] > offsets_P1[phrase_I])
 
 
 def log_probabilities(

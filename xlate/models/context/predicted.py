@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.models.context.model import ContextModel, Prediction
 from xlate.models.phrase.model import LOWEST_LOG
-from xlate.phrases.table import DIRECT_PHRASE
+from xlate.phrases.table import DIRECT_PHRASE, PhraseTable
 from xlate.search.settings import log_share
+from xlate.text.factors import told_apart
 
 NAME = "Context0"
+
+
+class OtherTable(NamedTuple):
+    """A phrase table of a part of the text, and the row of each of its pairs in the table of the classifier."""
+
+    table: PhraseTable
+    row_B: NDArray[np.int64]
+
+
+def rows_of(own: OtherTable | None, pair_O: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The rows of pairs in the classifier's table; numbers below 0 stay."""
+    pairs_O = np.asarray(pair_O, np.int64)
+    return pairs_O if own is None or not len(own.row_B) else np.where(pairs_O < 0, pairs_O, own.row_B[pairs_O])
 
 
 @dataclass(frozen=True)
@@ -28,6 +43,7 @@ class PredictedScores:
         threshold: predicted phrases below this probability are no options, but for the best of a word.
         best: nor are those behind the so many best of a span; 0 for all.
         share: how much the prediction counts against p(e|f) of the table: `share` · p + (1 - share) · p(e|f).
+        own: the phrases that are asked for, if they are those of another table than the classifier's.
     """
 
     model: ContextModel
@@ -35,7 +51,8 @@ class PredictedScores:
     threshold: float = 0.0
     best: int = 0
     share: float = 1.0
-    _known: dict[tuple[str, ...], Prediction] = field(default_factory=dict, init=False, repr=False, compare=False)
+    own: OtherTable | None = None
+    _known: dict[tuple[object, ...], Prediction] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,8 +68,9 @@ class PredictedScores:
     ) -> NDArray[np.float64]:
         """ln p of each phrase, (O, 1)."""
         found = self.predicted(words)
-        place_O = found.places(start_O, end_O, pair_O)
-        share_B = self.model.targets.table.scores_B4[np.maximum(pair_O, 0), DIRECT_PHRASE]
+        table = self.model.targets.table if self.own is None else self.own.table
+        place_O = found.places(start_O, end_O, rows_of(self.own, pair_O))
+        share_B = table.scores_B4[np.maximum(pair_O, 0), DIRECT_PHRASE]
         with np.errstate(divide="ignore"):
             value_O = np.log(share_B)
         if len(found.log_C):
@@ -66,7 +84,7 @@ class PredictedScores:
 
     def predicted(self, words: Sequence[str]) -> Prediction:
         """What the classifier says of a sentence; the last one is remembered."""
-        key = tuple(words)
+        key = told_apart(words)
         if key not in self._known:
             found = self.model.predict(words)
             self._known.clear()

@@ -314,6 +314,7 @@ def _sentence_arrays(moves: PhraseMoves) -> PhraseSentence:
         backward_OK=options.backward_OK,
         forward_O=options.forward_O,
         phrases=options.phrases,
+        place_OR=options.place_OR * moves.weights_D[moves.model.place_slot : moves.model.place_slot + 1].sum(),
         future_nn=moves.future_nn,
         groups=moves.groups,
     )

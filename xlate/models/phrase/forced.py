@@ -22,6 +22,7 @@ from xlate.models.phrase.model import (
     PhraseModel,
 )
 from xlate.models.phrase.parts import applied, orientations
+from xlate.models.phrase.sentence_scores import shift_of
 from xlate.text.numbers import parse_int
 from xlate.text.vocabulary import END_ID
 
@@ -63,11 +64,28 @@ def score_steps(
         spans_S2 = np.array([step.source_span for step in steps], dtype=np.int64).reshape(-1, 2)
         more_SE = model.sentence_floats(source, spans_S2[:, 0], spans_S2[:, 1], pair_S)
         features_D[model.sentence_slots] = more_SE.sum(axis=0)
+    if model.placed is not None:
+        _add_places(model, source, steps, pair_S, features_D)
     if model.reordering is not None:
         _add_reordering(model, source, steps, pair_S, features_D)
     if model.sparse is not None and sparse_F is not None:
         _add_sparse(model, source, steps, sparse_F, features_D)
     return Derivation(tuple(source), steps, features_D, float(weights_D @ features_D))
+
+
+def _add_places(
+    model: PhraseModel,
+    source: Sequence[str],
+    steps: tuple[Step, ...],
+    pair_S: NDArray[np.int64],
+    features_D: NDArray[np.float64],
+) -> None:
+    assert model.placed is not None
+    spans_S2 = np.array([step.source_span for step in steps], dtype=np.int64).reshape(-1, 2)
+    logs_SR, covered = model.place_logs(source, spans_S2[:, 0], spans_S2[:, 1], pair_S), 0
+    for logs_R, (start, end) in zip(logs_SR, spans_S2.tolist(), strict=True):
+        features_D[model.place_slot] += logs_R[shift_of(model.placed.reach, covered, start)]
+        covered += end - start
 
 
 def _add_reordering(

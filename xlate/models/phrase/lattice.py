@@ -39,6 +39,9 @@ def phrase_arcs(moves: PhraseMoves, found: LatticeArcs) -> LatticeArcs:
     first = last_L == prefixes.offsets_N1[arcs]
     before = np.where(first, -1, prefixes.labels_L[np.maximum(last_L - 1, 0)])
     dense_AD[arcs] += _floats(moves, found.label_A[arcs], before)
+    if moves.model.placed is not None:
+        place_K = moves.options.place_OR[found.label_A[arcs], listed.shift_L[last_L]]
+        dense_AD[arcs, moves.model.place_slot] = place_K
     if moves.model.reordering is not None:
         dense_AD[arcs] += _orientations(listed, found.label_A[arcs], before, last_L)
     offsets_A1, ids_M = found.sparse_offsets_A1, found.sparse_ids_M

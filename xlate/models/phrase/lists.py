@@ -74,7 +74,23 @@ class PhraseList:
         if self.model.in_sentence is not None and len(floats_ND):
             more_LE = self.moves.options.more_OE[self.paths.labels_L]
             floats_ND[:, self.model.sentence_slots] = np.add.reduceat(more_LE, self.paths.offsets_N1[:-1], axis=0)
+        if self.model.placed is not None and len(floats_ND):
+            place_L = self.moves.options.place_OR[self.paths.labels_L, self.shift_L]
+            floats_ND[:, self.model.place_slot] = np.add.reduceat(place_L, self.paths.offsets_N1[:-1])
         return np.asarray(floats_ND)
+
+    @property
+    def shift_L(self) -> NDArray[np.int64]:
+        """Where each of the L steps is placed, as a column of `SentencePlaces.of`; (L,)."""
+        assert self.model.placed is not None
+        options, labels_L = self.moves.options, self.paths.labels_L
+        length_L = (options.end_O - options.start_O)[labels_L]
+        before_L = np.cumsum(length_L) - length_L
+        lengths_N = np.diff(self.paths.offsets_N1)
+        first_N = self.paths.offsets_N1[:-1][lengths_N > 0]
+        covered_L = before_L - np.repeat(before_L[first_N], lengths_N[lengths_N > 0])
+        reach = self.model.placed.reach
+        return np.asarray(np.clip(covered_L - options.start_O[labels_L], -reach, reach) + reach)
 
     @cached_property
     def features_ND(self) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.search.spans import span_rows
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
-from xlate.models.phrase.sentence_scores import SentenceScores
+from xlate.models.phrase.sentence_scores import SentencePlaces, SentenceScores
 from xlate.phrases.matching import phrase_finder
 from xlate.phrases.table import PhraseTable, select_phrases
 from xlate.text.encoded import EncodedText
@@ -86,8 +86,8 @@ class PhraseModel:
     """Phrase pairs with scores, a language model and, when given, lexicalised reordering and sparse features.
 
     There are no weights in it. Features are those of Moses, then the ten of the five-way reordering model (the six of
-    Moses's are 0 then), those of phrases in their sentence, then the sums of sparse features by orientation and of the
-    plain ones.
+    Moses's are 0 then), those of phrases in their sentence, that of their places there, then the sums of sparse
+    features by orientation and of the plain ones.
 
     Raises:
         InputError: reordering probabilities of another number of pairs; sparse features that do not fit the reordering.
@@ -100,6 +100,7 @@ class PhraseModel:
     reordering: Reordering | None = None
     sparse: SparseFeatures | None = None
     in_sentence: SentenceScores | None = None
+    placed: SentencePlaces | None = None
 
     def __post_init__(self) -> None:
         """Checks that the parts fit each other."""
@@ -138,8 +139,9 @@ class PhraseModel:
         k = self.orientations
         five = {FIVE_WAY: 2 * k} if k > 3 else {}
         more = dict.fromkeys(() if self.in_sentence is None else self.in_sentence.names, 1)
+        place = {} if self.placed is None else {self.placed.name: 1}
         sums = {SPARSE_REORDERING: k, SPARSE_PLAIN: 1} if self.sparse is not None else {}
-        return {**PHRASE_FEATURES, **five, **more, **sums}
+        return {**PHRASE_FEATURES, **five, **more, **place, **sums}
 
     @cached_property
     def slots(self) -> dict[str, slice]:
@@ -169,6 +171,23 @@ class PhraseModel:
         names = () if self.in_sentence is None else self.in_sentence.names
         first = self.slots[names[0]].start if names else self.size
         return slice(first, first + len(names))
+
+    @property
+    def place_slot(self) -> int:
+        """Where the float of places stands; behind all where there is none."""
+        return self.size if self.placed is None else self.slots[self.placed.name].start
+
+    def place_logs(
+        self,
+        words: Sequence[str],
+        start_O: NDArray[np.integer],
+        end_O: NDArray[np.integer],
+        pair_O: NDArray[np.integer],
+    ) -> NDArray[np.float64]:
+        """What O phrases of a sentence score at each place, shape (O, R); see `SentencePlaces`. Without it (O, 0)."""
+        if self.placed is None:
+            return np.zeros((len(pair_O), 0))
+        return self.placed.of(words, start_O, end_O, pair_O)
 
     def sentence_floats(
         self,

@@ -15,6 +15,7 @@ from xlate.models.derivation import COPIED, Step
 from xlate.models.phrase.model import DISTORTION, LM, PhraseModel
 from xlate.models.phrase.options import NO_FORWARD, PhraseOptions, selected_options
 from xlate.models.phrase.orientation import Stack, adjacent_orientation, forward_orientation, refine, shift_reduce
+from xlate.models.phrase.sentence_scores import shift_of
 from xlate.models.phrase.settings import PhraseSearch
 from xlate.search.forced_decoding import phrases_in
 from xlate.search.space import END_LABEL, Move, SearchSpace
@@ -132,6 +133,9 @@ class PhraseMoves(SearchSpace[PhraseState]):
         for option in options.cell(begin, end):
             logprob, lm_state = self.model.lm.score_words(state.lm_state, options.phrase(option))
             score = float(options.static_O[option] + options.backward_OK[option, backward])
+            if self.model.placed is not None:
+                shift = shift_of(self.model.placed.reach, state.covered.bit_count(), begin)
+                score += float(self.weights_D[self.model.place_slot] * options.place_OR[option, shift])
             if self._bigrams:
                 score += float(self.groups.bigrams_RR[state.last, self.groups.first_O[option]])
             score += before + float(self.weights_D[LM]) * logprob

@@ -16,7 +16,7 @@ from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.model import LM, PHRASE_PENALTY, UNKNOWN, UNKNOWN_PENALTY, WORD_PENALTY, PhraseModel
 from xlate.models.phrase.ranking import RankedPairs, RankedPhrases, weighted
-from xlate.models.ranking import best_of_groups, joined_rows, logprobs_alone, phrases_alone, selected_rows
+from xlate.models.ranking import best_of_groups, joined_rows, logprobs_alone, phrases_alone
 
 NO_FORWARD = 0
 
@@ -27,7 +27,8 @@ class PhraseOptions:
 
     `source_n` are the numbers of the words, `first_O` and `last_O` those of the first and last target word of options.
     What an option scores by the orientation of the phrase after is row `forward_O` of `forward_FK`, whose first is 0.
-    `more_OE` are the floats that options have in this sentence, if the model has any.
+    `more_OE` are the floats that options have in this sentence, if the model has any, `place_OR` those of each place
+    where they may be put; see `SentencePlaces`.
 
     A span from `start` of `length` words (1 to J) is cell c = start · J + length - 1; its options are numbers
     `cell_offsets_C1[c]` to `cell_offsets_C1[c + 1]`, best first. `pair_O` is `COPIED` where a word stands for itself.
@@ -49,6 +50,7 @@ class PhraseOptions:
     last_O: NDArray[np.int32]
     phrases: PhrasesAlone
     more_OE: NDArray[np.float64]
+    place_OR: NDArray[np.float64]
 
     def cell(self, start: int, end: int) -> range:
         """The numbers of the options of one source span of at most J words."""
@@ -95,26 +97,27 @@ def collect_phrase_options(
     size_C = copied_C.astype(np.int64)
     size_C[known_C] = ranked.sizes(rows)
     cell_O = np.repeat(np.arange(len(row_C)), size_C)
-    found = ranked.units(rows)
     copied_O = copied_C[cell_O]
-    if copied_O.any():
-        starts = cell_O[copied_O] // longest
-        copies = _copies(model, weights_D, [words[start] for start in starts.tolist()], sparse_F)
-        found = joined_rows(found, copies, copied_O)
-    more_OE = np.zeros((len(cell_O), 0))
     if model.in_sentence is not None:
-        found, cell_O, more_OE = _in_sentence(model, weights_D, words, longest, found, cell_O, ranked.options)
-        found, cell_O, more_OE = _with_words_left(model, weights_D, words, longest, (found, cell_O, more_OE), sparse_F)
+        placed = _in_sentence(model, weights_D, words, longest, ranked, (rows, cell_O[~copied_O]))
+        found, cell_O, more_OE = _with_words_left(model, weights_D, words, longest, placed, sparse_F)
         size_C = np.bincount(cell_O, minlength=len(row_C))
+    else:
+        found, more_OE = ranked.units(rows), np.zeros((len(cell_O), 0))
+        if copied_O.any():
+            starts = cell_O[copied_O] // longest
+            copies = _copies(model, weights_D, [words[start] for start in starts.tolist()], sparse_F)
+            found = joined_rows(found, copies, copied_O)
     number_O, first_F = distinct_rows(found.forward_RK.view(np.uint64))
+    start_O = cell_O // longest
     return PhraseOptions(
         words=tuple(words),
         source_n=source_n,
         longest=longest,
         cell_offsets_C1=offsets_of(size_C),
         pair_O=found.unit_R,
-        start_O=(cell_O // longest).astype(np.int32),
-        end_O=(cell_O // longest + cell_O % longest + 1).astype(np.int32),
+        start_O=start_O.astype(np.int32),
+        end_O=(start_O + cell_O % longest + 1).astype(np.int32),
         static_O=found.static_R,
         alone_O=found.alone_R,
         backward_OK=found.backward_RK,
@@ -124,6 +127,7 @@ def collect_phrase_options(
         last_O=found.last_R,
         phrases=found.phrases,
         more_OE=more_OE,
+        place_OR=model.place_logs(words, start_O, start_O + cell_O % longest + 1, found.unit_R),
     )
 
 
@@ -136,18 +140,23 @@ def _in_sentence(
     weights_D: NDArray[np.float64],
     words: Sequence[str],
     longest: int,
-    found: RankedPairs,
-    cell_O: NDArray[np.int64],
-    most: int,
+    ranked: RankedPhrases,
+    asked: tuple[NDArray[np.int32], NDArray[np.int64]],
 ) -> Placed:
-    """The `most` best options of each cell with what they score in their sentence, best first; others are left out."""
-    start_O = cell_O // longest
-    more_OE = model.sentence_floats(words, start_O, start_O + cell_O % longest + 1, found.unit_R)
+    """The best options of each cell with what they score in their sentence, best first; others are left out.
+
+    `asked` are the source phrases, and the cell of each of their pairs. Of most pairs only the number and the score are
+    looked at.
+    """
+    rows, cell_O = asked
+    places, start_O = ranked.places(rows), cell_O // longest
+    more_OE = model.sentence_floats(words, start_O, start_O + cell_O % longest + 1, ranked.column("unit_R", places))
     there = np.flatnonzero((more_OE > -np.inf).all(axis=1))
     added_O = (more_OE[there] * weights_D[model.sentence_slots]).sum(axis=1)
-    order = best_of_groups(found.alone_R[there] + added_O, np.bincount(cell_O[there], minlength=1), most)
+    alone_O = ranked.column("alone_R", places[there]) + added_O
+    order = best_of_groups(alone_O, np.bincount(cell_O[there], minlength=1), ranked.options)
     kept, added_O = there[order], added_O[order]
-    chosen = selected_rows(found, kept)
+    chosen = ranked.at(places[kept])
     chosen = replace(chosen, static_R=chosen.static_R + added_O, alone_R=chosen.alone_R + added_O)
     return chosen, cell_O[kept], more_OE[kept]
 
@@ -205,7 +214,7 @@ def selected_options(options: PhraseOptions, kept: NDArray[np.int64]) -> PhraseO
         name: getattr(options, name)[kept]
         for name in (
             "pair_O", "start_O", "end_O", "static_O", "alone_O", "backward_OK", "forward_O", "first_O", "last_O",
-            "more_OE",
+            "more_OE", "place_OR",
         )
     }  # fmt: skip
     return replace(

@@ -30,3 +30,40 @@ class SentenceScores(Protocol):
             start_O, end_O: the source spans, half-open.
             pair_O: the phrase pairs, `COPIED` for words that stand for themselves, which score 0.
         """
+
+
+class SentencePlaces(Protocol):
+    """Scores the place where a decoder puts a phrase: one float more, which depends on what is translated before.
+
+    A phrase that begins at source word j, placed when c source words are translated, is at c - j: later than it would
+    stand in the order of the source above 0, earlier below. Distances beyond `reach` count as `reach`.
+    """
+
+    @property
+    def name(self) -> str:
+        """What the float is called."""
+
+    @property
+    def reach(self) -> int:
+        """So many words to either side are told apart."""
+
+    def of(
+        self,
+        words: Sequence[str],
+        start_O: NDArray[np.integer],
+        end_O: NDArray[np.integer],
+        pair_O: NDArray[np.integer],
+    ) -> NDArray[np.float64]:
+        """The float of O phrases at each distance from -reach to +reach, shape (O, 2 · reach + 1), natural logs.
+
+        Arguments as of `SentenceScores.of`.
+        """
+
+
+def shift_of(reach: int, covered: int, start: int) -> int:
+    """The column of `SentencePlaces.of` for a phrase placed when so many source words are translated.
+
+    >>> [shift_of(2, covered, 3) for covered in (0, 2, 3, 9)]
+    [0, 1, 2, 4]
+    """
+    return min(max(covered - start, -reach), reach) + reach

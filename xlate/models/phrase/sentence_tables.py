@@ -14,7 +14,7 @@ from xlate.errors import InputError
 from xlate.formats.moses_table import MosesTable
 from xlate.formats.sentence_tables import SentenceTable, TableFolder
 from xlate.models.phrase.model import PhraseModel, Reordering
-from xlate.models.phrase.table_scores import TableScores
+from xlate.models.phrase.table_scores import TablePlaces, TableScores
 
 if TYPE_CHECKING:
     from xlate.models.phrase.decoder import PhraseDecoder
@@ -25,9 +25,9 @@ class SentenceTables:
     """Decoders whose phrases are those of one file each: `folder/0` or `folder/0.gz` for the first of `sentences`.
 
     The tables stand in place of the decoder's; language model, weights and search stay. Floats that the decoder gives
-    phrases in their sentence are read as scores behind the four. Reordering scores may stand behind those; otherwise
-    pairs that the decoder's own table has too keep theirs, and others have none. Words are taken as they stand in the
-    files, but for those of `TableFolder`.
+    phrases in their sentence are read as scores behind the four, then those of the places of phrases. Reordering scores
+    may stand behind those; otherwise pairs that the decoder's own table has too keep theirs, and others have none.
+    Words are taken as they stand in the files, but for those of `TableFolder`.
 
     Raises:
         InputError: a file is missing, or the model has sparse features, whose weights are those of its own table.
@@ -58,13 +58,17 @@ class SentenceTables:
             InputError: whatever reading the table raises.
         """
         model = self.decoder.model
-        floats = 0 if model.in_sentence is None else len(model.in_sentence.names)
+        first = 0 if model.in_sentence is None else len(model.in_sentence.names)
+        floats = first + (0 if model.placed is None else 2 * model.placed.reach + 1)
         inside = (floats + 2 * model.orientations,) if model.reordering is not None else ()
         given = self._tables.read(number, (floats, *inside))
         model = with_table(model, given.pairs, _reordering(model, given, floats))
         if model.in_sentence is not None:
             scores = TableScores(model.in_sentence.names, self._tables, number, given)
             model = replace(model, in_sentence=scores)
+        if model.placed is not None:
+            name, reach = model.placed.name, model.placed.reach
+            model = replace(model, placed=TablePlaces(name, reach, first, self._tables, number, given))
         return self.decoder.changed(model=model)
 
 

@@ -38,16 +38,61 @@ class TableScores:
         Raises:
             InputError: the table was made for another sentence.
         """
-        named = self.folder.names(self.number, words)
-        logs_OE = np.zeros((len(pair_O), len(self.names)))
-        spans = zip(np.asarray(start_O).tolist(), np.asarray(end_O).tolist(), np.asarray(pair_O).tolist(), strict=True)
-        for o, (start, end, pair) in enumerate(spans):
-            if pair < 0:
-                continue
-            values = self.given.more.get((" ".join(named[start:end]), pair))
-            if values is None:
-                logs_OE[o] = -np.inf
-                continue
-            with np.errstate(divide="ignore"):
-                logs_OE[o] = np.maximum(np.log(values[: len(self.names)]), LOWEST_LOG)
-        return logs_OE
+        return _logs(self, words, (start_O, end_O, pair_O), slice(len(self.names)), -np.inf)
+
+
+@dataclass(frozen=True)
+class TablePlaces:
+    """The logs of the scores behind those: what a phrase scores at each place.
+
+    Attributes:
+        name: of the float.
+        reach: see `SentencePlaces`.
+        first: how many scores stand between the four and these.
+        folder, number, given: the table of a line.
+    """
+
+    name: str
+    reach: int
+    first: int
+    folder: TableFolder
+    number: int
+    given: SentenceTable
+
+    def of(
+        self,
+        words: Sequence[str],
+        start_O: NDArray[np.integer],
+        end_O: NDArray[np.integer],
+        pair_O: NDArray[np.integer],
+    ) -> NDArray[np.float64]:
+        """The floats of phrases at each place, (O, R).
+
+        Raises:
+            InputError: the table was made for another sentence.
+        """
+        part = slice(self.first, self.first + 2 * self.reach + 1)
+        return _logs(self, words, (start_O, end_O, pair_O), part, 0.0)
+
+
+def _logs(
+    table: TableScores | TablePlaces,
+    words: Sequence[str],
+    phrases: tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.integer]],
+    part: slice,
+    missing: float,
+) -> NDArray[np.float64]:
+    """The logs of some scores of phrases; 0 of words that stand for themselves, `missing` where the table lacks one."""
+    named = table.folder.names(table.number, words)
+    start_O, end_O, pair_O = (np.asarray(column).tolist() for column in phrases)
+    logs_OE = np.zeros((len(pair_O), part.stop - (part.start or 0)))
+    for o, (start, end, pair) in enumerate(zip(start_O, end_O, pair_O, strict=True)):
+        if pair < 0:
+            continue
+        values = table.given.more.get((" ".join(named[start:end]), pair))
+        if values is None:
+            logs_OE[o] = missing
+            continue
+        with np.errstate(divide="ignore"):
+            logs_OE[o] = np.maximum(np.log(values[part]), LOWEST_LOG)
+    return logs_OE

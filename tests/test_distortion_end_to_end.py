@@ -1,0 +1,132 @@
+"""Distortion predicted in context on the built-in corpus: instances, figures, a phrase system, tables of sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.made_once import made_once
+from tests.test_context_end_to_end import CONTEXT, context_run  # noqa: F401
+from tests.test_end_to_end import work  # noqa: F401
+from tests.test_phrase_system_end_to_end import PHRASE, trained, translated
+from xlate.cli.main import main
+from xlate.config.schema import TrainConfig
+from xlate.config.stored import read_config
+from xlate.features.distances import Distances
+from xlate.jobs.prepare.context_stores import ContextParts
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.context import distortion_model
+from xlate.scoring.weights import load_weights
+
+DISTORTION = [*CONTEXT, "model.predicts=distortion", "model.reach=3"]
+
+
+@pytest.fixture(scope="module")
+def distortion_run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    return made_once(tmp_path_factory, "distortion", lambda folder: trained(work, folder, *DISTORTION))
+
+
+def test_examples_are_the_distances_of_the_links(work: Path, distortion_run: Path) -> None:  # noqa: F811
+    prepared = WorkDirectory(work)
+    parts = ContextParts.of(prepared, read_config(distortion_run / "config.yaml", TrainConfig).model)
+    seen, (source, target), links = parts.examples(), prepared.encoded, prepared.links
+    chosen = np.random.default_rng(1).choice(len(seen), 500, replace=False)
+    nowhere = 0
+    for x in chosen.tolist():
+        s, start, end = (int(a[x]) for a in (seen.spans.sentence_I, seen.spans.start_I, seen.spans.end_I))
+        linked = [j for i, j in links.pairs(s) if start <= i < end]
+        if linked:
+            r = int(np.floor(min(linked) * len(source[s]) / len(target[s]) - start + 0.5))
+            assert seen.number_X[x] == min(max(r, -3), 3) + 3
+            assert seen.pair_X[x] >= 0
+        else:
+            assert (seen.number_X[x], seen.pair_X[x], end - start) == (7, -1, 1)
+            nowhere += 1
+    assert nowhere < 400
+    assert parts.counts(seen).sum() == len(seen)
+
+
+def test_it_learns_and_its_probabilities_add_up(work: Path, distortion_run: Path) -> None:  # noqa: F811
+    figures = trained(work, distortion_run, *DISTORTION)
+    assert figures["accuracy"] > figures["baseline_accuracy"]
+    model = distortion_model(distortion_run, WorkDirectory(work))
+    words = WorkDirectory(work).source_tokens("Nirka no holdo va bolko ast.")
+    found = model.predict(words)
+    sums = np.add.reduceat(np.exp(found.log_C), found.offsets_I1[:-1])
+    assert sums == pytest.approx(1.0)
+    assert len(found.log_C) == 8 * len(found.spans)
+    # Looked at with a translation: as an instance of training is scored.
+    spans, score_IR = model.span_scores(words)
+    pair = int(np.flatnonzero(model.targets.table.source_B == spans.phrase_I[0])[0])
+    logs_1R = model.log_probabilities(score_IR[:1] + model.pair_scores(np.array([pair])))
+    assert np.exp(logs_1R).sum() == pytest.approx(1.0)
+    assert not np.allclose(model.pair_scores(np.array([pair])), 0.0)
+
+
+def test_a_phrase_system_is_tuned_with_it(
+    work: Path,  # noqa: F811
+    context_run: Path,  # noqa: F811
+    distortion_run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    both = ["context=feature", f"model.context.run={context_run}", f"model.context.distortion={distortion_run}"]
+    trained(work, tmp_path / "run", *PHRASE, *both, "loss=mira")
+    weights = load_weights(tmp_path / "run" / "weights.safetensors").sets["phrase"]
+    held = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
+    assert held["Displacement0"] != 0
+    lines = translated(tmp_path / "run", tmp_path, "nbest=5", f"nbest_out={tmp_path / 'free.nbest'}")
+    assert "Displacement0=" in (tmp_path / "free.nbest").read_text()
+    given = [f"out={tmp_path / 'tables'}", f"input={tmp_path / 'in.txt'}"]
+    assert main(["export", f"run={tmp_path / 'run'}", *given]) == 0
+    more = [f"tables={tmp_path / 'tables'}", "nbest=5", f"nbest_out={tmp_path / 'own.nbest'}"]
+    assert translated(tmp_path / "run", tmp_path, *more) == lines
+    assert (tmp_path / "own.nbest").read_text() == (tmp_path / "free.nbest").read_text()
+    assert "Displacement0_-3 to Displacement0_+3" in (tmp_path / "tables" / "README.txt").read_text()
+    capsys.readouterr()
+    assert main(["inspect", f"run={distortion_run}", "find=va", "sentence='Nirka no holdo va.'", "top=3"]) == 0
+    shown = capsys.readouterr().out
+    assert "distances with and without their context" in shown
+    assert "p(r|f)" in shown
+
+
+def test_it_can_be_used_alone(work: Path, distortion_run: Path, tmp_path: Path) -> None:  # noqa: F811
+    use = ["context=feature", f"model.context.run={distortion_run}"]
+    trained(work, tmp_path / "run", *PHRASE, *use, "loss=mira", "loss.tune.rounds=2")
+    names = load_weights(tmp_path / "run" / "weights.safetensors").sets["phrase"].dense_names
+    assert "Displacement0" in names
+    assert "Context0" not in names
+
+
+def test_names_of_distances() -> None:
+    assert list(Distances(2).names(np.arange(6))) == ["-2…", "-1", "0", "+1", "+2…", "nowhere"]
+
+
+def test_shares_are_those_of_the_phrase_and_of_all() -> None:
+    count_PR = np.array([[0, 0, 30, 0], [1, 0, 0, 3], [0, 0, 0, 0]])
+    share_PR = np.exp(Distances(1).log_shares(count_PR))
+    assert share_PR.sum(axis=1) == pytest.approx(np.ones(3))
+    assert share_PR[0, 2] > 0.95
+    assert share_PR[2] == pytest.approx((count_PR.sum(axis=0) + 1) / 38)
+    assert share_PR[1, 3] > share_PR[2, 3]
+
+
+def test_the_lattice_decoder_looks_at_it(
+    work: Path,  # noqa: F811
+    context_run: Path,  # noqa: F811
+    distortion_run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lcs = ["model=lcs", f"model.context.run={context_run}", f"model.context.distortion={distortion_run}"]
+    small = ["loss=mira", "loss.tune.rounds=1", "loss.tune.nbest=10", "decoder.options=3", "decoder.beam=10"]
+    trained(work, tmp_path / "run", *lcs, *small)
+    weights = load_weights(tmp_path / "run" / "weights.safetensors").sets["lcs"]
+    assert weights.dense_names[-1] == "Displacement0"
+    assert weights.dense_D[-1] != 0
+    assert len(translated(tmp_path / "run", tmp_path)) == 3
+    only = ["model=lcs", f"model.context.run={distortion_run}"]
+    assert main(["train", f"work={work}", f"run={tmp_path / 'none'}", *only]) == 2
+    assert "no classifier of translations" in capsys.readouterr().err

@@ -1,0 +1,82 @@
+"""Factors of a user's own files as contexts: trained, tuned and translated with them, and bad lines."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+from tests.made_once import made_once
+from tests.test_phrase_system_end_to_end import PHRASE, trained
+from xlate.cli.main import main
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.text.factors import FactoredWord, told_apart, with_factors
+from xlate.text.lines import read_lines
+
+SMALL = ["data.generated.train=300", "data.generated.dev=12", "data.generated.test=12"]
+CONTEXT = ["model=context", "model.factors=[pos]", "model.words=[all]", "model.bits=12", "model.folds=2"]
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    def prepare(folder: Path) -> None:
+        assert main(["prepare", "data=demo_factored", f"work={folder}", *SMALL, "align=fast_align"]) == 0
+
+    return made_once(tmp_path_factory, "factored", prepare)
+
+
+@pytest.fixture(scope="module")
+def run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    def train(folder: Path) -> None:
+        trained(work, folder / "classifier", *CONTEXT, "loss.epochs=2")
+        use = ["context=feature", f"model.context.run={folder / 'classifier'}"]
+        trained(work, folder / "run", *PHRASE, *use, "loss=mira", "loss.tune.rounds=1")
+
+    return made_once(tmp_path_factory, "factored-runs", train)
+
+
+def translated(run: Path, folder: Path, lines: list[str], *more: str) -> list[str]:
+    (folder / "in").write_text("".join(f"{line}\n" for line in lines))
+    files = [f"input={folder / 'in'}", f"output={folder / 'out'}"]
+    assert main(["translate", f"run={run / 'run'}", *files, *more]) == 0
+    return read_lines(folder / "out")
+
+
+def test_words_bring_their_factors_along() -> None:
+    word = FactoredWord.of("house", {"pos": "NOUN"})
+    assert word == "house"
+    again = pickle.loads(pickle.dumps([word]))[0]
+    assert again.factors == {"pos": "NOUN"}
+    assert told_apart([word]) != told_apart(["house"])
+    assert told_apart([word]) == told_apart([again])
+    assert with_factors(["a"], {}) == ["a"]
+
+
+def test_lines_with_factors_are_translated_in_their_contexts(work: Path, run: Path, tmp_path: Path) -> None:
+    lines = WorkDirectory(work).source_lines("test")
+    assert all("|" in line for line in lines if line)
+    found = translated(run, tmp_path, lines)
+    assert len(found) == len(lines)
+    assert translated(run, tmp_path, lines, "processes=2") == found
+    assert json.loads((run / "run" / "summary.json").read_text())["tune_BLEU"] > 5
+
+
+def test_bad_lines_are_refused_each_with_its_message(
+    work: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    def refused(line: str) -> str:
+        (tmp_path / "in").write_text(f"{line}\n")
+        given = [f"input={tmp_path / 'in'}", f"output={tmp_path / 'out'}"]
+        assert main(["translate", f"run={run / 'run'}", *given]) == 2
+        assert not (tmp_path / "out").exists()
+        return capsys.readouterr().err
+
+    good = WorkDirectory(work).source_lines("test")[0]
+    word = good.split()[0].split("|")[0]
+    assert "without the factor pos" in refused(word)
+    assert "wrong number of factors" in refused(f"{good} {word}")
+    assert "wrong number of factors" in refused(f"{good} {word}|1|2|3|4")
+    assert len(translated(run, tmp_path, [good.replace(good.split()[0], f"{word}|nothing", 1)])) == 1
+    assert "pos=nothing" in caplog.text + capsys.readouterr().err
