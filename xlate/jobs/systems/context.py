@@ -22,7 +22,6 @@ from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import with_located_words
 from xlate.jobs.run_weights import weights_of, weights_path
 from xlate.jobs.systems.without_decoder import WithoutDecoder
-from xlate.losses.loss import losses
 from xlate.models.context.distortion import DistortionModel, PredictedPlaces
 from xlate.models.context.model import Classifier, ContextModel, FactorsOf, no_factors
 from xlate.models.context.predicted import OtherTable, PredictedScores
