@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from xlate.candidates.store import CandidateStore
-from xlate.cli import main as cli
 from xlate.cli.main import main
+from xlate.cli.shell.arguments import named
 from xlate.config.load import load
 from xlate.config.nbest_schema import NbestConfig
 from xlate.errors import InputError
@@ -44,10 +44,10 @@ def test_the_configuration_composes() -> None:
 
 def test_bare_words_are_action_and_file() -> None:
     keys = ("action", "nbest")
-    assert cli._named(["check", "ref=r", "a b"], keys) == ["ref=r", "action='check'", "nbest='a b'"]
-    assert cli._named(["check", "nbest=x"], keys) == ["nbest=x", "action='check'"]
+    assert named(["check", "ref=r", "a b"], keys) == ["ref=r", "action='check'", "nbest='a b'"]
+    assert named(["check", "nbest=x"], keys) == ["nbest=x", "action='check'"]
     with pytest.raises(InputError, match="a word too many"):
-        cli._named(["check", "x", "y"], keys)
+        named(["check", "x", "y"], keys)
 
 
 def test_check(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -90,7 +90,7 @@ def read_words(arguments: Sequence[str], positional: Positional = None) -> Words
             options.append(name)
         else:
             options.append(f"{name}={value if sign else _value(name, left)}")
-    words = Words(frozenset(flags), tuple(options), tuple(_named(map(quoted, others), positional)))
+    words = Words(frozenset(flags), tuple(options), tuple(named(map(quoted, others), positional)))
     if words.multirun and words.showing:
         raise InputError("options that exclude each other", seen="-m", expected="--cfg without -m, for one job")
     return words
@@ -132,7 +132,7 @@ def in_quotes(word: str) -> str:
     return "'" + word.replace("'", "\\'") + "'"
 
 
-def _named(arguments: Iterable[str], positional: Positional) -> list[str]:
+def named(arguments: Iterable[str], positional: Positional) -> list[str]:
     """Turns words without a key into overrides of the positional keys of the command.
 
     A single positional key takes all words: `report a b` → `runs=[a,b]`. Several keys take one word each: `nbest check
