@@ -17,41 +17,12 @@ log = logging.getLogger(__name__)
 
 def run(config: ReportConfig) -> None:
     """Prints the table of all runs found under the folders given and writes it, with plots and a page."""
-    from xlate.jobs.report_page import report_html
-    from xlate.report.plots import plot_runs
-    from xlate.report.runs import collect_runs
-    from xlate.report.sweep_table import sweep_table
-    from xlate.text.lines import atomic_write
+    from xlate.jobs.report import Report
 
-    runs = collect_runs([Path(folder) for folder in config.runs])
-    folder = _folder(config, [run.path for run in runs])
-    found = sweep_table(runs)
-    found.print()
-    written = found.table.write(folder)
-    if config.plots:
-        written += plot_runs(found.settings, folder)
-    if config.html:
-        with atomic_write(folder / "report.html") as stream:
-            stream.write(report_html(found, config).encode("utf-8"))
-        written.append(folder / "report.html")
-    for path in written:
+    report = Report.of(config)
+    report.found.print()
+    for path in report.write():
         print(path)
-
-
-def _folder(config: ReportConfig, runs: list[Path]) -> Path:
-    """Where the report is written, which is never inside a run."""
-    from xlate.errors import InputError
-
-    held = {run.resolve() for run in runs}
-    first = Path(config.runs[0]).resolve()
-    beside = first.with_name(f"{first.name}-report") if first in held else Path(config.runs[0])
-    folder = Path(config.out) if config.out else beside
-    within = next((path for path in (folder.resolve(), *folder.resolve().parents) if path in held), None)
-    if within is not None:
-        raise InputError(
-            "a report is not written into a run", file=folder, seen=f"inside {within}", expected="a folder beside it"
-        )
-    return folder
 
 
 class PaperPages(Callback):

@@ -7,9 +7,11 @@ stands in another block: there pairs of neighbouring blocks are worth learning a
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,14 +21,17 @@ from rich.console import Console
 from rich.table import Table
 
 from xlate.config.load import load
-from xlate.config.schema import DemoConfig, PrepareConfig, TrainConfig
+from xlate.config.schema import DemoConfig, PrepareConfig, ReportConfig, TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.prepare import prepare
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.report import Report
 from xlate.jobs.train.train import train
 from xlate.metrics.score import Evaluation, evaluate
 from xlate.metrics.significance import paired, sentence_statistics
 from xlate.text.lines import atomic_write, read_lines
+
+log = logging.getLogger(__name__)
 
 TUNING = ("loss.tune.nbest=50", "loss.tune.rounds=5")
 MIRA = ("loss=mira", *TUNING)
@@ -36,6 +41,7 @@ BIGRAMS = ("model.binary=[BB,TP,WB]", "model.threshold=1", *TUNING, *BLOCK_LISTS
 # The work directories, by the end of their names.
 WORDS = {"phrases": (), "blocks": ("phrases.max_length=2",)}
 BETTER, WORSE = 2, 1
+STEP = "the classifier of translations in context"
 WIDTH = 100
 
 
@@ -110,19 +116,55 @@ def demo(config: DemoConfig) -> dict[str, Row]:
         InputError: a training was stopped by a signal.
     """
     start = time.perf_counter()
+    with _few_words():
+        works, rows = _trained_systems(config)
+        page = _page(config)
+    _write_summary(Path(config.run), rows)
+    _print(works["phrases"], rows)
+    print(f"\n{time.perf_counter() - start:.0f} seconds in all. The runs are in {config.run}.")
+    print(f"Look at them in a browser: {page.resolve().as_uri()}")
+    print(f"Look at their training:    tensorboard --logdir {config.run}")
+    print(f"Try one, and see why:      xlate serve run={config.run}/sparse other={config.run}/phrase")
+    return rows
+
+
+@contextlib.contextmanager
+def _few_words() -> Iterator[None]:
+    """Of all that trainings say only warnings are shown, and all of it with `-v`."""
+    whole = logging.getLogger("xlate")
+    level = whole.level
+    log.setLevel(max(level, logging.INFO))
+    whole.setLevel(level if level == logging.DEBUG else logging.WARNING)
+    try:
+        yield
+    finally:
+        whole.setLevel(level)
+
+
+def _trained_systems(config: DemoConfig) -> tuple[dict[str, WorkDirectory], dict[str, Row]]:
+    """The work directories and the rows, by name."""
+    log.info("the built-in corpus: word alignment, language model, phrases, blocks")
     given = ["data=demo", f"data.generated.test={config.sentences}", f"seed={config.seed}"]
     works = {
         text: prepare(load(PrepareConfig, "prepare", [*given, *settings, f"work={config.work}-{text}"]))
         for text, settings in WORDS.items()
     }
-    rows = {}
-    for system in (*FIRST, *OTHERS):
+    rows: dict[str, Row] = {}
+    systems = (*FIRST, *OTHERS)
+    log.info("compiled loops are made when they are first needed: a minute or two once in each installation")
+    for number, system in enumerate(systems, start=1):
+        log.info("%d of %d: %s", number, len(systems), system.title or STEP)
         summary = _trained(config, works[system.text], system)
         if system.title:
             rows[system.name] = _row(config, works[system.text], system, summary)
-    _write_summary(Path(config.run), rows)
-    _print(config, works["phrases"], rows, time.perf_counter() - start)
-    return rows
+    return works, rows
+
+
+def _page(config: DemoConfig) -> Path:
+    """A report of all runs for a browser."""
+    log.info("a page of all runs")
+    settings = [f"runs=[{config.run}]", f"out={config.run}/report"]
+    return next(path for path in Report.of(load(ReportConfig, "report", settings)).write() if path.suffix == ".html")
 
 
 def _trained(config: DemoConfig, work: WorkDirectory, system: System) -> dict[str, Any]:
@@ -150,15 +192,12 @@ def _write_summary(folder: Path, rows: Mapping[str, Row]) -> None:
         stream.write(json.dumps({"systems": systems}, indent=2, ensure_ascii=False).encode("utf-8") + b"\n")
 
 
-def _print(config: DemoConfig, work: WorkDirectory, rows: Mapping[str, Row], seconds: float) -> None:
+def _print(work: WorkDirectory, rows: Mapping[str, Row]) -> None:
     console = Console(width=None if Console().is_terminal else WIDTH)
     title = f"The built-in corpus, {len(work.source_lines('test')):,} test sentences"
     console.print(_table(title, work, rows, FIRST))
     _print_samples(console, work, rows["phrase"], rows["sparse"])
     console.print(_table("Other systems on the same sentences", work, rows, OTHERS))
-    console.print(f"\n{seconds:.0f} seconds in all. The runs are in {config.run}, their figures in summary.json there.")
-    console.print(f"Look at the training: tensorboard --logdir {config.run}")
-    console.print(f"Ask why a sentence came out so: xlate inspect run={config.run}/sparse sentence=\"'…'\"")
 
 
 def _table(title: str, work: WorkDirectory, rows: Mapping[str, Row], systems: tuple[System, ...]) -> Table:

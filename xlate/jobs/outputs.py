@@ -9,7 +9,7 @@ from pathlib import Path
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import located_config
-from xlate.report.run_directory import MARK
+from xlate.report.run_directory import MARK, RunDirectory
 from xlate.text.lines import read_lines
 from xlate.text.parallel import read_references
 
@@ -48,6 +48,9 @@ def read_output(path: str | Path, split: str) -> Output:
 
 def work_of_run(run: Path) -> WorkDirectory | None:
     """The work directory of a run; None when it is no longer there."""
+    name = RunDirectory.open(run).identity.get("work")
+    if name and Path(name).is_dir():
+        return WorkDirectory(Path(name))
     try:
         name = located_config(run).work
     except InputError:

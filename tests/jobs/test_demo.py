@@ -1,0 +1,78 @@
+"""The demo: what its systems stand on, what it says meanwhile, and its tables."""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from xlate.config.load import load
+from xlate.config.schema import PrepareConfig, TrainConfig
+from xlate.jobs import demo
+from xlate.jobs.prepare.prepare import prepare
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.train.settings import check_training
+from xlate.metrics.score import evaluate
+
+SYSTEMS = (*demo.FIRST, *demo.OTHERS)
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_a_system_can_be_trained_and_stands_on_earlier_ones(system: demo.System) -> None:
+    earlier = [other.name for other in SYSTEMS[: SYSTEMS.index(system)]]
+    config = load(TrainConfig, "train", [setting.format(runs="runs") for setting in system.settings])
+    named = [config.base, config.model.context and config.model.context.run]
+    if not any(named):
+        # What stands on another run is checked when that is there.
+        check_training(config)
+    assert all(Path(name).name in earlier for name in named if name)
+    assert system.against in ("", *earlier)
+    assert system.text in demo.WORDS
+
+
+@pytest.fixture
+def level() -> Iterator[logging.Logger]:
+    logger = logging.getLogger("xlate")
+    before = logger.level
+    yield logger
+    logger.setLevel(before)
+
+
+@pytest.mark.parametrize(("given", "within"), [(logging.INFO, logging.WARNING), (logging.DEBUG, logging.DEBUG)])
+def test_trainings_say_little_unless_asked(level: logging.Logger, given: int, within: int) -> None:
+    level.setLevel(given)
+    with demo._few_words():
+        assert level.level == within
+        assert demo.log.isEnabledFor(logging.INFO)
+    assert level.level == given
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> WorkDirectory:
+    folder = tmp_path_factory.mktemp("demo") / "work"
+    sizes = ["data.generated.train=60", "data.generated.dev=10", "data.generated.test=30"]
+    return prepare(load(PrepareConfig, "prepare", ["data=demo", *sizes, f"work={folder}"]))
+
+
+def test_tables_and_samples(work: WorkDirectory) -> None:
+    references = work.references("test")[0]
+    worse = [" ".join(reversed(line.split())) if number % 2 else line for number, line in enumerate(references)]
+    rows = {
+        name: demo.Row(system, evaluate(output, work.references("test")), output, {"seconds": 1.0})
+        for name, output, system in (("phrase", worse, demo.FIRST[0]), ("sparse", references, demo.FIRST[1]))
+    }
+    console = Console(width=demo.WIDTH, file=io.StringIO(), record=True)
+    console.print(demo._table("title", work, rows, demo.FIRST))
+    demo._print_samples(console, work, rows["phrase"], rows["sparse"])
+    text = console.export_text()
+    gain = rows["sparse"].evaluation.to_json()["bleu"] - rows["phrase"].evaluation.to_json()["bleu"]
+    assert f"{gain:+.2f}" in text
+    assert max(map(len, text.splitlines())) <= demo.WIDTH
+    shown = [int(line.split("line ")[1].split()[0]) for line in text.splitlines() if " by most, line" in line]
+    assert len(shown) == demo.BETTER + demo.WORSE
+    better = shown[: demo.BETTER]
+    assert all(number % 2 == 0 for number in better), "lines are counted from 1, and every second one was turned round"

@@ -1,0 +1,59 @@
+"""xlate report: the table, the plots and the page of one or many runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from xlate.config.schema import ReportConfig
+from xlate.errors import InputError
+from xlate.jobs.report_page import report_html
+from xlate.report.plots import plot_runs
+from xlate.report.runs import Run, collect_runs
+from xlate.report.sweep_table import SweepTable, sweep_table
+from xlate.text.lines import atomic_write
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is to be said of some runs, and the folder that it is written into."""
+
+    config: ReportConfig
+    folder: Path
+    found: SweepTable
+
+    @classmethod
+    def of(cls, config: ReportConfig) -> Report:
+        """The report of all runs found under the folders that a configuration names.
+
+        Raises:
+            InputError: there are no runs, or the folder for the report is inside one of them.
+        """
+        runs = collect_runs([Path(folder) for folder in config.runs])
+        return cls(config, _folder(config, runs), sweep_table(runs))
+
+    def write(self) -> list[Path]:
+        """Writes the table, and plots and page if they are asked for; returns the files."""
+        written = self.found.table.write(self.folder)
+        if self.config.plots:
+            written += plot_runs(self.found.settings, self.folder)
+        if self.config.html:
+            with atomic_write(self.folder / "report.html") as stream:
+                stream.write(report_html(self.found, self.config).encode("utf-8"))
+            written.append(self.folder / "report.html")
+        return written
+
+
+def _folder(config: ReportConfig, runs: Sequence[Run]) -> Path:
+    """Where the report is written, which is never inside a run."""
+    held = {run.path.resolve() for run in runs}
+    first = Path(config.runs[0]).resolve()
+    beside = first.with_name(f"{first.name}-report") if first in held else Path(config.runs[0])
+    folder = Path(config.out) if config.out else beside
+    within = next((path for path in (folder.resolve(), *folder.resolve().parents) if path in held), None)
+    if within is not None:
+        raise InputError(
+            "a report is not written into a run", file=folder, seen=f"inside {within}", expected="a folder beside it"
+        )
+    return folder
