@@ -21,5 +21,8 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 # A word between single backticks in a docstring is code.
 default_role = "code"
+napoleon_use_ivar = True
+# Tables of papers stand one level deeper than their page has headings.
+suppress_warnings = ["myst.header"]
 # Links such as `page.md#heading` lead to headings of this depth.
 myst_heading_anchors = 4

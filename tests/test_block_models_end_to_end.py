@@ -11,6 +11,7 @@ import pytest
 from tests.formats.test_lattice_files import arcs_of_fst, arcs_of_slf
 from tests.test_end_to_end import QUICK, run, work  # noqa: F401
 from xlate.cli.main import main
+from xlate.cli.shell.arguments import read_words
 from xlate.cli.train import expand
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
@@ -196,11 +197,14 @@ def test_all_weights_are_written_as_text_and_read_again(run: Path, tmp_path: Pat
 
 
 def test_a_table_is_its_rows_in_order() -> None:
-    rows = expand(["-m", "experiment=tillmann2007/table4", "seed=2"])[1]
+    rows = expanded("-m", "experiment=tillmann2007/table4", "seed=2")[0]
     assert rows == "experiment=" + ",".join(f"tillmann2007/table4-row{n}" for n in range(1, 10))
-    assert expand(["experiment=tillmann2007/table4-row2"]) == ["experiment=tillmann2007/table4-row2"]
-    one = ["-m", "experiment=tillmann2007/table4-row2"]
-    assert expand(one) == one
+    one = "experiment=tillmann2007/table4-row2"
+    assert expanded(one) == expanded("-m", one) == (one,)
+
+
+def expanded(*arguments: str) -> tuple[str, ...]:
+    return expand(read_words(arguments)).overrides
 
 
 def test_a_page_holds_each_table_once(work: Path, tmp_path: Path) -> None:  # noqa: F811

@@ -92,11 +92,13 @@ def test_lattices_go_into_a_folder_of_their_own(
 def test_what_a_killed_prepare_left_is_cleared_by_the_next(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     command = [sys.executable, "-m", "xlate.cli.main", "prepare", f"work={folder}", *CORPUS]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdout=quiet, stderr=quiet, start_new_session=True)
     deadline = time.monotonic() + 120
-    while not list(folder.glob(".align.*")) and process.poll() is None and time.monotonic() < deadline:
+    while not list(folder.glob(".align.*.partial")) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
+    # With the processes beside it, which would else put their stages in place.
+    os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert list(folder.glob(".align.*.partial")), "killed while it aligned"
     assert main(["prepare", f"work={folder}", *CORPUS]) == 0

@@ -51,6 +51,7 @@ from xlate.jobs.prepare.annotation_store import (
 from xlate.jobs.prepare.stages import read_stage, run_stage
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
+from xlate.metrics.column import read_column
 from xlate.models.phrase.model import load_moses_model
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.models.scfg.joshua import open_joshua_system
@@ -385,6 +386,8 @@ READERS = [
         folder), Matches.load),
     Reader("Distortion.load", lambda folder: Distortion(*np.ones((2, 4, 5), np.float32)).save(folder), Distortion.load),
     Reader("read_pack", small_pack, read_pack),
+    Reader("read_column", lambda folder: (folder / "file").write_text("0.5\n-1e3\n0\n"),
+           lambda folder: read_column(folder / "file")),
     Reader("extract", write_archived, lambda folder: extract(folder / "file", Path(mkdtemp(dir=folder.parent)))),
     Reader("load_phrase_model", lambda folder: save_phrase_model(
         folder / "model", random_phrase_model(np.random.default_rng(1), "hier")), look_at_phrases, 0.5),
@@ -401,6 +404,8 @@ EXCLUDED = {
     "open_phrase_model": "finds a folder for load_phrase_model by the configuration of a run",
     "open_system": "finds the kind of a run, whose weights load_weights and whose model others read",
     "ClassTagger.read": "what open_tagger reads",
+    "read_output": "what RunDirectory.open and read_lines read",
+    "Translator.load": "opens what Translator.open opens",
     "Translator.open": "opens a run by read_config, load_weights and the models' readers",
     "load_distortion": "reads a stage by read_stage, Distortion.load and one array more",
 }
