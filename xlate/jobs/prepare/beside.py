@@ -18,9 +18,10 @@ def cores() -> int:
 
 
 def side_by_side(tasks: Sequence[Callable[[], T]]) -> list[T]:
-    """What each of some tasks returns: the first runs here, the others in forked processes, as far as there are cores.
+    """What each of some tasks returns; they run in forked processes, as far as there are cores.
 
-    What comes out is the same as if they ran one after the other; tasks must not depend on each other.
+    What comes out is the same as if they ran one after the other; tasks must not depend on each other. None runs here:
+    threads that a task starts for its loops are not there in processes forked later, which would wait for them.
 
     Raises:
         InputError: a process died; what a task raises.
@@ -33,11 +34,11 @@ def side_by_side(tasks: Sequence[Callable[[], T]]) -> list[T]:
         speak_in_fork()
         return [tasks[number]() for number in chunk]
 
-    with Workers(work, min(cores(), len(tasks)) - 1, "prepared") as workers:
+    with Workers(work, min(cores(), len(tasks)), "prepared") as workers:
         try:
-            for number in range(1, len(tasks)):
+            for number in range(len(tasks)):
                 workers.give(number, [number])
-            return [tasks[0](), *(workers.take()[0] for _ in tasks[1:])]
+            return [workers.take()[0] for _ in tasks]
         except BaseException:
             # A signal, or an error: nobody waits for what the others are at.
             workers.end()
