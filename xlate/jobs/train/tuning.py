@@ -137,7 +137,7 @@ def tune(
         return None
     if found is not None:
         seen = f"loss.tune.rounds={settings.rounds}: no round was better than the weights it began with"
-        warn_if_unmoved({"start": start}, {"start": found[0]}, seen)
+        warn_if_unmoved({"start": start}, {"start": found[0]}, seen, doing="tuning")
     return found
 
 

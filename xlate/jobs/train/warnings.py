@@ -39,10 +39,12 @@ def warn_of_few_steps(phases: Sequence[Phase], batch: int) -> None:
             )  # fmt: skip
 
 
-def warn_if_unmoved(before: Mapping[str, Weights], after: Mapping[str, Weights], seen: str) -> None:
-    """Says so when training left every weight of every set where it was."""
+def warn_if_unmoved(
+    before: Mapping[str, Weights], after: Mapping[str, Weights], seen: str, doing: str = "training"
+) -> None:
+    """Says so when training, or what else was done, left every weight of every set where it was."""
     if all(_same(before[name], after[name]) for name in before):
-        log.warning("warning: training changed no weight (%s)", seen)
+        log.warning("warning: %s changed no weight (%s)", doing, seen)
 
 
 def warn_if_all_zero(weights_F: np.ndarray, seen: str) -> None:
