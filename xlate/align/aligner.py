@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from xlate.progress import track
 log = logging.getLogger(__name__)
 
 Corpus = Sequence[Sequence[str]]
-Together = Callable[[Sequence[Callable[[], Links]]], list[Links]]
 LONGEST = 1024  # thot's own limit, its `max_sentence_length`
 CHUNK = 500
 ITERATIONS = 5
@@ -30,7 +28,6 @@ def align(
     method: str = "eflomal",
     symmetrization: str = "grow-diag-final-and",
     seed: int = 0,
-    together: Together | None = None,
 ) -> Links:
     """Aligns tokenised sentence pairs; equal input, method and seed give equal links, with any number of threads.
 
@@ -42,7 +39,6 @@ def align(
     Args:
         symmetrization: one of `symmetrize.METHODS`.
         seed: of the sampler; only `eflomal` draws at random.
-        together: runs both directions, which do not depend on each other; None: one after the other.
 
     Raises:
         InputError: an unknown method or symmetrisation, or different numbers of sentences.
@@ -58,16 +54,11 @@ def align(
         )
     _warn_of_long(source, target)
     source_words, target_words = _numbered(source), _numbered(target)
-    none = Links.from_pairs([[]] * len(source))
-    directions = {
-        "forward": partial(_one_direction, source_words, target_words, method, seed, "forward"),
-        "backward": partial(_one_direction, target_words, source_words, method, seed, "backward"),
-    }
-    asked = [symmetrization] if symmetrization in directions else list(directions)
-    tasks = [directions[name] for name in asked]
-    made = [task() for task in tasks] if together is None else together(tasks)
-    found = dict(zip(asked, made, strict=True))
-    forward, backward = found.get("forward", none), found["backward"].transposed() if "backward" in found else none
+    forward = backward = Links.from_pairs([[]] * len(source))
+    if symmetrization != "backward":
+        forward = _one_direction(source_words, target_words, method, seed, "forward")
+    if symmetrization != "forward":
+        backward = _one_direction(target_words, source_words, method, seed, "backward").transposed()
     return symmetrize(forward, backward, symmetrization, [len(s) for s in source], [len(t) for t in target])
 
 

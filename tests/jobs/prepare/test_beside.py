@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -25,25 +23,6 @@ def test_results_come_in_order_from_as_many_processes_as_there_are_cores(
     processes = {process for _, process in found}
     assert len(processes) <= min(cores, 4)
     assert (os.getpid() in processes) == (cores == 1)
-
-
-AGAIN = """
-from xlate.align.aligner import align
-from xlate.jobs.prepare import beside
-beside.cores = lambda: 2
-words = [[f"w{n % 7}", f"w{n % 5}", f"w{n % 3}"] for n in range(3000)]
-found = [align(words, words, method="eflomal", seed=1, together=beside.side_by_side) for _ in "ab"]
-print(len(found))
-"""
-
-
-def test_a_second_time_in_one_process(tmp_path: Path) -> None:
-    """Threads of OpenMP that the first time started would be missing in processes forked the second time."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
-    done = subprocess.run(
-        [sys.executable, "-c", AGAIN], env=environment, capture_output=True, text=True, timeout=300, check=True
-    )
-    assert done.stdout.strip() == "2"
 
 
 @pytest.mark.parametrize("failing", [0, 1])

@@ -15,7 +15,6 @@ from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links, write_links
 from xlate.config.schema import AlignConfig, LmConfig, PhrasesConfig, PrepareConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.beside import side_by_side
 from xlate.jobs.prepare.corpus_files import resolve_files, write_demo_corpus
 from xlate.jobs.prepare.corpus_settings import check_dev_set, corpus_identity
 from xlate.jobs.prepare.corpus_stage import build_corpus
@@ -66,12 +65,9 @@ def _prepare(config: PrepareConfig, path: Path) -> WorkDirectory:
         lambda folder: build_corpus(config.data, files, folder),
     )
     _warn_unused_splits(work)
-    links, _ = side_by_side(
-        [
-            lambda: run_stage(path, "align", _align_identity(config, corpus), lambda into: _align(config, work, into)),
-            lambda: run_stage(path, "lm", _of(config.lm, corpus), lambda into: _lm(config.lm, work, into)),
-        ]
-    )
+    # In this process: the aligner's threads, once begun, are not there in forked ones, which would wait for them.
+    links = run_stage(path, "align", _align_identity(config, corpus), lambda folder: _align(config, work, folder))
+    run_stage(path, "lm", _of(config.lm, corpus), lambda folder: _lm(config.lm, work, folder))
     phrases = run_stage(
         path,
         "phrases",
@@ -105,7 +101,6 @@ def _align(config: PrepareConfig, work: WorkDirectory, folder: Path) -> dict[str
         method=config.align.method,
         symmetrization=config.align.symmetrization,
         seed=config.seed,
-        together=side_by_side,
     )
     write_links(folder / "links.gz", links)
     return {"links": len(links.source_L), "links_per_pair": len(links.source_L) / max(1, len(source))}
