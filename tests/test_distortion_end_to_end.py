@@ -17,7 +17,7 @@ from xlate.config.stored import read_config
 from xlate.features.distances import Distances
 from xlate.jobs.prepare.context_stores import ContextParts
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.systems.context import distortion_model
+from xlate.jobs.systems.context import distance_model
 from xlate.scoring.weights import load_weights
 
 DISTORTION = [*CONTEXT, "model.predicts=distortion", "model.reach=3"]
@@ -51,7 +51,7 @@ def test_examples_are_the_distances_of_the_links(work: Path, distortion_run: Pat
 def test_it_learns_and_its_probabilities_add_up(work: Path, distortion_run: Path) -> None:  # noqa: F811
     figures = trained(work, distortion_run, *DISTORTION)
     assert figures["accuracy"] > figures["baseline_accuracy"]
-    model = distortion_model(distortion_run, WorkDirectory(work))
+    model = distance_model(distortion_run, WorkDirectory(work))
     words = WorkDirectory(work).source_tokens("Nirka no holdo va bolko ast.")
     found = model.predict(words)
     sums = np.add.reduceat(np.exp(found.log_C), found.offsets_I1[:-1])

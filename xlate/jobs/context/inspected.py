@@ -19,7 +19,6 @@ from xlate.jobs.prepare.context_stores import factors_of_text
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.context import classifier
 from xlate.kernels.search.spans import span_rows
-from xlate.models.context.distortion import DistortionModel
 from xlate.models.context.explained import Influences, SpanChange, changes, influences
 from xlate.models.context.model import Classifier
 from xlate.text.tokens import split_tokens
@@ -67,19 +66,19 @@ class _Shown:
         row = int(span_rows(self.model.finder, ids_n, len(ids_n))[len(ids_n) - 1]) if words else -1
         if row < 0 or not len(self.model.choices.of(np.array([row])).number_C):
             raise InputError(
-                f"no phrase with {self._what}s in context",
+                f"no phrase with {self.model.what}s in context",
                 seen=text,
                 expected=f"up to {self.model.longest} words of the training text, as xlate prepare made them",
             )
         found = influences(self.model, row, self.work.encoded[0], self.factors)
-        counted = f"{found.places:,} times, {len(found.pair_C)} {self._what}s, {len(found.names):,} features"
+        counted = f"{found.places:,} times, {len(found.pair_C)} {self.model.what}s, {len(found.names):,} features"
         self.console.print(f"{text}: {counted}", markup=False, highlight=False)
         for c in range(min(len(found.pair_C), TRANSLATIONS)):
             self.console.print(self._strongest(found, c))
 
     def _strongest(self, found: Influences, c: int) -> Table:
         spelled = escape(self._named(int(found.pair_C[c])))
-        table = Table(title=f"{spelled}   {self._without} {found.share_C[c]:.3f}", title_justify="left")
+        table = Table(title=f"{spelled}   {self.model.without} {found.share_C[c]:.3f}", title_justify="left")
         for column in ("for", "times", "feature", "against", "times", "feature"):
             table.add_column(column, justify="left" if column == "feature" else "right", overflow="fold")
         weight_X = found.weight_XC[:, c]
@@ -99,10 +98,10 @@ class _Shown:
         """Prints the phrases of a sentence that the context changes most, with and without it side by side."""
         words = self.work.source_tokens(line)
         self.console.print(" ".join(words), markup=False, highlight=False, soft_wrap=True)
-        title = f"{self._what}s with and without their context, largest changes first"
+        title = f"{self.model.what}s with and without their context, largest changes first"
         table = Table(title=title, title_justify="left")
-        for column in ("phrase", self._what, self._without, "in context", "change", "features that made it"):
-            numbers = column in (self._without, "in context", "change")
+        for column in ("phrase", self.model.what, self.model.without, "in context", "change", "features that made it"):
+            numbers = column in (self.model.without, "in context", "change")
             table.add_column(column, justify="right" if numbers else "left", overflow="fold")
         for change in changes(self.model, words)[: self.top]:
             self._add_rows(table, words, change)
@@ -121,19 +120,8 @@ class _Shown:
                 end_section=place == len(order) - 1,
             )
 
-    @property
-    def _what(self) -> str:
-        return "distance" if isinstance(self.model, DistortionModel) else "translation"
-
-    @property
-    def _without(self) -> str:
-        return "p(r|f)" if isinstance(self.model, DistortionModel) else "p(e|f)"
-
     def _named(self, number: int) -> str:
-        if isinstance(self.model, DistortionModel):
-            return next(self.model.distances.names(np.array([number])))
-        table, vocabulary = self.model.targets.table, self.work.target_vocabulary
-        return " ".join(vocabulary.word(w) for w in table.target_phrases[int(table.target_B[number])].tolist())
+        return self.model.named(number, self.work.target_vocabulary)
 
 
 def _reasons(names: Sequence[str], weight_X: NDArray[np.float64], change: float) -> str:

@@ -96,11 +96,7 @@ def _align_identity(config: PrepareConfig, corpus: Stage) -> dict[str, Any]:
 def _align(config: PrepareConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
     source, target = work.training_tokens("source"), work.training_tokens("target")
     links = _given_links(config.align, source, target) or align(
-        source,
-        target,
-        method=config.align.method,
-        symmetrization=config.align.symmetrization,
-        seed=config.seed,
+        source, target, method=config.align.method, symmetrization=config.align.symmetrization, seed=config.seed
     )
     write_links(folder / "links.gz", links)
     return {"links": len(links.source_L), "links_per_pair": len(links.source_L) / max(1, len(source))}

@@ -6,26 +6,30 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.candidates.context_choices import Places, Translations
+from xlate.candidates.context_choices import Places
 from xlate.config.identity import identity_of_training
 from xlate.config.model_schema import ClassifierConfig, ContextModelConfig, ContextUseConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
+from xlate.features.distances import Distances
 from xlate.jobs.prepare.context_stores import DISTORTION, TRANSLATION, ContextParts
 from xlate.jobs.prepare.stages import file_hash, identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import with_located_words
 from xlate.jobs.run_weights import weights_of, weights_path
 from xlate.jobs.systems.without_decoder import WithoutDecoder
-from xlate.models.context.distortion import DistortionModel, PredictedPlaces
+from xlate.models.context.distortion import DistanceModel, PredictedPlaces
 from xlate.models.context.model import Classifier, ContextModel, FactorsOf, no_factors
 from xlate.models.context.predicted import OtherTable, PredictedScores
 from xlate.models.phrase.model import PhraseModel
+from xlate.phrases.listed_pairs import listed_pairs
+from xlate.phrases.table import PhraseTable
 from xlate.phrases.table_rows import WholeRows
 from xlate.scoring.weights import WeightsFile
 from xlate.text.factors import factor_values
@@ -67,57 +71,60 @@ def context_model(run: Path, work: WorkDirectory) -> ContextModel:
     Raises:
         InputError: as `classifier_config`; or it predicts distances, or the run is of another work directory.
     """
-    found = classifier(run, work)
-    if not isinstance(found, ContextModel):
-        seen, expected = f"model.predicts={DISTORTION}", f"model.predicts={TRANSLATION}"
-        raise InputError("a classifier of distortion", file=run, seen=seen, expected=expected)
-    return found
+    parts, count_N, given = _made_of(run, work, TRANSLATION)
+    return ContextModel(**given, listed=listed_pairs(parts.table, count_N, parts.settings.alternatives))
 
 
-def distortion_model(run: Path, work: WorkDirectory) -> DistortionModel:
+def distance_model(run: Path, work: WorkDirectory) -> DistanceModel:
     """The classifier of distances of a finished run.
 
     Raises:
         InputError: as `classifier_config`; or it predicts translations, or the run is of another work directory.
     """
-    found = classifier(run, work)
-    if not isinstance(found, DistortionModel):
-        seen, expected = f"model.predicts={TRANSLATION}", f"model.predicts={DISTORTION}"
-        raise InputError("a classifier of translations", file=run, seen=seen, expected=expected)
-    return found
+    parts, count_N, given = _made_of(run, work, DISTORTION)
+    places = Places.counted(Distances(parts.settings.reach), count_N)
+    return DistanceModel(**given, places=places, target_vocabulary=work.target_vocabulary, beside=parts.beside)
 
 
-def classifier(run: Path, work: WorkDirectory) -> ContextModel | DistortionModel:
-    """The classifier of a finished run.
+def predicted(run: Path) -> str:
+    """What the classifier of a finished run predicts: `translation` or `distortion`; raises as `classifier_config`."""
+    return str(classifier_config(run).model.predicts)
+
+
+def classifier(run: Path, work: WorkDirectory) -> Classifier:
+    """The classifier of a finished run, whatever it predicts.
 
     Raises:
         InputError: as `classifier_config`; or the run is of another work directory.
     """
+    return distance_model(run, work) if predicted(run) == DISTORTION else context_model(run, work)
+
+
+def _made_of(run: Path, work: WorkDirectory, wanted: str) -> tuple[ContextParts, NDArray[np.int64], dict[str, Any]]:
+    """The parts of a run's classifier, the counts of its candidates, and what every classifier is made with."""
     # Translating needs it only here, and it takes PyTorch with it.
     from xlate.losses.loss import losses
 
     config = classifier_config(run)
+    if config.model.predicts != wanted:
+        seen, expected = f"model.predicts={config.model.predicts}", f"model.predicts={wanted}"
+        raise InputError(f"not a classifier of {wanted}", file=run, seen=seen, expected=expected)
     file = weights_of(run, config)
     if file.metadata.get("work_identity") != work.identity:
         seen = f"one trained on {config.work}"
         raise InputError("a classifier of other text", file=run, seen=seen, expected=f"one trained on {work.path}")
     parts = ContextParts.of(work, with_located_words(run, config).model)
-    weights, choices = file.sets[KIND], parts.choices(file.extra["count_B"])
-    plain = Classifier(
-        contexts=parts.contexts,
-        targets=parts.targets,
-        vocabulary=work.source_vocabulary,
-        longest=1 if config.model.unit == "word" else config.model.longest,
-        weights=replace(weights, sparse_F=weights.sparse_F.astype(np.float32)),
-        factors=_factors_of(work, config.model.factors),
-        alone=losses()[config.loss.name].judges_each,
-    )
-    if isinstance(choices, Places):
-        return DistortionModel(
-            **vars(plain), places=choices, target_vocabulary=work.target_vocabulary, beside=parts.beside
-        )
-    assert isinstance(choices, Translations)
-    return ContextModel(**vars(plain), listed=choices.listed)
+    weights = file.sets[KIND]
+    given = {
+        "contexts": parts.contexts,
+        "targets": parts.targets,
+        "vocabulary": work.source_vocabulary,
+        "longest": 1 if config.model.unit == "word" else config.model.longest,
+        "weights": replace(weights, sparse_F=weights.sparse_F.astype(np.float32)),
+        "factors": _factors_of(work, config.model.factors),
+        "alone": losses()[config.loss.name].judges_each,
+    }
+    return parts, file.extra["count_B"], given
 
 
 def _factors_of(work: WorkDirectory, names: Sequence[str]) -> FactorsOf:
@@ -177,12 +184,12 @@ def check_use(use: ClassifierConfig | None) -> None:
     """
     if use is None:
         return
-    placed = classifier_config(Path(use.run)).model.predicts == DISTORTION
+    placed = predicted(Path(use.run)) == DISTORTION
     alone = isinstance(use, ContextUseConfig) and not use.only and use.distortion is None
     if placed and not alone:
         seen = f"model.context.run={use.run}, which predicts distortion"
         raise InputError("no classifier of translations", seen=seen, expected="model.context.run=RUN of one")
-    if use.distortion is not None and classifier_config(Path(use.distortion)).model.predicts != DISTORTION:
+    if use.distortion is not None and predicted(Path(use.distortion)) != DISTORTION:
         seen, expected = "model.predicts=translation", "model.predicts=distortion"
         raise InputError("not a classifier of distortion", file=Path(use.distortion), seen=seen, expected=expected)
 
@@ -222,10 +229,7 @@ def with_predictions(model: PhraseModel, use: ClassifierConfig | None, work: Pat
     if not runs:
         return model
     prepared = WorkDirectory(work).check()
-    classifiers = [classifier(run, prepared) for run in runs]
-    for run, found in zip(runs, classifiers, strict=True):
-        _check_table(found, model, run)
-    return _predicting(model, use, classifiers)
+    return _predicting(model, use, runs, prepared)
 
 
 def with_fold_predictions(
@@ -245,7 +249,7 @@ def with_fold_predictions(
     """
     runs = [fold_classifier(run, work, left_out)[1] for run in classifier_runs(use)]
     own = OtherTable(model.table, np.asarray(rows.pair_B, np.int64))
-    return _predicting(model, use, [classifier(run, work) for run in runs], own)
+    return _predicting(model, use, runs, work, own)
 
 
 def fold_classifier(run: Path, work: WorkDirectory, left_out: tuple[int, int]) -> tuple[TrainConfig, Path]:
@@ -265,26 +269,30 @@ def fold_classifier(run: Path, work: WorkDirectory, left_out: tuple[int, int]) -
 def _predicting(
     model: PhraseModel,
     use: ClassifierConfig | None,
-    classifiers: Sequence[ContextModel | DistortionModel],
+    runs: Sequence[Path],
+    work: WorkDirectory,
     own: OtherTable | None = None,
 ) -> PhraseModel:
-    assert isinstance(use, ContextUseConfig) or not classifiers
-    for found in classifiers:
-        if isinstance(found, DistortionModel):
-            model = replace(model, placed=PredictedPlaces(found, own))
+    assert isinstance(use, ContextUseConfig) or not runs
+    for run in runs:
+        if predicted(run) == DISTORTION:
+            places = PredictedPlaces(distance_model(run, work), own)
+            model, table = replace(model, placed=places), places.model.targets.table
         else:
             assert isinstance(use, ContextUseConfig)
-            scores = PredictedScores(found, use.only, use.threshold, use.best, use.share, own)
-            model = replace(model, in_sentence=scores)
+            scores = PredictedScores(context_model(run, work), use.only, use.threshold, use.best, use.share, own)
+            model, table = replace(model, in_sentence=scores), scores.model.targets.table
+        if own is None:
+            _check_table(table, model, run)
     return model
 
 
-def _check_table(found: Classifier, model: PhraseModel, run: Path) -> None:
-    if len(found.targets.table) != len(model.table):
+def _check_table(table: PhraseTable, model: PhraseModel, run: Path) -> None:
+    if len(table) != len(model.table):
         raise InputError(
             "phrases of another table than the classifier's",
             file=run,
-            seen=f"{len(model.table)} pairs, {len(found.targets.table)} there",
+            seen=f"{len(model.table)} pairs, {len(table)} there",
             expected="the phrase table of the work directory",
             remedy="leave out base=RUN, or take one of the same work directory",
         )

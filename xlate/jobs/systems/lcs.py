@@ -15,7 +15,7 @@ from xlate.jobs.systems.context import (
     check_predicted_by,
     check_use,
     context_model,
-    distortion_model,
+    distance_model,
     predicted_by,
 )
 from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
@@ -119,12 +119,12 @@ def lcs_model(settings: ModelConfig, work: WorkDirectory | None) -> LcsModel:
     """The classifiers that the settings name, and the language model of the work directory.
 
     Raises:
-        InputError: there is no work directory, or as `context_model` and `distortion_model`.
+        InputError: there is no work directory, or as `context_model` and `distance_model`.
     """
     if work is None or settings.context is None:
         raise InputError("a run without work directory", seen="work=''", expected=f"that of model={settings.name}")
     classifier = context_model(Path(settings.context.run), work)
     placed = None
     if settings.context.distortion is not None:
-        placed = PredictedPlaces(distortion_model(Path(settings.context.distortion), work))
+        placed = PredictedPlaces(distance_model(Path(settings.context.distortion), work))
     return LcsModel(classifier, work.target_vocabulary, work.lm, placed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ NAME = "Displacement0"
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistortionModel(Classifier):
+class DistanceModel(Classifier):
     """Predicts distances.
 
     Attributes:
@@ -39,6 +40,8 @@ class DistortionModel(Classifier):
         beside: the features of the translation that is to be placed; None where it is not looked at.
     """
 
+    what: ClassVar[str] = "distance"
+    without: ClassVar[str] = "p(r|f)"
     places: Places
     target_vocabulary: Vocabulary
     beside: TargetFeatures | None = None
@@ -47,6 +50,11 @@ class DistortionModel(Classifier):
     def choices(self) -> Places:
         """All classes."""
         return self.places
+
+    def named(self, number: int, vocabulary: Vocabulary) -> str:
+        """The words of a class."""
+        del vocabulary
+        return next(self.distances.names(np.array([number])))
 
     @property
     def distances(self) -> Distances:
@@ -106,7 +114,7 @@ class PredictedPlaces:
     `PredictedScores`.
     """
 
-    model: DistortionModel
+    model: DistanceModel
     own: OtherTable | None = None
     _known: dict[tuple[object, ...], tuple[Spans, NDArray[np.float64]]] = field(
         default_factory=dict, init=False, repr=False, compare=False

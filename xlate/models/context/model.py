@@ -1,10 +1,14 @@
-"""A classifier that says how a source phrase is translated in its sentence (Kolachina et al. 2010, section 3.1.1)."""
+"""Classifiers of source phrases in their sentence, and the one that predicts translations (Kolachina et al. 2010,
+section 3.1.1).
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +74,7 @@ def _keys(start_N: NDArray[np.integer], end_N: NDArray[np.integer], pair_N: NDAr
 
 
 @dataclass(frozen=True, kw_only=True)
-class Classifier:
+class Classifier(ABC):
     """Looks at source phrases of at most `longest` words in their sentence.
 
     Attributes:
@@ -81,8 +85,12 @@ class Classifier:
         weights: one for `forward`, ln p without a context, and 2^bits for pairs of features.
         alone: each candidate is judged by itself, so that probabilities need not add up to 1.
         factors: finds the values of layers that belong to tokens.
+        what: what is predicted, in a word.
+        without: how p without a context is written.
     """
 
+    what: ClassVar[str]
+    without: ClassVar[str]
     contexts: ContextFeatures
     targets: TargetFeatures
     vocabulary: Vocabulary
@@ -115,9 +123,13 @@ class Classifier:
         return np.asarray(plain_scores(batch.arrays(), self.weights.dense_D, self.weights.sparse_F))
 
     @property
+    @abstractmethod
     def choices(self) -> Choices:
         """What is chosen among."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def named(self, number: int, vocabulary: Vocabulary) -> str:
+        """A candidate in words, by its number and the target words."""
 
     def instances(self, words: Sequence[str]) -> tuple[Spans, CandidateBatch, NDArray[np.int64]]:
         """All known phrases of a sentence as instances, and the number of each of their C candidates."""
@@ -145,12 +157,19 @@ class ContextModel(Classifier):
         listed: the translations that are chosen among, by their counts in the whole text.
     """
 
+    what: ClassVar[str] = "translation"
+    without: ClassVar[str] = "p(e|f)"
     listed: ListedPairs
 
     @property
     def choices(self) -> Translations:
         """The listed pairs."""
         return Translations(self.listed, self.targets)
+
+    def named(self, number: int, vocabulary: Vocabulary) -> str:
+        """The target words of a pair."""
+        table = self.targets.table
+        return " ".join(vocabulary.word(w) for w in table.target_phrases[int(table.target_B[number])].tolist())
 
     def spans(self, text: EncodedText) -> Spans:
         """All source phrases in a sentence that have listed translations."""
