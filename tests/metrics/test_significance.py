@@ -174,6 +174,27 @@ def test_runs_that_are_all_the_same_are_no_more_evidence_by_sentence() -> None:
     assert paired_runs(ours * 3, theirs)["ter"] == thrice
 
 
+def test_one_coin_a_sentence_swaps_it_in_all_pairs() -> None:
+    random = np.random.default_rng(4)
+    ours, theirs = systems(random, 3, 0.3), systems(random, 3, 0.0)
+    found = paired_runs(ours, theirs, Resampling(200, 300, seed=5))["ter"]
+    real = abs(found.difference)
+    larger = 0
+    for kept_S in np.random.default_rng(5).integers(2, size=(300, 50), dtype=bool):
+        differences = []
+        for one, other in zip(ours, theirs, strict=True):
+            first, second = one["ter"].values_SK, other["ter"].values_SK
+            swapped = np.where(kept_S[:, None], first, second), np.where(kept_S[:, None], second, first)
+            differences.append(float(np.subtract(*ter_scores(np.array([part.sum(axis=0) for part in swapped])))))
+        larger += abs(np.mean(differences)) >= real - 1e-9
+    assert found.p_by_sentence == pytest.approx((larger + 1) / 301)
+    alone = [
+        paired_runs([one], [other], Resampling(200, 300, seed=5))["ter"]
+        for one, other in zip(ours, theirs, strict=True)
+    ]
+    assert found.interval.mean == pytest.approx(np.mean([test.interval.mean for test in alone]))
+
+
 def test_runs_that_cannot_be_paired_are_refused() -> None:
     random = np.random.default_rng(1)
     with pytest.raises(InputError, match="3 runs and 2 runs"):
