@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from xlate.errors import InputError
 from xlate.report.records import Records
 
-LINE = st.dictionaries(st.text(max_size=5), st.none() | st.booleans() | st.integers() | st.text(max_size=9), max_size=3)
+KEY = st.text(max_size=5).filter(lambda key: key != "tag")
+LINE = st.dictionaries(KEY, st.none() | st.booleans() | st.integers() | st.text(max_size=9), max_size=3)
 
 
 @given(lines=st.lists(LINE, max_size=4), data=st.data())
@@ -61,6 +62,12 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
 def test_numbers_outside_json_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="JSON"):
         Records(tmp_path / "m").append({"x": math.nan})
+    assert not (tmp_path / "m").exists()
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="a record with a tag is a scalar"):
+        Records(tmp_path / "m").append({"tag": None, "": None})
     assert not (tmp_path / "m").exists()
 
 

@@ -16,7 +16,7 @@ class Records:
     """A file of JSON lines that grows line by line and can still be read after it was cut off anywhere.
 
     A scalar is `{"tag": "train/loss", "value": 0.5, "step": 100}`; a value that is not finite is written as null. Any
-    other object is an event, whose form the writer chooses.
+    object without the key `tag` is an event, whose form the writer chooses.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -27,8 +27,11 @@ class Records:
         """Adds one line and hands it over to the operating system.
 
         Raises:
-            ValueError: the record has a number that JSON cannot hold.
+            ValueError: the record has a number that JSON cannot hold, or a tag and is not a scalar: it could not be
+                read again.
         """
+        if "tag" in record and not _is_scalar(record):
+            raise ValueError(f"a record with a tag is a scalar, which has a step and a number or null; seen: {record}")
         line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
         with naming_file(self.path), self.path.open("ab") as stream:
             stream.write(line.encode("utf-8"))
