@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from xlate.candidates.batch import CandidateBatch
+    from xlate.candidates.feature_names import FeatureNames
     from xlate.errors import InputError
     from xlate.translator import Hypothesis, Translator, Unit
 
 __version__ = "0.1.0"
-__all__ = ["CandidateBatch", "Hypothesis", "InputError", "Translator", "Unit", "__version__"]
+__all__ = ["CandidateBatch", "FeatureNames", "Hypothesis", "InputError", "Translator", "Unit", "__version__"]
 _MODULES = {
     "CandidateBatch": "xlate.candidates.batch",
+    "FeatureNames": "xlate.candidates.feature_names",
     "Hypothesis": "xlate.translator",
     "InputError": "xlate.errors",
     "Translator": "xlate.translator",

@@ -18,8 +18,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from xlate import CandidateBatch
-from xlate.candidates.named_lists import NamedLists
+from xlate import CandidateBatch, FeatureNames
 from xlate.losses import ListLoss, Loss, loss_of
 from xlate.losses.lists import Lists
 from xlate.scoring.linear import LinearScorer
@@ -51,26 +50,25 @@ def features(row: dict) -> dict[str, float]:
     return {**row["scores"], **Counter(f"bigram={a} {b}" for a, b in pairwise(words))}
 
 
-def read(path: str, names: NamedLists | None = None) -> NamedLists:
-    """The lists of a file, with the features of other lists when they are given."""
+def read(path: str, names: FeatureNames | None = None) -> tuple[CandidateBatch, FeatureNames]:
+    """The lists of a file, and the names of their features: those of other lists when they are given."""
     rows = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
     lists = [list(group) for _, group in groupby(rows, key=lambda row: row["id"])]
     told, gains = [[features(row) for row in one] for one in lists], [[row["gain"] for row in one] for one in lists]
-    if names is None:
-        return CandidateBatch.from_lists(told, gains)
-    return CandidateBatch.from_lists(told, gains, dense=names.dense, sparse=names.sparse)
+    names = FeatureNames.of(told) if names is None else names
+    return CandidateBatch.from_lists(told, gains, names), names
 
 
-def train(lists: NamedLists, loss: ListLoss, epochs: int, l2: float = 1e-3) -> LinearScorer:
+def train(lists: CandidateBatch, names: FeatureNames, loss: ListLoss, epochs: int, l2: float = 1e-3) -> LinearScorer:
     """The weights where the loss is least, with a penalty on their squares."""
-    scorer = LinearScorer(len(lists.dense), len(lists.sparse))
+    scorer = LinearScorer(len(names.dense), len(names.sparse))
     with torch.no_grad():
         scorer.dense.fill_(1.0)
-    gains = torch.tensor(lists.batch.gain_CG[:, 0])
-    offsets = torch.tensor(lists.batch.candidate_offsets_I1)
+    gains = torch.tensor(lists.gain_CG[:, 0])
+    offsets = torch.tensor(lists.candidate_offsets_I1)
     optimiser = torch.optim.Adam(scorer.parameters(), lr=0.05)
     for epoch in range(epochs):
-        value = loss(scorer(lists.batch), gains, offsets=offsets)
+        value = loss(scorer(lists), gains, offsets=offsets)
         optimiser.zero_grad()
         (value + l2 * sum(p.square().sum() for p in scorer.parameters())).backward()
         optimiser.step()
@@ -95,13 +93,13 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
     parser.add_argument("--loss", default="expected_bleu", help="a loss of the registry, or listnet")
     parser.add_argument("--epochs", type=int, default=50)
     given = parser.parse_args(arguments)
-    lists = read(given.train)
-    scorer = train(lists, ListLoss(loss_of(given.loss)), given.epochs)
-    test = read(given.test, lists).batch
+    lists, names = read(given.train)
+    scorer = train(lists, names, ListLoss(loss_of(given.loss)), given.epochs)
+    test, _ = read(given.test, names)
     first = float(test.gain_CG[test.candidate_offsets_I1[:-1], 0].mean())
     found = {"first": first, "reranked": mean_gain(scorer, test)}
     print("  ".join(f"{name} {value:.4f}" for name, value in found.items()))
-    weights = lists.weights(scorer.dense.detach(), scorer.bag.weight.detach()[: len(lists.sparse), 0])
+    weights = names.weights(scorer.dense.detach(), scorer.bag.weight.detach()[: len(names.sparse), 0])
     for name, weight in sorted(weights.items(), key=lambda pair: -abs(pair[1]))[:5]:
         print(f"{weight:+.3f}  {name}")
     return found

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import check_offsets, gathered, joined_offsets, row_numbers
+from xlate.candidates.feature_names import FeatureDicts, FeatureNames, Gains
 from xlate.kernels.learning.candidates import CandidateArrays, no_contexts
 from xlate.kernels.learning.crossing import crossed_ids
-
-if TYPE_CHECKING:
-    from xlate.candidates.named_lists import FeatureDicts, Gains, NamedLists
-    from xlate.features.named import NamedFeatures
 
 Ints = NDArray[np.int64]
 # Arrays with a row for each instance, candidate or part, and the ragged ones of each: offsets, and what they lead to.
@@ -103,29 +101,46 @@ class CandidateBatch:
         return cls(**arrays)
 
     @classmethod
-    def from_lists(
-        cls,
-        features: FeatureDicts,
-        gains: Gains,
-        *,
-        dense: Sequence[str] | None = None,
-        sparse: NamedFeatures | None = None,
-    ) -> NamedLists:
-        """The batch of lists of hypotheses, each with its features by name, and the names of its columns.
+    def from_lists(cls, features: FeatureDicts, gains: Gains, names: FeatureNames) -> CandidateBatch:
+        """Lists from Python, a candidate for each hypothesis.
 
         Args:
-            features: for each list, for each hypothesis, values by name; a feature that is not there is 0.
-            gains: for each list, for each hypothesis, how good it is: a number, or statistics.
-            dense: the names of the float features; without it those that every hypothesis has. All others are sparse.
-            sparse: the sparse features in the order of their ids, as another batch has them; features that it does not
-                know are left out. Without it all that there are.
+            features: for each list a dictionary of features for each hypothesis.
+            gains: how good each hypothesis is, in the same places; or as many numbers, such as BLEU statistics.
+            names: which features are float and which are sparse. A float feature that a hypothesis lacks is 0; features
+                that are neither are left out.
 
         Raises:
             InputError: another number of gains than hypotheses, a value that is no finite number, a name that is none.
-        """
-        from xlate.candidates.named_lists import NamedLists
 
-        return NamedLists.of(features, gains, dense=dense, sparse=sparse)
+        Example:
+            >>> from xlate import CandidateBatch, FeatureNames
+            >>> features = [[{"lm": -2.0, "bigram=a b": 1}, {"lm": -1.0}], [{"lm": -3.5, "bigram=b c": 2}]]
+            >>> names = FeatureNames.of(features)
+            >>> lists = CandidateBatch.from_lists(features, [[0.4, 0.1], [0.9]], names)
+            >>> lists.dense_CD.tolist(), lists.part_ids_N.tolist()
+            ([[-2.0], [-1.0], [-3.5]], [0, 1])
+            >>> lists.to_lists(names)[0][1]
+            [{'lm': -3.5, 'bigram=b c': 2.0}]
+        """
+        return cls(**names.arrays(features, gains)).validate()
+
+    def to_lists(self, names: FeatureNames) -> tuple[list[list[dict[str, float]]], list[list[Any]]]:
+        """The features and gains again, as `from_lists` takes them; float features that are 0 too.
+
+        Several gain columns come as a tuple for each candidate.
+        """
+        ids_N, ends_C1, values_N = self.flat_ids()
+        told = list(names.sparse.names(ids_N))
+        values = [1.0] * len(told) if values_N is None else values_N.tolist()
+        columns = self.gain_CG.tolist()
+        gain_C = [row[0] for row in columns] if self.gain_CG.shape[1] == 1 else [tuple(row) for row in columns]
+        flat = [
+            {**dict(zip(names.dense, row, strict=True)), **dict(zip(told[a:b], values[a:b], strict=True))}
+            for row, (a, b) in zip(self.dense_CD.tolist(), pairwise(ends_C1.tolist()), strict=True)
+        ]
+        cuts = list(pairwise(self.candidate_offsets_I1.tolist()))
+        return [flat[a:b] for a, b in cuts], [gain_C[a:b] for a, b in cuts]
 
     @property
     def is_plain(self) -> bool:

@@ -10,32 +10,11 @@ from typing import Any
 
 from xlate import __version__
 from xlate.cli.shell.arguments import Words, read_words
+from xlate.cli.shell.commands import COMMANDS
 from xlate.cli.shell.failures import in_words
 from xlate.cli.shell.streams import drop_output, open_streams, output_fails
 from xlate.errors import InputError, Interrupted
 from xlate.train.signals import termination_raised
-
-COMMANDS = {
-    "prepare": "corpus → work directory: tokens, alignments, language model, blocks, counts",
-    "train": "work directory → run: weights, metrics, TensorBoard, checkpoints",
-    "translate": "translates standard input with a run",
-    "serve": "a run over HTTP: JSON, and a page that shows translations with their phrases",
-    "score": "BLEU with interval and signature, chrF, TER, NIST, LexAcc; two outputs: paired tests",
-    "compare": "two systems' outputs side by side: buckets, n-grams, examples, with the paired test",
-    "import": "a Moses system → run that translates and can be tuned",
-    "export": "a run of the phrase model → Moses tables, weights, moses.ini",
-    "pack": "a run with all that translating needs, as one file or folder for other machines",
-    "inspect": "what a run learned: the strongest features in words, one translation explained",
-    "report": "the table and plots of one or many runs",
-    "demo": "the whole path on the built-in corpus",
-    "align": "word alignment of two plain files",
-    "lm": "n-gram language model of a plain file",
-    "phrases": "phrase table of two plain files and their links",
-    "nbest": "n-best lists of any system: check, import, oracle, rescore, pairs",
-    "events": "candidate stores: export as text, import from it",
-    "aer": "alignment error rate against gold links",
-    "tag": "plain lines → tokens with their parts of speech",
-}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from xlate.cli.shell.arguments import HYDRA, OURS
+from xlate.cli.shell.commands import COMMANDS
 from xlate.cli.shell.experiments import rows_of_tables
-from xlate.config.keys.described import COMMANDS
+from xlate.config.keys.described import COMMANDS as GROUPS
 from xlate.config.location import conf_folder
 from xlate.errors import InputError
 
@@ -50,16 +51,14 @@ def main(arguments: Sequence[str]) -> int:
 
 def candidates(line: str) -> list[str]:
     """The words that may complete a command line such as `xlate train loss.e`."""
-    from xlate.cli import main as cli
-
     words = line.split(" ")
     if len(words) <= 2:
         start = words[1] if len(words) == 2 else ""
-        return [name for name in cli.COMMANDS if name.startswith(start)]
+        return [name for name in COMMANDS if name.startswith(start)]
     command, before, last = words[1], words[2:-1], words[-1]
     if command == "completion":
         return _starting(last, SHELLS)
-    if command not in cli.COMMANDS:
+    if command not in COMMANDS:
         return []
     if last.startswith("-"):
         return _starting(last, [flag for flag in (*OURS, *HYDRA, *FLAGS) if flag.startswith("--") or len(last) == 1])
@@ -106,7 +105,7 @@ def _of_key(command: str, before: Sequence[str], last: str) -> list[str]:
 
 def _known(command: str) -> set[str]:
     """The keys and groups of a command."""
-    groups = {group.partition("/")[0] for group, of in COMMANDS.items() if of.startswith(f"xlate {command}")}
+    groups = {group.partition("/")[0] for group, of in GROUPS.items() if of.startswith(f"xlate {command}")}
     schema = importlib.import_module(f"xlate.cli.{command}").CONFIG
     return {field.name for field in fields(schema)} | groups | ({"experiment"} if command == "train" else set())
 

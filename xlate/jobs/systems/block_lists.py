@@ -21,8 +21,9 @@ from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.block_base import check_floats_of_base, check_sums, frequent_features
-from xlate.jobs.systems.kind import Asked, EventKind, ToTune
+from xlate.jobs.systems.kind import Asked, EventKind
 from xlate.jobs.systems.listed import FoldSystem, ListedModel
+from xlate.jobs.systems.to_tune import ToTune
 from xlate.models.block.lists import with_units
 from xlate.models.system import AnySystem
 from xlate.phrases.table_rows import TableRows

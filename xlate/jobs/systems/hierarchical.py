@@ -19,9 +19,10 @@ from xlate.features.structure import StructureFeatures
 from xlate.jobs.prepare.estimates import WithoutFold
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
-from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
+from xlate.jobs.systems.kind import Asked, Kind
 from xlate.jobs.systems.listed import ListedModel
 from xlate.jobs.systems.rule_stage import TABLE, rule_stage
+from xlate.jobs.systems.to_tune import Saved, ToTune
 from xlate.jobs.train.sparse_models import structure_features
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel, RuleSearch
 from xlate.models.hierarchical.model import COLUMNS

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +16,13 @@ from xlate.config.source_schema import ONLINE
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.bigram_index import BigramIndex
-from xlate.features.index import FeatureIndex
 from xlate.features.more_floats import MORE_FLOATS, MoreFloats, more_floats
 from xlate.jobs.prepare.estimates import Estimates, WithoutFold
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.jobs.systems.block_base import check_floats_of_base, check_sums, frequent_features, with_features
 from xlate.jobs.systems.listed import ListedModel
+from xlate.jobs.systems.to_tune import Saved, ToTune
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.block.tuned import TunedBlocks
 from xlate.models.system import AnySystem
@@ -38,24 +37,6 @@ class Asked:
     nbest: int = 1
     distinct: bool = True
     fast: bool = True
-
-
-class Saved(NamedTuple):
-    """Weights as they are written: the sets, what their sparse weights are of, and other arrays."""
-
-    sets: Mapping[str, Weights]
-    features: Mapping[str, FeatureIndex]
-    extra: Mapping[str, NDArray[Any]]
-
-
-@dataclass(frozen=True)
-class ToTune:
-    """What is tuned, where it starts, how its weights are written, and what is said of them."""
-
-    system: TunedSystem
-    start: Weights
-    saved: Callable[[Weights], Saved]
-    metadata: Mapping[str, Any]
 
 
 class Kind(ABC):

@@ -18,8 +18,9 @@ from xlate.jobs.systems.context import (
     distance_model,
     predicted_by,
 )
-from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
+from xlate.jobs.systems.kind import Asked, Kind
 from xlate.jobs.systems.listed import ListedModel
+from xlate.jobs.systems.to_tune import Saved, ToTune
 from xlate.models.context.distortion import NAME as PLACES
 from xlate.models.context.distortion import PredictedPlaces
 from xlate.models.context.lcs import LcsDecoder, LcsModel, LcsSearch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,9 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.decoded import DecodedList
 from xlate.candidates.units import UnitFeatures
 from xlate.config.schema import DecoderConfig
+from xlate.jobs.systems.to_tune import ToTune
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights
-
-if TYPE_CHECKING:
-    from xlate.jobs.systems.kind import ToTune
 
 
 class FoldSystem(NamedTuple):

@@ -15,13 +15,21 @@ from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import located_config
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.context import check_predicted_by, check_same_use, check_use, predicted_by, with_predictions
-from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune
+from xlate.jobs.systems.kind import Asked, Kind
 from xlate.jobs.systems.phrase_lists import PhraseLists
-from xlate.jobs.systems.phrase_models import KIND, check_words_of_base, open_phrase_model, phrase_base
+from xlate.jobs.systems.phrase_models import (
+    KIND,
+    check_words_of_base,
+    open_phrase_model,
+    phrase_base,
+    phrase_decoder,
+    phrase_search,
+    unweighted_decoder,
+)
 from xlate.jobs.systems.phrase_stage import MODEL, REORDERINGS
+from xlate.jobs.systems.to_tune import Saved, ToTune
 from xlate.jobs.train.sparse_models import check_orientations
 from xlate.models.phrase.decoder import PhraseDecoder
-from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.settings import PhraseSearch
 from xlate.models.phrase.tuned import TunedPhrases, with_sums
 from xlate.models.system import AnySystem
@@ -47,39 +55,11 @@ class Phrase(Kind):
         """The decoder of the run's own model, or that of its base or work directory."""
         check_predicted_by(config.model.context, weights)
         model = open_phrase_model(run, config)
-        return self.decoder(model, weights.fitting(SET, model.sparse, run), config.decoder, asked)
-
-    def decoder(self, model: PhraseModel, weights: Weights, settings: DecoderConfig, asked: Asked) -> PhraseDecoder:
-        """The decoder of a model under weights.
-
-        Raises:
-            InputError: the weights are not those of a phrase model.
-        """
-        if weights.dense_names != model.columns:
-            expected = " ".join(model.columns)
-            raise InputError("not the weights of a phrase model", seen=" ".join(weights.dense_names), expected=expected)
-        sparse_F = weights.sparse_F if model.sparse is not None and len(weights.sparse_F) else None
-        weights_D = np.asarray(weights.dense_D, dtype=np.float64)
-        return PhraseDecoder(model, weights_D, self.search(settings, asked), asked.fast, sparse_F)
+        return phrase_decoder(model, weights.fitting(SET, model.sparse, run), config.decoder, asked)
 
     def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> PhraseSearch:  # noqa: B008
         """The settings that concern this decoder."""
-        limit = settings.distortion_limit
-        return PhraseSearch(
-            algorithm=settings.algorithm,
-            beam=settings.stack,
-            pop_limit=settings.pop_limit,
-            max_phrase=settings.max_phrase,
-            early_threshold=settings.early_threshold,
-            distortion_future=settings.distortion_future,
-            threshold=settings.threshold,
-            options=settings.options,
-            future_cost=settings.future_cost,
-            max_words=settings.max_words,
-            distortion_limit=None if limit < 0 else limit,
-            nbest=asked.nbest,
-            distinct=asked.distinct,
-        )
+        return phrase_search(settings, asked)
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
         """The one set."""
@@ -116,7 +96,7 @@ class Phrase(Kind):
             model = open_phrase_model(Path("."), config)
         sparse = model.sparse
         tuned = TunedPhrases(
-            self.unweighted(model, config.decoder), config.loss.tune.processes, tunes_sparse=sparse is not None
+            unweighted_decoder(model, config.decoder), config.loss.tune.processes, tunes_sparse=sparse is not None
         )
         start = tuned.uniform
         if config.loss.tune.start == "base":
@@ -146,8 +126,4 @@ class Phrase(Kind):
 
     def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> PhraseLists:
         """The sparse features."""
-        return PhraseLists(self, config, work, base)
-
-    def unweighted(self, model: PhraseModel, settings: DecoderConfig) -> PhraseDecoder:
-        """The decoder of a model before it has weights: all are 0."""
-        return PhraseDecoder(model, np.zeros(model.size), self.search(settings))
+        return PhraseLists(config, work, base)

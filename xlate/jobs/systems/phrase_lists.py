@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,24 +20,21 @@ from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.context import classifier_runs, fold_classifier, predicted_by, with_fold_predictions
-from xlate.jobs.systems.kind import Asked, Saved, ToTune
+from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.listed import FoldSystem, ListedModel
-from xlate.jobs.systems.phrase_models import KIND, open_phrase_model
+from xlate.jobs.systems.phrase_models import KIND, open_phrase_model, phrase_decoder, unweighted_decoder
+from xlate.jobs.systems.to_tune import Saved, ToTune
 from xlate.models.phrase.list_arrays import with_units
 from xlate.models.phrase.model import SPARSE_REORDERING, PhraseModel
 from xlate.models.phrase.store import load_phrase_model
 from xlate.models.phrase.tuned import TunedPhrases, with_sums
 from xlate.scoring.weights import Weights
 
-if TYPE_CHECKING:
-    from xlate.jobs.systems.phrase import Phrase
-
 
 @dataclass(frozen=True)
 class PhraseFolds:
     """Phrase systems that have not seen a fold; their models are removed when the fold is decoded."""
 
-    kind: Phrase
     models: FoldModels
     use: ClassifierConfig | None = None
 
@@ -76,7 +73,7 @@ class PhraseFolds:
             lists.unit_PU[known, 0] = rows.pair_B[lists.unit_PU[known, 0]]
             return lists
 
-        decoder = self.kind.decoder(model, weights, search, Asked(nbest))
+        decoder = phrase_decoder(model, weights, search, Asked(nbest))
         return FoldSystem(decoder, with_units, model.columns[: None if sums is None else sums.start], numbered)
 
     def discard(self, fold: int) -> None:
@@ -91,8 +88,8 @@ class PhraseLists(ListedModel):
         InputError: the run has no weights.
     """
 
-    def __init__(self, kind: Phrase, config: TrainConfig, work: WorkDirectory, base: Path) -> None:
-        self.kind, self.config, self.work = kind, config, work
+    def __init__(self, config: TrainConfig, work: WorkDirectory, base: Path) -> None:
+        self.config, self.work = config, work
         self.theta = weights_of(base).sets[KIND]
 
     @cached_property
@@ -109,7 +106,7 @@ class PhraseLists(ListedModel):
     def folds(self, count: int) -> PhraseFolds:
         """The systems of so many folds."""
         models = FoldModels(self.work, self.config.model.reordering or "none", count)
-        return PhraseFolds(self.kind, models, self.config.model.context)
+        return PhraseFolds(models, self.config.model.context)
 
     def weighted(self, theta: Weights, phi_F: NDArray[Any]) -> Weights:
         """Both together, sums of sparse features at 1."""
@@ -118,7 +115,7 @@ class PhraseLists(ListedModel):
     def to_tune(self, theta: Weights, phi_F: NDArray[Any]) -> ToTune:
         """The floats and the sums of sparse features."""
         assert self.config.loss.tune is not None
-        decoder = self.kind.unweighted(self.model, self.config.decoder)
+        decoder = unweighted_decoder(self.model, self.config.decoder)
         system = TunedPhrases(decoder, self.config.loss.tune.processes, phi_F)
 
         def saved(weights: Weights) -> Saved:

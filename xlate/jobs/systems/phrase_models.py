@@ -1,23 +1,29 @@
-"""Where the phrase model of a run is: its own, that of its base, or that of its work directory."""
+"""Where the phrase model of a run is: its own, that of its base, or that of its work directory; and its decoder."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from xlate.config.model_schema import SparseConfig
-from xlate.config.schema import TrainConfig
+from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import located_base, located_config
 from xlate.jobs.run_weights import weights_path
 from xlate.jobs.systems.context import with_predictions
+from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase_stage import MODEL, phrase_stage
 from xlate.jobs.train.sparse_models import imported_sparse_features, no_text_for, sparse_features
+from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel
+from xlate.models.phrase.settings import PhraseSearch
 from xlate.models.phrase.store import load_phrase_model
 from xlate.report.run_directory import CONFIG_FILE
+from xlate.scoring.weights import Weights
 
 KIND = "phrase"
 
@@ -97,3 +103,42 @@ def _imported(config: TrainConfig) -> Path | None:
             return base
         config = located_base(base)
     return None
+
+
+def phrase_search(settings: DecoderConfig, asked: Asked) -> PhraseSearch:
+    """The settings that concern the phrase decoder."""
+    limit = settings.distortion_limit
+    return PhraseSearch(
+        algorithm=settings.algorithm,
+        beam=settings.stack,
+        pop_limit=settings.pop_limit,
+        max_phrase=settings.max_phrase,
+        early_threshold=settings.early_threshold,
+        distortion_future=settings.distortion_future,
+        threshold=settings.threshold,
+        options=settings.options,
+        future_cost=settings.future_cost,
+        max_words=settings.max_words,
+        distortion_limit=None if limit < 0 else limit,
+        nbest=asked.nbest,
+        distinct=asked.distinct,
+    )
+
+
+def phrase_decoder(model: PhraseModel, weights: Weights, settings: DecoderConfig, asked: Asked) -> PhraseDecoder:
+    """The decoder of a model under weights.
+
+    Raises:
+        InputError: the weights are not those of a phrase model.
+    """
+    if weights.dense_names != model.columns:
+        expected = " ".join(model.columns)
+        raise InputError("not the weights of a phrase model", seen=" ".join(weights.dense_names), expected=expected)
+    sparse_F = weights.sparse_F if model.sparse is not None and len(weights.sparse_F) else None
+    weights_D = np.asarray(weights.dense_D, dtype=np.float64)
+    return PhraseDecoder(model, weights_D, phrase_search(settings, asked), asked.fast, sparse_F)
+
+
+def unweighted_decoder(model: PhraseModel, settings: DecoderConfig) -> PhraseDecoder:
+    """The decoder of a model before it has weights: all are 0."""
+    return PhraseDecoder(model, np.zeros(model.size), phrase_search(settings, Asked()))

@@ -18,8 +18,8 @@ from xlate.config.tune_schema import TuneConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.folded import by_fold
-from xlate.jobs.systems.kind import ToTune
 from xlate.jobs.systems.registry import kind_of
+from xlate.jobs.systems.to_tune import ToTune
 from xlate.jobs.train.measuring import measured_splits, rounded
 from xlate.jobs.train.sentence_lists import ListsOfSentences
 from xlate.jobs.train.tuned import made_from_text

@@ -247,7 +247,8 @@ class PhraseDecoder(System[PhraseMoves, PhraseSearch]):
 
     def with_tables(self, folder: Path, sentences: int) -> Callable[[int], PhraseDecoder]:
         """The decoder of each sentence's number; see `SentenceTables`."""
-        return SentenceTables(self, folder, sentences).of
+        tables = SentenceTables(self.model, folder, sentences)
+        return lambda number: self.changed(model=tables.of(number))
 
     def step_features(self, derivation: Derivation[Step]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Of each phrase."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,30 +15,27 @@ from xlate.formats.sentence_tables import SentenceTable, TableFolder
 from xlate.models.phrase.model import PhraseModel, Reordering
 from xlate.models.phrase.table_scores import TablePlaces, TableScores
 
-if TYPE_CHECKING:
-    from xlate.models.phrase.decoder import PhraseDecoder
-
 
 @dataclass(frozen=True)
 class SentenceTables:
-    """Decoders whose phrases are those of one file each: `folder/0` or `folder/0.gz` for the first of `sentences`.
+    """Models whose phrases are those of one file each: `folder/0` or `folder/0.gz` for the first of `sentences`.
 
-    The tables stand in place of the decoder's; language model, weights and search stay. Floats that the decoder gives
+    The tables stand in place of the model's; its language model stays. Floats that the model gives
     phrases in their sentence are read as scores behind the four, then those of the places of phrases. Reordering scores
-    may stand behind those; otherwise pairs that the decoder's own table has too keep theirs, and others have none.
+    may stand behind those; otherwise pairs that the model's own table has too keep theirs, and others have none.
     Words are taken as they stand in the files, but for those of `TableFolder`.
 
     Raises:
         InputError: a file is missing, or the model has sparse features, whose weights are those of its own table.
     """
 
-    decoder: PhraseDecoder
+    model: PhraseModel
     folder: Path
     sentences: int
 
     def __post_init__(self) -> None:
         """Looks for every file before the first sentence is translated."""
-        if self.decoder.model.sparse is not None:
+        if self.model.sparse is not None:
             raise InputError(
                 "sparse features know the phrases of their own table only",
                 seen=f"tables={self.folder}",
@@ -51,13 +47,13 @@ class SentenceTables:
     def _tables(self) -> TableFolder:
         return TableFolder.open(self.folder, self.sentences)
 
-    def of(self, number: int) -> PhraseDecoder:
-        """The decoder of one sentence.
+    def of(self, number: int) -> PhraseModel:
+        """The model of one sentence.
 
         Raises:
             InputError: whatever reading the table raises.
         """
-        model = self.decoder.model
+        model = self.model
         first = 0 if model.in_sentence is None else len(model.in_sentence.names)
         floats = first + (0 if model.placed is None else 2 * model.placed.reach + 1)
         inside = (floats + 2 * model.orientations,) if model.reordering is not None else ()
@@ -69,7 +65,7 @@ class SentenceTables:
         if model.placed is not None:
             name, reach = model.placed.name, model.placed.reach
             model = replace(model, placed=TablePlaces(name, reach, first, self._tables, number, given))
-        return self.decoder.changed(model=model)
+        return model
 
 
 def _reordering(model: PhraseModel, given: SentenceTable, floats: int) -> NDArray[np.float64] | None:

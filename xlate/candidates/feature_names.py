@@ -1,18 +1,16 @@
-"""Lists from Python and back: hypotheses with features by name, as candidates and the names of their columns."""
+"""Names of the features of lists from Python, and the arrays of such lists."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.arrays.ragged import offsets_of
-from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.features.named import NamedFeatures
 
@@ -21,81 +19,61 @@ Gains = Sequence[Sequence[float | Sequence[float]]]
 
 
 @dataclass(frozen=True)
-class NamedLists:
-    """A batch of I lists with D float and F sparse features, and their names.
+class FeatureNames:
+    """The names of D float and F sparse features of candidates from Python.
 
     Attributes:
-        batch: the candidates; each is one part.
-        dense: the names of the float features, in the order of the columns of `batch.dense_CD`.
-        sparse: the names of the sparse ones, in the order of their ids.
+        dense: the float features, in the order of the columns of `dense_CD` of a batch.
+        sparse: the sparse ones, in the order of their ids.
+
+    Raises:
+        InputError: a name twice among the float ones, or in both.
     """
 
-    batch: CandidateBatch
     dense: tuple[str, ...]
     sparse: NamedFeatures
 
+    def __post_init__(self) -> None:
+        """Looks for names that stand twice."""
+        if len(set(self.dense)) < len(self.dense):
+            raise InputError("a float feature named twice", seen=", ".join(self.dense), expected="each name once")
+        if both := [name for name in self.dense if self.sparse.id(name) >= 0]:
+            raise InputError("a feature that is float and sparse", seen=both[0], expected="one of the two")
+
     @classmethod
-    def of(
-        cls,
-        features: FeatureDicts,
-        gains: Gains,
-        *,
-        dense: Sequence[str] | None = None,
-        sparse: NamedFeatures | None = None,
-    ) -> NamedLists:
-        """The batch of some lists; see `CandidateBatch.from_lists`.
+    def of(cls, features: FeatureDicts, dense: Sequence[str] | None = None) -> FeatureNames:
+        """The names in some lists.
+
+        Args:
+            features: for each list a dictionary of features for each hypothesis.
+            dense: the float ones; without it those that every hypothesis has. All others are sparse.
+
+        Raises:
+            InputError: a list that is one hypothesis, or a float feature named twice.
 
         Example:
-            >>> from xlate import CandidateBatch
-            >>> features = [[{"lm": -2.0, "bigram=a b": 1}, {"lm": -1.0}], [{"lm": -3.5, "bigram=b c": 2}]]
-            >>> lists = CandidateBatch.from_lists(features, [[0.4, 0.1], [0.9]])
-            >>> lists.dense, lists.sparse.names_F
-            (('lm',), ('bigram=a b', 'bigram=b c'))
-            >>> lists.batch.dense_CD.tolist(), lists.batch.part_ids_N.tolist()
-            ([[-2.0], [-1.0], [-3.5]], [0, 1])
-            >>> lists.to_lists()[0][1]
-            [{'lm': -3.5, 'bigram=b c': 2.0}]
+            >>> names = FeatureNames.of([[{"lm": -2.0, "bigram=a b": 1}, {"lm": -1.0}]])
+            >>> names.dense, names.sparse.names_F
+            (('lm',), ('bigram=a b',))
         """
+        flat = _flat(features)
+        floats = _in_all(flat) if dense is None else tuple(dense)
+        among = set(floats)
+        return cls(floats, NamedFeatures.of(name for one in flat for name in one if name not in among))
+
+    def arrays(self, features: FeatureDicts, gains: Gains) -> dict[str, Any]:
+        """The arrays of a batch with these features; see `CandidateBatch.from_lists`."""
+        flat = _flat(features)
         _check_sizes(features, gains)
-        flat = [candidate for one in features for candidate in one]
         places = [(i, x) for i, one in enumerate(features) for x in range(len(one))]
         _check_values(flat, places)
-        floats = _in_all(flat) if dense is None else tuple(dense)
-        if len(set(floats)) < len(floats):
-            raise InputError("a float feature named twice", seen=", ".join(floats), expected="each name once")
-        among = set(floats)
-        if sparse is None:
-            index = NamedFeatures.of(name for one in flat for name in one if name not in among)
-        else:
-            index = sparse
-            if both := [name for name in floats if index.id(name) >= 0]:
-                raise InputError("a feature that is float and sparse", seen=both[0], expected="one of the two")
-        batch = CandidateBatch(
-            candidate_offsets_I1=offsets_of([len(one) for one in features]),
-            dense_CD=np.array([[one.get(name, 0.0) for name in floats] for one in flat], np.float32).reshape(
-                len(flat), len(floats)
-            ),
-            gain_CG=_gains(gains, places),
-            **_sparse_arrays(flat, among, index),
-        )
-        return cls(batch.validate(), floats, index)
-
-    def to_lists(self) -> tuple[list[list[dict[str, float]]], list[list[Any]]]:
-        """The features and gains again, as `CandidateBatch.from_lists` takes them; float features that are 0 too.
-
-        Several gain columns come as a tuple for each candidate.
-        """
-        ids_N, ends_C1, values_N = self.batch.flat_ids()
-        names = list(self.sparse.names(ids_N))
-        values = [1.0] * len(names) if values_N is None else values_N.tolist()
-        columns = self.batch.gain_CG.tolist()
-        gain_C = [row[0] for row in columns] if self.batch.gain_CG.shape[1] == 1 else [tuple(row) for row in columns]
-        flat = [
-            {**dict(zip(self.dense, row, strict=True)), **dict(zip(names[a:b], values[a:b], strict=True))}
-            for row, (a, b) in zip(self.batch.dense_CD.tolist(), pairwise(ends_C1.tolist()), strict=True)
-        ]
-        cuts = list(pairwise(self.batch.candidate_offsets_I1.tolist()))
-        return [flat[a:b] for a, b in cuts], [gain_C[a:b] for a, b in cuts]
+        dense = [[one.get(name, 0.0) for name in self.dense] for one in flat]
+        return {
+            "candidate_offsets_I1": offsets_of([len(one) for one in features]),
+            "dense_CD": np.array(dense, np.float32).reshape(len(flat), len(self.dense)),
+            "gain_CG": _gains(gains, places),
+            **_sparse_arrays(flat, self.sparse),
+        }
 
     def weights(self, dense_D: Iterable[float], sparse_F: Iterable[float]) -> dict[str, float]:
         """Weights by the names of their features, those that are 0 left out.
@@ -107,13 +85,18 @@ class NamedLists:
         return {name: weight for name, weight in named if weight}
 
 
+def _flat(features: FeatureDicts) -> list[Mapping[str, float]]:
+    for i, one in enumerate(features):
+        if isinstance(one, Mapping):
+            raise InputError(f"list {i} is one hypothesis", seen="a dictionary", expected="a list of dictionaries")
+    return [candidate for one in features for candidate in one]
+
+
 def _check_sizes(features: FeatureDicts, gains: Gains) -> None:
     if len(features) != len(gains):
         seen = f"{len(features)} lists of features, {len(gains)} of gains"
         raise InputError("features and gains of other numbers of lists", seen=seen, expected="as many of both")
     for i, (one, told) in enumerate(zip(features, gains, strict=True)):
-        if isinstance(one, Mapping):
-            raise InputError(f"list {i} is one hypothesis", seen="a dictionary", expected="a list of dictionaries")
         if len(one) != len(told):
             seen = f"{len(one)} hypotheses, {len(told)} gains"
             raise InputError(f"list {i}: features and gains do not fit", seen=seen, expected="as many of both")
@@ -155,12 +138,9 @@ def _gains(gains: Gains, places: Sequence[tuple[int, int]]) -> NDArray[np.float3
     return np.array(rows, np.float32).reshape(len(rows), columns)
 
 
-def _sparse_arrays(flat: Sequence[Mapping[str, float]], floats: set[str], index: NamedFeatures) -> dict[str, Any]:
+def _sparse_arrays(flat: Sequence[Mapping[str, float]], index: NamedFeatures) -> dict[str, Any]:
     """Ids and values of the sparse features; those that the index does not know are left out."""
-    rows = [
-        sorted((index.id(name), value) for name, value in one.items() if name not in floats and index.id(name) >= 0)
-        for one in flat
-    ]
+    rows = [sorted((index.id(name), value) for name, value in one.items() if index.id(name) >= 0) for one in flat]
     values_N = np.array([value for row in rows for _, value in row], np.float32)
     return {
         "part_id_offsets_P1": offsets_of([len(row) for row in rows]),

@@ -1,0 +1,91 @@
+"""Lists from Python: round trips, which features are float and sparse, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xlate import CandidateBatch, FeatureNames
+from xlate.errors import InputError
+from xlate.features.named import NamedFeatures
+
+NUMBERS = st.floats(-100, 100, width=32)
+NAMES = st.sampled_from(["lm", "tm", "bigram=a b", "bigram=b c", "pair=Ö|o"])
+HYPOTHESES = st.tuples(st.dictionaries(NAMES, NUMBERS), NUMBERS)
+LISTS = st.lists(st.lists(HYPOTHESES, max_size=4), max_size=4)
+
+
+@given(LISTS, st.sampled_from([None, ("lm",), ("tm", "lm"), ()]))
+def test_lists_come_back(rows: list[list[tuple[dict[str, float], float]]], dense: tuple[str, ...] | None) -> None:
+    features = [[one for one, _ in row] for row in rows]
+    gains = [[gain for _, gain in row] for row in rows]
+    names = FeatureNames.of(features, dense)
+    lists = CandidateBatch.from_lists(features, gains, names)
+    told, again = lists.to_lists(names)
+    assert again == gains
+    for one, back in zip((c for row in features for c in row), (c for row in told for c in row), strict=True):
+        assert {**dict.fromkeys(names.dense, 0.0), **one} == back
+    assert set(names.dense).isdisjoint(names.sparse.names_F)
+    once = CandidateBatch.from_lists(told, again, names)
+    for name, array in vars(lists).items():
+        np.testing.assert_array_equal(getattr(once, name), array)
+
+
+def test_features_that_all_have_are_float() -> None:
+    features = [[{"lm": 1.0, "x": 1}, {"x": 3, "lm": 2.0, "y": 1}], [{"lm": 0.0}]]
+    names = FeatureNames.of(features)
+    lists = CandidateBatch.from_lists(features, [[1, 0], [0.5]], names)
+    assert names.dense == ("lm",)
+    assert names.sparse.names_F == ("x", "y")
+    assert lists.candidate_offsets_I1.tolist() == [0, 2, 3]
+    assert lists.part_ids_N.tolist() == [0, 0, 1]
+    assert lists.part_values_N is not None
+    assert lists.part_values_N.tolist() == [1, 3, 1]
+    assert lists.gain_CG.tolist() == [[1.0], [0.0], [0.5]]
+    assert names.weights([0.5], [0.0, 2.0]) == {"lm": 0.5, "y": 2.0}
+
+
+def test_other_lists_take_the_names_of_the_first() -> None:
+    names = FeatureNames.of([[{"lm": 1.0, "x": 1}, {"lm": 2.0, "y": 1}]])
+    other = CandidateBatch.from_lists([[{"y": 1, "z": 1}]], [[0]], names)
+    assert other.dense_CD.tolist() == [[0.0]]
+    assert list(names.sparse.names(other.part_ids_N)) == ["y"]
+
+
+def test_gains_may_be_statistics() -> None:
+    features = [[{"a": 1.0}], [{"a": 2.0}]]
+    names = FeatureNames.of(features)
+    lists = CandidateBatch.from_lists(features, [[(1, 2, 3)], [[4, 5, 6]]], names)
+    assert lists.gain_CG.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert lists.to_lists(names)[1] == [[(1.0, 2.0, 3.0)], [(4.0, 5.0, 6.0)]]
+
+
+@pytest.mark.parametrize(
+    ("features", "gains", "message"),
+    [
+        ([[{"a": 1.0}]], [], "1 lists of features, 0 of gains"),
+        ([[{"a": 1.0}], []], [[1], [1]], r"list 1: features and gains do not fit(.|\n)*0 hypotheses, 1 gains"),
+        ([{"a": 1.0}], [[1]], "list 0 is one hypothesis"),
+        ([[{"a": math.nan}]], [[1]], "list 0, hypothesis 0: feature a"),
+        ([[{}, {"a": "much"}]], [[1, 1]], "hypothesis 1: feature a(.|\n)*seen:     'much'"),
+        ([[{"a": 1.0}]], [[math.inf]], r"list 0, hypothesis 0: gain"),
+        ([[{"a": 1.0}, {}]], [[(1, 2), (1,)]], "hypothesis 1: gain(.|\n)*2 finite numbers"),
+        ([[{"": 1.0}]], [[1]], "no name"),
+    ],
+)
+def test_what_is_refused(features: Any, gains: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        CandidateBatch.from_lists(features, gains, FeatureNames.of([[]]))
+
+
+@pytest.mark.parametrize(
+    ("dense", "sparse", "message"), [(("a", "a"), [], "named twice"), (("a",), ["a"], "float and sparse")]
+)
+def test_names_stand_once(dense: tuple[str, ...], sparse: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        FeatureNames(dense, NamedFeatures.of(sparse))
