@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,34 +25,10 @@ from xlate.search.lattice import Lattice
 from xlate.search.lattice_graph import LatticeArcs, useful_arcs
 from xlate.search.nbest import best_paths
 from xlate.search.processes import each_sentence
+from xlate.search.settings import SearchSettings
 from xlate.search.space import END_LABEL, SearchSpace
 from xlate.text.cutting import cut
 from xlate.text.vocabulary import Vocabulary
-
-
-class SearchSettings(Protocol):
-    """What the settings of every search have."""
-
-    @property
-    def beam(self) -> int | None:
-        """The most hypotheses kept for one coverage, None for all."""
-
-    @property
-    def log_threshold(self) -> float:
-        """How far below the best one they may be, natural log."""
-
-    @property
-    def max_words(self) -> int:
-        """A sentence of more words is translated in pieces."""
-
-    @property
-    def nbest(self) -> int:
-        """How many derivations are returned, at most."""
-
-    @property
-    def distinct(self) -> bool:
-        """Whether their target words must differ."""
-
 
 Space = TypeVar("Space", bound=SearchSpace[Any])
 Settings = TypeVar("Settings", bound=SearchSettings)
@@ -153,7 +129,7 @@ class System(ABC, Generic[Space, Settings]):
 
     def with_search(self, **settings: Any) -> Self:
         """The same system with some settings of the search changed."""
-        return self.changed(search=replace(self.search, **settings))  # type: ignore[type-var]
+        return self.changed(search=replace(self.search, **settings))
 
     def translate(self, words: Sequence[str]) -> list[Derivation[Any]]:
         """The best derivation of a sentence, or the `nbest` best ones, best first; one empty one of no words.

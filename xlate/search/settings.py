@@ -1,10 +1,61 @@
-"""What the settings of every search are checked for."""
+"""The settings that every search has, and what settings are checked for."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
+from dataclasses import dataclass
 
 from xlate.errors import InputError
+from xlate.text.cutting import MAX_WORDS
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """What every search is told; each decoder adds its own.
+
+    Attributes:
+        beam: the most hypotheses kept for one number of covered source words; None keeps all.
+        threshold: a hypothesis whose estimate is below this share of the best one's is dropped (scores are logs, so
+            ln(threshold) is added); 0 keeps all.
+        options: the most translations of one source span.
+        future_cost: whether pruning compares score plus an estimate of what is left to translate.
+        max_words: a sentence of more words is translated in pieces (`models/pieces.py`).
+        nbest: how many derivations are returned, at most.
+        distinct: whether the derivations must differ in their target words.
+    """
+
+    beam: int | None = 100
+    threshold: float = 1e-5
+    options: int = 20
+    future_cost: bool = True
+    max_words: int = MAX_WORDS
+    nbest: int = 1
+    distinct: bool = True
+
+    def __post_init__(self) -> None:
+        """Checks every value.
+
+        Raises:
+            InputError: a value outside its range.
+        """
+        check_counts(self, "beam", "options", "max_words", "nbest")
+        check_shares(self, "threshold")
+
+    @property
+    def log_threshold(self) -> float:
+        """The natural log of the threshold, minus infinity when it is off."""
+        return log_share(self.threshold)
+
+
+def check_choice(settings: object, name: str, allowed: Collection[str]) -> None:
+    """Looks whether a setting is one of some words.
+
+    Raises:
+        InputError: it is not.
+    """
+    if getattr(settings, name) not in allowed:
+        raise InputError(f"decoder setting {name}", seen=getattr(settings, name), expected=", ".join(allowed))
 
 
 def check_counts(settings: object, *names: str) -> None:
