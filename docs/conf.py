@@ -11,12 +11,14 @@ init = (ROOT / "xlate/__init__.py").read_text(encoding="utf-8")
 (release,) = re.findall(r'^__version__ = "(.+)"$', init, re.MULTILINE)
 version = release
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.apidoc", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.apidoc"]
 html_theme = "furo"
 html_title = f"xlate {release}"
 
-# The reference: a page for each module of the package, made from its docstrings.
-apidoc_modules = [{"path": "../xlate", "destination": "reference", "separate_modules": True, "module_first": True}]
+# The reference: a page for each folder of the package, made from docstrings. Every page of the site shows the whole
+# tree of contents, so a page for each module, its classes in the tree, takes minutes.
+apidoc_modules = [{"path": "../xlate", "destination": "reference", "module_first": True}]
+toc_object_entries = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 # A word between single backticks in a docstring is code.

@@ -26,7 +26,7 @@ class PhraseSearch:
         pop_limit: the moves that cube pruning takes for one number of covered words.
         options: the most translations of one source span, best first by weighted score without a history.
         max_phrase: the longest source phrase, in words.
-        distortion_limit: the longest jump, |start - end of the phrase before|, in words; None for no limit. A phrase
+        distortion_limit: the longest jump, `|start - end of the phrase before|`, in words; None for no limit. A phrase
             that leaves a gap must end near enough to the first gap for the jump back, as in Moses.
         future_cost: whether pruning compares score plus an estimate of what is left to translate.
         distortion_future: whether that estimate holds the distortion of translating the rest from left to right.
