@@ -233,7 +233,7 @@ def lists() -> Drawing:
     d.text(
         380,
         268,
-        "Weights are learned from lists of a dev set with references, and tested on lists that they have not seen.",
+        "Weights come from lists of a dev set with references, and are tested on other lists.",
         size=14,
         fill=FAINT,
     )

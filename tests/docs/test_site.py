@@ -20,6 +20,15 @@ def test_the_site_is_configured_for_this_package() -> None:
     assert "docs/reference/" in (ROOT / ".gitignore").read_text()
 
 
+def test_links_out_of_the_site_become_names_of_files() -> None:
+    outside_named = runpy.run_path(str(DOCS / "conf.py"))["outside_named"]
+    kept = "[a](../python.md#losses) ![b](../pictures/serve.png) [c](https://example.org/x) [d](#here) f[0](x)"
+    assert outside_named(kept, DOCS / "tutorials" / "gpu.md") == kept
+    given = "see [the results](../../benchmarks/results) and [README.md](../../README.md#more)"
+    wanted = "see the results (`benchmarks/results` of the sources) and `README.md`"
+    assert outside_named(given, DOCS / "tutorials" / "gpu.md") == wanted
+
+
 def test_the_citation_is_of_this_version() -> None:
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert cited["version"] == xlate.__version__
