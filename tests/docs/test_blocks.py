@@ -12,31 +12,43 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import PAGES, ROOT, Block, blocks, named
+from tests.docs.pages import DOCS, PAGES, ROOT, Block, blocks, named
 from tests.made_once import made_once
-from tests.test_end_to_end import work  # noqa: F401
-from tests.test_phrase_system_end_to_end import phrase_run  # noqa: F401
 
 WORD = re.compile(r"[^\W\d_]{3,}")
-WITH_BLOCKS = [path for path in PAGES if path.parent.name != "decisions" and blocks(path)]
+# The other pages go on from what this one makes.
+FIRST = DOCS / "tutorials" / "own_data.md"
+WITH_BLOCKS = [path for path in PAGES if path.parent.name != "decisions" and path != FIRST and blocks(path)]
 
 
 @pytest.fixture(scope="module")
-def desk(phrase_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
-    """The folder of a reader who goes through all pages: what one page made is finished on the next.
-
-    A finished run stands there as `runs/mine`.
-    """
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a reader who has gone through the first tutorial; `runs/mine` is its tuned run, too."""
 
     def make(folder: Path) -> None:
-        (folder / "runs").mkdir(parents=True)
-        (folder / "runs" / "mine").symlink_to(phrase_run)
-        (folder / "bin").mkdir()
+        (folder / "bin").mkdir(parents=True)
         command = folder / "bin" / "xlate"
         command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m xlate.cli.main "$@"\n')
         command.chmod(0o755)
+        go_through(FIRST, folder)
+        (folder / "runs" / "mine").symlink_to("tuned")
 
     return made_once(tmp_path_factory, "desk", make)
+
+
+def go_through(path: Path, folder: Path) -> None:
+    """Runs the blocks of a page, one after the other, in a folder; fails where what is shown is not what is printed."""
+    names: dict[str, object] = {"__name__": "page"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}")
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]))
+        patch.setenv("COLUMNS", "100")
+        patch.chdir(folder)
+        for block in blocks(path):
+            printed = in_python(block.text, names) if block.language == "python" else in_bash(block.text)
+            for shown in block.shown:
+                lost = missing(shown, printed)
+                assert len(lost) <= 0.2 * len(WORD.findall(shown)), f"{block.text}\nprints no {lost}:\n{printed}"
 
 
 def in_bash(text: str) -> str:
@@ -58,19 +70,14 @@ def missing(shown: str, printed: str) -> list[str]:
     return [word for word in WORD.findall(shown) if word not in known]
 
 
+def test_the_first_tutorial_runs(desk: Path) -> None:
+    assert (desk / "runs" / "sparse" / "weights.safetensors").is_file()
+
+
 @pytest.mark.parametrize("path", WITH_BLOCKS, ids=named)
-def test_code_blocks_run_and_print_what_is_shown(path: Path, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_blocks_run_and_print_what_is_shown(path: Path, desk: Path) -> None:
     """Decisions are left out: they record what was thought of, too. Words that are learned may differ a little."""
-    monkeypatch.setenv("PATH", f"{desk / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]))
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.chdir(desk)
-    names: dict[str, object] = {"__name__": "page"}
-    for block in blocks(path):
-        printed = in_python(block.text, names) if block.language == "python" else in_bash(block.text)
-        for shown in block.shown:
-            lost = missing(shown, printed)
-            assert len(lost) <= 0.2 * len(WORD.findall(shown)), f"{block.text}\nprints no {lost}:\n{printed}"
+    go_through(path, desk)
 
 
 def test_what_is_shown_must_have_been_printed() -> None:
