@@ -39,9 +39,9 @@ format: $(READY)  ## ruff format
 bench: $(READY)  ## every benchmark in benchmarks/, in its quick form
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file --quick || exit 1; done
 
-docs: $(READY)  ## the documentation as a site, in build/docs
+docs: $(READY)  ## the documentation as a site, in build/docs; a warning fails
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
-	$(BIN)/python -m sphinx --keep-going -b html docs build/docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
 
 clean:  ## removes what was built: the environment, caches, the demo's work and run

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -11,12 +12,14 @@ init = (ROOT / "xlate/__init__.py").read_text(encoding="utf-8")
 (release,) = re.findall(r'^__version__ = "(.+)"$', init, re.MULTILINE)
 version = release
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.apidoc", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.apidoc"]
 html_theme = "furo"
 html_title = f"xlate {release}"
 
-# The reference: a page for each module of the package, made from its docstrings.
-apidoc_modules = [{"path": "../xlate", "destination": "reference", "separate_modules": True, "module_first": True}]
+# The reference: a page for each folder of the package, made from docstrings. Every page of the site shows the whole
+# tree of contents, so a page for each module, its classes in the tree, takes minutes.
+apidoc_modules = [{"path": "../xlate", "destination": "reference", "module_first": True}]
+toc_object_entries = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 # A word between single backticks in a docstring is code.
@@ -26,3 +29,26 @@ napoleon_use_ivar = True
 suppress_warnings = ["myst.header"]
 # Links such as `page.md#heading` lead to headings of this depth.
 myst_heading_anchors = 4
+
+
+def outside_named(text: str, page: Path) -> str:
+    """Links of a page that lead out of docs/ as words and the file's name: the site has pages, not sources."""
+
+    def named(link: re.Match[str]) -> str:
+        words, target = link.groups()
+        path = (page.parent / target.partition("#")[0]).resolve()
+        if "://" in target or path.is_relative_to(ROOT / "docs"):
+            return link[0]
+        name = path.relative_to(ROOT).as_posix()
+        return f"`{name}`" if words.strip("`") == name else f"{words} (`{name}` of the sources)"
+
+    return re.sub(r"\[([^\]]*)\]\(([^)\s]+)\)", named, text)
+
+
+def setup(app: Any) -> None:
+    """Sphinx calls this."""
+
+    def read(_: Any, page: str, source: list[str]) -> None:
+        source[0] = outside_named(source[0], ROOT / "docs" / f"{page}.md")
+
+    app.connect("source-read", read)

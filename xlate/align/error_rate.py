@@ -89,7 +89,7 @@ def read_hypothesis_links(path: str | Path, *, swapped: bool = False) -> Links:
 
 
 def alignment_error_rate(links: Links, gold: GoldLinks) -> AlignmentScore:
-    """AER = 1 - (|A∩S| + |A∩P|) / (|A| + |S|), precision |A∩P| / |A|, recall |A∩S| / |S|, over all sentence pairs.
+    """AER = `1 - (|A∩S| + |A∩P|) / (|A| + |S|)`, precision `|A∩P| / |A|`, recall `|A∩S| / |S|`, over all pairs.
 
     Without any links and any sure gold links AER is 0; a precision or recall of nothing is 1.
 

@@ -56,7 +56,7 @@ class Family:
 
     @property
     def name(self) -> str:
-        """Such as `reordering:source_first:top80` or `plain:pair`."""
+        """Kind, position and, where there are some, words, with colons between."""
         kind = "plain" if self.crossed == 1 else "reordering"
         words = f":{self.left.name}" if self.left is not None else ""
         return f"{kind}:{self.position}{words}"

@@ -1,13 +1,13 @@
 """Theorem A.1 of Tillmann & Zhang (2007) on a real run: both sides of the bound on the online loss, an epoch each.
 
-With m steps of fixed size η from w_0 and any w:
+With m steps of fixed size η from w_0 and any w::
 
     1/m Σ L_i(w_{i-1})  ≤  1/m Σ L_i(w) + |w - w_0|² / (2ηm) + η/(2m) Σ |g_i|²
 
 g_i is the gradient of step i. The right side is taken at the weights an epoch ends with; the infimum is lower still or
-equal, so a left side above it would show an error in the update. Where weights have steps of their own, |·|² is a sum
-over them with the step inside: |w - w_0|²/η → Σ_k (w_k - w_0k)²/η_k and η|g|² → Σ_k η_k g_k². What is not trained is a
-constant of the loss. The theorem is about fixed steps without shrinkage.
+equal, so a left side above it would show an error in the update. Where weights have steps of their own, `|·|²` is a
+sum over them with the step inside: `|w - w_0|²/η` → Σ_k (w_k - w_0k)²/η_k and `η|g|²` → Σ_k η_k g_k². What is not
+trained is a constant of the loss. The theorem is about fixed steps without shrinkage.
 """
 
 from __future__ import annotations

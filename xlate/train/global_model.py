@@ -46,7 +46,7 @@ class GlobalSettings:
         epochs: how often the lattices of a round are gone through, one sentence a step.
         rule: `sgd` or `adagrad`.
         eta, eta_sparse: step sizes of the float and of the sparse weights; 0 keeps them.
-        pull: λ of λ/2 · |w - w0|² in the objective of each sentence, over the features of its lattice; w0 are the
+        pull: λ of `λ/2 · |w - w0|²` in the objective of each sentence, over the features of its lattice; w0 are the
             weights at the start.
         project: floats are costs, so keep their weights at or below 0.
         seed: of the random order.

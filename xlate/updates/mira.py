@@ -1,7 +1,7 @@
 """MIRA: the smallest step that gives every oracle its margin over every hypothesis (Watanabe et al. 2007, Eq. 3 to 6).
 
-With one oracle and one hypothesis the solution is the closed form α = max(0, min(C, (L - lead) / |Δ|²)) of the paper's
-section 4.1, which the first step of the ascent takes.
+With one oracle and one hypothesis the solution is the closed form `α = max(0, min(C, (L - lead) / |Δ|²))` of the
+paper's section 4.1, which the first step of the ascent takes.
 """
 
 from __future__ import annotations

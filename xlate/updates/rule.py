@@ -1,6 +1,6 @@
 """Update rules: plain or AdaGrad steps, penalties, averages, and weights kept at or below 0, each with each.
 
-A step of size η changes a weight w with the uphill gradient g:
+A step of size η changes a weight w with the uphill gradient g::
 
     plain      w + η g
     adaptive   w + η g / (√G + 1e-8), where G is the sum of all g² so far     (Duchi, Hazan & Singer 2011)

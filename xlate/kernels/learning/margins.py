@@ -1,6 +1,6 @@
 """Margins between the oracles of a list and its hypotheses: the smallest step of the weights that gives them.
 
-The step for M oracles and K hypotheses is the solution of (Watanabe et al. 2007, Eq. 3 with the squared norm)
+The step for M oracles and K hypotheses is the solution of (Watanabe et al. 2007, Eq. 3 with the squared norm)::
 
     min_w  ½ |w - w_0|² + C ξ       w·Δ(o, e) + ξ ≥ L(o, e) for all o and e,  ξ ≥ 0,   Δ(o, e) = h(o) - h(e)
 

@@ -38,7 +38,7 @@ def score_steps(
 ) -> PhraseDerivation:
     """Adds up the features of a derivation from their definitions.
 
-    Distortion is -Σ |start of a span - end of the one before|, the language model counts `</s>`, the word penalty
+    Distortion is `-Σ |start of a span - end of the one before|`, the language model counts `</s>`, the word penalty
     -(target words), the phrase penalty +(phrases); orientation is scored backward for every phrase and forward for
     every one but the last (Moses's feature functions; docs/decisions/0010-phrase-decoder.md). Sparse features enter by
     their weighted sums, one a orientation and one of those without.

@@ -23,7 +23,7 @@ class PhraseSearch(SearchSettings):
             history is below this share of what the beam already asks for; 0 asks always.
         pop_limit: the moves that cube pruning takes for one number of covered words.
         max_phrase: the longest source phrase, in words.
-        distortion_limit: the longest jump, |start - end of the phrase before|, in words; None for no limit. A phrase
+        distortion_limit: the longest jump, `|start - end of the phrase before|`, in words; None for no limit. A phrase
             that leaves a gap must end near enough to the first gap for the jump back, as in Moses.
         distortion_future: whether the estimate of `future_cost` holds the distortion of translating the rest from left
             to right.

@@ -1,0 +1,52 @@
+"""docs/features.md explains every feature that there is a name for in the code."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.docs.pages import DOCS, FENCE
+from xlate.candidates.nbest_utility import UTILITIES
+from xlate.features import bigrams, structure
+from xlate.features.block import DISTORTION_FLOATS, FLOATS
+from xlate.features.context import TARGET_KINDS
+from xlate.features.hypothesis_text import TextTemplates
+from xlate.features.more_floats import MORE_FLOATS
+from xlate.features.phrase_templates import ORIENTATIONS, PLAIN, REORDERING
+from xlate.formats.nbest_merged import AGREEMENT, RANKS
+from xlate.jobs.inspect.legend import PARTS
+from xlate.jobs.ranking.floats import MBR, POSITION, TOTAL
+from xlate.models.hierarchical.model import RULE_FEATURES, STRUCTURE
+from xlate.models.phrase.model import FIVE_WAY, PHRASE_FEATURES, SPARSE_PLAIN, SPARSE_REORDERING
+
+PAGE = (DOCS / "features.md").read_text(encoding="utf-8")
+SPARSE = {*REORDERING, *PLAIN, *structure.FAMILIES, *bigrams.FAMILIES}
+DENSE = {*PHRASE_FEATURES, *RULE_FEATURES, *FLOATS, *DISTORTION_FLOATS, *MORE_FLOATS}
+SUMS = {FIVE_WAY, SPARSE_REORDERING, SPARSE_PLAIN, STRUCTURE}
+LISTS = {TOTAL, POSITION, AGREEMENT, RANKS, *(MBR + name for name in UTILITIES)}
+
+
+@pytest.mark.parametrize("name", sorted(DENSE | SUMS | SPARSE | LISTS | set(TARGET_KINDS)))
+def test_every_feature_is_explained(name: str) -> None:
+    assert f"`{name}`" in PAGE
+
+
+def test_features_of_texts_are_explained() -> None:
+    lexicon = {"house": {"haus": 1.0}}
+    templates = TextTemplates(2, class_ngrams=1, classes={"house": "7"}, lexicon=lexicon)
+    kinds = {name.partition("=")[0] for name in templates.features(["house"], ["haus"], 1)}
+    assert kinds == {"ngram", "class", "length", "pair"}
+    assert all(f"`{kind}=" in PAGE for kind in kinds)
+
+
+def test_parts_of_names_are_explained() -> None:
+    """Kinds, places, and what words are looked at as."""
+    named = re.findall(r"`([^`]+)`", FENCE.sub("", PAGE))
+    known = set(re.findall(r"[a-z_]+|[A-Z]{2}", " ".join(named)))
+    assert set(PARTS) <= known
+
+
+def test_orientations_are_explained() -> None:
+    for names in ORIENTATIONS.values():
+        assert all(re.search(rf"\b{name} \w+", PAGE) for name in names)
