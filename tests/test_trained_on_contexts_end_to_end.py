@@ -1,0 +1,86 @@
+"""A classifier trained on for expected BLEU over lists of the system that it serves, from the command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.made_once import made_once
+from tests.test_context_end_to_end import context_run  # noqa: F401
+from tests.test_distortion_end_to_end import distortion_run  # noqa: F401
+from tests.test_end_to_end import work  # noqa: F401
+from tests.test_phrase_system_end_to_end import PHRASE, phrase_run, trained, translated  # noqa: F401
+from xlate.cli.main import main
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.context import context_model
+from xlate.scoring.weights import load_weights
+
+LISTS = ["loss.lists.folds=2", "loss.lists.nbest=10", "loss.lists.shard=150", "loss.lists.epochs=3"]
+ON = ["model=context", "loss=xbleu", *LISTS, "loss.lists.tolerance=0", "loss.lists.gamma=3"]
+WEIGHTS = "weights.safetensors"
+
+
+@pytest.fixture(scope="module")
+def base(work: Path, context_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    """A phrase run whose feature the classifier is."""
+    use = ["context=feature", f"model.context.run={context_run}", "loss=mira"]
+    return made_once(tmp_path_factory, "predicting", lambda folder: trained(work, folder, *PHRASE, *use))
+
+
+@pytest.fixture(scope="module")
+def own(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    """A work directory that lists are written into."""
+    folder = tmp_path_factory.mktemp("lists") / "work"
+    shutil.copytree(work, folder)
+    return folder
+
+
+def test_a_classifier_is_trained_on_and_used(own: Path, base: Path, context_run: Path, tmp_path: Path) -> None:  # noqa: F811
+    figures = trained(own, tmp_path / "on", *ON, f"base={base}")
+    assert figures["list_heldout_loss"] <= figures["list_heldout_loss_before"]
+    assert figures["changed_weights"] > 100
+    assert figures["dev_bleu"] > 20
+    # What it learned is in the file of a classifier like any other.
+    before, after = (load_weights(run / WEIGHTS) for run in (context_run, tmp_path / "on"))
+    changed = after.sets["context"].sparse_F != before.sets["context"].sparse_F
+    assert 0 < changed.sum() <= figures["changed_weights"]
+    assert after.sets["context"].dense_D.tolist() == before.sets["context"].dense_D.tolist()
+    prepared = WorkDirectory(own)
+    models = [context_model(run, prepared) for run in (context_run, tmp_path / "on")]
+    words = prepared.source_tokens("Nirka no holdo va bolko ast.")
+    one, other = (model.predict(words) for model in models)
+    assert np.add.reduceat(np.exp(other.log_C), other.offsets_I1[:-1]) == pytest.approx(1.0)
+    assert not np.array_equal(one.log_C, other.log_C)
+    # Float weights are tuned again with it; the run translates, and it is looked into.
+    use = ["context=feature", f"model.context.run={tmp_path / 'on'}", "loss=mira"]
+    trained(own, tmp_path / "tuned", *PHRASE, *use)
+    assert len(translated(tmp_path / "tuned", tmp_path)) == 3
+    assert main(["inspect", f"run={tmp_path / 'on'}", "find=holdo"]) == 0
+
+
+
+
+def test_what_cannot_be_trained_on_is_refused(
+    own: Path,
+    base: Path,
+    phrase_run: Path,  # noqa: F811
+    context_run: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def refused(*arguments: str) -> str:
+        assert main(["train", f"work={own}", f"run={tmp_path / 'none'}", *ON, *arguments]) == 2
+        assert not (tmp_path / "none").exists()
+        return capsys.readouterr().err
+
+    assert "base=RUN" in refused()
+    assert "without predictions" in refused(f"base={phrase_run}")
+    assert "model=phrase" in refused(f"base={context_run}")
+    assert "as it is" in refused(f"base={base}", "model.window=2")
+    assert "loss.lists.joint" in refused(f"base={base}", "loss.lists.joint=true")
+    assert "loss.lists.heldout_every" in refused(f"base={base}", "loss.lists.heldout_every=1")
+    assert json.loads((base / "summary.json").read_text())["finished"]
