@@ -62,8 +62,6 @@ def test_a_classifier_is_trained_on_and_used(own: Path, base: Path, context_run:
     assert main(["inspect", f"run={tmp_path / 'on'}", "find=holdo"]) == 0
 
 
-
-
 def test_what_cannot_be_trained_on_is_refused(
     own: Path,
     base: Path,

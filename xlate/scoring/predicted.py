@@ -31,10 +31,11 @@ class PredictedScorer(nn.Module):
 
     def forward(self, lists: CandidateBatch) -> Tensor:
         """The scores of C candidates of lists, shape (C,)."""
-        log_C = self.logs()
+        logs_C = self.logs()
         choice_P = torch.as_tensor(self.parts.choice_P)
-        start_P = torch.as_tensor(self.parts.start_P, dtype=log_C.dtype)
-        change_P = log_C[choice_P.clamp(min=0)] - start_P
+        start_P = torch.as_tensor(self.parts.start_P, dtype=logs_C.dtype)
+        # Without a choice the last place, which is nobody's.
+        change_P = torch.cat([logs_C, logs_C.new_zeros(1)])[choice_P] - start_P
         parts_P = self.parts.weight * change_P.masked_fill(choice_P < 0, 0.0)
         scores_C = bags_of_parts(lists, parts_P)
         return scores_C if lists.base_C is None else scores_C + torch.as_tensor(lists.base_C, dtype=scores_C.dtype)
