@@ -26,7 +26,14 @@ from xlate.jobs.prepare.context_stores import TRANSLATION
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import located_config
 from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.systems.context import ALONE, KIND, classifier_config, context_model, fold_classifier
+from xlate.jobs.systems.context import (
+    ALONE,
+    KIND,
+    check_predicted_by,
+    classifier_config,
+    context_model,
+    fold_classifier,
+)
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase import Phrase
 from xlate.jobs.systems.phrase_models import open_phrase_model, phrase_base
@@ -137,8 +144,9 @@ def check_context_lists(config: TrainConfig) -> ContextUseConfig:
     """Looks whether a run says which classifier is trained on, and how; returns how its base uses it.
 
     Raises:
-        InputError: no base, or one without predictions, with other features to be learned or without a weight for them;
-            settings of a model other than that of the classifier, or of a device.
+        InputError: no base, or one without predictions, with other features to be learned, without a weight for them
+            or tuned with another classifier than is there; settings of a model other than that of the classifier, or of
+            a device.
     """
     assert config.loss.lists is not None
     if config.base is None:
@@ -152,7 +160,9 @@ def check_context_lists(config: TrainConfig) -> ContextUseConfig:
         raise InputError("a base run that mixes predictions with the table", file=base, seen=seen, expected=expected)
     if config.device != "cpu":
         raise InputError("a classifier is trained on by compiled code", seen=config.device, expected="device=cpu")
-    held = weights_of(base).sets[Phrase.name]
+    file = weights_of(base)
+    check_predicted_by(use, file)
+    held = file.sets[Phrase.name]
     if not held.dense_D[held.dense_names.index(NAME)]:
         raise InputError("predictions do not count in the base run", file=base, seen=f"{NAME} 0", expected="not 0")
     _check_classifier(config, Path(use.run))
