@@ -1,9 +1,9 @@
 """From the units that parts are to the sparse ids that templates or families make of them.
 
 Lists say nothing of features, so text is decoded once for every set of them. The unit of a phrase model is a phrase in
-its place: the numbers of `Applications`, then the orientation and the four words of `Groups`; the source words between
-a phrase and the group before it are `between_T`. That of a model over blocks is the block before and the block; that
-of a hierarchical model a fact of the structure of derivations.
+its place: the numbers of `Applications`, then the orientation and the four words of `Groups`, then where it begins in
+the sentence; the source words between a phrase and the group before it are `between_T`. That of a model over blocks is
+the block before and the block; that of a hierarchical model a fact of the structure of derivations.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from xlate.features.structure import StructureFeatures
 
 # Columns of `unit_PU`.
 APPLICATION = slice(0, 7)
-ORIENTATION, TOP = 7, slice(8, 12)
+PAIR, LENGTH = 0, 5
+ORIENTATION, TOP, START = 7, slice(8, 12), 12
 UNITS_AT_A_TIME = 250_000
 # Sparse features that units have.
 UnitFeatures = SparseFeatures | BigramIndex | StructureFeatures

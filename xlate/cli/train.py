@@ -70,8 +70,11 @@ def _in_sweep(config: TrainConfig, running: HydraConf | None) -> None:
         folder, settings = str(config.run or folder), str(running.job.override_dirname)
     if config.base is not None:
         config.base = in_sweep(config.base, folder, settings)
-    if config.model.context is not None:
-        config.model.context.run = in_sweep(config.model.context.run, folder, settings)
+    used = config.model.context
+    if used is not None:
+        used.run = in_sweep(used.run, folder, settings)
+        if used.distortion is not None:
+            used.distortion = in_sweep(used.distortion, folder, settings)
 
 
 def in_sweep(run: str, folder: str, settings: str) -> str:

@@ -68,6 +68,7 @@ SCHEMAS: dict[str, tuple[type[Any], ...]] = {
         loss_schema.TunedLossConfig,
         loss_schema.ListLossConfig,
         loss_schema.RankingLossConfig,
+        loss_schema.ContextListLossConfig,
     ),
     "loss.tune": tuple(TUNERS.values()),
     "source": tuple(SOURCES.values()),
@@ -144,7 +145,8 @@ def _of_training(plain: Plain) -> dict[str, type[Any]]:
         return found
     tune = loss.get("tune")
     if model.get("kind") == "context":
-        found["loss"] = loss_schema.ContextLossConfig
+        listed = loss.get("lists") is not None
+        found["loss"] = loss_schema.ContextListLossConfig if listed else loss_schema.ContextLossConfig
         return found
     if model.get("kind") == "rerank" and loss.get("lists") is not None:
         found["loss"] = loss_schema.RankingLossConfig

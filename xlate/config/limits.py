@@ -255,14 +255,13 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     loss_schema.FoldedListsConfig: {
         "folds": _whole(2),
         "nbest": _whole(2),
-        "candidates": ("best", "drawn"),
-        "rounds": _SOME,
         "shard": _SOME,
         "processes": _SOME,
         "machine": _whole(0),
         "machines": _SOME,
         "sentences": _SOME,
     },
+    loss_schema.SparseListsConfig: {"candidates": ("best", "drawn"), "rounds": _SOME},
     loss_schema.LocalLossConfig: {
         "eta": POSITIVE,
         "decay": NOT_NEGATIVE,

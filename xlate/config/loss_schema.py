@@ -59,7 +59,10 @@ class GlobalConfig:
 
 
 class _FoldKeys:
-    """What code may ask lists of the training text for; lists that are given have none of it."""
+    """What code may ask lists of the training text for; lists that are given have none of it.
+
+    What is set here stands for having none.
+    """
 
     folds: int
     nbest: int
@@ -68,9 +71,9 @@ class _FoldKeys:
     machine: int | None
     machines: int
     sentences: int | None
-    candidates: str
-    rounds: int
-    joint: bool
+    candidates: str = "best"
+    rounds: int = 1
+    joint: bool = False
 
 
 @dataclass
@@ -95,17 +98,23 @@ class ListsConfig(_FoldKeys):
 
 @dataclass
 class FoldedListsConfig(ListsConfig):
-    """Sparse weights from n-best lists of the training text, decoded in folds by systems that have not seen it."""
+    """Weights from n-best lists of the training text, decoded in folds by systems that have not seen it."""
 
     folds: int = key("the training text is decoded in so many folds", 10)
     nbest: int = key("hypotheses of a list", 100)
-    candidates: str = key("best: the n best of different words; drawn: n by lot from the search graph", "best")
-    rounds: int = key("times the training text is decoded, after the first with what was learned", 1)
     shard: int = key("sentences of one file of lists", 1000)
     processes: int = key("processes that decode", 1)
     machine: int | None = key("decode every machines-th fold from this one on, and stop; null: all folds", None)
     machines: int = key("how many machines divide the folds among them", 1)
     sentences: int | None = key("learn from so many lists, drawn by the seed; null for all", None)
+
+
+@dataclass
+class SparseListsConfig(FoldedListsConfig):
+    """Sparse weights from such lists."""
+
+    candidates: str = key("best: the n best of different words; drawn: n by lot from the search graph", "best")
+    rounds: int = key("times the training text is decoded, after the first with what was learned", 1)
     joint: bool = key("float weights are learned together with the sparse ones", False)
 
 
@@ -232,6 +241,17 @@ class RankingLossConfig(LossConfig):
 
 
 @dataclass
+class ContextListLossConfig(LossConfig):
+    """A classifier in context (model=context), trained on over lists of the training text.
+
+    The lists are those of the run base, a phrase model whose feature the classifier is.
+    """
+
+    name: str = key("the loss", "xbleu")
+    lists: ListsConfig = key("how weights are learned", FoldedListsConfig())
+
+
+@dataclass
 class ListLossConfig(LossConfig):
     """Sparse features from lists of the training text (Auli, Galley & Gao 2014).
 
@@ -241,7 +261,7 @@ class ListLossConfig(LossConfig):
 
     name: str = key("the loss", "xbleu")
     tune: TuneConfig = key("the tuner of float weights, chosen by loss/tune=…")
-    lists: ListsConfig = key("how sparse weights are learned", FoldedListsConfig())
+    lists: ListsConfig = key("how sparse weights are learned", SparseListsConfig())
 
 
 # Other names are those of losses of single decisions, or of tuners.

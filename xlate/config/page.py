@@ -28,6 +28,7 @@ WITHOUT_NAME: dict[type[Any], str] = {
     loss_schema.TunedLossConfig: "tuners",
     loss_schema.ListLossConfig: "xbleu",
     loss_schema.RankingLossConfig: "xbleu of model=rerank",
+    loss_schema.ContextListLossConfig: "xbleu of model=context",
 }
 # Where the keys of a group stand, when not under its own name.
 BAR = "\\|"

@@ -13,6 +13,7 @@ from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.translate import Translation, Translator
 from xlate.kernels.orientation import LEFT
 from xlate.metrics.score import Evaluation, evaluate
+from xlate.models.system import AnySystem
 from xlate.report.pictures import reordering_picture
 from xlate.text.lines import write_lines
 from xlate.train.reporter import Reporter
@@ -44,17 +45,24 @@ class Measured:
 
 
 def measure(
-    config: TrainConfig, work: WorkDirectory, run: Path, split: str, reporter: Reporter, step: int
+    config: TrainConfig,
+    work: WorkDirectory,
+    run: Path,
+    split: str,
+    reporter: Reporter,
+    step: int,
+    system: AnySystem | None = None,
 ) -> Measured | None:
     """Translates `dev` or `test` with a run's weights into SPLIT.out and measures it; None when there is no such set.
 
     Samples and picture are shown of the dev set only. Case counts unless the work directory was prepared lowercased.
+    With `system` it translates in place of the run's own, of a run that translates nothing by itself.
     """
     if not work.has_split(split):
         return None
     lines = work.source_lines(split)[: config.dev_sentences if split == "dev" else None]
     references = [reference[: len(lines)] for reference in work.references(split)]
-    translator = Translator.of_run(config, run)
+    translator = Translator.of_run(config, run) if system is None else Translator(work, system)
     start = time.perf_counter()
     translations = list(translator.translate(lines))
     seconds = time.perf_counter() - start

@@ -49,24 +49,26 @@ class LinearScorer(nn.Module):
         parts_P = self.bag(ids_N, tensor(batch.part_id_offsets_P1, torch.int64), per_sample_weights=values_N)[:, 0]
         sparse_C = parts_P
         if batch.candidate_parts_K is not None:
-            sparse_C = self._bags_of_parts(batch, parts_P)
+            sparse_C = bags_of_parts(batch, parts_P)
         scores_C: Tensor = tensor(batch.dense_CD, dtype) @ self.dense + sparse_C
         return scores_C if batch.base_C is None else scores_C + tensor(batch.base_C, dtype)
 
-    def _bags_of_parts(self, batch: CandidateBatch, parts_P: Tensor) -> Tensor:
-        assert batch.part_offsets_I1 is not None
-        assert batch.candidate_part_offsets_C1 is not None
-        device = parts_P.device
-        candidate_offsets = torch.as_tensor(batch.candidate_offsets_I1, device=device)
-        offsets_C1 = torch.as_tensor(batch.candidate_part_offsets_C1, device=device)
-        # Parts are counted within their instance; shift each to where the instance's parts begin.
-        ends_I1 = offsets_C1[candidate_offsets]
-        starts_I = torch.as_tensor(batch.part_offsets_I1, device=device)[:-1]
-        shift_K = torch.repeat_interleave(starts_I, ends_I1[1:] - ends_I1[:-1])
-        parts_K = torch.as_tensor(batch.candidate_parts_K, device=device).to(torch.int64) + shift_K
-        return nn.functional.embedding_bag(parts_K, parts_P[:, None], offsets_C1, mode="sum", include_last_offset=True)[
-            :, 0
-        ]
+
+def bags_of_parts(batch: CandidateBatch, parts_P: Tensor) -> Tensor:
+    """The sum of the scores of the parts that each of C candidates of a two-level batch holds, shape (C,)."""
+    assert batch.part_offsets_I1 is not None
+    assert batch.candidate_part_offsets_C1 is not None
+    device = parts_P.device
+    candidate_offsets = torch.as_tensor(batch.candidate_offsets_I1, device=device)
+    offsets_C1 = torch.as_tensor(batch.candidate_part_offsets_C1, device=device)
+    # Parts are counted within their instance; shift each to where the instance's parts begin.
+    ends_I1 = offsets_C1[candidate_offsets]
+    starts_I = torch.as_tensor(batch.part_offsets_I1, device=device)[:-1]
+    shift_K = torch.repeat_interleave(starts_I, ends_I1[1:] - ends_I1[:-1])
+    parts_K = torch.as_tensor(batch.candidate_parts_K, device=device).to(torch.int64) + shift_K
+    return nn.functional.embedding_bag(parts_K, parts_P[:, None], offsets_C1, mode="sum", include_last_offset=True)[
+        :, 0
+    ]
 
 
 class CompiledScorer(nn.Module):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.lists import ListRoom, ListSteps, list_losses, list_pass, list_room
+from xlate.kernels.learning.predicted import PredictedParts, predicted_losses, predicted_pass, predicted_room
 from xlate.losses.loss import Loss, Needs, best_as_truth, loss_of
 from xlate.metrics.bleu import bleu_scores
 from xlate.train.list_checkpoint import Arrays, ListCheckpoint, ListState
@@ -202,7 +203,7 @@ class ListLearner:
         """Steps through all lists once, in an order drawn for the epoch; the mean loss met."""
         order_I = np.random.default_rng([self.settings.seed, number]).permutation(self.train)
         self._room.state[0] = self.settings.seed * 1_000_003 + number
-        return list_pass(order_I, self.lists, self.weights, self.steps, self._room, self._slope) / len(order_I)
+        return self._pass(order_I) / len(order_I)
 
     def copy(self) -> dict[str, NDArray[Any]]:
         """Weights, and what the rule remembers of steps, as they are."""
@@ -229,8 +230,46 @@ class ListLearner:
         """The summed loss of some lists, and the candidate of the highest score of each, -1 of an empty one."""
         best_I = np.empty(len(rows_I), dtype=np.int64)
         self._room.state[0] = self.settings.seed
+        return self._losses(rows_I, best_I), best_I
+
+    def _pass(self, order_I: NDArray[np.int64]) -> float:
+        return float(list_pass(order_I, self.lists, self.weights, self.steps, self._room, self._slope))
+
+    def _losses(self, rows_I: NDArray[np.int64], best_I: NDArray[np.int64]) -> float:
         given = self.lists, self.weights, self.steps.numbers, self._room, self._slope
-        return list_losses(rows_I, *given, best_I), best_I
+        return float(list_losses(rows_I, *given, best_I))
+
+
+class PredictedListLearner(ListLearner):
+    """Epochs over lists whose parts are predicted, on changes of the weights that they are predicted by.
+
+    Args:
+        lists: candidates in parts without ids, with fixed scores.
+        parts: what the parts are among the candidates of spans.
+        statistics_CK, heldout_I, size, settings: see `ListLearner`; `size` is a power of two.
+    """
+
+    def __init__(
+        self,
+        lists: CandidateArrays,
+        parts: PredictedParts,
+        statistics_CK: NDArray[np.floating],
+        heldout_I: NDArray[np.bool_],
+        size: int,
+        settings: ListSettings,
+    ) -> None:
+        super().__init__(lists, statistics_CK, heldout_I, size, settings)
+        self.parts = parts
+        self._predicted = predicted_room(self.lists, parts, size)
+        self._room = self._predicted.lists
+
+    def _pass(self, order_I: NDArray[np.int64]) -> float:
+        given = self.weights, self.steps, self._predicted, self._slope
+        return float(predicted_pass(order_I, self.lists, self.parts, *given))
+
+    def _losses(self, rows_I: NDArray[np.int64], best_I: NDArray[np.int64]) -> float:
+        given = self.weights, self.steps.numbers, self._predicted, self._slope
+        return float(predicted_losses(rows_I, self.lists, self.parts, *given, best_I))
 
 
 def with_truth(lists: CandidateArrays, loss: Loss) -> CandidateArrays:

@@ -40,6 +40,8 @@ log = logging.getLogger(__name__)
 KIND = "context"
 # What a weights file says of the classifiers that its weights were tuned with.
 PREDICTED_BY, PLACED_BY = "predicted_by", "placed_by"
+# What that of a classifier says which was trained on over lists: whether each candidate is judged by itself.
+ALONE = "alone"
 
 
 class Context(WithoutDecoder):
@@ -102,9 +104,6 @@ def classifier(run: Path, work: WorkDirectory) -> Classifier:
 
 def _made_of(run: Path, work: WorkDirectory, wanted: str) -> tuple[ContextParts, NDArray[np.int64], dict[str, Any]]:
     """The parts of a run's classifier, the counts of its candidates, and what every classifier is made with."""
-    # Translating needs it only here, and it takes PyTorch with it.
-    from xlate.losses.loss import losses
-
     config = classifier_config(run)
     if config.model.predicts != wanted:
         seen, expected = f"model.predicts={config.model.predicts}", f"model.predicts={wanted}"
@@ -122,9 +121,19 @@ def _made_of(run: Path, work: WorkDirectory, wanted: str) -> tuple[ContextParts,
         "longest": 1 if config.model.unit == "word" else config.model.longest,
         "weights": replace(weights, sparse_F=weights.sparse_F.astype(np.float32)),
         "factors": _factors_of(work, config.model.factors),
-        "alone": losses()[config.loss.name].judges_each,
+        "alone": _judges_each(config, file),
     }
     return parts, file.extra["count_B"], given
+
+
+def _judges_each(config: TrainConfig, file: WeightsFile) -> bool:
+    """Whether a classifier judges each candidate by itself: its loss says it, or that of the one it began as."""
+    if config.loss.lists is not None:
+        return bool(file.metadata[ALONE])
+    # Translating needs it only here, and it takes PyTorch with it.
+    from xlate.losses.loss import losses
+
+    return losses()[config.loss.name].judges_each
 
 
 def _factors_of(work: WorkDirectory, names: Sequence[str]) -> FactorsOf:
@@ -256,9 +265,16 @@ def fold_classifier(run: Path, work: WorkDirectory, left_out: tuple[int, int]) -
     """How a classifier is trained without a fold as that of a run was with it, and the folder of that run.
 
     Raises:
-        InputError: as `classifier_config`.
+        InputError: as `classifier_config`; or it was trained on over lists of the whole text.
     """
     config = classifier_config(run)
+    if config.loss.lists is not None:
+        raise InputError(
+            "a classifier trained on over lists has learned from every fold",
+            file=run,
+            seen=f"loss={config.loss.name}",
+            expected="one that can be trained without a fold: loss=one_of_many or another loss of single decisions",
+        )
     assert isinstance(config.model, ContextModelConfig)
     model = replace(config.model, left_out=left_out[0], left_out_of=left_out[1])
     config = replace(config, work=str(work.path), model=model, run=None, row=None)

@@ -94,6 +94,13 @@ class Jackknife:
         log.info("fold %d: %d of %d shards to decode", fold, len(wanted), len(shards))
         return not stop() and self._decode_fold(fold, wanted, stop)
 
+    def part(self, stop: Callable[[], bool]) -> dict[str, Any] | None:
+        """Decodes what this machine is to, and says where the lists are; None when stopped."""
+        if not self.decode(stop):
+            return None
+        machine, machines = self.settings.machine, self.settings.machines
+        return {"finished": False, "machine": machine, "machines": machines, "lists": str(self.folder)}
+
     def lists(self) -> CandidateBatch:
         """All lists together, in the order of the sentences.
 
@@ -119,7 +126,7 @@ class Jackknife:
         if self.sparse is not None:
             models["sparse"] = [list(row) for row in signature(self.sparse)]
             models["phi"] = hashlib.sha256(self.weights.sparse_F.tobytes()).hexdigest()
-        return identity_of({**models, "on": self.models.identity, "shard": self.settings.shard, "version": 2})
+        return identity_of({**models, "on": self.models.identity, "shard": self.settings.shard, "version": 3})
 
     @property
     def folder(self) -> Path:

@@ -10,19 +10,19 @@ predictions in context the classifiers of folds, which have not seen them, are t
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from xlate.candidates.units import UnitFeatures
 from xlate.config.identity import identity_of_training
-from xlate.config.loss_schema import ListsConfig, TunedLossConfig
+from xlate.config.loss_schema import TunedLossConfig
 from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
+from xlate.jobs.context.folded import TrainPart, fold_classifiers
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.systems.context import classifier_runs, fold_classifier
 from xlate.jobs.systems.listed import FoldSystems, ListedModel
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.train.jackknife import Jackknife, pooled
@@ -32,14 +32,9 @@ from xlate.jobs.train.tuned import made_from_text, tuning_summary
 from xlate.jobs.train.tuning import tune, tuning_text
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.locks import awaited
-from xlate.train.run import Outcome, Run
-from xlate.train.signals import StopFlag
+from xlate.train.run import Run
 
 log = logging.getLogger(__name__)
-
-
-# Trains a run that this one needs, in its folder.
-TrainPart = Callable[[TrainConfig, Path, StopFlag], Outcome]
 
 
 class ListTraining:
@@ -68,11 +63,11 @@ class ListTraining:
         config, work = self.config, self.work
         assert config.loss.lists is not None
         base = Path(config.base) if config.base is not None else self._tuned_floats(run)
-        if base is None or not self._fold_classifiers(run):
+        if base is None or not fold_classifiers(config, config.model.context, self.train_part, run.stop):
             return None
         model = self.kind.listed(config, work, base)
         if config.loss.lists.machine is not None:
-            return self._part(config.loss.lists, model, run)
+            return _lists(config, work, model.folds(config.loss.lists.folds), model.theta).part(run.stop.__bool__)
         learned = _learned(config, work, model, run)
         if learned is None:
             return None
@@ -86,17 +81,6 @@ class ListTraining:
         summary = {**tuning_summary(config, weights, rounds, self.text), **learned.figures, "base": str(base)}
         return {**summary, **measured_splits(config, work, run, len(rounds))}
 
-    def _part(self, settings: ListsConfig, model: ListedModel, run: Run) -> dict[str, Any] | None:
-        lists = _lists(self.config, self.work, model.folds(settings.folds), model.theta)
-        if not lists.decode(run.stop.__bool__):
-            return None
-        return {
-            "finished": False,
-            "machine": settings.machine,
-            "machines": settings.machines,
-            "lists": str(lists.folder),
-        }
-
     def _tuned_floats(self, run: Run) -> Path | None:
         """The run of a phrase model's float weights, made when it is not there; None when stopped."""
         config = self.config
@@ -108,21 +92,6 @@ class ListTraining:
         log.info("float weights: %s", folder)
         with awaited(folder, run.stop.__bool__):
             return None if self.train_part(plain, folder, run.stop).summary is None else folder
-
-    def _fold_classifiers(self, run: Run) -> bool:
-        """Trains the classifiers in context that have not seen a fold, where they are not there; False when stopped."""
-        lists = self.config.loss.lists
-        assert lists is not None
-        for trained in classifier_runs(self.config.model.context):
-            for fold in range(lists.folds):
-                if lists.machine is not None and fold % lists.machines != lists.machine:
-                    continue
-                config, folder = fold_classifier(trained, self.work, (fold, lists.folds))
-                log.info("the classifier of %s without fold %d: %s", trained, fold, folder)
-                with awaited(folder, run.stop.__bool__):
-                    if self.train_part(config, folder, run.stop).summary is None:
-                        return False
-        return True
 
 
 def _lists(

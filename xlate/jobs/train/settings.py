@@ -11,6 +11,7 @@ from xlate.config.source_schema import ONLINE
 from xlate.errors import InputError
 from xlate.features.bigrams import FAMILIES
 from xlate.features.sparse_sets import SparseSettings, check_sparse
+from xlate.jobs.context.list_training import check_context_lists
 from xlate.jobs.context.training import check_context
 from xlate.jobs.ranking.given import given_list
 from xlate.jobs.ranking.lists import ranking_objective
@@ -36,6 +37,9 @@ def check_training(config: TrainConfig) -> None:
     kind = kind_of(config.model.kind)
     if kind.ranks_lists:
         _check_rerank(config)
+    elif kind.predicts and config.loss.lists is not None:
+        check_context_lists(config)
+        _check_lists(config.loss.lists, config.seed)
     elif kind.predicts:
         check_context(config)
     elif config.nbest is not None:
@@ -85,16 +89,20 @@ def _check_sparse_lists(config: TrainConfig, lists: ListsConfig) -> None:
     if config.model.kind in EVENT_KINDS:
         _check_event_model(config.model)
     kind_of(config.model.kind).check_lists(config)
-    check_lists(lists)
-    list_settings(lists, config.seed)
-    Objective.of("bleu", lists.gain)
-    if lists.sentences is not None and lists.sentences < lists.heldout_every:
-        seen = f"loss.lists.sentences={lists.sentences}"
-        raise InputError("too few lists", seen=seen, expected=f"{lists.heldout_every} or more: some are held out")
+    _check_lists(lists, config.seed)
     if config.loss.tune is not None and config.loss.tune.start != "uniform":
         seen, remedy = f"loss.tune.start={config.loss.tune.start}", "base=RUN begins with the weights of a run"
         raise InputError("float weights are tuned from the start", seen=seen, expected="uniform", remedy=remedy)
     _check_tuning(config, started=True)
+
+
+def _check_lists(lists: ListsConfig, seed: int) -> None:
+    check_lists(lists)
+    list_settings(lists, seed)
+    Objective.of("bleu", lists.gain)
+    if lists.sentences is not None and lists.sentences < lists.heldout_every:
+        seen = f"loss.lists.sentences={lists.sentences}"
+        raise InputError("too few lists", seen=seen, expected=f"{lists.heldout_every} or more: some are held out")
 
 
 def _check_tuning(config: TrainConfig, *, started: bool = False) -> None:

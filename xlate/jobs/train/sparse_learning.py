@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.spread import spread_within_lists
 from xlate.candidates.units import UnitFeatures, under_templates
+from xlate.config.loss_schema import ListsConfig
 from xlate.config.schema import TrainConfig
 from xlate.jobs.train.jackknife import headroom
 from xlate.jobs.train.list_settings import list_settings
@@ -74,29 +75,18 @@ def learn(
     learner, size = _learner(config, features, lists, theta, spread_D)
     made = time.perf_counter()
     checkpoint = _checkpoint(held, learner, config)
-    figures: list[EpochFigures] = []
-    for epoch in track(learner.epochs(run.stop.__bool__, checkpoint), "sparse weights", total=settings.epochs + 1):
-        figures.append(epoch)
-        tell(loss=epoch.heldout_loss, BLEU=epoch.heldout_bleu)
-        _report(epoch, run.reporter, step)
+    figures = gone_through(learner, checkpoint, settings, run, step)
     # What was stopped is not taken for the whole when the run goes on: it goes on from the checkpoint.
     if run.stop:
         return None
     phi_F = learner.weights.sparse_F.astype(np.float64)
     run.reporter.histogram("sparse/weights", phi_F[phi_F != 0], step + len(figures))
     warn_if_all_zero(phi_F, f"loss.lists.rate={settings.rate:g} l1={settings.l1:g}, {size} lists")
-    best = min(figures, key=lambda one: one.heldout_loss)
     summary = {
         "active_features": int(np.count_nonzero(phi_F)),
         "sparse_templates": len(features),
-        "list_sentences": size,
-        "list_epochs": len(figures) - 1,
-        "list_heldout_BLEU": round(best.heldout_bleu, 4),
-        "list_heldout_BLEU_before": round(figures[0].heldout_bleu, 4),
-        "list_heldout_loss": round(best.heldout_loss, 6),
-        "list_heldout_loss_before": round(figures[0].heldout_loss, 6),
+        **list_figures(figures, lists),
         "list_seconds": [round(made - start, 2), round(time.perf_counter() - made, 2)],
-        **{f"list_{key}": value for key, value in headroom(lists).items()},
     }
     if settings.joint:
         theta = replace(theta, dense_D=learner.weights.dense_D / spread_D)
@@ -104,6 +94,40 @@ def learn(
     save_weights(held, {PHI: learned}, features={PHI: features}, metadata={"figures": summary})
     checkpoint.remove()
     return Learned(theta, phi_F, summary)
+
+
+def gone_through(
+    learner: ListLearner | DeviceListLearner,
+    checkpoint: ListCheckpoint,
+    settings: ListsConfig,
+    run: Run,
+    step: int = 0,
+    what: str = "sparse",
+) -> list[EpochFigures]:
+    """Learns until nothing changes or the run is stopped; the figures of every epoch, which are reported, too.
+
+    `step` is that of the first epoch, `what` is learned.
+    """
+    figures: list[EpochFigures] = []
+    for epoch in track(learner.epochs(run.stop.__bool__, checkpoint), f"{what} weights", total=settings.epochs + 1):
+        figures.append(epoch)
+        tell(loss=epoch.heldout_loss, BLEU=epoch.heldout_bleu)
+        _report(epoch, run.reporter, step, what)
+    return figures
+
+
+def list_figures(figures: list[EpochFigures], lists: CandidateBatch) -> dict[str, Any]:
+    """What a summary says of epochs over lists: held-out figures before the first and after the best."""
+    best = min(figures, key=lambda one: one.heldout_loss)
+    return {
+        "list_sentences": len(lists),
+        "list_epochs": len(figures) - 1,
+        "list_heldout_BLEU": round(best.heldout_bleu, 4),
+        "list_heldout_BLEU_before": round(figures[0].heldout_bleu, 4),
+        "list_heldout_loss": round(best.heldout_loss, 6),
+        "list_heldout_loss_before": round(figures[0].heldout_loss, 6),
+        **{f"list_{key}": value for key, value in headroom(lists).items()},
+    }
 
 
 def _checkpoint_of(held: Path) -> Path:
@@ -146,13 +170,13 @@ def sample(lists: int, wanted: int, seed: int) -> NDArray[np.int64]:
     return chosen
 
 
-def _report(epoch: EpochFigures, reporter: Reporter, first: int) -> None:
+def _report(epoch: EpochFigures, reporter: Reporter, first: int, what: str) -> None:
     step = first + epoch.epoch
     if epoch.epoch:
-        reporter.scalar("sparse/train_loss", epoch.train_loss, step)
-    reporter.scalar("sparse/heldout_loss", epoch.heldout_loss, step)
-    reporter.scalar("sparse/heldout_BLEU", epoch.heldout_bleu, step)
-    reporter.scalar("sparse/active", epoch.active, step)
+        reporter.scalar(f"{what}/train_loss", epoch.train_loss, step)
+    reporter.scalar(f"{what}/heldout_loss", epoch.heldout_loss, step)
+    reporter.scalar(f"{what}/heldout_BLEU", epoch.heldout_bleu, step)
+    reporter.scalar(f"{what}/active", epoch.active, step)
     log.info(
         "epoch %d: loss %.5f, held out %.5f, BLEU %.2f, %d features",
         epoch.epoch, epoch.train_loss, epoch.heldout_loss, epoch.heldout_bleu, epoch.active,

@@ -11,6 +11,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.config.stored import to_yaml
 from xlate.config.varied import varied_settings
+from xlate.jobs.context.list_training import ContextListTraining
 from xlate.jobs.context.training import ContextTraining
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.train.global_training import NAME as GLOBAL
@@ -65,7 +66,7 @@ def method_of(config: TrainConfig) -> ConfiguredMethod:
     if kind_of(config.model.kind).ranks_lists:
         return RankTraining(config)
     if kind_of(config.model.kind).predicts:
-        return ContextTraining(config)
+        return ContextTraining(config) if config.loss.lists is None else ContextListTraining(config, trained)
     if config.source.name == ONLINE:
         return OnlineTraining(config)
     if config.loss.name == GLOBAL:

@@ -50,7 +50,8 @@ class Room(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _room(size: int) -> Room:
+def step_room(size: int) -> Room:
+    """Room for so many members."""
     return Room(np.empty(size, np.int64), np.empty(size), np.empty(size, np.float32), np.empty(size))
 
 
@@ -68,7 +69,7 @@ def instance_pass(
     order_I, candidates, state = lent(order_I), lent(candidates), lent(state)
     learned, steps = lent(learned), lent(steps)
     loss, curvature = 0.0, 0.0
-    owned = _room(64)
+    owned = step_room(64)
     room = lent(owned)
     # Squares and penalties of a step are of its whole gradient; plain steps can be made candidate by candidate.
     whole = steps.rule.adaptive or (not steps.rule.every and (steps.rule.l1 > 0.0 or steps.rule.l2 > 0.0))
@@ -79,7 +80,7 @@ def instance_pass(
         i = order_I[place]
         first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]
         if last - first >= len(room.member_X):
-            owned = _room(2 * (last - first))
+            owned = step_room(2 * (last - first))
             room = lent(owned)
         size = _members(candidates, steps.truth, first, last, room)
         if steps.truth and 0 < steps.negatives < size - 1:
@@ -173,7 +174,21 @@ def _move_by_gradient(
             move_dense(learned, rule, d, uphill, 1.0)
     if rule.eta == 0.0:
         return
-    _add_gradient(i, room, size, candidates, gradient_F)
+    add_gradient(i, room, size, candidates, gradient_F)
+    move_touched(i, room, size, candidates, learned, rule, gradient_F)
+
+
+@njit(cache=True, nogil=True)
+def move_touched(
+    i: int,
+    room: Room,
+    size: int,
+    candidates: CandidateArrays,
+    learned: Learned,
+    rule: Rule,
+    gradient_F: NDArray[np.float64],
+) -> None:
+    """Moves the sparse weights of the members of instance i whose gradient is not 0, and sets it to 0."""
     begin, end = context_of(i, candidates)
     for place in range(size):
         c = room.member_X[place]
@@ -186,7 +201,7 @@ def _move_by_gradient(
 
 
 @njit(cache=True, nogil=True)
-def _add_gradient(i: int, room: Room, size: int, candidates: CandidateArrays, gradient_F: NDArray[np.float64]) -> None:
+def add_gradient(i: int, room: Room, size: int, candidates: CandidateArrays, gradient_F: NDArray[np.float64]) -> None:
     """Adds the slopes of the members of instance i to the weights of their ids."""
     valued, (begin, end) = len(candidates.part_values_N) > 0, context_of(i, candidates)
     for place in range(size):
@@ -221,7 +236,7 @@ def _curvature(
         for x in range(size):
             gradient += room.slope_X[x] * candidates.dense_CD[room.member_X[x], d]
         total += rule.eta_D[d] * gradient * gradient
-    _add_gradient(i, room, size, candidates, gradient_F)
+    add_gradient(i, room, size, candidates, gradient_F)
     begin, end = context_of(i, candidates)
     for place in range(size):
         c = room.member_X[place]

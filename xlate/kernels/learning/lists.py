@@ -80,7 +80,7 @@ def list_pass(
             if steps.rule.settles:
                 settle_list(lists, learned, steps.rule, i)
             score_list(i, lists, learned.dense_D, learned.sparse_F, room.part_score, room.score_X)
-            loss += _slopes(lists, steps.numbers, room, slope, i)
+            loss += list_slopes(lists, steps.numbers, room, slope, i)
             spread_slopes(lists, room, i, (at - start) * size)
         for d in range(len(learned.dense_D)):
             move_dense(learned, steps.rule, d, room.dense_slope_D[d] * (1.0 / (end - start)), 1.0)
@@ -105,16 +105,23 @@ def list_losses(
     for at in range(len(order_I)):
         i = order_I[at]
         score_list(i, lists, learned.dense_D, learned.sparse_F, room.part_score, room.score_X)
-        loss += _slopes(lists, numbers, room, slope, i)
-        first, best_I[at] = lists.candidate_offsets_I1[i], -1
-        for c in range(first, lists.candidate_offsets_I1[i + 1]):
-            if best_I[at] < 0 or room.score_X[c - first] > room.score_X[best_I[at] - first]:
-                best_I[at] = c
+        loss += list_slopes(lists, numbers, room, slope, i)
+        best_I[at] = best_of_list(lists, room, i)
     return loss
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _slopes(lists: CandidateArrays, numbers: NDArray[np.float64], room: ListRoom, slope: Any, i: int) -> float:
+def best_of_list(lists: CandidateArrays, room: ListRoom, i: int) -> int:
+    """The candidate of the highest score of a list that was scored, the first of equals, or -1 of an empty one."""
+    first, best = lists.candidate_offsets_I1[i], -1
+    for c in range(first, lists.candidate_offsets_I1[i + 1]):
+        if best < 0 or room.score_X[c - first] > room.score_X[best - first]:
+            best = c
+    return int(best)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def list_slopes(lists: CandidateArrays, numbers: NDArray[np.float64], room: ListRoom, slope: Any, i: int) -> float:
     """The loss of a list, 0 of an empty one; the slopes of its candidates are in the room."""
     begin, size = lists.candidate_offsets_I1[i], lists.candidate_offsets_I1[i + 1] - lists.candidate_offsets_I1[i]
     if size == 0:

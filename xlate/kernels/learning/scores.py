@@ -30,6 +30,19 @@ def score_list(
     if sparse:
         for part in range(first, last):
             part_room[part - first] = part_score(part, lists, sparse_F)
+    add_parts(i, lists, dense_D, part_room, sparse, score_X)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def add_parts(
+    i: int,
+    lists: CandidateArrays,
+    dense_D: NDArray[np.float64],
+    part_room: NDArray[np.float64],
+    sparse: bool,
+    score_X: NDArray[np.float64],
+) -> None:
+    """The same where the scores of parts are known; they do not count unless `sparse`."""
     begin, fixed = lists.candidate_offsets_I1[i], len(lists.base_C) > 0
     for c in range(begin, lists.candidate_offsets_I1[i + 1]):
         score = np.float64(lists.base_C[c]) if fixed else 0.0

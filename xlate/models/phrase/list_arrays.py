@@ -58,7 +58,7 @@ def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None =
     sums, parts = found.model.slots.get(SPARSE_REORDERING), found.told_apart()
     groups = parts.groups
     columns = [*vars(parts.applications).values(), groups.orientation_N]
-    columns += [groups.source_first_N, groups.source_last_N, groups.target_first_N, groups.target_last_N]
+    columns += [groups.source_first_N, groups.source_last_N, groups.target_first_N, groups.target_last_N, parts.start_P]
     return _numbered(found, found.floats_ND[:, : None if sums is None else sums.start])._replace(
         part_offsets_C1=found.paths.offsets_N1,
         parts_K=parts.part_L,

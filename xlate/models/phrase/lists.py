@@ -40,9 +40,13 @@ from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 @dataclass(frozen=True)
 class Parts:
-    """P different phrases with what their sparse features look at, and which of them each of L steps is."""
+    """P different phrases with what their sparse features look at, and which of them each of L steps is.
+
+    `start_P` is where each begins in the sentence.
+    """
 
     part_L: NDArray[np.int32]
+    start_P: NDArray[np.int64]
     applications: Applications
     groups: Groups
 
@@ -121,6 +125,7 @@ class PhraseList:
         none_P = begin_P < 0
         return Parts(
             part_L,
+            np.asarray(start_P, np.int64),
             Applications(
                 options.pair_O[option_P],
                 source_n[start_P],

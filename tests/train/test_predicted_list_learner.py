@@ -1,0 +1,184 @@
+"""Lists whose parts are predicted: gradients by autograd and finite differences, steps, early stop, resuming."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.train.test_list_learner import LOSSES, steps_of
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.batch import CandidateBatch
+from xlate.kernels.learning.predicted import PredictedParts, predicted_pass, predicted_room, span_logs
+from xlate.scoring.predicted import PredictedScorer
+from xlate.train.list_checkpoint import ListCheckpoint
+from xlate.train.list_learner import EpochFigures, ListSettings, PredictedListLearner
+
+SIZE = 1 << 7
+WEIGHT = 0.7
+
+
+def spans_of(random: np.random.Generator, count: int) -> CandidateBatch:
+    """Random spans of 1 to 5 candidates with 0 to 3 ids, in contexts of 0 to 4 features."""
+    sizes, contexts = random.integers(1, 6, count), random.integers(0, 5, count)
+    ids = random.integers(0, 4, int(sizes.sum()))
+    return CandidateBatch(
+        candidate_offsets_I1=offsets_of(sizes),
+        dense_CD=np.zeros((len(ids), 0), np.float32),
+        gain_CG=np.zeros((len(ids), 1), np.float32),
+        part_id_offsets_P1=offsets_of(ids),
+        part_ids_N=random.integers(0, 12, int(ids.sum())).astype(np.int32),
+        base_C=random.normal(size=len(ids)).astype(np.float32),
+        context_offsets_I1=offsets_of(contexts),
+        contexts_X=random.integers(0, 12, int(contexts.sum())).astype(np.int32),
+    ).validate()
+
+
+def lists_of(seed: int, lists: int = 12, alone: bool = False) -> tuple[CandidateBatch, CandidateBatch, PredictedParts]:
+    """Random lists with parts that are candidates of random spans of the list, and some that are none."""
+    random = np.random.default_rng(seed)
+    spans_I, sizes, parts = (random.integers(low, 7, lists) for low in (0, 0, 1))
+    spans, first_I1 = spans_of(random, int(spans_I.sum())), offsets_of(spans_I)
+    held = random.integers(0, 5, int(sizes.sum()))
+    choices = []
+    for i in range(lists):
+        low, high = spans.candidate_offsets_I1[first_I1[i]], spans.candidate_offsets_I1[first_I1[i + 1]]
+        drawn = random.integers(low, high, parts[i]) if high > low else np.full(parts[i], -1)
+        choices.append(np.where(random.random(parts[i]) < 0.8, drawn, -1))
+    choice_P = np.concatenate(choices)
+    batch = CandidateBatch(
+        offsets_of(sizes),
+        np.zeros((len(held), 0), np.float32),
+        random.random((len(held), 1)).astype(np.float32),
+        np.zeros(int(parts.sum()) + 1, np.int64),
+        np.zeros(0, np.int32),
+        offsets_of(parts),
+        offsets_of(held),
+        random.integers(0, np.repeat(np.repeat(parts, sizes), held)).astype(np.int32),
+        base_C=random.normal(size=len(held)).astype(np.float32),
+    ).validate()
+    logs_C = span_logs(spans.arrays(), np.zeros(0), alone)
+    start_P = np.append(logs_C, 0.0)[choice_P]
+    return batch, spans, PredictedParts(spans.arrays(), first_I1, choice_P, start_P, WEIGHT, alone)
+
+
+def one_step(batch: CandidateBatch, parts: PredictedParts, weights: Any, settings: ListSettings) -> tuple[float, Any]:
+    """The summed loss, and the weights after one step over all lists; in double precision."""
+    count, rule = len(batch), settings.rule
+    state = rule.learned(np.zeros(0), weights.copy(), rule.memory(0, SIZE))
+    lists, whole = batch.arrays(parts=True), replace(settings, batch=count)
+    room = predicted_room(lists, parts, SIZE)
+    room.lists.state[0] = settings.seed
+    total = predicted_pass(np.arange(count), lists, parts, state, steps_of(whole), room, settings.module.slope.pointer)
+    assert not room.gradient_F.any()
+    return total, state.sparse_F
+
+
+def by_autograd(
+    batch: CandidateBatch, spans: CandidateBatch, parts: PredictedParts, weights: Any, settings: ListSettings
+) -> tuple[float, Any]:
+    scorer = PredictedScorer(spans, parts, SIZE)
+    with torch.no_grad():
+        scorer.linear.bag.weight[:, 0] = torch.as_tensor(weights)
+    gains, offsets = torch.as_tensor(batch.gain_CG[:, 0]).double(), torch.as_tensor(batch.candidate_offsets_I1)
+    value = settings.module(scorer(batch), gains, offsets)
+    value.backward()
+    assert scorer.linear.bag.weight.grad is not None
+    return float(value.detach()), scorer.linear.bag.weight.grad[:, 0].numpy()
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("alone", [False, True])
+def test_slopes_are_those_of_the_module(name: str, alone: bool) -> None:
+    batch, spans, parts = lists_of(3, alone=alone)
+    weights = np.random.default_rng(4).normal(size=SIZE)
+    settings = ListSettings(loss=name, gamma=2.0, margin=8.0, pairs=4, rate=1e-2)
+    expected, gradient = by_autograd(batch, spans, parts, weights, settings)
+    loss, after = one_step(batch, parts, weights, settings)
+    assert loss == pytest.approx(expected)
+    assert (weights - after) / settings.rate * len(batch) == pytest.approx(gradient, abs=1e-7)
+    assert np.abs(gradient).max() > 1e-3
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_the_module_differentiates_its_scores(alone: bool) -> None:
+    batch, spans, parts = lists_of(5, lists=4, alone=alone)
+    scorer = PredictedScorer(spans, parts, SIZE)
+    weights = torch.as_tensor(np.random.default_rng(6).normal(size=(SIZE, 1))).requires_grad_()
+
+    def scores(given: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(scorer, {"linear.bag.weight": given}, (batch,))
+
+    assert torch.autograd.gradcheck(scores, (weights,))
+
+
+def test_scores_are_as_they_were_as_long_as_nothing_is_learned() -> None:
+    batch, spans, parts = lists_of(7)
+    assert batch.base_C is not None
+    assert PredictedScorer(spans, parts, SIZE)(batch).detach().numpy() == pytest.approx(batch.base_C, abs=1e-12)
+
+
+def test_a_step_by_adagrad_is_made_of_the_whole_gradient() -> None:
+    """The first step of every weight is the rate, whatever its gradient; sums of a weight's places decide its sign."""
+    batch, spans, parts = lists_of(8)
+    settings = ListSettings(adagrad=True, rate=0.25)
+    _, gradient = by_autograd(batch, spans, parts, np.zeros(SIZE), settings)
+    _, after = one_step(batch, parts, np.zeros(SIZE), settings)
+    sure = np.abs(gradient) > 1e-4
+    assert sure.sum() > 20
+    assert after[sure] == pytest.approx(-0.25 * np.sign(gradient[sure]), rel=1e-2)
+    assert after[np.abs(gradient) < 1e-14] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_span_of_which_every_hypothesis_has_the_same_moves_nothing() -> None:
+    batch, _, parts = lists_of(9)
+    assert batch.candidate_part_offsets_C1 is not None
+    assert batch.candidate_parts_K is not None
+    same = replace(
+        batch,
+        candidate_part_offsets_C1=np.arange(batch.candidates + 1),
+        candidate_parts_K=np.zeros(batch.candidates, np.int32),
+    )
+    _, after = one_step(same, parts, np.zeros(SIZE), ListSettings(adagrad=True))
+    assert not after.any()
+
+
+def learner(settings: ListSettings) -> PredictedListLearner:
+    batch, _, parts = lists_of(10, lists=40)
+    statistics = np.random.default_rng(1).integers(0, 9, (batch.candidates, 10))
+    return PredictedListLearner(batch.arrays(parts=True), parts, statistics, np.arange(40) % 4 == 3, SIZE, settings)
+
+
+@pytest.mark.parametrize("given", [{}, {"batch": 4}, {"adagrad": True, "rate": 0.03}, {"l1": 1e-4, "l2": 1e-3}])
+def test_it_learns_and_keeps_the_best_epoch(given: dict[str, Any]) -> None:
+    made = learner(ListSettings(epochs=12, tolerance=0.0, **{"rate": 0.3, **given}))
+    figures = list(made.epochs())
+    assert figures[-1].train_loss < figures[1].train_loss
+    assert made.measure()[0] == min(one.heldout_loss for one in figures)
+
+
+def test_where_nothing_is_gained_nothing_is_changed() -> None:
+    made = learner(ListSettings(epochs=3, tolerance=0.0, rate=300.0))
+    figures = list(made.epochs())
+    assert all(one.heldout_loss > figures[0].heldout_loss for one in figures[1:])
+    assert made.active == 0
+
+
+def test_stopped_after_every_epoch_it_ends_with_the_same_bits(tmp_path: Path) -> None:
+    settings = ListSettings(epochs=5, tolerance=0.0, adagrad=True, rate=0.05)
+    whole = learner(settings)
+    expected = list(whole.epochs())
+    for last in range(1, settings.epochs + 3):
+        part, found = learner(settings), []
+
+        def stop(last: int = last, found: list[EpochFigures] = found) -> bool:
+            return len(found) >= last
+
+        for figures in part.epochs(stop, ListCheckpoint(tmp_path / "c.safetensors", "this", 0.0)):
+            found.append(figures)  # noqa: PERF402 - stop looks at it
+    assert repr(found) == repr(expected)
+    np.testing.assert_array_equal(part.weights.sparse_F, whole.weights.sparse_F)

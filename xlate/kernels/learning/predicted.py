@@ -1,0 +1,217 @@
+"""A pass over lists whose parts are predicted: a part is a candidate of an instance, and scores the log of its chance.
+
+A phrase in its sentence is one of the translations that a classifier chooses among there. ln p of it changes with the
+weights of the classifier, and its slope runs over all translations of the phrase, those that are in no hypothesis too:
+the slope g of a part's ln p is g · (1[c = chosen] - p_c) for the score of translation c (`losses/` says g, the slope of
+each hypothesis). Scores of parts are computed anew for each list; a step moves each weight once, by its whole gradient.
+`scoring/predicted.py` is the reference.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.learning.candidates import CandidateArrays, plain_score
+from xlate.kernels.learning.instances import Room, add_gradient, move_touched, step_room
+from xlate.kernels.learning.lists import ListRoom, ListSteps, best_of_list, list_room, list_slopes, spread_slopes
+from xlate.kernels.learning.scores import add_parts
+from xlate.kernels.learning.updates import Learned, Rule, begin_step
+from xlate.kernels.memory.lent import lent
+
+# Slopes of all translations of a phrase together below which nothing moves: steps by AdaGrad are of a size that
+# roundings should not decide, and where every hypothesis has the same translation there is nothing else.
+SMALLEST = 1e-10
+
+
+class PredictedParts(NamedTuple):
+    """What the P parts of lists are among the candidates of S spans.
+
+    Attributes:
+        spans: instances with contexts; `base_C` holds scores that weights are added to.
+        span_offsets_I1: the spans of each list.
+        choice_P: the candidate that each part is, -1 where nothing is predicted of it.
+        start_P: ln p of each part that counts already in the scores of the lists; anything where there is no choice.
+        weight: of ln p in the score of a part.
+        alone: each candidate is judged by itself, by a logistic function; else all of a span together, by softmax.
+    """
+
+    spans: CandidateArrays
+    span_offsets_I1: NDArray[np.int64]
+    choice_P: NDArray[np.int64]
+    start_P: NDArray[np.float64]
+    weight: float
+    alone: bool
+
+
+class PredictedRoom(NamedTuple):
+    """Room for a list, for ln p of the candidates of its spans, and for the gradient of a step, which is zero between.
+
+    `span_slope_X` are slopes of ln p and then of scores, `moved_S` says which spans a step moves.
+    """
+
+    lists: ListRoom
+    log_X: NDArray[np.float64]
+    span_slope_X: NDArray[np.float64]
+    members: Room
+    gradient_F: NDArray[np.float64]
+    moved_S: NDArray[np.bool_]
+
+
+@njit(cache=True, nogil=True)
+def predicted_room(lists: CandidateArrays, parts: PredictedParts, size: int) -> PredictedRoom:
+    """Room enough for every list, with a gradient of `size` weights."""
+    most, widest = 0, 0
+    offsets_S1 = parts.spans.candidate_offsets_I1
+    for i in range(len(parts.span_offsets_I1) - 1):
+        most = max(most, offsets_S1[parts.span_offsets_I1[i + 1]] - offsets_S1[parts.span_offsets_I1[i]])
+    for s in range(len(offsets_S1) - 1):
+        widest = max(widest, offsets_S1[s + 1] - offsets_S1[s])
+    moved_S = np.zeros(len(offsets_S1) - 1, np.bool_)
+    return PredictedRoom(
+        list_room(lists, 1), np.empty(most), np.empty(most), step_room(widest), np.zeros(size), moved_S
+    )
+
+
+@njit(cache=True, nogil=True)
+def predicted_pass(
+    order_I: NDArray[np.int64],
+    lists: CandidateArrays,
+    parts: PredictedParts,
+    learned: Learned,
+    steps: ListSteps,
+    room: PredictedRoom,
+    slope: Any,
+) -> float:
+    """Steps through lists in a given order, `batch` lists a step; returns the sum of the losses met on the way."""
+    order_I, lists, parts, learned = lent(order_I), lent(lists), lent(parts), lent(learned)
+    steps, room = lent(steps), lent(room)
+    loss = 0.0
+    for start in range(0, len(order_I), steps.batch):
+        end = min(start + steps.batch, len(order_I))
+        begin_step(learned, steps.rule)
+        for at in range(start, end):
+            i = order_I[at]
+            _score(i, lists, parts, learned, room)
+            loss += list_slopes(lists, steps.numbers, room.lists, slope, i)
+            spread_slopes(lists, room.lists, i, 0)
+            _add_list(i, lists, parts, room, 1.0 / (end - start))
+        for at in range(start, end):
+            _move_list(order_I[at], parts, learned, steps.rule, room)
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def predicted_losses(
+    order_I: NDArray[np.int64],
+    lists: CandidateArrays,
+    parts: PredictedParts,
+    learned: Learned,
+    numbers: NDArray[np.float64],
+    room: PredictedRoom,
+    slope: Any,
+    best_I: NDArray[np.int64],
+) -> float:
+    """The sum of the losses of some lists as weights stand; writes the candidate of the highest score, or -1."""
+    lists, parts, learned, room, best_I = lent(lists), lent(parts), lent(learned), lent(room), lent(best_I)
+    loss = 0.0
+    for at in range(len(order_I)):
+        _score(order_I[at], lists, parts, learned, room)
+        loss += list_slopes(lists, numbers, room.lists, slope, order_I[at])
+        best_I[at] = best_of_list(lists, room.lists, order_I[at])
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def span_logs(spans: CandidateArrays, dense_D: NDArray[np.float64], alone: bool) -> NDArray[np.float64]:
+    """ln p of the candidates of all spans as long as no weight counts, (C,)."""
+    log_C, sparse_F = np.empty(len(spans.dense_CD)), np.zeros(1)
+    for s in range(len(spans.candidate_offsets_I1) - 1):
+        _span_logs(s, spans, dense_D, sparse_F, False, alone, log_C, 0)
+    return log_C
+
+
+@njit(cache=True, nogil=True)
+def _span_logs(
+    s: int,
+    spans: CandidateArrays,
+    dense_D: NDArray[np.float64],
+    sparse_F: NDArray[np.floating],
+    use_sparse: bool,
+    alone: bool,
+    log_X: NDArray[np.float64],
+    begin: int,
+) -> None:
+    """Writes ln p of the candidates of a span; that of candidate c to place c - `begin`."""
+    first, last = spans.candidate_offsets_I1[s], spans.candidate_offsets_I1[s + 1]
+    top = -np.inf
+    for c in range(first, last):
+        score = plain_score(s, c, spans, dense_D, sparse_F, use_sparse)
+        log_X[c - begin] = score
+        top = max(top, score)
+    if alone:
+        for c in range(first, last):
+            score = log_X[c - begin]
+            log_X[c - begin] = min(score, 0.0) - np.log1p(np.exp(-abs(score)))
+        return
+    total = 0.0
+    for c in range(first, last):
+        total += np.exp(log_X[c - begin] - top)
+    for c in range(first, last):
+        log_X[c - begin] -= top + np.log(total)
+
+
+@njit(cache=True, nogil=True)
+def _score(i: int, lists: CandidateArrays, parts: PredictedParts, learned: Learned, room: PredictedRoom) -> None:
+    """Predicts the spans of list i, and scores its parts and candidates."""
+    spans, first_s, last_s = parts.spans, parts.span_offsets_I1[i], parts.span_offsets_I1[i + 1]
+    begin = spans.candidate_offsets_I1[first_s]
+    for s in range(first_s, last_s):
+        _span_logs(s, spans, learned.dense_D, learned.sparse_F, True, parts.alone, room.log_X, begin)
+    first = lists.part_offsets_I1[i]
+    for part in range(first, lists.part_offsets_I1[i + 1]):
+        c = parts.choice_P[part]
+        change = room.log_X[c - begin] - parts.start_P[part] if c >= 0 else 0.0
+        room.lists.part_score[part - first] = parts.weight * change
+    add_parts(i, lists, learned.dense_D, room.lists.part_score, True, room.lists.score_X)
+
+
+@njit(cache=True, nogil=True)
+def _add_list(i: int, lists: CandidateArrays, parts: PredictedParts, room: PredictedRoom, share: float) -> None:
+    """Adds a share of the slopes of list i, which are spread over its parts, to the gradient."""
+    spans, first_s, last_s = parts.spans, parts.span_offsets_I1[i], parts.span_offsets_I1[i + 1]
+    begin, end = spans.candidate_offsets_I1[first_s], spans.candidate_offsets_I1[last_s]
+    room.span_slope_X[: end - begin] = 0.0
+    first = lists.part_offsets_I1[i]
+    for part in range(first, lists.part_offsets_I1[i + 1]):
+        if parts.choice_P[part] >= 0:
+            slope = room.lists.part_slope[part - first] * parts.weight * share
+            room.span_slope_X[parts.choice_P[part] - begin] += slope
+    for s in range(first_s, last_s):
+        from_c, to_c = spans.candidate_offsets_I1[s], spans.candidate_offsets_I1[s + 1]
+        total, size = 0.0, 0.0
+        for c in range(from_c, to_c):
+            total += room.span_slope_X[c - begin]
+            size += abs(room.span_slope_X[c - begin])
+        room.moved_S[s] = size > SMALLEST
+        if room.moved_S[s]:
+            for c in range(from_c, to_c):
+                slope = room.span_slope_X[c - begin]
+                less = slope if parts.alone else total
+                room.members.member_X[c - from_c] = c
+                room.members.slope_X[c - from_c] = slope - np.exp(room.log_X[c - begin]) * less
+            add_gradient(s, room.members, to_c - from_c, spans, room.gradient_F)
+
+
+@njit(cache=True, nogil=True)
+def _move_list(i: int, parts: PredictedParts, learned: Learned, rule: Rule, room: PredictedRoom) -> None:
+    """Moves the weights that list i looks at by their gradient, and sets it to 0."""
+    for s in range(parts.span_offsets_I1[i], parts.span_offsets_I1[i + 1]):
+        if room.moved_S[s]:
+            from_c, to_c = parts.spans.candidate_offsets_I1[s], parts.spans.candidate_offsets_I1[s + 1]
+            for c in range(from_c, to_c):
+                room.members.member_X[c - from_c] = c
+            move_touched(s, room.members, to_c - from_c, parts.spans, learned, rule, room.gradient_F)
