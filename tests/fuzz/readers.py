@@ -34,6 +34,7 @@ from xlate.formats.nbest_file import NbestFile
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.formats.scfg.bracketed import read_cdec_grammar, read_joshua_grammar
+from xlate.formats.scfg.cdec_config import read_cdec_config, read_cdec_weights
 from xlate.formats.scfg.joshua_config import read_joshua_config
 from xlate.formats.scfg.moses_rules import read_moses_grammar
 from xlate.formats.sentence_tables import INPUT, MARK, OURS, TableFolder
@@ -54,6 +55,7 @@ from xlate.lm.model import NgramModel
 from xlate.metrics.column import read_column
 from xlate.models.phrase.model import load_moses_model
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
+from xlate.models.scfg.cdec import open_cdec_system
 from xlate.models.scfg.joshua import open_joshua_system
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
@@ -300,6 +302,26 @@ lm_0 0.5
 tm_pt_0 -0.25
 WordPenalty 1
 """
+CDEC_CONFIG = """\
+# a comment
+formalism=scfg
+grammar=grammar
+scfg_max_span_limit=3
+feature_function=WordPenalty
+feature_function=KLanguageModel lm
+weights=weights
+"""
+CDEC_WEIGHTS = "PhraseModel_0 -0.5\nLanguageModel 1e-1\nGlue 2\n"
+
+
+def write_cdec_system(folder: Path) -> None:
+    files = {"cdec.ini": CDEC_CONFIG, "grammar": "".join(CDEC), "weights": CDEC_WEIGHTS, "lm": ARPA}
+    for name, content in files.items():
+        (folder / name).write_text(content, encoding="utf-8")
+
+
+def translate_with_cdec(folder: Path) -> None:
+    next(open_cdec_system(folder / "cdec.ini", 5).translations(["das", "haus", "ist", "hier"]), None)
 
 
 def write_joshua_system(folder: Path) -> None:
@@ -351,6 +373,9 @@ READERS = [
     Reader("read_moses_grammar", text("".join(MOSES_RULES)), of(read_moses_grammar)),
     Reader("read_joshua_config", text(JOSHUA_CONFIG), of(read_joshua_config)),
     Reader("open_joshua_system", write_joshua_system, translate_with_joshua),
+    Reader("read_cdec_config", text(CDEC_CONFIG), of(read_cdec_config)),
+    Reader("read_cdec_weights", text(CDEC_WEIGHTS), of(read_cdec_weights)),
+    Reader("open_cdec_system", write_cdec_system, translate_with_cdec),
     Reader("read_moses_ini", text(INI), lambda folder: search_of(read_moses_ini(folder / "file"), DECODER), 2),
     Reader("load_moses_model", write_system, look_at_system, 2),
     *(Reader(f"iterate_hypotheses ({name})", text(lines), read_lists) for name, lines in LISTS.items()

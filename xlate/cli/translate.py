@@ -38,6 +38,7 @@ def run(config: TranslateConfig) -> None:
         LatticeFiles(config.lattice_out, config.lattice_format, translator.system) if config.lattice_out else None
     )
     _write(config, _with_lattices(_translations(config, translator), lattices))
+    translator.say_limited()
     translator.say_unknown()
 
 

@@ -149,7 +149,8 @@ class StructureFeatures:
         """The features under weights; those that are newer than the weights weigh 0."""
         weights_F = np.ascontiguousarray(sparse_F, dtype=np.float64)
         table = HashTable(self._growing.keys_H, self._growing.rows_H)
-        return StructureWeights(self.kinds, table, weights_F, new_memory())
+        keys_C = np.empty(len(self.kinds.pairs_C2), dtype=np.uint64)
+        return StructureWeights(self.kinds, table, weights_F, new_memory(), keys_C)
 
     def extended(self, described: NDArray[np.int32]) -> None:
         """Takes over the features of another index that began as this one: those that are newer than its own."""

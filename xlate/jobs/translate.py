@@ -17,6 +17,7 @@ from xlate.jobs.packs.archive import unpacked
 from xlate.jobs.packs.form import check_sentences, is_pack, read_pack
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
+from xlate.jobs.systems.whole_grammar import is_grammar, open_grammar
 from xlate.models.system import AnyDerivation, AnySystem
 from xlate.progress import track
 from xlate.search.processes import each_arriving, each_sentence
@@ -108,6 +109,7 @@ class Translator:
         self.detokenize = detokenize
         self.trace = trace
         self.words = self.unknown_words = 0
+        self.sentences = self.limited = 0
 
     @classmethod
     def open(cls, config: TranslateConfig) -> Translator:
@@ -115,8 +117,12 @@ class Translator:
 
         Raises:
             InputError: no finished run, or its work directory is gone or was made anew from other data; a packed run
-                that is damaged, or does not translate as it did where it was packed.
+                that is damaged, or does not translate as it did where it was packed; a whole grammar that cannot be
+                used.
         """
+        if is_grammar(Path(config.run)):
+            system = open_grammar(Path(config.run), config.decoder, Asked(config.nbest, config.distinct))
+            return cls(TokenizedText(), system, detokenize=config.detokenize, trace=config.trace)
         run = unpacked(Path(config.run))
         trained = config_of_run(run)
         trained.decoder = with_settings(trained.decoder, config.decoder, "decoder")
@@ -255,8 +261,13 @@ class Translator:
         log.warning("line %d: %d words, more than decoder.max_words=%d: translated in %d pieces%s", *seen)
 
     def _counted(self, translation: Translation) -> Translation:
-        """The same; its words, and those that were copied because nothing translates them, are added up."""
+        """The same; its words, those that were copied because nothing translates them, and the sentences that are
+        longer than a rule may span, are added up.
+        """
         if translation.derivations:
+            limit = self.system.span_limit
+            self.sentences += 1
+            self.limited += limit is not None and len(translation.source) > limit.words
             self.words += len(translation.source)
             self.unknown_words += translation.derivations[0].copied
         return translation
@@ -274,6 +285,15 @@ class Translator:
             "warning: %d of %d words unknown (%.1f %%), copied as they stand: is this text in the language, script, "
             "casing and tokens that the run was trained on?", *counts,
         )  # fmt: skip
+
+    def say_limited(self) -> None:
+        """How many sentences were longer than a rule may span, in a line; nothing when none was."""
+        limit = self.system.span_limit
+        if limit is not None and self.limited:
+            log.info(
+                "%d of %d sentences have more words than a rule spans (%s=%d): their parts are glued together in order",
+                self.limited, self.sentences, limit.name, limit.words,
+            )  # fmt: skip
 
     def _translation(self, number: int, source: list[str], derivations: Sequence[AnyDerivation]) -> Translation:
         text = self.text.target_text(list(derivations[0].words), self.detokenize)

@@ -55,6 +55,17 @@ def spans_moved(spans: Iterable[Span], by: int) -> tuple[Span, ...]:
     return tuple((begin + by, end + by) for begin, end in spans)
 
 
+def own_spans(span: Span, gaps: Sequence[Span]) -> tuple[Span, ...]:
+    """The runs of source words that a rule translates itself, from left to right."""
+    own: list[Span] = []
+    at = span[0]
+    for begin, end in [*sorted(gaps), (span[1], span[1])]:
+        if at < begin:
+            own.append((at, begin))
+        at = end
+    return tuple(own)
+
+
 StepT = TypeVar("StepT", bound=Step, covariant=True)
 
 

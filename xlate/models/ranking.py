@@ -64,18 +64,18 @@ class Ranking(ABC, Generic[Rows]):
 
     def _forget(self) -> None:
         self._place_P = np.full(self.sources, UNRANKED, dtype=np.int32)
-        empty, _ = self.ranked(np.zeros(0, dtype=np.int64))
         self._offsets_S1 = GrowingArray(np.zeros(1, dtype=np.int64))
-        self._columns = {name: GrowingArray(array) for name, array in _columns(empty).items()}
         self._word_offsets_R1 = GrowingArray(np.zeros(1, dtype=np.int64))
-        self._words = [GrowingArray(array) for array in empty.phrases[1:]]
+        # Which there are is seen when something is ranked.
+        self._columns: dict[str, GrowingArray] = {}
+        self._words: list[GrowingArray] = []
 
     def rank(self, rows: NDArray[np.integer]) -> None:
         """Ranks those of these source sides that were not ranked yet; others are forgotten when they are too many."""
-        if len(self._columns["unit_R"]) > MOST and (self._place_P[rows] == UNRANKED).any():
+        if self._offsets_S1.array[-1] > MOST and (self._place_P[rows] == UNRANKED).any():
             self._forget()
         new = np.unique(rows[self._place_P[rows] == UNRANKED]).astype(np.int64)
-        for start in range(0, len(new), AT_A_TIME):
+        for start in range(0, len(new) if self._columns else max(len(new), 1), AT_A_TIME):
             self._append(new[start : start + AT_A_TIME])
 
     def sizes(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -107,12 +107,17 @@ class Ranking(ABC, Generic[Rows]):
     def _append(self, rows: NDArray[np.int64]) -> None:
         found, size_S = self.ranked(rows)
         self._place_P[rows] = len(self._offsets_S1) - 1 + np.arange(len(rows), dtype=np.int32)
-        self._offsets_S1.append(len(self._columns["unit_R"]) + offsets_of(size_S)[1:])
-        self._word_offsets_R1.append(len(self._words[0]) + found.phrases.offsets_O1[1:])
-        for name, array in _columns(found).items():
+        self._offsets_S1.append(self._offsets_S1.array[-1] + offsets_of(size_S)[1:])
+        self._word_offsets_R1.append(self._word_offsets_R1.array[-1] + found.phrases.offsets_O1[1:])
+        columns, words = _columns(found), [np.asarray(values) for values in found.phrases[1:]]
+        if not self._columns:
+            self._columns = {name: GrowingArray(array) for name, array in columns.items()}
+            self._words = [GrowingArray(values) for values in words]
+            return
+        for name, array in columns.items():
             self._columns[name].append(array)
-        for column, values in zip(self._words, found.phrases[1:], strict=True):
-            column.append(np.asarray(values))
+        for column, values in zip(self._words, words, strict=True):
+            column.append(values)
 
 
 def best_of_groups(score_B: NDArray[np.float64], size_S: NDArray[np.int64], most: int) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,14 @@ from xlate.search.settings import SearchSettings
 from xlate.search.space import END_LABEL, SearchSpace
 from xlate.text.cutting import cut
 from xlate.text.vocabulary import Vocabulary
+
+
+class SpanLimit(NamedTuple):
+    """The most source words that a rule spans, and what says so."""
+
+    words: int
+    name: str
+
 
 Space = TypeVar("Space", bound=SearchSpace[Any])
 Settings = TypeVar("Settings", bound=SearchSettings)
@@ -104,6 +112,11 @@ class System(ABC, Generic[Space, Settings]):
     @abstractmethod
     def explain(self, source: Sequence[str], derivation: Derivation[Any]) -> str:
         """A derivation in words, and what spoke for it; `source` are the words to show."""
+
+    @property
+    def span_limit(self) -> SpanLimit | None:
+        """The longest span of a rule, where longer ones are only glued together; None for a model without rules."""
+        return None
 
     def step_features(self, derivation: Derivation[Any]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The sparse features that fire in each of a derivation's N steps: offsets (N + 1), and ids in `features`.

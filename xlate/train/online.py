@@ -209,7 +209,7 @@ class Online:
         """Decodes some sentences with the weights as they are, and learns from one after the other."""
         lists = self.decode(self.learner.weights, some, self.settings.size)
         for at, sentence in enumerate(some.tolist()):
-            one = lists.select([at])
+            one = lists if len(some) == 1 else lists.select([at])
             first_K += one.gain_CG[:1].sum(axis=0)
             figures.add(self.learner.learn(sentence, one))
 

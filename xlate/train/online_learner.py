@@ -85,6 +85,8 @@ class OnlineLearner:
         self.learned = self.rule.learned(dense_D, sparse_F, held)
         self.oracles: list[CandidateBatch | None] = [None] * len(document.statistics_IK)
         self._room_F = np.zeros(len(sparse_F))
+        # Of the arrays that grow, by name: larger ones, of which those in use are the beginnings.
+        self._larger: dict[str, NDArray[Any]] = {}
 
     @property
     def weights(self) -> Weights:
@@ -148,15 +150,22 @@ class OnlineLearner:
 
     def _hold(self, features: int) -> None:
         """Makes room for so many sparse features; an index may have grown while a sentence was decoded."""
-        lacking = features - len(self.learned.sparse_F)
-        if lacking > 0:
+        if features > len(self.learned.sparse_F):
             grown = {
-                name: np.concatenate([array, np.zeros(lacking, dtype=array.dtype)])
+                name: self._grown(name, array, features)
                 for name, array in self.learned._asdict().items()
                 if name.endswith("_F") and (len(array) or name == "sparse_F" or self._is_held(name))
             }
             self.learned = self.learned._replace(**grown)
-            self._room_F = np.zeros(features)
+        if features > len(self._room_F):
+            self._room_F = np.zeros(2 * features)
+
+    def _grown(self, name: str, array: NDArray[Any], size: int) -> NDArray[Any]:
+        """An array with zeros behind it, made twice as large as it must be: new features come with every step."""
+        larger = self._larger.get(name)
+        if larger is None or array.base is not larger or len(larger) < size:
+            larger = self._larger[name] = _padded(array, 2 * size)
+        return larger[:size]
 
     def _is_held(self, name: str) -> bool:
         return name != "sparse_squares_F" or self.rule.adaptive

@@ -13,10 +13,10 @@ from tests.models.small_models import SOURCE, TARGET, random_arpa
 from xlate.features.structure import FAMILIES, StructureFeatures, StructureTemplates
 from xlate.features.word_values import every_word
 from xlate.lm.model import NgramModel
-from xlate.models.derivation import COPIED, Span
+from xlate.models.derivation import COPIED, Span, own_spans
 from xlate.models.hierarchical.model import SIZE, UNKNOWN, HierarchicalModel
 from xlate.models.hierarchical.scored import RuleDerivation, score_rules_of
-from xlate.models.hierarchical.steps import RuleStep, own_spans
+from xlate.models.hierarchical.steps import RuleStep
 from xlate.phrases.rules import GAP, RuleTable
 from xlate.text.encoded import EncodedText
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules
 from xlate.errors import InputError
+from xlate.jobs.translate import TokenizedText, Translator
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
 from xlate.models.hierarchical.tuned import with_facts, with_floats
 
@@ -58,3 +59,16 @@ def test_more_words_than_can_be_numbered_are_refused(algorithm: str) -> None:
     system = decoder(algorithm, max_words=10**6)
     with pytest.raises(InputError, match="too long"):
         system.translate(["a"] * (system.LONGEST + 1))
+
+
+@pytest.mark.parametrize(("longest", "said"), [(10, "1 of 3 sentences have more words"), (200, "")])
+def test_sentences_that_are_longer_than_a_rule_may_span_are_counted(
+    caplog: pytest.LogCaptureFixture, longest: int, said: str
+) -> None:
+    caplog.set_level("INFO")
+    translator = Translator(TokenizedText(), decoder("cube", max_span=longest))
+    lines = ["a b", " ".join(["a", "b", "zz", "c"] * 50), "c"]
+    assert [len(one.source) for one in translator.translate(lines)] == [2, 200, 1]
+    translator.say_limited()
+    assert said in caplog.text
+    assert ("decoder.max_span=10" in caplog.text) == bool(said)

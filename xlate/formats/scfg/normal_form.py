@@ -73,16 +73,37 @@ class NormalRules(NamedTuple):
 
 def in_normal_form(rule: ScfgRule, label: str = "X") -> bool:
     """Whether a rule is in target normal form, with one label for the left side and all non-terminals."""
+    return normal_form_fault(rule, label) is None
+
+
+def normal_form_fault(rule: ScfgRule, label: str = "X") -> str | None:
+    """What keeps a rule from target normal form, None when nothing does."""
     gaps = rule.gaps
     phrase = len(rule.target) - gaps
-    return (
-        rule.lhs == label
-        and gaps <= MOST_GAPS
-        and phrase > 0
-        and not any(isinstance(symbol, Gap) for symbol in rule.target[:phrase])
-        and all(symbol.label == label for symbol in rule.target[phrase:] if isinstance(symbol, Gap))
-        and BEGIN not in rule.source
-    )
+    if rule.lhs != label or any(symbol.label != label for symbol in rule.target if isinstance(symbol, Gap)):
+        return f"another label than {label}"
+    if BEGIN in rule.source:
+        return f"{BEGIN} in the source"
+    if gaps > MOST_GAPS:
+        return f"more than {MOST_GAPS} non-terminals"
+    if not phrase:
+        return "no word in the target"
+    behind = any(isinstance(symbol, Gap) for symbol in rule.target[:phrase])
+    return "a target word behind a non-terminal" if behind else None
+
+
+def normal_form_faults(grammar: Scfg, label: str = "X") -> list[str]:
+    """What keeps rules of a grammar from target normal form, the most frequent first.
+
+    Example: `23 rules: a target word behind a non-terminal, such as X → ne [X,1] pas | do [X,1] not`
+    """
+    found: dict[str, list[ScfgRule]] = {}
+    for rule in grammar.rules:
+        fault = normal_form_fault(rule, label)
+        if fault is not None:
+            found.setdefault(fault, []).append(rule)
+    by_number = sorted(found.items(), key=lambda each: -len(each[1]))
+    return [f"{len(rules)} rules: {fault}, such as {rules[0]}" for fault, rules in by_number]
 
 
 def normal_share(grammar: Scfg, label: str = "X") -> NormalShare:

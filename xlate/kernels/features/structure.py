@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.memory.hashing import EMPTY, HashTable, find, first_slot
+from xlate.kernels.memory.prefetch import prefetch
 
 WORD_PAIR, PAIR_BIGRAM, INSERTION, TARGET_BIGRAM, PARENT_CHILD = range(5)
 # Columns of a fact, and of a described feature: family, both kinds, and the values.
@@ -37,12 +38,16 @@ class Kinds(NamedTuple):
 
 
 class StructureWeights(NamedTuple):
-    """Weights of F features and the table from their keys to their numbers; `memory` is of the search's own."""
+    """Weights of F features and the table from their keys to their numbers.
+
+    `memory`, and `keys_C` with room for a key of each two kinds, are of the search's own.
+    """
 
     kinds: Kinds
     table: HashTable
     weights_F: NDArray[np.float64]
     memory: NDArray[Any]
+    keys_C: NDArray[np.uint64]
 
 
 @njit(cache=True, inline="always")
@@ -83,22 +88,32 @@ def feature_key(family: int, pair: int, values: tuple[int, int, int, int]) -> np
     return mixed(fact_key(family, values[0], values[1], values[2], values[3]), pair)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def fact_score(known: StructureWeights, family: int, words: tuple[int, int, int, int]) -> float:
     """The sum of the weights of a fact's features."""
     key = fact_key(family, words[0], words[1], words[2], words[3])
     held = known.memory[first_slot(key, np.uint64(MEMORY - 1))]
-    if held.key == key:
-        return float(held.score)
-    total = 0.0
+    if held.key != key:
+        held.key, held.score = key, _looked_up(known, family, words)
+    return float(held.score)
+
+
+@njit(cache=True, nogil=True)
+def _looked_up(known: StructureWeights, family: int, words: tuple[int, int, int, int]) -> float:
+    """What a fact scores, of which there is no memory."""
+    total, count, mask = 0.0, 0, np.uint64(len(known.table.keys_H) - 1)
+    # The table is seldom near: all of a fact's slots are asked for before one is looked at.
     for pair in range(known.kinds.pair_offsets_1[family], known.kinds.pair_offsets_1[family + 1]):
         values = described(known.kinds, family, words, pair)
         if values[0] != NO_VALUE:
-            row = find(known.table, feature_key(family, pair, values))
-            # A feature may be newer than the weights.
-            if 0 <= row < len(known.weights_F):
-                total += known.weights_F[row]
-    held.key, held.score = key, total
+            known.keys_C[count] = feature_key(family, pair, values)
+            prefetch(known.table.keys_H, first_slot(known.keys_C[count], mask))
+            count += 1
+    for at in range(count):
+        row = find(known.table, known.keys_C[at])
+        # A feature may be newer than the weights.
+        if 0 <= row < len(known.weights_F):
+            total += known.weights_F[row]
     return total
 
 

@@ -28,7 +28,7 @@ from xlate.models.hierarchical.settings import CKY, RuleSearch
 from xlate.models.hierarchical.steps import RuleStep
 from xlate.models.hierarchical.structure import no_structure, rule_words, step_features, structure_of
 from xlate.models.hierarchical.text import explain_rules
-from xlate.models.system import System
+from xlate.models.system import SpanLimit, System
 from xlate.scoring.weights import Weights
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs
@@ -113,6 +113,11 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
         return self.model.structure
 
     @property
+    def span_limit(self) -> SpanLimit:
+        """That of the search."""
+        return SpanLimit(self.search.max_span, "decoder.max_span")
+
+    @property
     def target_vocabulary(self) -> Vocabulary:
         """The words of the rules."""
         return self.model.target_vocabulary
@@ -142,7 +147,8 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
     @cached_property
     def has_sparse(self) -> bool:
         """Whether any structure feature has a weight that is not 0."""
-        return bool(self.sparse_F.any())
+        # The first ones tell as a rule, without a look at hundreds of thousands.
+        return bool(self.sparse_F[:1024].any() or self.sparse_F.any())
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> RuleMoves:
         """The moves with all rules whose words stand in the target, whatever the search's limit of options."""

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.kernels.search.hierarchical.facts import Structure, between_score
-from xlate.models.derivation import COPIED
+from xlate.models.derivation import COPIED, own_spans
 from xlate.models.hierarchical.model import GLUE, LM, HierarchicalModel
 from xlate.models.hierarchical.options import RuleOptions
 from xlate.models.hierarchical.settings import RuleSearch
-from xlate.models.hierarchical.steps import RuleStep, own_spans
+from xlate.models.hierarchical.steps import RuleStep
 from xlate.search.forced_decoding import phrases_in
 from xlate.search.space import END_LABEL, Move, SearchSpace, Words
 from xlate.text.vocabulary import END_ID

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -39,14 +38,3 @@ class RuleStep(Step):
     def places(self) -> list[int]:
         """The source position of each symbol of the source side, that of its first word for a gap."""
         return [place for a, b, gap in self.runs for place in ([a] if gap else range(a, b))]
-
-
-def own_spans(span: Span, gaps: Sequence[Span]) -> tuple[Span, ...]:
-    """The runs of source words that a rule translates itself, from left to right."""
-    own: list[Span] = []
-    at = span[0]
-    for begin, end in [*sorted(gaps), (span[1], span[1])]:
-        if at < begin:
-            own.append((at, begin))
-        at = end
-    return tuple(own)

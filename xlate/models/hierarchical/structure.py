@@ -20,6 +20,7 @@ from xlate.kernels.features.structure import (
     StructureWeights,
     new_memory,
 )
+from xlate.kernels.memory.distinct_rows import distinct_rows
 from xlate.kernels.memory.hashing import build_table
 from xlate.kernels.search.hierarchical.facts import NO_PAIR, RuleWords, Structure, own_words
 from xlate.models.derivation import COPIED
@@ -83,26 +84,22 @@ def _endings(words: RuleWords) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     rows_T3[1:, 1][some] = words.source_K[last_pair[some]]
     rows_T3[1:, 2][some] = words.target_K[last_pair[some]]
     rows_T3[0, 0] = BEGIN_ID
-    # Distinct rows in the order of their first one, so that the beginning stays number 0.
-    keys = (rows_T3[:, 0].astype(np.int64) << 42) + ((rows_T3[:, 1].astype(np.int64) + 1) << 21) + rows_T3[:, 2] + 1
-    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-    rank = np.argsort(np.argsort(first))
-    return rank[place[1:]].astype(np.int32), rows_T3[np.sort(first)]
+    # No row is all zeros, which would not be told apart from none; the beginning comes first, and has number 0.
+    number_T, first_E = distinct_rows((rows_T3 - NO_PAIR + 1).astype(np.uint64))
+    return number_T[1:] - np.int32(1), rows_T3[first_E]
 
 
 def _parents(words: RuleWords) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The parent class of each translation, and a translation of each class; class 0 is for those without links."""
     sizes = np.diff(words.own_offsets_T1)
-    rows = np.full((len(sizes), max(int(sizes.max(initial=0)), 1)), -1, dtype=np.int32)
+    # A row without links is all zeros, which is number 0.
+    rows = np.zeros((len(sizes), max(int(sizes.max(initial=0)), 1)), dtype=np.uint64)
     rows[
         np.repeat(np.arange(len(sizes)), sizes),
         np.arange(len(words.own_V)) - np.repeat(words.own_offsets_T1[:-1], sizes),
-    ] = words.own_V
-    _, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    numbers = np.arange(1, len(first) + 1)
-    numbers[sizes[first] == 0] = 0
-    parent_rule_P = np.concatenate([[0], first]).astype(np.int64)
-    return numbers[place.reshape(-1)].astype(np.int32), parent_rule_P
+    ] = words.own_V + 1
+    parent_T, first_P = distinct_rows(rows)
+    return parent_T, np.append(0, first_P)
 
 
 def no_structure(translations: int) -> Structure:
@@ -112,7 +109,8 @@ def no_structure(translations: int) -> Structure:
     kinds = Kinds(
         np.zeros((1, 1), np.int32), np.zeros((1, 1), np.int32), np.zeros((0, 2), np.int32), np.zeros(6, np.int64)
     )
-    known = StructureWeights(kinds, build_table(np.zeros(0, dtype=np.uint64)), np.zeros(1), new_memory())
+    no_keys = np.zeros(0, dtype=np.uint64)
+    known = StructureWeights(kinds, build_table(no_keys), np.zeros(1), new_memory(), no_keys)
     zeros_T, row = np.zeros(translations, dtype=np.int32), np.zeros((1, 3), dtype=np.int32)
     return Structure(False, words, known, zeros_T, row, zeros_T, none, 1)
 

@@ -23,6 +23,7 @@ from xlate.kernels.features.structure import (
     StructureWeights,
     fact_score,
 )
+from xlate.kernels.memory.lent import lent
 
 NO_PAIR = -1
 
@@ -86,6 +87,7 @@ def own_words(
 @njit(cache=True, nogil=True)
 def local_scores(words: RuleWords, known: StructureWeights) -> NDArray[np.float64]:
     """What the facts inside each translation score, shape (T,)."""
+    words, known = lent(words), lent(known)
     score_T = np.zeros(len(words.word_offsets_T1) - 1)
     for t in range(len(score_T)):
         total, first, last = 0.0, words.pair_offsets_T1[t], words.pair_offsets_T1[t + 1]

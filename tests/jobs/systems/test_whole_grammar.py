@@ -1,0 +1,126 @@
+"""Whole grammars from the command line, with their own weights and language model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from xlate.cli.main import main
+
+GRAMMAR = """\
+[X] ||| ne [X,1] pas ||| do [1] not ||| 1 Own=2
+[X] ||| va ||| go ||| 0.5
+[X] ||| maison ||| house ||| 0.25
+[X] ||| [X,1] bleue ||| blue [1] ||| 0.5
+"""
+ARPA = """\
+\\data\\
+ngram 1=7
+
+\\1-grams:
+-99\t<s>
+-1\t</s>
+-2\t<unk>
+-1\tdo
+-1\tgo
+-1\tnot
+-1\thouse
+
+\\end\\
+"""
+INI = """\
+formalism=scfg
+grammar=grammar
+add_pass_through_rules=true
+scfg_max_span_limit=15
+feature_function=WordPenalty
+feature_function=KLanguageModel lm.arpa
+weights=weights
+"""
+WEIGHTS = "PhraseModel_0 -1\nOwn 0.5\nLanguageModel 2\nWordPenalty -0.5\nGlue -0.1\nPassThrough -3\n"
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> Path:
+    for name, text in (("grammar", GRAMMAR), ("lm.arpa", ARPA), ("weights", WEIGHTS), ("cdec.ini", INI)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "in").write_text("ne va pas\nmaison zz\n\n", encoding="utf-8")
+    return tmp_path / "cdec.ini"
+
+
+def translate(system: Path, *given: str) -> int:
+    folder = system.parent
+    return main(["translate", f"run={system}", f"input={folder / 'in'}", f"output={folder / 'out'}", *given])
+
+
+def test_a_system_of_cdec_translates_with_its_own_scores(system: Path) -> None:
+    nbest = system.parent / "nbest"
+    assert translate(system, "nbest=2", f"nbest_out={nbest}") == 0
+    assert (system.parent / "out").read_text(encoding="utf-8") == "do go not\nhouse zz\n\n"
+    first = nbest.read_text(encoding="utf-8").splitlines()[0].split(" ||| ")
+    # Log probabilities are of base 10: three words and the end of the sentence; a word counts -log10(e).
+    expected = -(1 + 0.5) + 0.5 * 2 + 2 * -4 + 0.5 * 3 / 2.302585093
+    assert first[1] == "do go not"
+    assert float(first[3]) == pytest.approx(expected)
+
+
+def test_from_left_to_right_it_says_which_rules_are_in_the_way(
+    system: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert translate(system, "decoder.algorithm=cube") == 2
+    said = capsys.readouterr().err
+    # Two of words, and of those with a gap the one whose target is a word, then the gap; two rules are glue.
+    assert "3 of 6 rules" in said
+    assert "2 rules: another label than X, such as S → [X,1] | [X,1]" in said
+    assert "1 rules: a target word behind a non-terminal, such as X → ne [X,1] pas | do [X,1] not" in said
+    assert "decoder.algorithm=cky" in said
+
+
+def test_sentences_that_are_longer_than_a_rule_may_span_are_counted(
+    system: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    system.write_text(INI.replace("limit=15", "limit=2"), encoding="utf-8")
+    assert translate(system) == 0
+    assert "1 of 3 sentences have more words than a rule spans (the grammar's longest span=2)" in caplog.text
+    assert (system.parent / "out").read_text(encoding="utf-8") == "ne go pas\nhouse zz\n\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("grammar", GRAMMAR + "[X] ||| ne [X,1] ||| not [2] ||| 1\n", "grammar:5: "),
+        ("grammar", GRAMMAR + "[X] ||| ne [Y,1] ||| not [1] ||| 1\n", "an unknown label"),
+        ("grammar", GRAMMAR + "[X] ||| a ||| b ||| 1 2\n", "grammar:5: "),
+        ("grammar", GRAMMAR + "[X] ||| a ||| b ||| nan\n", "grammar:5: "),
+        ("weights", "Glue inf\n", "weights:1: not a weight"),
+        ("cdec.ini", INI.replace("lm.arpa", "other.arpa"), "cdec.ini:6: a file that is not there"),
+        ("cdec.ini", INI + "feature_function=Ngram\n", "cdec.ini:8: an unknown feature function"),
+        ("cdec.ini", "formalism=fst\n", "no system with a grammar"),
+    ],
+)
+def test_files_that_cannot_be_used(
+    system: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, message: str
+) -> None:
+    (system.parent / name).write_text(text, encoding="utf-8")
+    assert translate(system) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert "expected:" in said
+    assert not (system.parent / "out").exists()
+
+
+@pytest.mark.parametrize("given", ["decoder.pop_limit=0", "decoder.reordering=x", "lattice_out=l", "target=in"])
+def test_what_cannot_be_asked_of_it(system: Path, capsys: pytest.CaptureFixture[str], given: str) -> None:
+    key, _, value = given.partition("=")
+    path = str(system.parent / value) if key in ("lattice_out", "target") else value
+    assert translate(system, f"{key}={path}") == 2
+    assert "expected:" in capsys.readouterr().err
+
+
+def test_a_configuration_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("joshua.config", "cdec.ini"):
+        (tmp_path / "in").write_text("a\n", encoding="utf-8")
+        assert translate(tmp_path / name) == 2
+        assert name in capsys.readouterr().err

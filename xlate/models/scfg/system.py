@@ -1,0 +1,205 @@
+"""A whole synchronous grammar as a system that translates: bottom-up, in whatever form its rules are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import groupby, islice
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.formats.scfg.grammar import Gap
+from xlate.models.derivation import Derivation, Span, Step, own_spans
+from xlate.models.explained import explained
+from xlate.models.scfg.decoder import COPIES, LANGUAGE, WORDS, CkyDecoder, Translation
+from xlate.models.scfg.rules import COPY, NO_LIMIT
+from xlate.models.scfg.trees import Tree, drawn
+from xlate.models.system import SpanLimit, System
+from xlate.scoring.weights import Weights
+from xlate.search.graph import SearchGraph
+from xlate.search.lattice_graph import LatticeArcs
+from xlate.search.settings import check_counts
+from xlate.text.cutting import MAX_WORDS
+from xlate.text.vocabulary import BEGIN, END, Vocabulary
+
+SHOWN = "lattices, forced decoding and search graphs"
+
+
+@dataclass(frozen=True)
+class GrammarSearch:
+    """What is asked of a whole grammar: translations of a list, and when a sentence is cut; see `SearchSettings`."""
+
+    nbest: int = 1
+    distinct: bool = True
+    max_words: int = MAX_WORDS
+    beam: int | None = None
+    log_threshold: float = -np.inf
+
+    def __post_init__(self) -> None:
+        """Checks every value.
+
+        Raises:
+            InputError: a value outside its range.
+        """
+        check_counts(self, "nbest", "max_words", "beam")
+
+
+@dataclass(frozen=True)
+class GrammarStep(Step):
+    """Neighbouring target words of one rule; a rule with words before and behind a gap makes several.
+
+    Attributes:
+        drawn: the whole derivation as a tree, in its first step.
+    """
+
+    drawn: tuple[str, ...] = field(default=(), compare=False)
+
+
+class GrammarSystem(System[Any, GrammarSearch]):
+    """Any grammar, its weights and its language model, decoded by CKY.
+
+    Args:
+        decoder: with the grammar.
+        search: settings.
+        fast: there is only the readable search.
+    """
+
+    PARTS = ("decoder", "search", "fast")
+    LONGEST = 1 << 30
+
+    def __init__(self, decoder: CkyDecoder, search: GrammarSearch | None = None, fast: bool = True) -> None:
+        self.decoder = decoder
+        self.search = search or GrammarSearch()
+        self.fast = fast
+
+    @cached_property
+    def feature_names(self) -> tuple[str, ...]:
+        """Language model, words and copied words, then the features of rules that have a weight or a column."""
+        own = (LANGUAGE, WORDS, COPIES)
+        weighted = (name for name, weight in self.decoder.weights.items() if weight and name not in own)
+        sparse = {name for values in self.decoder.grammar.scfg.sparse.values() for name in values}
+        columns = self.decoder.grammar.scfg.names
+        return (*own, *columns, *(name for name in weighted if name in sparse and name not in columns))
+
+    @property
+    def weights_D(self) -> NDArray[np.float64]:
+        """Those of the feature names, 0 for what has none."""
+        return np.array([self.decoder.weights.get(name, 0.0) for name in self.feature_names])
+
+    @property
+    def weights(self) -> Weights:
+        """All of them, as floats."""
+        return Weights(self.weights_D, np.zeros(0), self.feature_names)
+
+    @property
+    def features(self) -> None:
+        """None: rules name their features themselves."""
+        return
+
+    @property
+    def span_limit(self) -> SpanLimit | None:
+        """The largest limit of a grammar that has one, glue rules aside."""
+        most = max((limit for limit in self.decoder.grammar.limits if limit != NO_LIMIT), default=None)
+        return None if most is None else SpanLimit(most, "the grammar's longest span")
+
+    @property
+    def target_vocabulary(self) -> Vocabulary:
+        """The words of target sides."""
+        return Vocabulary.build(rule.target_words for rule in self.decoder.grammar.scfg.rules)
+
+    def with_weights(self, weights: Weights) -> GrammarSystem:
+        """The same grammar under other weights."""
+        named = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
+        old = self.decoder
+        return self.changed(decoder=CkyDecoder(old.grammar, named, old.languages.model, old.pops))
+
+    def _translate(self, words: Sequence[str]) -> list[Derivation[Any]]:
+        if not words:
+            return super()._translate(words)
+        found = self.decoder.translations(words, distinct=self.search.distinct)
+        listed = [self._derivation(words, one) for one in islice(found, self.search.nbest)]
+        if not listed:
+            raise InputError(
+                "the grammar has no derivation of a sentence",
+                seen=" ".join(words),
+                expected=f"one that ends in {self.decoder.grammar.goal}",
+                remedy="give it glue rules that put any two pieces one behind the other",
+            )
+        return listed
+
+    def _derivation(self, words: Sequence[str], found: Translation) -> Derivation[GrammarStep]:
+        lines = tuple(drawn(self.decoder.grammar, found.tree, words))
+        steps = list(self._steps(found.tree, words))
+        if steps:
+            first = steps[0]
+            steps[0] = GrammarStep(first.unit, first.source_spans, first.target_words, drawn=lines)
+        return Derivation(tuple(words), tuple(steps), partial(self._features, found.tree, tuple(words)), found.score)
+
+    def _features(self, tree: Tree, words: Sequence[str]) -> NDArray[np.float64]:
+        values = self.decoder.features(tree, words)
+        return np.array([values.get(name, 0.0) for name in self.feature_names])
+
+    def _steps(self, tree: Tree, words: Sequence[str]) -> Iterator[GrammarStep]:
+        """The runs of target words of a tree, from left to right."""
+        marked = int(self.decoder.grammar.marked)
+        waiting: list[Tree | GrammarStep] = [tree]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, GrammarStep):
+                yield part
+                continue
+            cells = [(inner.cell.start, inner.cell.end) for inner in part.below]
+            span = part.cell.start, part.cell.end
+            own = [_within((a - marked, b - marked), len(words)) for a, b in own_spans(span, cells) or (span,)]
+            spans = tuple(each for each in own if each[0] < each[1]) or (_within(span, len(words)),)
+            waiting += reversed(list(self._parts(part, spans, words)))
+
+    def _parts(self, tree: Tree, spans: tuple[Span, ...], words: Sequence[str]) -> Iterator[Tree | GrammarStep]:
+        """The target side of a rule: its runs of words, and the trees in its gaps."""
+        if tree.rule == COPY:
+            yield GrammarStep(COPY, spans, (words[spans[0][0]],))
+            return
+        target = self.decoder.grammar.scfg.rules[tree.rule].target
+        for is_gap, symbols in groupby(target, lambda symbol: isinstance(symbol, Gap)):
+            if is_gap:
+                yield from (tree.below[symbol.number - 1] for symbol in symbols if isinstance(symbol, Gap))
+                continue
+            run = tuple(s for s in symbols if isinstance(s, str) and not self._is_mark(s))
+            if run:
+                yield GrammarStep(tree.rule, spans, run)
+
+    def _is_mark(self, word: str) -> bool:
+        return self.decoder.grammar.marked and word in (BEGIN, END)
+
+    def explain(self, source: Sequence[str], derivation: Derivation[Any]) -> str:  # noqa: ARG002
+        """The tree, a rule a line, then feature by feature; a sentence in pieces has a tree for each."""
+        lines = [line for step in derivation.steps for line in step.drawn]
+        return explained(lines, self.feature_names, self.weights_D, derivation)
+
+    def space(self, words: Sequence[str]) -> NoReturn:  # noqa: ARG002
+        """Raises InputError: there are no moves from left to right."""
+        raise InputError(
+            "a whole grammar is decoded bottom-up",
+            seen=f"asked for {SHOWN}",
+            expected="translations, n-best lists and trace=true",
+        )
+
+    def compiled_search(self, space: Any, *, every_arc: bool) -> SearchGraph:  # noqa: ARG002
+        """Raises InputError, as `space`."""
+        self.space(())
+
+    def derivation(self, space: Any, labels: Sequence[int]) -> Derivation[Any]:  # noqa: ARG002
+        """Raises InputError, as `space`."""
+        self.space(())
+
+    def arc_features(self, space: Any, found: LatticeArcs) -> LatticeArcs:  # noqa: ARG002
+        """Raises InputError, as `space`."""
+        self.space(())
+
+
+def _within(span: Span, size: int) -> Span:
+    return max(span[0], 0), min(span[1], size)
