@@ -36,7 +36,7 @@ from xlate.jobs.systems.context import (
 )
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase import Phrase
-from xlate.jobs.systems.phrase_models import open_phrase_model, phrase_base
+from xlate.jobs.systems.phrase_models import open_phrase_model, phrase_base, phrase_decoder
 from xlate.jobs.train.jackknife import Jackknife
 from xlate.jobs.train.list_settings import list_settings
 from xlate.jobs.train.measuring import measured_splits
@@ -137,7 +137,7 @@ class ContextListTraining:
         """The base with the classifier of the run in place of its own."""
         model = replace(cast(PhraseModelConfig, self.system.model), context=replace(self.use, run=str(run.path)))
         config = replace(self.system, model=model)
-        return Phrase().decoder(open_phrase_model(self.base, config), theta, config.decoder, Asked())
+        return phrase_decoder(open_phrase_model(self.base, config), theta, config.decoder, Asked())
 
 
 def check_context_lists(config: TrainConfig) -> ContextUseConfig:

@@ -44,7 +44,9 @@ def open_grammar(path: Path, given: Mapping[str, Any], asked: Asked) -> GrammarS
     decoder = OPENERS[path.suffix](path, settings.pop_limit)
     if settings.algorithm != CKY:
         raise _not_from_left_to_right(path, decoder, settings.algorithm)
-    return GrammarSystem(decoder, GrammarSearch(asked.nbest, asked.distinct, settings.max_words))
+    return GrammarSystem(
+        decoder, GrammarSearch(nbest=asked.nbest, distinct=asked.distinct, max_words=settings.max_words)
+    )
 
 
 def _not_from_left_to_right(path: Path, decoder: CkyDecoder, algorithm: str) -> InputError:

@@ -22,30 +22,18 @@ from xlate.models.system import SpanLimit, System
 from xlate.scoring.weights import Weights
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs
-from xlate.search.settings import check_counts
-from xlate.text.cutting import MAX_WORDS
+from xlate.search.settings import SearchSettings
 from xlate.text.vocabulary import BEGIN, END, Vocabulary
 
 SHOWN = "lattices, forced decoding and search graphs"
 
 
 @dataclass(frozen=True)
-class GrammarSearch:
-    """What is asked of a whole grammar: translations of a list, and when a sentence is cut; see `SearchSettings`."""
+class GrammarSearch(SearchSettings):
+    """What is asked of a whole grammar; how hard it is searched is a setting of its `CkyDecoder`, and `beam` is none."""
 
-    nbest: int = 1
-    distinct: bool = True
-    max_words: int = MAX_WORDS
     beam: int | None = None
-    log_threshold: float = -np.inf
-
-    def __post_init__(self) -> None:
-        """Checks every value.
-
-        Raises:
-            InputError: a value outside its range.
-        """
-        check_counts(self, "nbest", "max_words", "beam")
+    threshold: float = 0.0
 
 
 @dataclass(frozen=True)
