@@ -25,7 +25,7 @@ from xlate.jobs.prepare.folds import Folds
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems import block_lists
-from xlate.jobs.systems.block_lists import BlockFolds
+from xlate.jobs.systems.blocks.lists import BlockFolds
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import event_kind, open_system
 from xlate.phrases.extract import extract_phrases

@@ -20,7 +20,7 @@ from xlate.features.more_floats import MORE_FLOATS, MoreFloats, more_floats
 from xlate.jobs.prepare.estimates import Estimates, WithoutFold
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
-from xlate.jobs.systems.block_base import check_floats_of_base, check_sums, frequent_features, with_features
+from xlate.jobs.systems.blocks.base import check_floats_of_base, check_sums, frequent_features, with_features
 from xlate.jobs.systems.listed import ListedModel
 from xlate.jobs.systems.to_tune import Saved, ToTune
 from xlate.kernels.features.block_features import BlockArrays

@@ -30,7 +30,7 @@ SHOWN = "lattices, forced decoding and search graphs"
 
 @dataclass(frozen=True)
 class GrammarSearch(SearchSettings):
-    """What is asked of a whole grammar; how hard it is searched is a setting of its `CkyDecoder`, and `beam` is none."""
+    """What is asked of a whole grammar; how hard it is searched is a setting of its `CkyDecoder`, not `beam`."""
 
     beam: int | None = None
     threshold: float = 0.0

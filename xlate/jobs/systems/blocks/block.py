@@ -14,7 +14,7 @@ from xlate.features.block import FLOATS, block_arrays
 from xlate.features.more_floats import more_floats
 from xlate.jobs.prepare.estimates import Estimates
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.systems.block_lists import BlockLists, check_block_lists
+from xlate.jobs.systems.blocks.lists import BlockLists, check_block_lists
 from xlate.jobs.systems.kind import Asked, EventKind, common_search
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.block.decoder import BlockDecoder
