@@ -16,7 +16,10 @@ from xlate.models.system import AnySystem
 from xlate.scoring.weights import WeightsFile
 
 # The kinds by name: module and class. Each is imported when it is asked for, since the systems of the others are many.
-EVENT_KINDS = {"orientation": ("block", "Block"), "distortion": ("distortion", "DistortionKind")}
+EVENT_KINDS = {
+    "orientation": ("blocks.block", "Block"),
+    "distortion": ("blocks.distortion", "DistortionKind"),
+}
 KINDS = {
     **EVENT_KINDS,
     "phrase": ("phrase", "Phrase"),
