@@ -7,7 +7,8 @@ import logging
 import numpy as np
 import pytest
 
-from xlate.align.aligner import METHODS, align
+from xlate.align.aligner import align
+from xlate.align.direction import METHODS
 from xlate.errors import InputError
 
 

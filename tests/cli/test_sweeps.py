@@ -10,6 +10,7 @@ import yaml
 from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.cli.shell.arguments import read_words
+from xlate.cli.shell.compose import ONE_AFTER_THE_OTHER
 from xlate.cli.train import expand, in_sweep
 from xlate.config.folder_names import folder_name
 
@@ -182,3 +183,28 @@ def test_folders_of_a_sweep_stay_inside_it(work: Path, tmp_path: Path) -> None: 
     assert {"base=a+b", "base=null"} < {str(path) for path in found}
     assert list(tmp_path.iterdir()) == [tmp_path / "one"]
     assert list((tmp_path / "one").iterdir()) == [tmp_path / "one" / "sweep"]
+
+
+@pytest.fixture
+def launchers(tmp_path: Path) -> Path:
+    """A folder of configurations that has what the extra `sweep` would bring."""
+    folder = tmp_path / "conf" / "hydra" / "launcher"
+    folder.mkdir(parents=True)
+    (folder / "submitit_slurm.yaml").write_text(f"_target_: {ONE_AFTER_THE_OTHER}\n", encoding="utf-8")
+    return tmp_path / "conf"
+
+
+def test_jobs_on_slurm_are_asked_how_long_they_may_run(launchers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["train", "-m", "hydra/launcher=slurm", "seed=1,2", "work=nowhere", f"--config-dir={launchers}"]
+    assert main(asked) == 2
+    said = capsys.readouterr().err
+    assert "hydra.launcher.timeout_min is not set" in said
+    assert "add hydra.launcher.timeout_min=VALUE to the command" in said
+
+
+def test_settings_of_jobs_on_slurm(launchers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["hydra/launcher=slurm", "hydra.launcher.timeout_min=90", "hydra.launcher.mem_gb=32"]
+    assert main(["train", *given, f"--config-dir={launchers}", "--cfg", "hydra"]) == 0
+    launcher = yaml.safe_load(capsys.readouterr().out)["hydra"]["launcher"]
+    assert (launcher["timeout_min"], launcher["mem_gb"], launcher["cpus_per_task"]) == (90, 32, 2)
+    assert launcher["submitit_folder"].endswith(".submitit/%j")

@@ -13,11 +13,12 @@ def run(config: AlignCommandConfig) -> None:
     """
     from xlate.align.aligner import align
     from xlate.align.links import write_links
+    from xlate.jobs.prepare.beside import cores
     from xlate.text.parallel import read_parallel
     from xlate.text.tokens import split_tokens
 
     pair = read_parallel(config.source, config.target)
     source = [split_tokens(line) for line in pair.source]
     target = [split_tokens(line) for line in pair.target]
-    links = align(source, target, method=config.method, symmetrization=config.symmetrization, seed=config.seed)
+    links = align(source, target, config.method, config.symmetrization, config.seed, apart=cores() > 1)
     write_links(config.out, links)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import sys
 from collections.abc import Callable, Sequence
@@ -15,6 +16,20 @@ from xlate.cli.shell.failures import in_words
 from xlate.cli.shell.streams import drop_output, open_streams, output_fails
 from xlate.errors import InputError, Interrupted
 from xlate.train.signals import termination_raised
+
+# So many more objects made than freed, and Python looks for those that nothing holds any more. The usual 700 have it
+# look hundreds of times while modules are imported, which all stay.
+MANY_OBJECTS = 50_000
+
+
+def start() -> int:
+    """The process of a command: `main`, with little time for memory that the end of the process frees anyway."""
+    gc.set_threshold(MANY_OBJECTS)
+    try:
+        return main()
+    finally:
+        # What there is now is not looked through again at the end.
+        gc.freeze()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -131,4 +146,4 @@ def _usage() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(start())

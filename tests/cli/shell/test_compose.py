@@ -7,11 +7,15 @@ import pickle
 from pathlib import Path
 
 import pytest
+from omegaconf.errors import OmegaConfBaseException
 
-from xlate.cli.shell.compose import Job
+from xlate.cli.shell.arguments import Words
+from xlate.cli.shell.compose import Job, run_with_hydra
 from xlate.cli.shell.sweeps import TABLE, best_first, summary_of, write_table
 from xlate.cli.shell.talk import Talk
 from xlate.cli.train import CONFIG, run
+from xlate.config.schema import TranslateConfig
+from xlate.errors import InputError
 from xlate.report.runs import Run
 
 
@@ -58,3 +62,36 @@ def test_the_summary_of_a_sweep_has_the_best_first(tmp_path: Path) -> None:
     write_table(tmp_path / TABLE, runs)
     rows = [line.split("\t") for line in (tmp_path / TABLE).read_text().splitlines()]
     assert rows[1] == ["seed=3", "true", "31.5", "1.25", "", "200.0"]
+
+
+def asked(*overrides: str) -> TranslateConfig:
+    """What a command is called with."""
+    called: list[TranslateConfig] = []
+    assert run_with_hydra("translate", TranslateConfig, called.append, Words(frozenset(), (), overrides), Talk()) == 0
+    (config,) = called
+    return config
+
+
+def test_a_configuration_is_the_same_with_a_job_of_hydra_and_without() -> None:
+    given = ("run=a b", "nbest=3", "decoder.beam=7")
+    assert asked(*given) == asked(*given, "hydra.verbose=false")
+
+
+@pytest.mark.parametrize(("wrong", "seen"), [("nbset=3", "nbset"), ("nbest=x", "nbest"), ("nbest=1,2", "nbest")])
+def test_errors_are_the_same_with_a_job_of_hydra_and_without(wrong: str, seen: str) -> None:
+    said = []
+    for more in ((), ("hydra.verbose=false",)):
+        with pytest.raises(InputError) as error:
+            asked("run=a", wrong, *more)
+        said.append(str(error.value))
+    assert said[0] == said[1]
+    assert seen in said[0]
+
+
+def test_what_a_command_raises_stays_as_it_is() -> None:
+    def fail(config: TranslateConfig) -> None:
+        raise OmegaConfBaseException(f"of {config.run}")
+
+    for more in ((), ("hydra.verbose=false",)):
+        with pytest.raises(OmegaConfBaseException, match="of a"):
+            run_with_hydra("translate", TranslateConfig, fail, Words(frozenset(), (), ("run=a", *more)), Talk())

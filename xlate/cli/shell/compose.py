@@ -21,13 +21,15 @@ from xlate.cli.shell.sweeps import say_sweeps
 from xlate.cli.shell.talk import Talk
 from xlate.config.choices import register
 from xlate.config.folder_names import folder_name
-from xlate.config.load import words_of_hydra
+from xlate.config.load import composed, words_of_hydra
 from xlate.config.location import conf_folder
 from xlate.config.typed import in_our_words, typed
 
 OmegaConf.register_new_resolver("folder_name", folder_name, replace=True)
 # The launcher that runs the jobs of a sweep one after the other, in this process.
 ONE_AFTER_THE_OTHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
+# Commands that ask Hydra which job they are.
+JOBS = ("train",)
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,38 @@ def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None],
     Raises:
         InputError: an override is wrong, or the configuration does not fit its schema.
     """
+    if not _asks_hydra(command, words):
+        with _our_words(command, words):
+            config = typed(composed(command, words.overrides), schema)
+        body(config)
+        return 0
+    with _our_words(command, words):
+        failures = _run_jobs(command, Job(body, schema, talk), words)
+    if failures:
+        raise failures[0]
+    return 0
+
+
+@contextmanager
+def _our_words(command: str, words: Words) -> Iterator[None]:
+    try:
+        yield
+    except HydraException as error:
+        raise words_of_hydra(error, command, words.overrides) from error
+    except OmegaConfBaseException as error:
+        raise in_our_words(error) from error
+
+
+def _asks_hydra(command: str, words: Words) -> bool:
+    """Whether more than a configuration is wanted of Hydra, which composes it twice before it runs a job."""
+    settings = (word.lstrip("+~") for word in words.overrides)
+    return command in JOBS or bool(words.options) or any(word.startswith("hydra") for word in settings)
+
+
+def _run_jobs(command: str, job: Job, words: Words) -> list[BaseException]:
+    """Lets Hydra call a job, or all those of a sweep; what a single job raised."""
     register(command)
     failures: list[BaseException] = []
-    job = Job(body, schema, talk)
 
     def run(config: DictConfig) -> None:
         if HydraConfig.get().mode is RunMode.MULTIRUN:
@@ -77,15 +108,9 @@ def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None],
     with _called_as(program):
         try:
             hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(run)()
-        except HydraException as error:
-            raise words_of_hydra(error, command, words.overrides) from error
-        except OmegaConfBaseException as error:
-            raise in_our_words(error) from error
         finally:
             say_sweeps()
-    if failures:
-        raise failures[0]
-    return 0
+    return failures
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links, write_links
 from xlate.config.schema import AlignConfig, LmConfig, PhrasesConfig, PrepareConfig
 from xlate.errors import InputError
+from xlate.jobs.prepare.beside import cores
 from xlate.jobs.prepare.corpus_files import resolve_files, write_demo_corpus
 from xlate.jobs.prepare.corpus_settings import check_dev_set, corpus_identity
 from xlate.jobs.prepare.corpus_stage import build_corpus
@@ -65,7 +66,8 @@ def _prepare(config: PrepareConfig, path: Path) -> WorkDirectory:
         lambda folder: build_corpus(config.data, files, folder),
     )
     _warn_unused_splits(work)
-    # In this process: the aligner's threads, once begun, are not there in forked ones, which would wait for them.
+    # Nothing is forked from here on: the aligner's threads, once begun, are not there in forked processes, which would
+    # wait for them.
     links = run_stage(path, "align", _align_identity(config, corpus), lambda folder: _align(config, work, folder))
     run_stage(path, "lm", _of(config.lm, corpus), lambda folder: _lm(config.lm, work, folder))
     phrases = run_stage(
@@ -96,7 +98,12 @@ def _align_identity(config: PrepareConfig, corpus: Stage) -> dict[str, Any]:
 def _align(config: PrepareConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
     source, target = work.training_tokens("source"), work.training_tokens("target")
     links = _given_links(config.align, source, target) or align(
-        source, target, method=config.align.method, symmetrization=config.align.symmetrization, seed=config.seed
+        source,
+        target,
+        method=config.align.method,
+        symmetrization=config.align.symmetrization,
+        seed=config.seed,
+        apart=cores() > 1,
     )
     write_links(folder / "links.gz", links)
     return {"links": len(links.source_L), "links_per_pair": len(links.source_L) / max(1, len(source))}

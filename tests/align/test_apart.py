@@ -1,0 +1,86 @@
+"""Both directions of an alignment side by side."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from xlate.align import aligner
+from xlate.align.aligner import align
+from xlate.align.apart import Apart
+from xlate.align.direction import Direction
+from xlate.errors import InputError
+
+AGAIN = """
+from xlate.align import aligner
+aligner.WORTHWHILE = 1
+words = [[f"w{n % 7}", f"w{n % 5}", f"w{n % 3}"] for n in range(3000)]
+found = [aligner.align(words, words, "eflomal", seed=1, apart=apart) for apart in (False, True, True, False)]
+print([len(links) for links in found])
+"""
+
+
+def text(pairs: int) -> tuple[list[list[str]], list[list[str]]]:
+    draw = random.Random(3)
+    source = [[f"a{draw.randrange(30)}" for _ in range(draw.randrange(6))] for _ in range(pairs)]
+    return source, [[f"b{word[1:]}" for word in reversed(sentence)] for sentence in source]
+
+
+def numbers(pairs: int) -> list[list[str]]:
+    return [[word[1:] for word in sentence] for sentence in text(pairs)[0]]
+
+
+@pytest.mark.parametrize("symmetrization", ["grow-diag-final-and", "forward", "backward"])
+@pytest.mark.parametrize("method", ["eflomal", "fast_align"])
+def test_links_are_the_same_side_by_side(method: str, symmetrization: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = text(60)
+    alone = align(source, target, method, symmetrization, seed=4)
+    monkeypatch.setattr(aligner, "WORTHWHILE", 1)
+    beside = align(source, target, method, symmetrization, seed=4, apart=True)
+    for name in ("source_L", "target_L", "offsets_S1"):
+        np.testing.assert_array_equal(getattr(alone, name), getattr(beside, name))
+        assert getattr(alone, name).dtype == getattr(beside, name).dtype
+
+
+def test_again_and_again_in_one_process(tmp_path: Path) -> None:
+    """Threads of OpenMP that the first time started are of no concern to processes of the second."""
+    known = {**os.environ, "OMP_NUM_THREADS": "2", "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    program = [sys.executable, "-c", AGAIN]
+    done = subprocess.run(program, env=known, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=True)
+    assert done.stdout.split() == ["[3000,", "3000,", "3000,", "3000]"]
+
+
+def test_a_process_that_dies_is_told_of() -> None:
+    with Apart(Direction("ibm1", 0, "backward"), numbers(50), numbers(50)) as process:
+        process._process.kill()
+        with pytest.raises(InputError, match=r"(?s)aligned backward ended before its time.*signal 9"):
+            process.links()
+
+
+def test_what_fails_in_the_other_process_is_told_of(capfd: pytest.CaptureFixture[str]) -> None:
+    with (
+        pytest.raises(InputError, match="status 1"),
+        Apart(Direction("none", 0, "backward"), numbers(5), numbers(5)) as process,
+    ):
+        process.links()
+    assert "KeyError: 'none'" in capfd.readouterr().err
+
+
+def test_an_error_here_ends_the_other_process() -> None:
+    with pytest.raises(KeyboardInterrupt), Apart(Direction("ibm1", 0, "backward"), numbers(9), numbers(9)) as process:
+        raise KeyboardInterrupt
+    assert process._process.poll() is not None
+    assert not Path(process._held.name).exists()
+
+
+def test_the_other_process_ends_with_this_one() -> None:
+    with Apart(Direction("eflomal", 0, "backward"), numbers(3000), numbers(3000)) as process:
+        assert process._process.stdin is not None
+        process._process.stdin.close()
+        assert process._process.wait(timeout=300) == 1
