@@ -19,14 +19,15 @@ SMALL = [
     "--tokens=60",
     "--beam=4",
     "--dropout=0",
-    "--rate=0.1",
+    "--rate=0.02",
+    "--warmup=20",
 ]
 
 
 @pytest.fixture
 def neural(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(FOLDER))
-    for name in ("neural_nbest", "pieces", "model", "score_list"):
+    for name in ("neural_nbest", "pieces", "model", "search", "training", "score_list"):
         sys.modules.pop(name, None)
     import neural_nbest
 
@@ -68,6 +69,16 @@ def test_a_small_transformer_writes_lists_that_are_reranked(
     assert sum(same) > 12
     for value, row, is_same in zip(told, rows, same, strict=True):
         assert value == pytest.approx(row["scores"]["log_prob"], abs=1e-3) or not is_same
+    # The other way, with a model of the other direction: as probable as the search says, hypothesis after hypothesis.
+    score_list.main(
+        [f"--model={tmp_path / 'out'}", f"--list={tmp_path / 'out' / 'val.jsonl'}", f"--out={column}", "--backward=1"]
+    )
+    model, _ = neural.opened(tmp_path / "out", "cpu")
+    for row, line in list(zip(rows, column.read_text().splitlines(), strict=True))[:3]:
+        made, known = (pieces.ids(row[key].split()) for key in ("hyp", "src"))
+        with torch.no_grad():
+            log_p = model(torch.tensor([made]), torch.tensor([[1, *known]]))[0].log_softmax(-1)
+        assert float(line) == pytest.approx(float(log_p.gather(1, torch.tensor([[*known, 2]]).T).sum()), abs=1e-3)
     # What is finished is not done again.
     before = (tmp_path / "out" / "model.pt").stat().st_mtime_ns
     neural.main(arguments)
@@ -75,6 +86,8 @@ def test_a_small_transformer_writes_lists_that_are_reranked(
 
 
 def test_steps_of_the_search_score_as_the_whole_decoder_does(neural: ModuleType) -> None:
+    from pieces import BEGIN
+
     torch.manual_seed(1)
     model = neural.Translator(20, 16, 2, 0.0).eval()
     sources = [[4, 5, 6], [7], [8, 9, 10, 11, 12]]
@@ -85,11 +98,27 @@ def test_steps_of_the_search_score_as_the_whole_decoder_does(neural: ModuleType)
         assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
         assert len({tuple(one.pieces) for one in found}) == len(found)
         for one in found:
-            target = torch.tensor([[neural.BEGIN, *one.pieces]])
+            target = torch.tensor([[BEGIN, *one.pieces]])
             with torch.no_grad():
                 log_p = model(torch.tensor([source]), target[:, :-1])[0].log_softmax(-1)
             wanted = log_p[torch.arange(len(one.pieces)), target[0, 1:]]
             assert one.log_probs == pytest.approx(wanted.tolist(), abs=1e-4)
+
+
+def test_training_goes_on_behind_its_last_epoch(tmp_path: Path, neural: ModuleType) -> None:
+    write_corpus(tmp_path)
+    arguments = [f"--data={tmp_path}", *SMALL, "--lists=0", "--held=8"]
+    shorter = [*arguments, f"--out={tmp_path / 'out'}", "--minutes=0"]
+    neural.main(shorter)
+    stopped = torch.load(tmp_path / "out" / "checkpoint.pt")
+    assert (stopped["epoch"], stopped["step"]) == (1, 1)
+    (tmp_path / "out" / "model.pt").unlink()
+    neural.main([*arguments, f"--out={tmp_path / 'out'}", "--epochs=3"])
+    ended = torch.load(tmp_path / "out" / "checkpoint.pt")
+    assert ended["epoch"] == 3
+    assert ended["step"] > stopped["step"]
+    assert ended["best"] < stopped["best"]
+    assert not (tmp_path / "out" / "val.jsonl").exists()
 
 
 def test_pieces_make_their_words_again(neural: ModuleType) -> None:

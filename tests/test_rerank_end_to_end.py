@@ -10,6 +10,8 @@ import pytest
 from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.features.hypothesis_text import TextTemplates
+from xlate.lm.arpa import read_arpa
+from xlate.lm.model import NgramModel
 
 STEPS = ["loss.lists.tolerance=0", "loss.lists.gamma=10", "loss.lists.rate=0.05", "loss.lists.epochs=60"]
 RERANK = ["model=rerank", "loss=xbleu", "loss.lists.heldout_every=4", "model.rerank.min_lists=2", *STEPS]
@@ -144,6 +146,24 @@ def test_pairs_for_trainers_by_preference(tmp_path: Path, capsys: pytest.Capture
     assert "nothing to be translated is known" in capsys.readouterr().err
 
 
+def test_a_language_model_scores_every_line_of_a_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "text").write_text("the cat sleeps\nthe dog runs\nthe cat runs\n")
+    assert main(["lm", f"text={tmp_path / 'text'}", "order=2", f"out={tmp_path / 'lm.arpa'}"]) == 0
+    # Duplicates and sentences that come in any order of numbers; a word that the model does not know.
+    lists = [(7, "the cat sleeps"), (7, "the cat sleeps"), (2, "the zebra runs"), (2, "")]
+    (tmp_path / "list").write_text("".join(f"{i} ||| {text} ||| TM= 1 ||| -1\n" for i, text in lists))
+    arguments = [str(tmp_path / "list"), f"lm={tmp_path / 'lm.arpa'}", "nbest_duplicates=drop"]
+    assert main(["nbest", "score", *arguments, f"out={tmp_path / 'column'}"]) == 0
+    assert json.loads(capsys.readouterr().out)["hypotheses"] == 4
+    lm = NgramModel.from_arpa(read_arpa(tmp_path / "lm.arpa"))
+    told = [float(line) for line in (tmp_path / "column").read_text().splitlines()]
+    for value, (_, text) in zip(told, lists, strict=True):
+        assert value == pytest.approx(lm.sentence_logprob(lm.map_vocabulary(text.split())), rel=1e-6)
+    assert main(["nbest", "check", str(tmp_path / "list"), f"add_scores=lm={tmp_path / 'column'}"]) == 0
+    assert main(["nbest", "score", str(tmp_path / "list"), f"out={tmp_path / 'column'}"]) == 2
+    assert "lm=MODEL.arpa" in capsys.readouterr().err
+
+
 def test_ranking_by_the_utility_within_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "list").write_text("a b c\na b d\na b c d\nx\n")
     (tmp_path / "ref").write_text("a b c d\n")
@@ -151,6 +171,8 @@ def test_ranking_by_the_utility_within_lists(tmp_path: Path, capsys: pytest.Capt
     assert main(["nbest", "rescore", str(tmp_path / "list"), *arguments]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert rows["reranked"]["bleu"] == rows["oracle"]["bleu"] == 100
+    assert [rows[name]["ter"] for name in ("first", "reranked", "oracle")] == [25, 0, 0]
+    assert rows["reranked"]["ter_against_first"]["difference"] == -25
     assert [line.split(" ||| ")[1] for line in (tmp_path / "out").read_text().splitlines()][-1] == "x"
 
 

@@ -3,7 +3,8 @@
     python examples/neural_nbest/score_list.py --model work/neural --list dev.nbest --source dev.de --out dev.neural
     xlate train model=rerank nbest=dev.nbest add_scores=[neural=dev.neural] …
 
-Words of list and source are between blanks, cut as those that the model was trained on.
+Words of list and source are between blanks, cut as those that the model was trained on. With `--backward 1` the model
+translates the other way, and tells how probable the source is, given each hypothesis.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from xlate.text.lines import read_lines, write_lines
 
 
 @torch.no_grad()
-def log_probs(model: Translator, source: list[int], targets: list[list[int]], device: str) -> list[float]:
-    """The log probability of each translation of a source."""
-    target = padded([[BEGIN, *row, END] for row in targets], device)
-    scores = model(torch.tensor([source] * len(targets), device=device), target[:, :-1]).log_softmax(-1)
+def log_probs(model: Translator, sources: list[list[int]], targets: list[list[int]], device: str) -> list[float]:
+    """The log probability of each target under its source; one source stands for all."""
+    source, target = padded(sources, device), padded([[BEGIN, *row, END] for row in targets], device)
+    # What is the same for all is computed once.
+    memory, absent = (part.expand(len(targets), *part.shape[1:]) for part in (model.encode(source), source == PAD))
+    scores = model.decode(memory, absent, target[:, :-1]).log_softmax(-1)
     told = scores.gather(2, target[:, 1:, None])[..., 0]
     return told.masked_fill(target[:, 1:] == PAD, 0.0).sum(1).tolist()
 
@@ -36,17 +39,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in ("--model", "--list", "--out"):
         parser.add_argument(name, type=Path, required=True)
     parser.add_argument("--source", type=Path)
+    parser.add_argument("--backward", type=int, default=0)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--threads", type=int, default=0)
     given = parser.parse_args(arguments)
+    if given.threads:
+        torch.set_num_threads(given.threads)
     model, pieces = opened(given.model, given.device)
-    sources = [] if given.source is None else read_lines(given.source)
+    lines = [] if given.source is None else read_lines(given.source)
 
     def column() -> Iterator[str]:
         for group in track(NbestFile(given.list).lists(), "scoring"):
-            source = sources[group[0].sentence] if sources else group[0].source or ""
-            targets = [pieces.ids(hypothesis.text.split()) for hypothesis in group]
-            for value in log_probs(model, pieces.ids(source.split()) or [UNKNOWN], targets, given.device):
-                yield f"{value:.6g}"
+            line = lines[group[0].sentence] if lines else group[0].source or ""
+            known = [pieces.ids(line.split()) or [UNKNOWN]]
+            # The same words are scored once.
+            texts = list(dict.fromkeys(hypothesis.text for hypothesis in group))
+            made = [pieces.ids(text.split()) or [UNKNOWN] for text in texts]
+            sides = (made, known * len(made)) if given.backward else (known, made)
+            told = dict(zip(texts, log_probs(model, *sides, given.device), strict=True))
+            yield from (f"{told[hypothesis.text]:.6g}" for hypothesis in group)
 
     write_lines(given.out, column())
 

@@ -182,7 +182,7 @@ def test_completion_of_experiments_actions_and_paths(tmp_path: Path, monkeypatch
         "experiment=auli2014/table4",
         *(f"experiment=auli2014/table4-row{row}" for row in range(1, 5)),
     ]
-    assert candidates("xlate nbest ") == ["check", "import", "oracle", "rescore", "pairs"]
+    assert candidates("xlate nbest ") == ["check", "import", "oracle", "rescore", "pairs", "score"]
     assert candidates("xlate events im") == ["import"]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs" / "a b").mkdir(parents=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.nbest_characters import chrf_statistics
-from xlate.candidates.nbest_columns import NbestArrays
+from xlate.candidates.nbest_columns import Ints, NbestArrays
 from xlate.candidates.nbest_store import nbest_statistics, reference_lines
 from xlate.errors import InputError
 from xlate.metrics.measures import measure_sentences
@@ -40,7 +40,7 @@ def gain_statistics(
         if name == "chrf":
             parts.append(chrf_statistics(arrays, lines))
         elif name == "ter":
-            parts.append(_ter_statistics(arrays, lines))
+            parts.append(ter_statistics(arrays, lines))
         else:
             value_C = column_values(arrays, column)
             parts.append(np.stack([value_C, np.ones(len(value_C))], axis=1))
@@ -64,16 +64,23 @@ def column_values(arrays: NbestArrays, name: str | None) -> NDArray[np.float64]:
     return np.asarray(arrays.values_V[of_V])
 
 
-def _ter_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    """Edits and reference length of every hypothesis, (C, 2); the same words of a list are counted once."""
-    words = list(arrays.numbers)
-    keys = [
-        (row, " ".join(words[i] for i in arrays.text[c]))
-        for c, row in enumerate(row_numbers(arrays.candidate_offsets_I1).tolist())
-    ]
+def ter_statistics(
+    arrays: NbestArrays, references: Sequence[Sequence[str]], some: Ints | None = None
+) -> NDArray[np.float64]:
+    """Edits and reference length of every hypothesis, (C, 2), or of some, and 0 of the others.
+
+    The same words of a list are counted once. `references` are those of each list, `some` numbers of hypotheses.
+    """
+    words, row_C = list(arrays.numbers), row_numbers(arrays.candidate_offsets_I1)
+    chosen = np.arange(len(row_C)) if some is None else some
+    keys = [(int(row_C[c]), " ".join(words[i] for i in arrays.text[c])) for c in chosen.tolist()]
     wanted = list(dict.fromkeys(keys))
     most = max(map(len, references))
-    streams = [[(references[row][k : k + 1] or [None])[0] for row, _ in wanted] for k in range(most)]
+    streams: list[list[str | None]] = [
+        [references[row][k] if k < len(references[row]) else None for row, _ in wanted] for k in range(most)
+    ]
     values_SK = measure_sentences("ter", [text for _, text in wanted], streams).stats.values_SK
     place = {key: number for number, key in enumerate(wanted)}
-    return np.asarray(values_SK[[place[key] for key in keys]])
+    counted_CK = np.zeros((len(row_C), 2))
+    counted_CK[chosen] = values_SK[[place[key] for key in keys]]
+    return counted_CK

@@ -1,10 +1,11 @@
-"""xlate nbest check|import|oracle|rescore|pairs FILE: n-best lists of any system."""
+"""xlate nbest check|import|oracle|rescore|pairs|score FILE: n-best lists of any system."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,12 +129,32 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
     return {"out": out, "lists": len(lists), "pairs": len(found)}
 
 
+def score(config: NbestConfig) -> dict[str, Any]:
+    """Writes the log probability of each hypothesis by a language model to `out`, a column for `add_scores`."""
+    from xlate.candidates.nbest_columns import WordNumbers
+    from xlate.jobs.ranking.given import given_list
+    from xlate.lm.arpa import read_arpa
+    from xlate.lm.model import NgramModel
+    from xlate.text.encoded import EncodedText
+    from xlate.text.lines import write_lines
+
+    out, file = _needed(config.out, "out", "FILE"), _needed(config.lm, "lm", "MODEL.arpa")
+    lm, numbers = NgramModel.from_arpa(read_arpa(file)), WordNumbers()
+    # A line for each hypothesis of the file itself, whatever is added, merged or dropped where it is read.
+    alone = replace(given_list(config, config.nbest), added=(), others=())
+    text = numbers.encode(hypothesis.text for hypothesis in alone.hypotheses())
+    log_prob_C = lm.sentence_logprobs(EncodedText(lm.map_vocabulary(numbers)[text.ids_T], text.offsets_S1))
+    write_lines(out, (f"{value:.9g}" for value in log_prob_C.tolist()))
+    return {"out": out, "hypotheses": len(log_prob_C)}
+
+
 ACTIONS: dict[str, Callable[[NbestConfig], dict[str, Any]]] = {
     "check": check,
     "import": import_list,
     "oracle": oracle,
     "rescore": rescore,
     "pairs": pairs,
+    "score": score,
 }
 
 

@@ -38,4 +38,5 @@ class NbestConfig(GivenListsConfig):
     gain_column: str | None = None
     pairs: int = MISSING
     least_margin: float = MISSING
+    lm: str | None = None
     debug: bool = False

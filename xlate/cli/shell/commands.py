@@ -18,7 +18,7 @@ COMMANDS = {
     "align": "word alignment of two plain files",
     "lm": "n-gram language model of a plain file",
     "phrases": "phrase table of two plain files and their links",
-    "nbest": "n-best lists of any system: check, import, oracle, rescore, pairs",
+    "nbest": "n-best lists of any system: check, import, oracle, rescore, pairs, score",
     "events": "candidate stores: export as text, import from it",
     "aer": "alignment error rate against gold links",
     "tag": "plain lines → tokens with their parts of speech",

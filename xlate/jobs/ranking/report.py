@@ -11,17 +11,20 @@ from numpy.typing import NDArray
 
 from xlate.candidates.nbest_characters import chrf_statistics
 from xlate.candidates.nbest_columns import NbestArrays
+from xlate.candidates.nbest_gains import ter_statistics
 from xlate.candidates.nbest_store import bleu_statistics
 from xlate.candidates.nbest_utility import utilities
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.character_fscore import chrf_scores
-from xlate.metrics.significance import PairedTests, paired_statistics
+from xlate.metrics.edit_rate import ter_scores
+from xlate.metrics.significance import PairedTest, PairedTests, paired_statistics
 from xlate.metrics.statistics import Stats
 from xlate.search.nbest_oracle import best_of_each, first_best, oracle
 
 FIRST, RERANKED, ORACLE, RANDOM, MBR = "first", "reranked", "oracle", "random", "mbr"
-# How often a random choice is made; its figure is the mean.
-DRAWS = 20
+ORDER = (FIRST, RERANKED, ORACLE, RANDOM, MBR)
+# How often a random choice is made; its figure is the mean. TER counts the edits of fewer: it takes a search for each.
+DRAWS, DRAWS_OF_TER = 20, 2
 Ints = NDArray[np.int64]
 
 
@@ -61,13 +64,12 @@ class Reported:
 
     def table(self, learned: Sequence[str] = ()) -> str:
         """A line a choice for people; `learned` are the measures that reranking was learned for."""
-        lines = [f"{'':<10}{'BLEU':>7}{'chrF':>7}  against the first"]
+        named = "".join(f"{name:>7}{'against first':>15}{'p':>7}" for name in ("BLEU", "chrF", "TER"))
+        lines = [f"{'':<9}{named}"]
         for name, row in self.rows.items():
-            told = "".join(
-                f"  {measure} {test.difference:+.2f} ± {test.interval.half_width:.2f}, p = {test.p_randomisation:.4f}"
-                for measure, test in (self.tests[name].tests.items() if name in self.tests else ())
-            )
-            lines.append(f"{name:<10}{row['bleu']:7.2f}{row['chrf']:7.2f}{told}")
+            tests = self.tests[name].tests if name in self.tests else {}
+            cells = [f"{score:7.2f}{_told(tests.get(measure)):<22}" for measure, score in row.items()]
+            lines.append(f"{name:<9}{''.join(cells)}".rstrip())
         same = [name for name in learned if name in self.rows[FIRST]]
         if same and RERANKED in self.rows:
             lines.append(
@@ -89,19 +91,21 @@ def reported(
     """
     offsets_I1 = arrays.candidate_offsets_I1
     bleu_CK = bleu_statistics(arrays, references)
-    stats = {
-        "bleu": Stats("bleu", bleu_CK.astype(np.float64), bleu_scores),
-        "chrf": Stats("chrf", chrf_statistics(arrays, references), chrf_scores),
-    }
     totals_C = arrays.total_C if np.isfinite(arrays.total_C).all() else None
     chosen = {FIRST: first_best(bleu_CK, offsets_I1, totals_C).chosen_I}
     if score_C is not None:
         chosen[RERANKED] = best_of_each(score_C, offsets_I1)
     chosen[ORACLE] = oracle(bleu_CK, offsets_I1).chosen_I
-    rows = {name: _figures(stats, [chosen_I]) for name, chosen_I in chosen.items()}
-    rows[RANDOM] = _figures(stats, _drawn(offsets_I1))
     chosen[MBR] = best_of_each(utilities(arrays, "bleu"), offsets_I1)
-    rows[MBR] = _figures(stats, [chosen[MBR]])
+    drawn = _drawn(offsets_I1)
+    some = np.unique(np.concatenate([*chosen.values(), *drawn[:DRAWS_OF_TER]]))
+    stats = {
+        "bleu": Stats("bleu", bleu_CK.astype(np.float64), bleu_scores),
+        "chrf": Stats("chrf", chrf_statistics(arrays, references), chrf_scores),
+        "ter": Stats("ter", ter_statistics(arrays, references, some), ter_scores),
+    }
+    choices = {name: [chosen_I] for name, chosen_I in chosen.items()} | {RANDOM: drawn}
+    rows = {name: _figures(stats, choices[name]) for name in ORDER if name in choices}
     first = {measure: given[chosen[FIRST]] for measure, given in stats.items()}
     tests = {
         name: paired_statistics({measure: given[chosen[name]] for measure, given in stats.items()}, first)
@@ -111,11 +115,22 @@ def reported(
     return Reported(rows, tests, len(offsets_I1) - 1)
 
 
+def _told(test: PairedTest | None) -> str:
+    if test is None:
+        return ""
+    return f"  {test.difference:+.2f} ± {test.interval.half_width:.2f}{test.p_randomisation:8.4f}"
+
+
 def _figures(stats: Mapping[str, Stats], choices: Sequence[Ints]) -> dict[str, float]:
     """The mean score of some choices by each measure."""
     return {
-        measure: float(np.mean([given[chosen_I].score() for chosen_I in choices])) for measure, given in stats.items()
+        measure: float(np.mean([given[chosen_I].score() for chosen_I in choices[: _most(measure)]]))
+        for measure, given in stats.items()
     }
+
+
+def _most(measure: str) -> int:
+    return DRAWS_OF_TER if measure == "ter" else DRAWS
 
 
 def _drawn(offsets_I1: Ints) -> list[Ints]:
