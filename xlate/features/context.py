@@ -14,9 +14,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.arrays.ragged import gathered, offsets_of, row_numbers
+from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.errors import InputError
 from xlate.features.index import Numbers
+from xlate.kernels.features.contexts import ContextPlaces, PhraseSpans, TargetArrays, context_bags, target_bags
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
@@ -132,16 +133,28 @@ class ContextFeatures:
             factors: for each layer without values of words those of the T tokens, in the order of the layers.
             spans: the phrases.
         """
-        given, columns = iter(factors), [np.zeros(len(spans), np.int64), 1 + np.asarray(spans.phrase_I, np.int64)]
-        begin_I, stop_I = text.offsets_S1[spans.sentence_I], text.offsets_S1[np.asarray(spans.sentence_I) + 1]
-        for layer in self.layers:
-            value_T = next(given) if layer.value_V is None else layer.value_V[text.ids_T]
-            for name, distance in self.places:
-                value_I = _values(value_T, begin_I, stop_I, spans, name, distance, len(layer.labels))
-                columns.append(np.where(value_I < 0, -1, self._starts[layer.name, name] + value_I))
-        ids_IX = np.stack(columns, axis=1)
-        there_IX = ids_IX >= 0
-        return offsets_of(there_IX.sum(axis=1)), ids_IX[there_IX].astype(np.int32)
+        columns = (spans.sentence_I, spans.start_I, spans.end_I, spans.phrase_I)
+        asked = PhraseSpans(*(np.asarray(column, np.int64) for column in columns))
+        return context_bags(self.values(text.ids_T, factors), text.offsets_S1, self.arrays, asked)
+
+    def values(self, ids_T: NDArray[np.int32], factors: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
+        """The values of T tokens in the L layers, (L, T), -1 for none; `factors` as for `of`."""
+        given = iter(factors)
+        value_LT = np.empty((len(self.layers), len(ids_T)), np.int32)
+        for number, layer in enumerate(self.layers):
+            value_LT[number] = next(given) if layer.value_V is None else layer.value_V[ids_T]
+        return value_LT
+
+    @cached_property
+    def arrays(self) -> ContextPlaces:
+        """The places as compiled loops take them."""
+        first_LP = np.array([[self._starts[layer.name, name] for name, _ in self.places] for layer in self.layers])
+        return ContextPlaces(
+            first_LP.reshape(len(self.layers), len(self.places)).astype(np.int64),
+            np.array([distance for _, distance in self.places], np.int64),
+            np.array([distance > 0 or name == "last" for name, distance in self.places]),
+            np.array([len(layer.labels) for layer in self.layers], np.int64),
+        )
 
     @staticmethod
     def phrases_of(offsets_I1: Ints, ids: NDArray[np.integer]) -> Ints:
@@ -166,21 +179,6 @@ class ContextFeatures:
             else:
                 at, layer, place = starts[int(np.searchsorted(firsts, feature, side="right")) - 1]
                 yield f"{layer}[{place}]={layers[layer].label(feature - at)}"
-
-
-def _values(
-    value_T: NDArray[np.int32], begin_I: Ints, stop_I: Ints, spans: Spans, place: str, distance: int, labels: int
-) -> Ints:
-    """The value of the token at one place of each phrase; `labels` and the number after it outside of the sentence."""
-    last = distance > 0 or place == "last"
-    at_I = begin_I + (np.asarray(spans.end_I, np.int64) - 1 if last else np.asarray(spans.start_I, np.int64)) + distance
-    before_I, behind_I = at_I < begin_I, at_I >= stop_I
-    # Outside of a sentence only the place beside it counts: further ones would say the same again.
-    near_I = (at_I == begin_I - 1) | (at_I == stop_I)
-    inside_I = np.clip(at_I, 0, max(len(value_T) - 1, 0))
-    value_I = value_T[inside_I].astype(np.int64) if len(value_T) else np.full(len(spans), -1)
-    value_I = np.where(before_I, labels, np.where(behind_I, labels + 1, value_I))
-    return np.where((before_I | behind_I) & ~near_I, -1, value_I)
 
 
 def joined_bags(bags: Sequence[Bags]) -> Bags:
@@ -228,18 +226,19 @@ class TargetFeatures:
 
     def of(self, pair_C: NDArray[np.integer]) -> Bags:
         """The features of C pairs of the table: offsets, (C + 1,), and ids."""
-        target_C = np.asarray(self.table.target_B[pair_C], np.int64)
-        rows: list[Bags] = []
-        one = np.arange(len(pair_C) + 1)
-        if "pair" in self.kinds:
-            rows.append((one, np.asarray(pair_C, np.int32)))
-        if "phrase" in self.kinds:
-            rows.append((one, (len(self.table) + target_C).astype(np.int32)))
-        if "words" in self.kinds:
-            places, offsets_C1 = gathered(self.table.target_phrases.offsets_S1, target_C)
-            first = len(self.table) + len(self.table.target_phrases)
-            rows.append((offsets_C1, first + np.asarray(self.table.target_phrases.ids_T[places], np.int32)))
-        return joined_bags(rows)
+        return target_bags(self.arrays, np.asarray(pair_C, np.int64))
+
+    @cached_property
+    def arrays(self) -> TargetArrays:
+        """The target phrases as compiled loops take them."""
+        phrases, b = self.table.target_phrases, len(self.table)
+        firsts = zip(TARGET_KINDS, (0, b, b + len(phrases)), strict=True)
+        return TargetArrays(
+            np.asarray(self.table.target_B, np.int32),
+            np.asarray(phrases.offsets_S1, np.int64),
+            np.asarray(phrases.ids_T, np.int32),
+            np.array([first if kind in self.kinds else -1 for kind, first in firsts], np.int64),
+        )
 
     def names(self, ids: Numbers, words: Vocabulary) -> Iterator[str]:
         """The names of some features: `phrase=a house`, `word=house`; a pair is its target phrase."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.kernels.lm.ngram import walk_sentences
 from xlate.kernels.lm.phrase_lm import PhrasesAlone, walk_alone
+from xlate.kernels.memory.best_of_rows import best_of_rows
 from xlate.lm.model import NgramModel
 
 # So many source sides are ranked at a time: what is worked out on the way grows with them.
@@ -122,9 +123,7 @@ class Ranking(ABC, Generic[Rows]):
 
 def best_of_groups(score_B: NDArray[np.float64], size_S: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """The places of the `most` highest scores of each of S groups, best first, of equals the first."""
-    order = np.lexsort((-score_B, np.repeat(np.arange(len(size_S)), size_S)))
-    rank_B = np.arange(len(order)) - np.repeat(offsets_of(size_S)[:-1], size_S)
-    return order[rank_B < most]
+    return best_of_rows(score_B, offsets_of(size_S), most)
 
 
 class GrowingArray:

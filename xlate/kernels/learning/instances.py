@@ -13,6 +13,17 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.learning.candidates import CandidateArrays, context_of, feature_of, plain_score
+from xlate.kernels.learning.crossed import (
+    Crossed,
+    crossed_room,
+    crossed_score,
+    fits,
+    look_up,
+    move_ids,
+    score_ids,
+    settle_ids,
+    with_room,
+)
 from xlate.kernels.learning.slopes import draw
 from xlate.kernels.learning.updates import Learned, Rule, begin_step, move_dense, move_sparse, settle
 from xlate.kernels.memory.lent import lent
@@ -74,10 +85,20 @@ def instance_pass(
     # Squares and penalties of a step are of its whole gradient; plain steps can be made candidate by candidate.
     whole = steps.rule.adaptive or (not steps.rule.every and (steps.rule.l1 > 0.0 or steps.rule.l2 > 0.0))
     gradient_F = np.zeros(len(learned.sparse_F) if steps.curvature or whole else 0)
-    moves_dense = (steps.rule.eta_D != 0.0).any()
-    for place in range(len(order_I)):
+    # Of members that are drawn by lot nothing can be looked up before.
+    crosses = len(candidates.context_offsets_I1) > 0 and steps.use_sparse and steps.negatives == 0
+    owned_pairs = crossed_room(128, 2048) if crosses else crossed_room(0, 0)
+    pairs = lent(owned_pairs)
+    for place in range(-1, len(order_I)):
         _fetch_ahead(order_I, place, candidates, learned, steps)
-        i = order_I[place]
+        if crosses and place + 1 < len(order_I):
+            if not fits(pairs, order_I[place + 1], candidates):
+                owned_pairs = with_room(owned_pairs, order_I[place + 1], candidates)
+                pairs = lent(owned_pairs)
+            look_up((pairs, (place + 1) % 2), order_I[place + 1], candidates, learned.sparse_F)
+        if place < 0:
+            continue
+        i, here = order_I[place], (pairs, place % 2)
         first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]
         if last - first >= len(room.member_X):
             owned = step_room(2 * (last - first))
@@ -91,22 +112,16 @@ def instance_pass(
                     continue
                 room.member_X[0] = positive
             begin_step(learned, steps.rule)
-            if steps.rule.settles:
-                _settle_members(i, room.member_X, size, candidates, learned, steps.rule)
-            for x in range(size):
-                c = room.member_X[x]
-                room.score_X[x] = plain_score(i, c, candidates, learned.dense_D, learned.sparse_F, steps.use_sparse)
+            _score(i, size, room, here, candidates, learned, steps)
             loss += slope(room.score_X, room.gain_X, room.slope_X, size, steps.numbers, state)
             if steps.curvature:
                 curvature += _curvature(i, room, size, candidates, steps.rule, gradient_F)
             if whole:
                 _move_by_gradient(i, room, size, candidates, learned, steps.rule, gradient_F)
             else:
-                for x in range(size):
-                    if room.slope_X[x] != 0.0:
-                        _move(i, room.member_X[x], room.slope_X[x], candidates, learned, steps.rule, moves_dense)
+                _move(i, size, room, here, candidates, learned, steps.rule)
     # What was lent is held until here.
-    return loss, curvature + 0.0 * len(owned.member_X)
+    return loss, curvature + 0.0 * (len(owned.member_X) + len(owned_pairs.slot_H))
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -140,19 +155,65 @@ def _drawn(size: int, negatives: int, room: Room, state: NDArray[np.uint64]) -> 
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _move(
-    i: int, c: int, slope: float, candidates: CandidateArrays, learned: Learned, rule: Rule, moves_dense: bool
+def _score(
+    i: int,
+    size: int,
+    room: Room,
+    here: tuple[Crossed, int],
+    candidates: CandidateArrays,
+    learned: Learned,
+    steps: InstanceSteps,
 ) -> None:
-    """Moves the weights of one candidate of instance i."""
-    if moves_dense:
-        for d in range(len(rule.eta_D)):
-            move_dense(learned, rule, d, slope, np.float64(candidates.dense_CD[c, d]))
-    if rule.eta != 0.0:
-        valued, (begin, end) = len(candidates.part_values_N) > 0, context_of(i, candidates)
-        for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
-            value = np.float64(candidates.part_values_N[n]) if valued else 1.0
-            for x in range(begin, end):
-                move_sparse(learned, rule, feature_of(n, x, candidates, len(learned.sparse_F)), slope * value)
+    """Writes the scores of the members of instance i, whose pairs are `here` when it has been looked up."""
+    if len(here[0].value_K) > 0:
+        if steps.rule.settles:
+            settle_ids(here, learned, steps.rule)
+        score_ids(here, learned.sparse_F)
+        for x in range(size):
+            room.score_X[x] = crossed_score(here, i, room.member_X[x], candidates, learned.dense_D)
+        return
+    if steps.rule.settles:
+        _settle_members(i, room.member_X, size, candidates, learned, steps.rule)
+    for x in range(size):
+        c = room.member_X[x]
+        room.score_X[x] = plain_score(i, c, candidates, learned.dense_D, learned.sparse_F, steps.use_sparse)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _move(
+    i: int,
+    size: int,
+    room: Room,
+    here: tuple[Crossed, int],
+    candidates: CandidateArrays,
+    learned: Learned,
+    rule: Rule,
+) -> None:
+    """Moves the weights of the members of instance i by plain steps, one after the other."""
+    crosses, moves_dense = len(here[0].value_K) > 0, False
+    for d in range(len(rule.eta_D)):
+        moves_dense = moves_dense or rule.eta_D[d] != 0.0
+    for x in range(size):
+        c, slope = room.member_X[x], room.slope_X[x]
+        if slope == 0.0:
+            continue
+        if moves_dense:
+            for d in range(len(rule.eta_D)):
+                move_dense(learned, rule, d, slope, np.float64(candidates.dense_CD[c, d]))
+        if rule.eta != 0.0 and not crosses:
+            _move_sparse(i, c, slope, candidates, learned, rule)
+    if rule.eta != 0.0 and crosses:
+        move_ids(here, i, (room.member_X, room.slope_X, size), candidates, learned.sparse_F, rule.eta)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _move_sparse(i: int, c: int, slope: float, candidates: CandidateArrays, learned: Learned, rule: Rule) -> None:
+    """Moves the sparse weights of one candidate of instance i."""
+    valued, (begin, end) = len(candidates.part_values_N) > 0, context_of(i, candidates)
+    for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
+        value = np.float64(candidates.part_values_N[n]) if valued else 1.0
+        for x in range(begin, end):
+            move_sparse(learned, rule, feature_of(n, x, candidates, len(learned.sparse_F)), slope * value)
 
 
 @njit(cache=True, nogil=True)
@@ -253,7 +314,7 @@ def _fetch_ahead(
     order_I: NDArray[np.int64], place: int, candidates: CandidateArrays, learned: Learned, steps: InstanceSteps
 ) -> None:
     """Instances come in random order, so each would wait for memory several times; later ones are asked for early."""
-    size = len(order_I)
+    size, crosses = len(order_I), len(candidates.context_offsets_I1) > 0
     if place + 16 < size:
         prefetch(candidates.candidate_offsets_I1, order_I[place + 16])
     if place + 8 < size:
@@ -271,15 +332,15 @@ def _fetch_ahead(
         last = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i + 1]]
         for at in range(first, last, 16):
             prefetch(candidates.part_ids_N, at)
-    if steps.use_sparse and place + 2 < size:
+    if steps.use_sparse and crosses and place + 3 < size:
+        prefetch(candidates.contexts_X, candidates.context_offsets_I1[order_I[place + 3]])
+    if steps.use_sparse and not crosses and place + 2 < size:
         i = order_I[place + 2]
         first = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i]]
         last = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i + 1]]
-        begin, end = context_of(i, candidates)
         for n in range(first, last):
-            for x in range(begin, end):
-                feature = feature_of(n, x, candidates, len(learned.sparse_F))
-                prefetch(learned.sparse_F, feature)
-                if steps.rule.settles:
-                    prefetch(learned.touched_F, feature)
-                    prefetch(learned.sparse_sum_F, feature)
+            feature = candidates.part_ids_N[n]
+            prefetch(learned.sparse_F, feature)
+            if steps.rule.settles:
+                prefetch(learned.touched_F, feature)
+                prefetch(learned.sparse_sum_F, feature)

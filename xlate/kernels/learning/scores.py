@@ -10,6 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.learning.candidates import CandidateArrays, part_score, plain_score
+from xlate.kernels.learning.crossed import score_crossed
 from xlate.kernels.memory.lent import lent
 
 
@@ -128,6 +129,9 @@ def plain_scores(
     """The scores of all candidates, each one part, in the contexts of their instances if there are any; (C,)."""
     candidates, dense_D, sparse_F = lent(candidates), lent(dense_D), lent(sparse_F)
     score_C = np.empty(len(candidates.dense_CD))
+    if len(candidates.context_offsets_I1) > 0:
+        score_crossed(candidates, dense_D, sparse_F, score_C)
+        return score_C
     for i in range(len(candidates.candidate_offsets_I1) - 1):
         for c in range(candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]):
             score_C[c] = plain_score(i, c, candidates, dense_D, sparse_F, True)

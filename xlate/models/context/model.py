@@ -21,6 +21,7 @@ from xlate.candidates.context_instances import ContextInstances
 from xlate.features.context import ContextFeatures, Spans, TargetFeatures
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.learning.scores import plain_scores
+from xlate.kernels.search.predictions import Predictor, predicted_sentence
 from xlate.kernels.search.spans import span_rows
 from xlate.phrases.listed_pairs import ListedPairs
 from xlate.phrases.matching import phrase_finder
@@ -165,6 +166,54 @@ class ContextModel(Classifier):
     def choices(self) -> Translations:
         """The listed pairs."""
         return Translations(self.listed, self.targets)
+
+    def predict(self, words: Sequence[str]) -> Prediction:
+        """The same in one compiled call."""
+        ids_n = self.vocabulary.ids(words)
+        found = predicted_sentence(self._predictor, ids_n, self.contexts.values(ids_n, self.factors(words)))
+        return Prediction(Spans(*found.spans), found.offsets_I1, found.pair_C, found.log_C, found.share_C)
+
+    @cached_property
+    def _predictor(self) -> Predictor:
+        return Predictor(
+            self.finder,
+            self.contexts.arrays,
+            self.targets.arrays,
+            np.asarray(self.listed.offsets_P1, np.int64),
+            np.asarray(self.listed.pair_N, np.int64),
+            np.asarray(self.listed.log_share_N, np.float64),
+            np.asarray(self.weights.dense_D, np.float64),
+            self.weights.sparse_F,
+            self.longest,
+            self.alone,
+        )
+
+    def places_of_pairs(
+        self,
+        found: Prediction,
+        start_O: NDArray[np.integer],
+        end_O: NDArray[np.integer],
+        pair_O: NDArray[np.integer],
+    ) -> NDArray[np.int64]:
+        """As `Prediction.places` of what `predict` found, without a search among the candidates."""
+        spans, longest = found.spans, max(1, self.longest)
+        pairs_O, start_O = np.asarray(pair_O, np.int64), np.asarray(start_O, np.int64)
+        at_cell = np.full((int(max(spans.end_I.max(initial=0), np.max(end_O, initial=0))) + 1) * longest, -1)
+        at_cell[spans.start_I * longest + spans.end_I - spans.start_I - 1] = np.arange(len(spans))
+        length_O = end_O - start_O
+        instance_O = np.where(length_O <= longest, at_cell[start_O * longest + np.minimum(length_O, longest) - 1], -1)
+        slot_O = np.where((instance_O >= 0) & (pairs_O >= 0), self.listed_place_B[pairs_O], -1)
+        phrase_O = np.append(spans.phrase_I, -1)[instance_O]
+        there_O = (slot_O >= 0) & (self.targets.table.source_B[pairs_O] == phrase_O)
+        return np.where(there_O, found.offsets_I1[instance_O] + slot_O, -1)
+
+    @cached_property
+    def listed_place_B(self) -> NDArray[np.int32]:
+        """Where each pair of the table stands in the list of its source phrase, -1 where it is not listed; (B,)."""
+        offsets_P1 = self.listed.offsets_P1
+        place_B = np.full(len(self.targets.table), -1, np.int32)
+        place_B[self.listed.pair_N] = np.arange(offsets_P1[-1]) - np.repeat(offsets_P1[:-1], np.diff(offsets_P1))
+        return place_B
 
     def named(self, number: int, vocabulary: Vocabulary) -> str:
         """The target words of a pair."""

@@ -68,19 +68,37 @@ class PredictedScores:
     ) -> NDArray[np.float64]:
         """ln p of each phrase, (O, 1)."""
         found = self.predicted(words)
-        table = self.model.targets.table if self.own is None else self.own.table
-        place_O = found.places(start_O, end_O, rows_of(self.own, pair_O))
-        share_B = table.scores_B4[np.maximum(pair_O, 0), DIRECT_PHRASE]
-        with np.errstate(divide="ignore"):
-            value_O = np.log(share_B)
+        place_O = self.model.places_of_pairs(found, start_O, end_O, rows_of(self.own, pair_O))
+        value_O, missing = np.empty(len(place_O)), np.flatnonzero(place_O < 0)
         if len(found.log_C):
-            logs_C = np.logaddexp(found.log_C + log_share(self.share), found.share_C + log_share(1.0 - self.share))
-            logs_C = np.where(self._allowed(found), logs_C, -np.inf)
-            value_O = np.where(place_O >= 0, logs_C[place_O], value_O)
+            value_O = _floored(self._options(found))[place_O]
+        value_O[missing] = self._of_table(np.asarray(pair_O)[missing])
+        return value_O[:, None]
+
+    def anywhere(self, pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
+        """ln p(e|f) of pairs that the classifier says nothing of, NaN for others; (N, 1)."""
+        row_N, table = rows_of(self.own, pair_N), self.model.targets.table
+        phrase_N, offsets_S1 = table.source_B[np.maximum(row_N, 0)], table.source_phrases.offsets_S1
+        short_N = offsets_S1[phrase_N + 1] - offsets_S1[phrase_N] <= self.model.longest
+        asked_N = (row_N >= 0) & (self.model.listed_place_B[row_N] >= 0) & short_N
+        return np.where(asked_N, np.nan, self._of_table(pair_N))[:, None]
+
+    def _of_table(self, pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
+        """What pairs score that the classifier says nothing of."""
         if self.only:
-            value_O = np.where(place_O >= 0, value_O, -np.inf)
-        value_O = np.where(value_O > -np.inf, np.maximum(value_O, LOWEST_LOG), value_O)
-        return np.where(np.asarray(pair_O) < 0, 0.0, value_O)[:, None]
+            return np.where(np.asarray(pair_N) < 0, 0.0, -np.inf)
+        table = self.model.targets.table if self.own is None else self.own.table
+        with np.errstate(divide="ignore"):
+            value_N = _floored(np.log(table.scores_B4[np.maximum(pair_N, 0), DIRECT_PHRASE]))
+        return np.where(np.asarray(pair_N) < 0, 0.0, value_N)
+
+    def _options(self, found: Prediction) -> NDArray[np.float64]:
+        """What the C predictions score, -inf for those that are no options."""
+        log_C = found.log_C
+        if self.share < 1.0:
+            log_C = np.logaddexp(log_C + log_share(self.share), found.share_C + log_share(1.0 - self.share))
+        every = self.threshold <= 0.0 and not self.best
+        return log_C if every else np.where(self._allowed(found), log_C, -np.inf)
 
     def predicted(self, words: Sequence[str]) -> Prediction:
         """What the classifier says of a sentence; the last one is remembered."""
@@ -103,3 +121,8 @@ class PredictedScores:
         # A word must have a translation, however unlikely.
         alone_C = np.repeat(found.spans.end_I - found.spans.start_I == 1, sizes)
         return np.asarray(allowed_C | (alone_C & (rank_C == 0)))
+
+
+def _floored(value_N: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logs that are not too low; -inf stays."""
+    return np.where(value_N > -np.inf, np.maximum(value_N, LOWEST_LOG), value_N)

@@ -100,10 +100,10 @@ def collect_phrase_options(
     copied_O = copied_C[cell_O]
     if model.in_sentence is not None:
         placed = _in_sentence(model, weights_D, words, longest, ranked, (rows, cell_O[~copied_O]))
-        found, cell_O, more_OE = _with_words_left(model, weights_D, words, longest, placed, sparse_F)
+        found, cell_O = _with_words_left(model, weights_D, words, longest, placed, sparse_F)
         size_C = np.bincount(cell_O, minlength=len(row_C))
     else:
-        found, more_OE = ranked.units(rows), np.zeros((len(cell_O), 0))
+        found = ranked.units(rows)
         if copied_O.any():
             starts = cell_O[copied_O] // longest
             copies = _copies(model, weights_D, [words[start] for start in starts.tolist()], sparse_F)
@@ -126,13 +126,13 @@ def collect_phrase_options(
         first_O=found.first_R,
         last_O=found.last_R,
         phrases=found.phrases,
-        more_OE=more_OE,
+        more_OE=found.more_RE,
         place_OR=model.place_logs(words, start_O, start_O + cell_O % longest + 1, found.unit_R),
     )
 
 
-# Options, the cell of each, and the floats that each has in its sentence.
-Placed = tuple[RankedPairs, NDArray[np.int64], NDArray[np.float64]]
+# Options, and the cell of each.
+Placed = tuple[RankedPairs, NDArray[np.int64]]
 
 
 def _in_sentence(
@@ -150,15 +150,18 @@ def _in_sentence(
     """
     rows, cell_O = asked
     places, start_O = ranked.places(rows), cell_O // longest
-    more_OE = model.sentence_floats(words, start_O, start_O + cell_O % longest + 1, ranked.column("unit_R", places))
+    more_OE = ranked.column("more_RE", places)
+    here = np.flatnonzero(np.isnan(more_OE).any(axis=1))
+    start_H, last_H, pair_H = start_O[here], cell_O[here] % longest, ranked.column("unit_R", places[here])
+    more_OE[here] = model.sentence_floats(words, start_H, start_H + last_H + 1, pair_H)
     there = np.flatnonzero((more_OE > -np.inf).all(axis=1))
     added_O = (more_OE[there] * weights_D[model.sentence_slots]).sum(axis=1)
     alone_O = ranked.column("alone_R", places[there]) + added_O
     order = best_of_groups(alone_O, np.bincount(cell_O[there], minlength=1), ranked.options)
     kept, added_O = there[order], added_O[order]
     chosen = ranked.at(places[kept])
-    chosen = replace(chosen, static_R=chosen.static_R + added_O, alone_R=chosen.alone_R + added_O)
-    return chosen, cell_O[kept], more_OE[kept]
+    static_O, alone_O = chosen.static_R + added_O, chosen.alone_R + added_O
+    return replace(chosen, static_R=static_O, alone_R=alone_O, more_RE=more_OE[kept]), cell_O[kept]
 
 
 def _with_words_left(
@@ -170,15 +173,14 @@ def _with_words_left(
     sparse_F: NDArray[np.float64] | None,
 ) -> Placed:
     """The same with words that stand for themselves because none of their translations is an option there."""
-    found, cell_O, more_OE = placed
+    found, cell_O = placed
     left = np.setdiff1d(np.arange(len(words)) * longest, cell_O)
     if not len(left):
         return placed
     copies = _copies(model, weights_D, [words[c // longest] for c in left.tolist()], sparse_F)
     both = np.concatenate([cell_O, left])
     order = np.argsort(both, kind="stable")
-    more_OE = np.concatenate([more_OE, np.zeros((len(left), more_OE.shape[1]))])[order]
-    return joined_rows(found, copies, order >= len(cell_O)), both[order], more_OE
+    return joined_rows(found, copies, order >= len(cell_O)), both[order]
 
 
 def _copies(
@@ -195,7 +197,8 @@ def _copies(
     no_forward = np.zeros((len(words), model.orientations))
     alone = static + weights_D[LM] * logprobs_alone(model.lm, *text)
     scores = static, alone, phrases_alone(model.lm, *text), backward, no_forward
-    return RankedPairs(np.full(len(words), COPIED), *scores, target, target)
+    more = np.zeros((len(words), model.sentence_slots.stop - model.sentence_slots.start))
+    return RankedPairs(np.full(len(words), COPIED), *scores, target, target, more)
 
 
 def copied_words(model: PhraseModel, words: Sequence[str]) -> Applications:

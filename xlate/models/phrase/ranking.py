@@ -25,18 +25,21 @@ class RankedPairs(RankedRows):
             added.
         forward_RK: the same of the phrase after, without sparse features.
         first_R, last_R: the numbers of the first and the last target word.
+        more_RE: the floats of pairs in their sentence, NaN where only the sentence says them.
     """
 
     backward_RK: NDArray[np.float64]
     forward_RK: NDArray[np.float64]
     first_R: NDArray[np.int32]
     last_R: NDArray[np.int32]
+    more_RE: NDArray[np.float64]
 
 
 class RankedPhrases(Ranking[RankedPairs]):
     """The best `options` pairs of each source phrase asked for (Moses's table limit), under some weights.
 
-    All of them where phrases score in their sentence, too: what is best there is only known there.
+    Where phrases score in their sentence, too, all that may be among the best in some sentence: what is best there is
+    only known there, but of pairs that score alike everywhere.
     """
 
     def __init__(
@@ -69,8 +72,7 @@ class RankedPhrases(Ranking[RankedPairs]):
         targets = model.target_phrases(pair_B)
         words_T = model.lm_number_V[targets.ids_T]
         alone_B = static_B + weights_D[LM] * logprobs_alone(model.lm, targets.offsets_S1, words_T)
-        most = self.options if model.in_sentence is None else max(int(size_S.max(initial=1)), self.options)
-        kept = best_of_groups(alone_B, size_S, most)
+        kept, size_S, more_RE = self._kept(pair_B, alone_B, size_S)
         logs_RK2, k = model.log_reordering(pair_B[kept]), model.orientations
         backward_RK = weights_D[model.backward] * logs_RK2[:, :k]
         if crossed_BK is not None:
@@ -81,7 +83,25 @@ class RankedPhrases(Ranking[RankedPairs]):
         first, last = chosen.ids_T[chosen.offsets_S1[:-1]], chosen.ids_T[chosen.offsets_S1[1:] - 1]
         phrases = phrases_alone(model.lm, chosen.offsets_S1, model.lm_number_V[chosen.ids_T])
         scores = static_B[kept], alone_B[kept], phrases, backward_RK, forward_RK
-        return RankedPairs(pair_B[kept], *scores, first, last), np.minimum(size_S, most)
+        return RankedPairs(pair_B[kept], *scores, first, last, more_RE), size_S
+
+    def _kept(
+        self, pair_B: NDArray[np.int64], alone_B: NDArray[np.float64], size_S: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """The places of pairs that may be options, best first, how many each source phrase has, and `more_RE`."""
+        if self.model.in_sentence is None:
+            kept = best_of_groups(alone_B, size_S, self.options)
+            return kept, np.minimum(size_S, self.options), np.zeros((len(kept), 0))
+        order = best_of_groups(alone_B, size_S, max(len(alone_B), 1))
+        more_RE = self.model.in_sentence.anywhere(pair_B[order])
+        score_R = alone_B[order] + (more_RE * self.weights_D[self.model.sentence_slots]).sum(axis=1)
+        source_R = np.repeat(np.arange(len(size_S)), size_S)
+        settled = np.flatnonzero((more_RE > -np.inf).all(axis=1))
+        size = np.bincount(source_R[settled], minlength=len(size_S))
+        kept_R = np.isnan(more_RE).any(axis=1)
+        kept_R[settled[best_of_groups(score_R[settled], size, self.options)]] = True
+        size_S = np.bincount(source_R[kept_R], minlength=len(size_S))
+        return order[kept_R], size_S, more_RE[kept_R]
 
 
 def weighted(

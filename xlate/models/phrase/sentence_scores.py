@@ -31,6 +31,9 @@ class SentenceScores(Protocol):
             pair_O: the phrase pairs, `COPIED` for words that stand for themselves, which score 0.
         """
 
+    def anywhere(self, pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
+        """The floats of pairs that are the same wherever they stand, NaN for the others; (N, E)."""
+
 
 class SentencePlaces(Protocol):
     """Scores the place where a decoder puts a phrase: one float more, which depends on what is translated before.

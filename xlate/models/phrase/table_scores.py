@@ -40,6 +40,10 @@ class TableScores:
         """
         return _logs(self, words, (start_O, end_O, pair_O), slice(len(self.names)), -np.inf)
 
+    def anywhere(self, pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
+        """None of them: every table is of one sentence."""
+        return np.full((len(pair_N), len(self.names)), np.nan)
+
 
 @dataclass(frozen=True)
 class TablePlaces:

@@ -1,0 +1,199 @@
+"""Instances whose ids are crossed with their context (`crossing.py`): every pair is looked up once.
+
+Candidates of an instance share ids, such as target words. So its different ids are found first, then the weight of each
+of their pairs with the features of the context, which is asked for early: instances wait for little else than memory.
+What an id scores in the context is added up once, and its weights move once a step, for all candidates that have it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.learning.candidates import CandidateArrays
+from xlate.kernels.learning.crossing import BOTH, CONTEXT, PART
+from xlate.kernels.learning.updates import Learned, Rule, settle
+from xlate.kernels.memory.prefetch import prefetch
+
+# The instance at hand, and the one whose weights are on their way.
+TURNS = 2
+
+
+class Crossed(NamedTuple):
+    """The K different ids of an instance with N ids in X features of its context, for each of two instances (turns).
+
+    Attributes:
+        slot_H: a hash table of the ids: the number of an id and the turn it was put in, one after the other.
+        number_RN: the number of each of the ids, 0 to K - 1.
+        feature_RY: the weight of each pair, number · X + place in the context.
+        size_R2: K and X.
+        value_K: what each id scores, or how far its weights move.
+        clock_1: counts the instances that were looked up.
+    """
+
+    slot_H: NDArray[np.int64]
+    number_RN: NDArray[np.int32]
+    feature_RY: NDArray[np.int32]
+    size_R2: NDArray[np.int64]
+    value_K: NDArray[np.float64]
+    clock_1: NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def crossed_room(ids: int, pairs: int) -> Crossed:
+    """Room for instances of so many ids and pairs."""
+    slots = 16
+    while slots < 2 * ids:
+        slots *= 2
+    return Crossed(
+        np.full(3 * slots, -1, np.int64),
+        np.empty((TURNS, ids), np.int32),
+        np.empty((TURNS, pairs), np.int32),
+        np.zeros((TURNS, 2), np.int64),
+        np.empty(ids),
+        np.zeros(1, np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def with_room(room: Crossed, i: int, candidates: CandidateArrays) -> Crossed:
+    """The same with room for instance i, what it holds kept."""
+    ids, pairs = _sizes(i, candidates)
+    if ids <= room.number_RN.shape[1] and pairs <= room.feature_RY.shape[1]:
+        return room
+    grown = crossed_room(max(2 * ids, room.number_RN.shape[1]), max(2 * pairs, room.feature_RY.shape[1]))
+    grown.number_RN[:, : room.number_RN.shape[1]] = room.number_RN
+    grown.feature_RY[:, : room.feature_RY.shape[1]] = room.feature_RY
+    grown.size_R2[:] = room.size_R2
+    return grown
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _sizes(i: int, candidates: CandidateArrays) -> tuple[int, int]:
+    first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]
+    ids = candidates.part_id_offsets_P1[last] - candidates.part_id_offsets_P1[first]
+    return int(ids), int(ids * (candidates.context_offsets_I1[i + 1] - candidates.context_offsets_I1[i]))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def fits(room: Crossed, i: int, candidates: CandidateArrays) -> bool:
+    """Whether there is room for instance i."""
+    ids, pairs = _sizes(i, candidates)
+    return bool(ids <= room.number_RN.shape[1] and pairs <= room.feature_RY.shape[1])
+
+
+@njit(cache=True, nogil=True)
+def look_up(here: tuple[Crossed, int], i: int, candidates: CandidateArrays, sparse_F: NDArray[np.floating]) -> None:
+    """Finds the pairs of instance i among the weights, and asks for these; `here` is room, and the turn to write."""
+    room, turn = here
+    first = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i]]
+    last = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i + 1]]
+    begin, end = candidates.context_offsets_I1[i], candidates.context_offsets_I1[i + 1]
+    room.clock_1[0] += 1
+    clock, slots = room.clock_1[0], len(room.slot_H) // 3
+    mask, width, known = len(sparse_F) - 1, end - begin, 0
+    for n in range(first, last):
+        part = np.int64(candidates.part_ids_N[n])
+        slot = ((part * PART) >> 32) & (slots - 1)
+        while room.slot_H[3 * slot + 1] == clock and room.slot_H[3 * slot] != part:
+            slot = (slot + 1) & (slots - 1)
+        if room.slot_H[3 * slot + 1] != clock:
+            room.slot_H[3 * slot], room.slot_H[3 * slot + 1], room.slot_H[3 * slot + 2] = part, clock, known
+            at, mixed = known * width, part * PART
+            for x in range(begin, end):
+                pair = (np.int64(candidates.contexts_X[x]) * CONTEXT) ^ mixed
+                room.feature_RY[turn, at + x - begin] = ((pair * BOTH) >> 32) & mask
+            for y in range(at, at + width):
+                prefetch(sparse_F, room.feature_RY[turn, y])
+            known += 1
+        room.number_RN[turn, n - first] = room.slot_H[3 * slot + 2]
+    room.size_R2[turn, 0], room.size_R2[turn, 1] = known, width
+
+
+@njit(cache=True, nogil=True)
+def score_ids(here: tuple[Crossed, int], sparse_F: NDArray[np.floating]) -> None:
+    """Adds up what each id scores in the context of the instance."""
+    room, turn = here
+    ids, width = room.size_R2[turn, 0], room.size_R2[turn, 1]
+    for k in range(ids):
+        total = 0.0
+        for y in range(k * width, (k + 1) * width):
+            total += sparse_F[room.feature_RY[turn, y]]
+        room.value_K[k] = total
+
+
+@njit(cache=True, nogil=True, inline="always")
+def crossed_score(
+    here: tuple[Crossed, int], i: int, c: int, candidates: CandidateArrays, dense_D: NDArray[np.float64]
+) -> float:
+    """The score of candidate c of instance i, whose ids have been scored."""
+    (room, turn), total = here, 0.0
+    for d in range(len(dense_D)):
+        total += dense_D[d] * candidates.dense_CD[c, d]
+    first = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i]]
+    for n in range(candidates.part_id_offsets_P1[c] - first, candidates.part_id_offsets_P1[c + 1] - first):
+        total += room.value_K[room.number_RN[turn, n]]
+    if len(candidates.base_C) > 0:
+        total += candidates.base_C[c]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def move_ids(
+    here: tuple[Crossed, int],
+    i: int,
+    members: tuple[NDArray[np.int64], NDArray[np.float64], int],
+    candidates: CandidateArrays,
+    sparse_F: NDArray[np.floating],
+    eta: float,
+) -> None:
+    """Moves the weights of every id along the slopes of the candidates that have it, by plain steps.
+
+    `members` are candidates, their slopes, and how many there are.
+    """
+    (room, turn), (member_X, slope_X, size) = here, members
+    ids, width = room.size_R2[turn, 0], room.size_R2[turn, 1]
+    first = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i]]
+    room.value_K[:ids] = 0.0
+    for x in range(size):
+        c, slope = member_X[x], slope_X[x]
+        for n in range(candidates.part_id_offsets_P1[c] - first, candidates.part_id_offsets_P1[c + 1] - first):
+            room.value_K[room.number_RN[turn, n]] += slope
+    for k in range(ids):
+        step = eta * room.value_K[k]
+        if step != 0.0:
+            for y in range(k * width, (k + 1) * width):
+                sparse_F[room.feature_RY[turn, y]] += step
+
+
+@njit(cache=True, nogil=True)
+def settle_ids(here: tuple[Crossed, int], learned: Learned, rule: Rule) -> None:
+    """Settles the weights of every id."""
+    room, turn = here
+    for y in range(room.size_R2[turn, 0] * room.size_R2[turn, 1]):
+        settle(learned, rule, room.feature_RY[turn, y])
+
+
+@njit(cache=True, nogil=True)
+def score_crossed(
+    candidates: CandidateArrays,
+    dense_D: NDArray[np.float64],
+    sparse_F: NDArray[np.floating],
+    score_C: NDArray[np.float64],
+) -> None:
+    """Writes the scores of all candidates, in the contexts of their instances."""
+    instances, ids, pairs = len(candidates.candidate_offsets_I1) - 1, 1, 1
+    for i in range(instances):
+        more_ids, more_pairs = _sizes(i, candidates)
+        ids, pairs = max(ids, more_ids), max(pairs, more_pairs)
+    room = crossed_room(ids, pairs)
+    for i in range(-1, instances):
+        if i + 1 < instances:
+            look_up((room, (i + 1) % 2), i + 1, candidates, sparse_F)
+        if i >= 0:
+            score_ids((room, i % 2), sparse_F)
+            for c in range(candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]):
+                score_C[c] = crossed_score((room, i % 2), i, c, candidates, dense_D)

@@ -1,0 +1,111 @@
+"""What a classifier in context says of the source phrases of one sentence, in one call.
+
+The steps are those of `models/context/model.py` (`Classifier.predict`), which is the reference.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from xlate.kernels.counting.matching import PhraseFinder
+from xlate.kernels.features.contexts import ContextPlaces, PhraseSpans, TargetArrays, context_bags, target_bags
+from xlate.kernels.learning.candidates import CandidateArrays
+from xlate.kernels.learning.crossed import score_crossed
+from xlate.kernels.memory.lent import lent
+from xlate.kernels.search.spans import log_sum_exp, span_rows
+
+
+class Predictor(NamedTuple):
+    """A classifier of translations: `pair_N` and `log_share_N` are listed for phrase p from `offsets_P1[p]` on.
+
+    `finder` finds phrases of at most `longest` words; with `alone` each candidate is judged by itself.
+    """
+
+    finder: PhraseFinder
+    places: ContextPlaces
+    targets: TargetArrays
+    offsets_P1: NDArray[np.int64]
+    pair_N: NDArray[np.int64]
+    log_share_N: NDArray[np.float64]
+    dense_D: NDArray[np.float64]
+    sparse_F: NDArray[np.floating]
+    longest: int
+    alone: bool
+
+
+class Predicted(NamedTuple):
+    """I phrases and their C candidates; see `models/context/model.py` (`Prediction`)."""
+
+    spans: PhraseSpans
+    offsets_I1: NDArray[np.int64]
+    pair_C: NDArray[np.int64]
+    log_C: NDArray[np.float64]
+    share_C: NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def predicted_sentence(predictor: Predictor, ids_n: NDArray[np.int32], value_Ln: NDArray[np.int32]) -> Predicted:
+    """The candidates of the phrases of a sentence of n words, whose values in L layers are given, with ln p of each."""
+    predictor = lent(predictor)
+    spans = _listed_spans(predictor, ids_n)
+    offsets_I1, size = np.zeros(len(spans.phrase_I) + 1, np.int64), 0
+    for i in range(len(spans.phrase_I)):
+        size += predictor.offsets_P1[spans.phrase_I[i] + 1] - predictor.offsets_P1[spans.phrase_I[i]]
+        offsets_I1[i + 1] = size
+    pair_C, dense_C1 = np.empty(size, np.int64), np.empty((size, 1), np.float32)
+    for i in range(len(spans.phrase_I)):
+        first = predictor.offsets_P1[spans.phrase_I[i]]
+        for c in range(offsets_I1[i], offsets_I1[i + 1]):
+            pair_C[c] = predictor.pair_N[first + c - offsets_I1[i]]
+            dense_C1[c, 0] = predictor.log_share_N[first + c - offsets_I1[i]]
+    contexts = context_bags(value_Ln, np.array([0, len(ids_n)]), predictor.places, spans)
+    parts = target_bags(predictor.targets, pair_C)
+    log_C = _scores(predictor, offsets_I1, dense_C1, contexts, parts)
+    for i in range(len(spans.phrase_I)):
+        first, last = offsets_I1[i], offsets_I1[i + 1]
+        if predictor.alone:
+            for c in range(first, last):
+                log_C[c] = min(log_C[c], 0.0) - np.log1p(np.exp(-abs(log_C[c])))
+        else:
+            log_C[first:last] -= log_sum_exp(log_C, first, last)
+    return Predicted(spans, offsets_I1, pair_C, log_C, dense_C1[:, 0].astype(np.float64))
+
+
+@njit(cache=True, nogil=True)
+def _listed_spans(predictor: Predictor, ids_n: NDArray[np.int32]) -> PhraseSpans:
+    """The phrases of a sentence for which anything is listed."""
+    longest = max(1, min(predictor.longest, len(ids_n)))
+    row_C = span_rows(predictor.finder, ids_n, longest)
+    start_I, end_I, phrase_I = np.empty(len(row_C), np.int64), np.empty(len(row_C), np.int64), row_C.astype(np.int64)
+    count = 0
+    for cell in range(len(row_C)):
+        row = np.int64(row_C[cell])
+        if row >= 0 and predictor.offsets_P1[row + 1] > predictor.offsets_P1[row]:
+            start = cell // longest
+            start_I[count], end_I[count], phrase_I[count] = start, start + cell % longest + 1, row
+            count += 1
+    return PhraseSpans(np.zeros(count, np.int64), start_I[:count], end_I[:count], phrase_I[:count])
+
+
+@njit(cache=True, nogil=True)
+def _scores(
+    predictor: Predictor,
+    offsets_I1: NDArray[np.int64],
+    dense_C1: NDArray[np.float32],
+    contexts: tuple[NDArray[np.int64], NDArray[np.int32]],
+    parts: tuple[NDArray[np.int64], NDArray[np.int32]],
+) -> NDArray[np.float64]:
+    no_floats, no_places, no_parts = np.zeros(0, np.float32), np.zeros(0, np.int64), np.zeros(0, np.int32)
+    candidates = CandidateArrays(
+        offsets_I1, dense_C1, no_floats, no_floats, no_places, no_places, no_parts,
+        parts[0], parts[1], no_floats, contexts[0], contexts[1],
+    )  # fmt: skip
+    score_C = np.empty(len(dense_C1))
+    score_crossed(lent(candidates), predictor.dense_D, predictor.sparse_F, score_C)
+    # What was lent is held until here.
+    score_C += 0.0 * (len(contexts[1]) + len(parts[1]) + len(no_floats) + len(no_places) + len(no_parts))
+    return score_C
