@@ -92,8 +92,8 @@ class ContextListTraining:
         if found is None:
             return None
         changes_F, figures, checkpoint = found
-        self._save(changes_F, run)
-        summary = {"work": config.work, "base": str(self.base), "changed_weights": int(np.count_nonzero(changes_F))}
+        active, changed = self._save(changes_F, run), int(np.count_nonzero(changes_F))
+        summary = {"work": config.work, "base": str(self.base), "active_features": active, "changed_weights": changed}
         measured = measured_splits(config, self.work, run, len(figures), self._decoder(run, model.theta))
         checkpoint.remove()
         return {**summary, **list_figures(figures, every), **measured}
@@ -123,8 +123,8 @@ class ContextListTraining:
         figures = gone_through(learner, checkpoint, settings, run, what=KIND)
         return None if run.stop else (learner.weights.sparse_F, figures, checkpoint)
 
-    def _save(self, changes_F: NDArray[np.float32], run: Run) -> None:
-        """Writes the weights of the whole text's classifier with the changes."""
+    def _save(self, changes_F: NDArray[np.float32], run: Run) -> int:
+        """Writes the weights of the whole text's classifier with the changes; how many are not 0."""
         file, model = weights_of(self.classifier), context_model(self.classifier, self.work)
         changed = replace(file.sets[KIND], sparse_F=file.sets[KIND].sparse_F + changes_F)
         said = {"work": self.config.work, "work_identity": self.work.identity, ALONE: model.alone}
@@ -132,6 +132,7 @@ class ContextListTraining:
         save_weights(
             run.weights, {KIND: changed.single()}, extra=file.extra, metadata={**said, **made_with(self.config.model)}
         )
+        return changed.active
 
     def _decoder(self, run: Run, theta: Weights) -> PhraseDecoder:
         """The base with the classifier of the run in place of its own."""
