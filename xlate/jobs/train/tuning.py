@@ -54,7 +54,7 @@ def tuning_text(
     `key` is what names the source file, and `references` beside it those of the references.
 
     Raises:
-        InputError: there is none, or its files have different numbers of lines.
+        InputError: there is none, its files have different numbers of lines, or no line has words.
     """
     if tune.source is not None:
         sources = [split_tokens(line) for line in read_lines(tune.source)]
@@ -67,12 +67,31 @@ def tuning_text(
     else:
         raise InputError("nothing to tune on", seen=f"no {tune.split} set", expected=f"{key}=FILE, or a split of work=")
     if not streams:
-        raise InputError("no references to tune on", seen=seen, remedy=remedy)
-    lengths = [len(sources), *map(len, streams)]
-    if len(set(lengths)) != 1:
-        raise InputError("source and references do not fit", seen=lengths, expected="the same number of lines each")
+        expected = "one reference or more for each line"
+        raise InputError("no references to tune on", seen=seen, expected=expected, remedy=remedy)
+    _check_lengths(seen, len(sources), tune.references, [len(stream) for stream in streams])
     kept = [n for n in not_too_long([len(source) for source in sources], most, seen) if sources[n]]
+    if not kept:
+        expected = f"a line of 1 to {most} words"
+        raise InputError("no sentence to tune on", seen=f"{seen}: {len(sources)} lines", expected=expected)
     return TuningText([sources[n] for n in kept], [[stream[n] for stream in streams] for n in kept])
+
+
+def _check_lengths(source: str, lines: int, names: Sequence[str], references: Sequence[int]) -> None:
+    """Looks whether references have as many lines as their source; those of a split of a work directory have no names.
+
+    Raises:
+        InputError: they have not.
+    """
+    if set(references) != {lines}:
+        named = list(names) if len(names) == len(references) else [f"reference {n}" for n in range(len(references))]
+        seen = ", ".join(f"{name}: {count} lines" for name, count in zip(named, references, strict=True))
+        raise InputError(
+            "source and references do not fit",
+            file=source,
+            seen=f"{lines} lines; {seen}",
+            expected="the same number of lines each",
+        )
 
 
 def training_sentences(work: WorkDirectory, sentences: int, most: int) -> TuningText:
