@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import gc
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ import yaml
 from xlate import __version__
 from xlate.cli import main as cli
 from xlate.cli.main import COMMANDS, main
-from xlate.cli.shell.completion import candidates
+from xlate.cli.shell.completion import SHELLS, candidates
 from xlate.errors import InputError, Interrupted
 
 
@@ -48,14 +50,17 @@ def test_an_unknown_subcommand_names_the_nearest(capsys: pytest.CaptureFixture[s
     ("arguments", "words"),
     [
         (["train", "loss.etta=3"], ["loss.etta", "did you mean loss.eta?"]),
+        (["train", "modell=phrase"], ["modell", "did you mean model?"]),
         (["train", "loss.eta=much"], ["loss.eta", "much"]),
         (["train", "loss=perceptrn"], ["loss=perceptrn", "did you mean loss=perceptron?"]),
         (["train", "work=nowhere/at/all"], ["nowhere/at/all", "xlate prepare"]),
         (["translate"], ["run is not set"]),
         (["train", "--multirn"], ["--multirn", "did you mean --multirun?"]),
+        (["train", "--bogus"], ["--bogus", "remedy:   see the command's --help"]),
+        (["train", "base=runs/w-seed=1,loss=mira"], ["runs/w-seed=1,loss=mira", "nothing of that name is there"]),
         (["train", "seed=1", "--cfg"], ["an option without its value", "job|hydra|all"]),
         (["train", "-m", "seed=1,2", "--cfg", "job"], ["exclude each other"]),
-        (["train", "word"], ["a word too many", "word"]),
+        (["train", "word"], ["a word too many", "word", "remedy:"]),
         (
             ["prepare", "data=files", "data.name=x", "data.pair=a-b", "data.train_source=a", "data.train_target=b"],
             ["no dev set", "data.dev_pairs"],
@@ -167,14 +172,31 @@ def test_completion_of_commands_keys_and_choices(capsys: pytest.CaptureFixture[s
     assert candidates("xlate nothing x") == []
     assert candidates("xlate report de") == ["debug="]
     assert candidates("xlate train --mu") == ["--multirun"]
+    assert candidates(" xlate  train   --mu") == ["--multirun"]
+    assert candidates("xlate  tr") == ["train", "translate"]
     assert main(["completion", "bash"]) == 0
     bash = capsys.readouterr().out
     assert "complete -F" in bash
     assert main(["completion", "zsh"]) == 0
-    assert capsys.readouterr().out.endswith(f"bashcompinit\n{bash}")
+    zsh = capsys.readouterr().out
+    assert "compdef _xlate xlate" in zsh
+    assert "compopt" not in zsh
     assert main(["completion", "fish"]) == 0
     assert capsys.readouterr().out.startswith("complete -c xlate")
     assert main(["completion", "tcsh"]) == 2
+
+
+def test_completion_calls_the_command_that_was_typed(tmp_path: Path) -> None:
+    """In bash, without terminal: the function is called as bash calls it."""
+    command = tmp_path / "my bin" / "xlate"
+    command.parent.mkdir()
+    command.write_text("#!/bin/sh\nprintf '%s\\n' \"$2\" model. model=\n")
+    command.chmod(0o755)
+    typed = f"{command} train mod"
+    play = f"COMP_LINE={shlex.quote(typed)}; COMP_POINT=${{#COMP_LINE}}; _xlate_complete {shlex.quote(str(command))}"
+    script = f"compopt() {{ :; }}\n{SHELLS['bash']}{play}\nprintf '%s|' \"${{COMPREPLY[@]}}\""
+    said = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert (said.stdout, said.stderr) == (f"{typed}|model.|model=|", "")
 
 
 def test_completion_of_experiments_actions_and_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,6 @@ from xlate.cli.shell.streams import drop_output, open_streams, output_fails
 from xlate.errors import InputError, Interrupted
 from xlate.train.signals import termination_raised
 
-
 # So many more objects made than freed, and Python looks for those that nothing holds any more. The usual 700 have it
 # look hundreds of times while modules are imported, which all stay.
 MANY_OBJECTS = 50_000

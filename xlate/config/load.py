@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
@@ -78,7 +79,22 @@ def words_of_hydra(error: HydraException, command: str, overrides: Sequence[str]
     if isinstance(error.__cause__, OmegaConfBaseException):
         return in_our_words(error.__cause__)
     remedy = f"{QUOTES}; xlate {command} --help lists the keys"
-    return InputError("the command line does not fit", seen=text.splitlines()[0], expected="key=value", remedy=remedy)
+    unread = _unread(overrides)
+    if unread is not None and "/" in unread.partition("=")[2]:
+        remedy = f"if it is a path, check it: nothing of that name is there; {remedy}"
+    seen = text.splitlines()[0] if unread is None else unread
+    return InputError("the command line does not fit", seen=seen, expected="key=value", remedy=remedy)
+
+
+def _unread(overrides: Sequence[str]) -> str | None:
+    """The first override that Hydra cannot take apart."""
+    parser = OverridesParser.create()
+    for override in overrides:
+        try:
+            parser.parse_override(override)
+        except HydraException:
+            return override
+    return None
 
 
 def _no_choice(asked: str, there: list[str], command: str) -> InputError:

@@ -109,8 +109,10 @@ def _value(name: str, left: list[str]) -> str:
 
 
 def _unknown_option(word: str) -> InputError:
-    near = difflib.get_close_matches(word, [option for option in OPTIONS if option.startswith("--")], n=1)
-    remedy = f"did you mean {near[0]}?" if near else "see the command's --help"
+    # Without the dashes, in which all are alike.
+    known = [option.removeprefix("--") for option in OPTIONS if option.startswith("--")]
+    near = difflib.get_close_matches(word.lstrip("-").partition("=")[0], known, n=1)
+    remedy = f"did you mean --{near[0]}?" if near else "see the command's --help"
     expected = "-m, --cfg job, --config-dir FOLDER, -q, -v, --version, --help"
     return InputError("unknown option", seen=word, expected=expected, remedy=remedy)
 
@@ -148,5 +150,6 @@ def named(arguments: Iterable[str], positional: Positional) -> list[str]:
     if isinstance(positional, str):
         return [*rest, f"{positional}=[{','.join(words)}]"]
     if len(words) > len(keys):
-        raise InputError("a word too many", seen=bare[len(keys)], expected="key=value")
+        remedy = "see the command's --help for its keys; a file or folder is the value of one"
+        raise InputError("a word too many", seen=bare[len(keys)], expected="KEY=VALUE", remedy=remedy)
     return [*rest, *(f"{key}={word}" for key, word in zip(keys, words, strict=False))]

@@ -17,17 +17,27 @@ from xlate.config.keys.described import COMMANDS as GROUPS
 from xlate.config.location import conf_folder
 from xlate.errors import InputError
 
+# The command is called as it was typed: it need not be on the search path. Behind `=`, `.` and `/` no blank is put.
 BASH = """_xlate_complete() {
     local IFS=$'\\n'
-    COMPREPLY=($(xlate --complete "${COMP_LINE:0:$COMP_POINT}" 2>/dev/null))
+    COMPREPLY=($("${1/#\\~/$HOME}" --complete "${COMP_LINE:0:$COMP_POINT}" 2>/dev/null))
     [[ ${COMPREPLY[0]} == *[=./] ]] && compopt -o nospace
     return 0
 }
 COMP_WORDBREAKS=${COMP_WORDBREAKS//=}
 complete -F _xlate_complete xlate
 """
-ZSH = "autoload -U +X bashcompinit && bashcompinit\n" + BASH
-FISH = """complete -c xlate -f -a '(xlate --complete (commandline -cp) 2>/dev/null)'
+ZSH = """(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+_xlate() {
+    local -a found
+    found=("${(@f)$(${~words[1]} --complete "${(j. .)words[1,CURRENT-1]} $PREFIX" 2>/dev/null)}")
+    compadd -- ${found:#*[=./]}
+    compadd -S '' -- ${(M)found:#*[=./]}
+}
+compdef _xlate xlate
+"""
+FISH = """complete -c xlate -f -a '(set -l typed (commandline -opc)
+    $typed[1] --complete (commandline -cp) 2>/dev/null)'
 """
 SHELLS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 FLAGS = ("--cfg", "--config-dir", "--help", "--multirun", "--quiet", "--verbose", "--version")
@@ -51,10 +61,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def candidates(line: str) -> list[str]:
     """The words that may complete a command line such as `xlate train loss.e`."""
-    words = line.split(" ")
+    # Blanks may stand before the command, and several between two words; what is behind the last one is begun.
+    words = re.split(" +", line.lstrip())
     if len(words) <= 2:
-        start = words[1] if len(words) == 2 else ""
-        return [name for name in COMMANDS if name.startswith(start)]
+        return _starting(words[1] if len(words) == 2 else "", COMMANDS)
     command, before, last = words[1], words[2:-1], words[-1]
     if command == "completion":
         return _starting(last, SHELLS)

@@ -89,7 +89,8 @@ def _unchanged(work: Path, name: str, wanted: str) -> Stage | None:
     finished = _finished(work / name / MARK)
     if finished is None or finished["identity"] != wanted or not _arrays_whole(work / name, finished):
         return None
-    log.info("%-8s unchanged", name)
+    # Stages within others are made when a command first needs them, and go without saying once they are there.
+    log.log(logging.DEBUG if "/" in name else logging.INFO, "%-8s unchanged", name)
     return Stage(work / name, wanted, finished["figures"], finished["seconds"])
 
 
