@@ -122,3 +122,12 @@ def test_features_that_change_their_shape(other: Line) -> None:
     with pytest.raises(InputError) as caught:
         nbest_arrays([LISTS[0], [other]], "some.nbest")
     assert (caught.value.line, caught.value.file) == (7, "some.nbest")
+
+
+def test_references_that_are_tokenised_otherwise_are_said(caplog: pytest.LogCaptureFixture) -> None:
+    lists = [[line(0, "no , he said .", lm=[-1.0])]]
+    nbest_candidates(nbest_arrays(lists), [["no , he said ."]])
+    assert not caplog.messages
+    nbest_candidates(nbest_arrays(lists), [["no, he said."]])
+    assert "the references look tokenised otherwise than the lists" in caplog.text
+    assert "67 %" in caplog.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,9 @@ from xlate.errors import InputError
 from xlate.kernels.counting.ngram_statistics import list_statistics
 from xlate.metrics.bleu import ORDER
 from xlate.text.lines import read_lines, write_lines
+from xlate.text.tokens import untokenized_share
 
+log = logging.getLogger(__name__)
 NAMES_FILE = "sparse_names.gz"
 
 
@@ -93,7 +96,11 @@ def nbest_statistics(
 
 
 def bleu_statistics(arrays: NbestArrays, given: Sequence[Sequence[str]], order: int = ORDER) -> Ints:
-    """The same against the references of each list, one or more; (C, 2 + 2·order)."""
+    """The same against the references of each list, one or more; (C, 2 + 2·order).
+
+    Words are compared as they stand: a warning says so where the references look tokenised otherwise than the lists.
+    """
+    _warn_of_other_tokens(arrays, given)
     text = arrays.numbers.encode(line for lines in given for line in lines)
     return np.asarray(
         list_statistics(
@@ -106,6 +113,18 @@ def bleu_statistics(arrays: NbestArrays, given: Sequence[Sequence[str]], order: 
             order,
         )
     )
+
+
+def _warn_of_other_tokens(arrays: NbestArrays, given: Sequence[Sequence[str]]) -> None:
+    listed = untokenized_share(arrays.numbers)
+    wanted = untokenized_share(word for lines in given for line in lines for word in line.split(" "))
+    if min(listed, wanted) < 0.01 and max(listed, wanted) > 0.05:
+        log.warning(
+            "the references look tokenised otherwise than the lists: of their different words %.0f %% end with a comma, "
+            "full stop or the like, of the lists' %.0f %%; words are compared as they stand, so tokenise both alike",
+            100 * wanted,
+            100 * listed,
+        )
 
 
 def reference_lines(

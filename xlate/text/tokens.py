@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from xlate.progress import track
 BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u00a0\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+")
 # Joiners shape the letters beside them, in Persian or Malayalam: part of a word, but not a word by themselves.
 JOINERS = "\u200c\u200d"
+JOINED_MARK = re.compile(r"[^\W\d_][.,!?;:]$")
 
 
 class Preprocessor:
@@ -101,6 +102,17 @@ def untokenized_lines(lines: Sequence[str], language: str) -> list[str]:
 def between_blanks(text: str) -> list[str]:
     """What stands between blanks of any kind, joiners that stand alone left out."""
     return [piece for piece in BLANKS.sub(" ", text).split() if piece.strip(JOINERS)]
+
+
+def untokenized_share(words: Iterable[str]) -> float:
+    """The share of different words that a comma, full stop or the like is joined to, as in text that is not tokenised.
+
+    Example:
+        >>> untokenized_share(["no,", "he", "said", "."])
+        0.25
+    """
+    different = set(words)
+    return sum(JOINED_MARK.search(word) is not None for word in different) / max(1, len(different))
 
 
 def split_tokens(line: str) -> list[str]:
