@@ -120,8 +120,8 @@ def _warn_of_other_tokens(arrays: NbestArrays, given: Sequence[Sequence[str]]) -
     wanted = untokenized_share(word for lines in given for line in lines for word in line.split(" "))
     if min(listed, wanted) < 0.01 and max(listed, wanted) > 0.05:
         log.warning(
-            "the references look tokenised otherwise than the lists: of their different words %.0f %% end with a comma "
-            "or a full stop, or the like, of the lists' %.0f %%; words are compared as they stand, so tokenise both alike",
+            "the references look tokenised otherwise than the lists: of their words %.0f %% end with a comma, "
+            "full stop or the like, of the lists' %.0f %%; words count as they stand, so tokenise both alike",
             100 * wanted,
             100 * listed,
         )
