@@ -69,9 +69,12 @@ class Spans:
 
     def select(self, kept_I: NDArray[np.bool_]) -> Spans:
         """Some of them."""
-        columns = (self.sentence_I, self.start_I, self.end_I, self.phrase_I)
-        sentence_I, start_I, end_I, phrase_I = (column[kept_I] for column in columns)
-        return Spans(sentence_I, start_I, end_I, phrase_I)
+        return Spans(*(column[kept_I] for column in self.columns))
+
+    @property
+    def columns(self) -> tuple[NDArray[np.integer], ...]:
+        """The sentences, starts, ends and phrases."""
+        return self.sentence_I, self.start_I, self.end_I, self.phrase_I
 
 
 @dataclass(frozen=True)
@@ -133,8 +136,7 @@ class ContextFeatures:
             factors: for each layer without values of words those of the T tokens, in the order of the layers.
             spans: the phrases.
         """
-        columns = (spans.sentence_I, spans.start_I, spans.end_I, spans.phrase_I)
-        asked = PhraseSpans(*(np.asarray(column, np.int64) for column in columns))
+        asked = PhraseSpans(*(np.asarray(column, np.int64) for column in spans.columns))
         return context_bags(self.values(text.ids_T, factors), text.offsets_S1, self.arrays, asked)
 
     def values(self, ids_T: NDArray[np.int32], factors: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:

@@ -73,7 +73,9 @@ class Ranking(ABC, Generic[Rows]):
 
     def rank(self, rows: NDArray[np.integer]) -> None:
         """Ranks those of these source sides that were not ranked yet; others are forgotten when they are too many."""
-        if self._offsets_S1.array[-1] > MOST and (self._place_P[rows] == UNRANKED).any():
+        if self._columns and not (self._place_P[rows] == UNRANKED).any():
+            return
+        if self._offsets_S1.array[-1] > MOST:
             self._forget()
         new = np.unique(rows[self._place_P[rows] == UNRANKED]).astype(np.int64)
         for start in range(0, len(new) if self._columns else max(len(new), 1), AT_A_TIME):

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights
 from tests.models.small_models import SOURCE
 from xlate.features.context import ContextFeatures, Layer, TargetFeatures
 from xlate.features.word_values import every_word
 from xlate.kernels.learning.crossing import crossed_ids
-from xlate.models.context.model import ContextModel
+from xlate.models.context.model import Classifier, ContextModel
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.decoder import PhraseDecoder
@@ -99,6 +100,65 @@ def test_probabilities_are_those_by_hand(alone: bool) -> None:
                 seen += len(pairs)
         assert len(found.pair_C) == sum(len(by_hand(model, a, b)) for a in range(5) for b in (a + 1, a + 2) if b <= 5)
     assert seen > 15
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_one_call_says_what_the_steps_say(alone: bool) -> None:
+    for seed in range(3):
+        model, _ = models(seed, alone=alone, most=3)
+        for words in (WORDS, ["zz"], ["a"]):
+            found, expected = model.predict(words), Classifier.predict(model, words)
+            for one, other in zip(found.spans.columns, expected.spans.columns, strict=True):
+                assert one.tolist() == other.tolist()
+            assert found.offsets_I1.tolist() == expected.offsets_I1.tolist()
+            assert found.pair_C.tolist() == expected.pair_C.tolist()
+            assert found.share_C.tolist() == expected.share_C.tolist()
+            np.testing.assert_allclose(found.log_C, expected.log_C, rtol=1e-12, atol=1e-12)
+
+
+def test_pairs_are_found_where_a_search_finds_them() -> None:
+    rng, seen = np.random.default_rng(0), 0
+    for seed in range(3):
+        model, phrases = models(seed)
+        found = model.predict(WORDS)
+        start_O = rng.integers(0, len(WORDS), 300)
+        end_O = np.minimum(start_O + rng.integers(1, 4, 300), len(WORDS))
+        pair_O = rng.integers(-1, len(phrases.table), 300)
+        rows = np.repeat(np.arange(len(found.spans)), np.diff(found.offsets_I1))
+        start_O, end_O = np.append(start_O, found.spans.start_I[rows]), np.append(end_O, found.spans.end_I[rows])
+        pair_O = np.append(pair_O, found.pair_C)
+        place_O = model.places_of_pairs(found, start_O, end_O, pair_O)
+        assert place_O.tolist() == found.places(start_O, end_O, pair_O).tolist()
+        assert place_O[300:].tolist() == list(range(len(rows)))
+        seen += int((place_O < 0).sum())
+    assert seen > 100
+
+
+class OfTheSentence(PredictedScores):
+    """The same predictions, none of which is known before."""
+
+    def anywhere(self, pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Nothing."""
+        return np.full((len(pair_N), 1), np.nan)
+
+
+@pytest.mark.parametrize("only", [False, True])
+def test_pairs_that_cannot_be_options_are_left_out_beforehand(only: bool) -> None:
+    fewer = 0
+    for seed in range(4):
+        model, phrases = models(seed, most=1)
+        for limit in (1, 2, 50):
+            found = []
+            for kind in (PredictedScores, OfTheSentence):
+                full = replace(phrases, in_sentence=kind(model, only=only))
+                weights_D = random_weights(np.random.default_rng(seed), full.size)
+                decoder = PhraseDecoder(full, weights_D, PhraseSearch(options=limit))
+                found.append((decoder.space(WORDS).options, len(decoder.ranked._columns["unit_R"])))
+            (one, few), (other, all_of_them) = found
+            for name in ("cell_offsets_C1", "pair_O", "static_O", "alone_O", "more_OE", "backward_OK", "first_O"):
+                assert getattr(one, name).tolist() == getattr(other, name).tolist(), name
+            fewer += few < all_of_them
+    assert fewer > 3
 
 
 def test_what_is_not_predicted_has_the_share_of_the_table() -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.crossing import BOTH, CONTEXT, PART
 from xlate.kernels.learning.updates import Learned, Rule, settle
+from xlate.kernels.memory.lent import lent
 from xlate.kernels.memory.prefetch import prefetch
 
 # The instance at hand, and the one whose weights are on their way.
@@ -30,6 +31,7 @@ class Crossed(NamedTuple):
         number_RN: the number of each of the ids, 0 to K - 1.
         feature_RY: the weight of each pair, number · X + place in the context.
         size_R2: K and X.
+        mixed_X: the features of the context as `crossing.py` mixes them.
         value_K: what each id scores, or how far its weights move.
         clock_1: counts the instances that were looked up.
     """
@@ -38,6 +40,7 @@ class Crossed(NamedTuple):
     number_RN: NDArray[np.int32]
     feature_RY: NDArray[np.int32]
     size_R2: NDArray[np.int64]
+    mixed_X: NDArray[np.int64]
     value_K: NDArray[np.float64]
     clock_1: NDArray[np.int64]
 
@@ -53,6 +56,7 @@ def crossed_room(ids: int, pairs: int) -> Crossed:
         np.empty((TURNS, ids), np.int32),
         np.empty((TURNS, pairs), np.int32),
         np.zeros((TURNS, 2), np.int64),
+        np.empty(pairs, np.int64),
         np.empty(ids),
         np.zeros(1, np.int64),
     )
@@ -95,21 +99,24 @@ def look_up(here: tuple[Crossed, int], i: int, candidates: CandidateArrays, spar
     room.clock_1[0] += 1
     clock, slots = room.clock_1[0], len(room.slot_H) // 3
     mask, width, known = len(sparse_F) - 1, end - begin, 0
+    number_N, feature_Y = room.number_RN[turn], room.feature_RY[turn]
+    for x in range(width if last > first else 0):
+        room.mixed_X[x] = np.int64(candidates.contexts_X[begin + x]) * CONTEXT
     for n in range(first, last):
         part = np.int64(candidates.part_ids_N[n])
-        slot = ((part * PART) >> 32) & (slots - 1)
-        while room.slot_H[3 * slot + 1] == clock and room.slot_H[3 * slot] != part:
-            slot = (slot + 1) & (slots - 1)
-        if room.slot_H[3 * slot + 1] != clock:
-            room.slot_H[3 * slot], room.slot_H[3 * slot + 1], room.slot_H[3 * slot + 2] = part, clock, known
-            at, mixed = known * width, part * PART
-            for x in range(begin, end):
-                pair = (np.int64(candidates.contexts_X[x]) * CONTEXT) ^ mixed
-                room.feature_RY[turn, at + x - begin] = ((pair * BOTH) >> 32) & mask
-            for y in range(at, at + width):
-                prefetch(sparse_F, room.feature_RY[turn, y])
+        mixed = part * PART
+        slot = 3 * ((mixed >> 32) & (slots - 1))
+        while room.slot_H[slot + 1] == clock and room.slot_H[slot] != part:
+            slot = slot + 3 if slot + 3 < 3 * slots else 0
+        if room.slot_H[slot + 1] != clock:
+            room.slot_H[slot], room.slot_H[slot + 1], room.slot_H[slot + 2] = part, clock, known
+            # As `crossed` does, all contexts at once.
+            for x in range(width):
+                feature_Y[known * width + x] = (((room.mixed_X[x] ^ mixed) * BOTH) >> 32) & mask
+            for y in range(known * width, (known + 1) * width):
+                prefetch(sparse_F, feature_Y[y])
             known += 1
-        room.number_RN[turn, n - first] = room.slot_H[3 * slot + 2]
+        number_N[n - first] = room.slot_H[slot + 2]
     room.size_R2[turn, 0], room.size_R2[turn, 1] = known, width
 
 
@@ -117,11 +124,11 @@ def look_up(here: tuple[Crossed, int], i: int, candidates: CandidateArrays, spar
 def score_ids(here: tuple[Crossed, int], sparse_F: NDArray[np.floating]) -> None:
     """Adds up what each id scores in the context of the instance."""
     room, turn = here
-    ids, width = room.size_R2[turn, 0], room.size_R2[turn, 1]
+    ids, width, feature_Y = room.size_R2[turn, 0], room.size_R2[turn, 1], room.feature_RY[turn]
     for k in range(ids):
         total = 0.0
         for y in range(k * width, (k + 1) * width):
-            total += sparse_F[room.feature_RY[turn, y]]
+            total += sparse_F[feature_Y[y]]
         room.value_K[k] = total
 
 
@@ -155,7 +162,7 @@ def move_ids(
     `members` are candidates, their slopes, and how many there are.
     """
     (room, turn), (member_X, slope_X, size) = here, members
-    ids, width = room.size_R2[turn, 0], room.size_R2[turn, 1]
+    ids, width, feature_Y = room.size_R2[turn, 0], room.size_R2[turn, 1], room.feature_RY[turn]
     first = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i]]
     room.value_K[:ids] = 0.0
     for x in range(size):
@@ -166,7 +173,7 @@ def move_ids(
         step = eta * room.value_K[k]
         if step != 0.0:
             for y in range(k * width, (k + 1) * width):
-                sparse_F[room.feature_RY[turn, y]] += step
+                sparse_F[feature_Y[y]] += step
 
 
 @njit(cache=True, nogil=True)
@@ -189,7 +196,8 @@ def score_crossed(
     for i in range(instances):
         more_ids, more_pairs = _sizes(i, candidates)
         ids, pairs = max(ids, more_ids), max(pairs, more_pairs)
-    room = crossed_room(ids, pairs)
+    owned = crossed_room(ids, pairs)
+    room = lent(owned)
     for i in range(-1, instances):
         if i + 1 < instances:
             look_up((room, (i + 1) % 2), i + 1, candidates, sparse_F)
@@ -197,3 +205,5 @@ def score_crossed(
             score_ids((room, i % 2), sparse_F)
             for c in range(candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]):
                 score_C[c] = crossed_score((room, i % 2), i, c, candidates, dense_D)
+    # What was lent is held until here.
+    owned.clock_1[0] = 0

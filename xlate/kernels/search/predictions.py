@@ -109,3 +109,40 @@ def _scores(
     # What was lent is held until here.
     score_C += 0.0 * (len(contexts[1]) + len(parts[1]) + len(no_floats) + len(no_places) + len(no_parts))
     return score_C
+
+
+class ListedPlaces(NamedTuple):
+    """Where each of B pairs stands in the list of its source phrase, -1 where it is not listed, and that phrase."""
+
+    place_B: NDArray[np.int32]
+    source_B: NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True)
+def places_of_pairs(
+    listed: ListedPlaces,
+    spans: PhraseSpans,
+    offsets_I1: NDArray[np.int64],
+    start_O: NDArray[np.int64],
+    end_O: NDArray[np.int64],
+    pair_O: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Where each of O pairs at a span stands among the C candidates of I phrases in order, -1 if nowhere; (O,)."""
+    place_O, i = np.full(len(pair_O), -1, np.int64), 0
+    for o in range(len(pair_O)):
+        if i == len(spans.start_I) or (spans.start_I[i], spans.end_I[i]) != (start_O[o], end_O[o]):
+            # Pairs of a span mostly come together.
+            first, last = 0, len(spans.start_I)
+            while first < last:
+                i = (first + last) // 2
+                if (spans.start_I[i], spans.end_I[i]) < (start_O[o], end_O[o]):
+                    first = i + 1
+                else:
+                    last = i
+            i = first
+        pair = pair_O[o]
+        if i == len(spans.start_I) or spans.start_I[i] != start_O[o] or spans.end_I[i] != end_O[o] or pair < 0:
+            continue
+        if listed.place_B[pair] >= 0 and listed.source_B[pair] == spans.phrase_I[i]:
+            place_O[o] = offsets_I1[i] + listed.place_B[pair]
+    return place_O

@@ -20,8 +20,9 @@ from xlate.candidates.context_choices import Choices, Translations
 from xlate.candidates.context_instances import ContextInstances
 from xlate.features.context import ContextFeatures, Spans, TargetFeatures
 from xlate.kernels.counting.matching import PhraseFinder
+from xlate.kernels.features.contexts import PhraseSpans
 from xlate.kernels.learning.scores import plain_scores
-from xlate.kernels.search.predictions import Predictor, predicted_sentence
+from xlate.kernels.search.predictions import ListedPlaces, Predictor, places_of_pairs, predicted_sentence
 from xlate.kernels.search.spans import span_rows
 from xlate.phrases.listed_pairs import ListedPairs
 from xlate.phrases.matching import phrase_finder
@@ -196,16 +197,17 @@ class ContextModel(Classifier):
         pair_O: NDArray[np.integer],
     ) -> NDArray[np.int64]:
         """As `Prediction.places` of what `predict` found, without a search among the candidates."""
-        spans, longest = found.spans, max(1, self.longest)
-        pairs_O, start_O = np.asarray(pair_O, np.int64), np.asarray(start_O, np.int64)
-        at_cell = np.full((int(max(spans.end_I.max(initial=0), np.max(end_O, initial=0))) + 1) * longest, -1)
-        at_cell[spans.start_I * longest + spans.end_I - spans.start_I - 1] = np.arange(len(spans))
-        length_O = end_O - start_O
-        instance_O = np.where(length_O <= longest, at_cell[start_O * longest + np.minimum(length_O, longest) - 1], -1)
-        slot_O = np.where((instance_O >= 0) & (pairs_O >= 0), self.listed_place_B[pairs_O], -1)
-        phrase_O = np.append(spans.phrase_I, -1)[instance_O]
-        there_O = (slot_O >= 0) & (self.targets.table.source_B[pairs_O] == phrase_O)
-        return np.where(there_O, found.offsets_I1[instance_O] + slot_O, -1)
+        columns = (start_O, end_O, pair_O)
+        spans = PhraseSpans(*(np.asarray(column, np.int64) for column in found.spans.columns))
+        return np.asarray(
+            places_of_pairs(
+                self._listed_places, spans, found.offsets_I1, *(np.asarray(column, np.int64) for column in columns)
+            )
+        )
+
+    @cached_property
+    def _listed_places(self) -> ListedPlaces:
+        return ListedPlaces(self.listed_place_B, np.asarray(self.targets.table.source_B, np.int32))
 
     @cached_property
     def listed_place_B(self) -> NDArray[np.int32]:

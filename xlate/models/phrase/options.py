@@ -174,7 +174,9 @@ def _with_words_left(
 ) -> Placed:
     """The same with words that stand for themselves because none of their translations is an option there."""
     found, cell_O = placed
-    left = np.setdiff1d(np.arange(len(words)) * longest, cell_O)
+    empty_C = np.ones(len(words) * longest, np.bool_)
+    empty_C[cell_O] = False
+    left = np.flatnonzero(empty_C[::longest]) * longest
     if not len(left):
         return placed
     copies = _copies(model, weights_D, [words[c // longest] for c in left.tolist()], sparse_F)
