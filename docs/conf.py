@@ -17,8 +17,10 @@ html_theme = "furo"
 html_title = f"xlate {release}"
 
 # The reference: a page for each folder of the package, made from docstrings. Every page of the site shows the whole
-# tree of contents, so a page for each module, its classes in the tree, takes minutes.
+# tree of contents, so a page for each module, its classes in the tree, takes minutes. Attributes stand in the docstring
+# of their class, and need no entries of their own.
 apidoc_modules = [{"path": "../xlate", "destination": "reference", "module_first": True}]
+apidoc_automodule_options = {"members", "show-inheritance"}
 toc_object_entries = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
