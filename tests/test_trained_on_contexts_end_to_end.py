@@ -105,6 +105,7 @@ def test_killed_after_an_epoch_it_ends_with_the_same_bytes(
 def test_what_cannot_be_trained_on_is_refused(
     own: Path,
     base: Path,
+    on: Path,
     phrase_run: Path,  # noqa: F811
     context_run: Path,  # noqa: F811
     tmp_path: Path,
@@ -121,4 +122,6 @@ def test_what_cannot_be_trained_on_is_refused(
     assert "as it is" in refused(f"base={base}", "model.window=2")
     assert "loss.lists.joint" in refused(f"base={base}", "loss.lists.joint=true")
     assert "loss.lists.heldout_every" in refused(f"base={base}", "loss.lists.heldout_every=1")
+    sparse = ["model=phrase", "sparse=local", "model.sparse.words=[top20]", "context=feature"]
+    assert "every fold" in refused(*sparse, f"model.context.run={on}")
     assert "device=cpu" in refused(f"base={base}", "device=cuda")

@@ -29,10 +29,10 @@ from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.context import (
     ALONE,
     KIND,
+    check_folds,
     check_predicted_by,
     classifier_config,
     context_model,
-    fold_classifier,
 )
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase import Phrase
@@ -166,6 +166,7 @@ def check_context_lists(config: TrainConfig) -> ContextUseConfig:
     held = file.sets[Phrase.name]
     if not held.dense_D[held.dense_names.index(NAME)]:
         raise InputError("predictions do not count in the base run", file=base, seen=f"{NAME} 0", expected="not 0")
+    check_folds(use)
     _check_classifier(config, Path(use.run))
     return use
 
@@ -185,14 +186,13 @@ def _base_config(config: TrainConfig) -> TrainConfig:
 
 
 def _check_classifier(config: TrainConfig, run: Path) -> None:
-    """It must predict translations and have classifiers of folds; the settings of the model are its own."""
+    """It must predict translations; the settings of the model are its own."""
     given, held = config.model, classifier_config(run).model
     if held.predicts != TRANSLATION:
         seen = f"model.predicts={held.predicts}"
         raise InputError(
             "not a classifier of translation", file=run, seen=seen, expected=f"model.predicts={TRANSLATION}"
         )
-    fold_classifier(run, WorkDirectory(Path(config.work)).check(), (0, 2))
     default = type(given)()
     for name, value in vars(given).items():
         if value not in (getattr(held, name), getattr(default, name)):

@@ -267,6 +267,25 @@ def fold_classifier(run: Path, work: WorkDirectory, left_out: tuple[int, int]) -
     Raises:
         InputError: as `classifier_config`; or it was trained on over lists of the whole text.
     """
+    config = _checked_for_folds(run)
+    assert isinstance(config.model, ContextModelConfig)
+    model = replace(config.model, left_out=left_out[0], left_out_of=left_out[1])
+    config = replace(config, work=str(work.path), model=model, run=None, row=None)
+    key = identity_of({**identity_of_training(config), "on": work.identity})
+    return config, work.path / "context" / key[:16]
+
+
+def check_folds(use: ClassifierConfig | None) -> None:
+    """Looks whether classifiers can be trained without a fold, as lists of the training text need them.
+
+    Raises:
+        InputError: as `classifier_config`; or one was trained on over lists of the whole text.
+    """
+    for run in classifier_runs(use):
+        _checked_for_folds(run)
+
+
+def _checked_for_folds(run: Path) -> TrainConfig:
     config = classifier_config(run)
     if config.loss.lists is not None:
         raise InputError(
@@ -275,11 +294,7 @@ def fold_classifier(run: Path, work: WorkDirectory, left_out: tuple[int, int]) -
             seen=f"loss={config.loss.name}",
             expected="one that can be trained without a fold: loss=one_of_many or another loss of single decisions",
         )
-    assert isinstance(config.model, ContextModelConfig)
-    model = replace(config.model, left_out=left_out[0], left_out_of=left_out[1])
-    config = replace(config, work=str(work.path), model=model, run=None, row=None)
-    key = identity_of({**identity_of_training(config), "on": work.identity})
-    return config, work.path / "context" / key[:16]
+    return config
 
 
 def _predicting(

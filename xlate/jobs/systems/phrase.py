@@ -14,7 +14,14 @@ from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import located_config
 from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.systems.context import check_predicted_by, check_same_use, check_use, predicted_by, with_predictions
+from xlate.jobs.systems.context import (
+    check_folds,
+    check_predicted_by,
+    check_same_use,
+    check_use,
+    predicted_by,
+    with_predictions,
+)
 from xlate.jobs.systems.kind import Asked, Kind
 from xlate.jobs.systems.phrase_lists import PhraseLists
 from xlate.jobs.systems.phrase_models import (
@@ -115,11 +122,12 @@ class Phrase(Kind):
         return ToTune(tuned, start, saved, {**of_work, **more})
 
     def check_lists(self, config: TrainConfig) -> None:
-        """There must be sparse features; a base, if any, must be a phrase model with weights."""
+        """There must be sparse features, and classifiers of folds; a base must be a phrase model with weights."""
         if config.model.sparse is None:
             raise InputError(
                 "no sparse features to train", seen="sparse=none", expected="sparse=local, full or another"
             )
+        check_folds(config.model.context)
         if config.base is not None:
             phrase_base(Path(config.base))
             check_same_use(config.model.context, Path(config.base))
