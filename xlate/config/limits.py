@@ -137,6 +137,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "seed": SEED,
         "checkpoint_seconds": ENDLESS,
         "dev_sentences": _SOME,
+        "dev_every": _whole(0),
         "samples": _whole(0),
         "first_id": _whole(0),
     },

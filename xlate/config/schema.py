@@ -163,6 +163,7 @@ class TrainConfig(GivenListsConfig):
     base: str | None = None
     measure_test: bool = MISSING
     dev_sentences: int | None = None
+    dev_every: int = 1
     samples: int = MISSING
     row: RowConfig | None = None
     nbest: str | None = None

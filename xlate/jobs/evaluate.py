@@ -60,8 +60,7 @@ def measure(
     """
     if not work.has_split(split):
         return None
-    lines = work.source_lines(split)[: config.dev_sentences if split == "dev" else None]
-    references = [reference[: len(lines)] for reference in work.references(split)]
+    lines, references = dev_set(config, work) if split == "dev" else (work.source_lines(split), work.references(split))
     translator = Translator.of_run(config, run) if system is None else Translator(work, system)
     start = time.perf_counter()
     translations = list(translator.translate(lines))
@@ -76,6 +75,12 @@ def measure(
     log.info("%s: %s", split, evaluation.summary())
     blocks = sum(len(t.derivations[0].blocks) for t in translations)
     return Measured(split, evaluation, words / max(seconds, 1e-9), words / max(blocks, 1), len(lines))
+
+
+def dev_set(config: TrainConfig, work: WorkDirectory) -> tuple[list[str], list[list[str]]]:
+    """The source lines of the dev set that are translated, and their references."""
+    lines = work.source_lines("dev")[: config.dev_sentences]
+    return lines, [reference[: len(lines)] for reference in work.references("dev")]
 
 
 def _show(

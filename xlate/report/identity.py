@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 # Settings that change where a run lies or how it talks, not what comes out.
-VOLATILE = ("run", "checkpoint_seconds", "debug")
+VOLATILE = ("run", "checkpoint_seconds", "dev_every", "debug")
 ABSENT = "nothing"
 
 

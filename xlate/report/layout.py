@@ -13,7 +13,7 @@ from typing import Any
 # By category and title, the patterns of tags whose curves a chart shows; what matters most comes first.
 CHARTS: dict[str, dict[str, tuple[str, ...]]] = {
     "quality": {
-        "BLEU of the dev set": (r"^(tune|online)/BLEU$",),
+        "BLEU of the dev set": (r"^(tune|online|local)/BLEU$",),
         "BLEU of sentences held out": (r"^(tune|sparse|rerank)/heldout_BLEU$",),
         "block prediction error P, held out": (r"^valid/P/",),
         "accuracy, held out": (r"^valid/accuracy",),

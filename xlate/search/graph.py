@@ -42,8 +42,9 @@ class SearchGraph:
 
     @property
     def arcs(self) -> GraphArcs:
-        """As kernels take them."""
-        return GraphArcs(self.source_A, self.target_A, self.label_A, self.score_A, self.goal, len(self.score_N))
+        """As kernels take them, each number beside the next, so that there is one version of each kernel."""
+        source_A, target_A, label_A = map(np.ascontiguousarray, (self.source_A, self.target_A, self.label_A))
+        return GraphArcs(source_A, target_A, label_A, np.ascontiguousarray(self.score_A), self.goal, len(self.score_N))
 
     def best_labels(self) -> list[int]:
         """The labels along the best path, first to last."""

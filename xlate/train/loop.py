@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -25,6 +25,8 @@ from xlate.train.state import PhaseSettings, TrainState
 from xlate.train.validation import Validation, validate
 
 CHUNK = 20_000
+# Is given the weights of all sets, and the state of training, after an epoch.
+AfterEpoch = Callable[[Mapping[str, Weights], TrainState], None]
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Training:
         chunk: instances between two looks at the clock and the stop flag.
         learner: what makes a learner of settings, store, weights and the memory of a checkpoint.
         families: the ids of each family of sparse features, for histograms.
+        after_epoch: looks at the weights of an epoch, and changes nothing.
 
     Chunks hold a fixed number of instances and never depend on time, so a training that was interrupted anywhere ends
     with the same bits as one that was not.
@@ -62,6 +65,7 @@ class Training:
     chunk: int = CHUNK
     learner: LearnerOf = InstanceLearner
     families: Mapping[str, slice] = field(default_factory=lambda: {"sparse": slice(None)})
+    after_epoch: AfterEpoch | None = None
     _saved: float = field(default=0.0, init=False)
 
     def run(self, initial: Mapping[str, Weights], stop: StopFlag) -> Checkpoint:
@@ -160,6 +164,8 @@ class Training:
             stale=0 if better else state.stale + 1,
             history=[*state.history, entry],
         )
+        if self.after_epoch is not None:
+            self.after_epoch({**held.weights, settings.weights: weights}, state)
         return replace(held, state=state)
 
     def _bound(self, held: Checkpoint, phase: Phase, order: NDArray[np.int64], scale: float) -> dict[str, float]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import WORK_IDENTITY, located
 from xlate.jobs.run_weights import weights_of
-from xlate.jobs.systems.kind import Asked, EventKind, Kind
+from xlate.jobs.systems.kind import Asked, Kind
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import WeightsFile
+
+if TYPE_CHECKING:
+    from xlate.jobs.systems.blocks.event_kind import EventKind
 
 # The kinds by name: module and class. Each is imported when it is asked for, since the systems of the others are many.
 EVENT_KINDS = {
@@ -45,7 +48,7 @@ def event_kind(name: str) -> EventKind:
     Raises:
         InputError: it is none.
     """
-    return cast(EventKind, _named(EVENT_KINDS, name))
+    return cast("EventKind", _named(EVENT_KINDS, name))
 
 
 def _named(kinds: dict[str, tuple[str, str]], name: str) -> object:

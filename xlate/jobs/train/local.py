@@ -17,7 +17,7 @@ from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_path
 from xlate.jobs.systems.registry import event_kind
-from xlate.jobs.train.measuring import measured_splits, rounded
+from xlate.jobs.train.measuring import DevBleu, measured_splits, rounded
 from xlate.jobs.train.nbest_events import nbest_stores
 from xlate.jobs.train.warnings import warn_if_all_zero, warn_if_unmoved, warn_of_few_steps
 from xlate.scoring.device import device_of
@@ -166,6 +166,7 @@ def _learn(config: TrainConfig, work: WorkDirectory, stores: BlockStores, run: R
         checkpoint_seconds=run.checkpoint_seconds,
         families=dict(stores.features.ranges),
         learner=learner_of(config),
+        after_epoch=DevBleu.of(config, work, stores.features.keys_F, [p.settings for p in todo], run),
     )
     held = training.run(initial, run.stop)
     if not training.finished(held):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from xlate.kernels.counting.sides import Sides
 from xlate.kernels.memory.hashing import HashTable, find, pack
+from xlate.kernels.memory.whole import whole
 from xlate.kernels.orientation import LEFT, RIGHT
 
 
@@ -69,7 +70,7 @@ def match_sentences(
     offsets_S1 = np.zeros(len(text.source_offsets_S1), dtype=np.int64)
     matches_M5 = np.empty((1 << 16, 5), dtype=np.int32)
     latest_Q = np.full(target_finder.row_N.max() + 1, -1, dtype=np.int32)
-    size = 0
+    size = whole(0)
     for s in range(len(offsets_S1) - 1):
         source = text.source_T[text.source_offsets_S1[s] : text.source_offsets_S1[s + 1]]
         target = text.target_U[text.target_offsets_S1[s] : text.target_offsets_S1[s + 1]]
@@ -154,7 +155,7 @@ def orientation_bigrams(
     predecessor_E = np.empty(capacity, dtype=np.int32)
     successor_E = np.empty(capacity, dtype=np.int32)
     orientation_E = np.empty(capacity, dtype=np.int8)
-    size = 0
+    size = whole(0)
     for s in range(len(offsets_S1) - 1):
         low, high = offsets_S1[s], offsets_S1[s + 1]
         if low == high:

@@ -105,7 +105,7 @@ def look_up(here: tuple[Crossed, int], i: int, candidates: CandidateArrays, spar
     for n in range(first, last):
         part = np.int64(candidates.part_ids_N[n])
         mixed = part * PART
-        slot = 3 * ((mixed >> 32) & (slots - 1))
+        slot = int(3 * ((mixed >> 32) & (slots - 1)))
         while room.slot_H[slot + 1] == clock and room.slot_H[slot] != part:
             slot = slot + 3 if slot + 3 < 3 * slots else 0
         if room.slot_H[slot + 1] != clock:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from xlate.kernels.memory.lent import lent
 from xlate.kernels.memory.trie import Trie, child, new_trie, room
+from xlate.kernels.memory.whole import whole
 from xlate.kernels.search.search_graph import GraphArcs, completion_scores, leaving
 
 NONE = -1
@@ -80,12 +81,12 @@ def k_best_paths(
     Labels below 0 have no words. The last label of every path, that of the end of the sentence, is left out.
     """
     arcs, goal = _by_node(graph), graph.goal
-    longest = 1
+    longest = whole(1)
     for label in range(len(texts.offsets_O1) - 1):
         longest = max(longest, texts.offsets_O1[label + 1] - texts.offsets_O1[label])
     frontier = _new_frontier(most)
     if goal >= 0:
-        _push(arcs, frontier, 0, 0.0, 0, 0, NONE)
+        _push(arcs, frontier, whole(0), 0.0, whole(0), whole(0), whole(NONE))
     while frontier.sizes[1] > 0 and frontier.sizes[3] < most:
         frontier = _with_room(frontier, longest)
         _take(arcs, texts, frontier, goal, most)
@@ -143,11 +144,12 @@ def _take(arcs: Arcs, texts: Texts, frontier: Frontier, goal: int, most: int) ->
         if sizes[1] == 0 or sizes[3] == most:
             return
         path = frontier.waiting[frontier.heap[0]]
-        score, node, rank, text, last = path.score, path.node, path.rank, path.text, path.last
+        score, node, rank = path.score, whole(path.node), whole(path.rank)
+        text, last = whole(path.text), whole(path.last)
         _drop_top(frontier)
         _push(arcs, frontier, node, score, rank + 1, text, last)
         arc = arcs.order_A[arcs.offsets_N1[node] + rank]
-        label, target = arcs.label_A[arc], arcs.target_A[arc]
+        label, target = arcs.label_A[arc], whole(arcs.target_A[arc])
         if texts.distinct:
             if label >= 0:
                 for at in range(texts.offsets_O1[label], texts.offsets_O1[label + 1]):
@@ -164,7 +166,7 @@ def _take(arcs: Arcs, texts: Texts, frontier: Frontier, goal: int, most: int) ->
         link = frontier.links[sizes[2]]
         link.label, link.before = label, last
         sizes[2] += 1
-        _push(arcs, frontier, target, score, 0, text, sizes[2] - 1)
+        _push(arcs, frontier, target, score, whole(0), text, whole(sizes[2] - 1))
 
 
 @njit(cache=True, nogil=True, forceinline=True)

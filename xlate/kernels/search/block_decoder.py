@@ -12,6 +12,7 @@ from xlate.kernels.features.bigram_features import bigrams_weight
 from xlate.kernels.lm.ngram import step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, emptied
 from xlate.kernels.memory.lent import lent
+from xlate.kernels.memory.whole import whole
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.block_coverage import cover_after, cover_of, level_and_future, next_spans
 from xlate.kernels.search.block_model import COSTS, ModelArrays, ask_costs
@@ -85,7 +86,7 @@ def search_blocks(
 ) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Searches one sentence; returns what `hypotheses.finished` does."""
     n, extra, limits = sentence.words, len(sentence.block_O), numbers.limits
-    nobody = int(np.int64(NONE))  # not a literal, for which numba would compile a second version
+    nobody = whole(NONE)
     work = _workspace(model, sentence)
     search = no_hypotheses(n + 2, emptied(np.empty(MEMO_SIZE, dtype=COSTS)))
     work.scores_O1[extra], work.lm_states_O1[extra] = 0.0, model.begin_state

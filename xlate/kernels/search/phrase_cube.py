@@ -18,6 +18,7 @@ from xlate.kernels.lm.ngram import NgramArrays
 from xlate.kernels.lm.phrase_lm import fetch_ahead
 from xlate.kernels.memory.lent import lent
 from xlate.kernels.memory.trie import Trie, new_trie, room
+from xlate.kernels.memory.whole import whole
 from xlate.kernels.search.cube_heap import (
     Cubes,
     count_cubes,
@@ -59,7 +60,7 @@ def search_cubes(
     lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers
 ) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Searches one sentence; returns what `hypotheses.finished` does."""
-    n = sentence.words
+    n, none = sentence.words, whole(0)
     coverages, stacks, cubes = new_coverages(n, sentence.future_nn), new_trie(64), no_cubes(n)
     search = first_hypothesis(coverages, numbers, n)
     for level in range(n):
@@ -77,15 +78,15 @@ def search_cubes(
                 sentence.future_nn,
             )
             edges = coverages.covers[cover].edges_end - coverages.covers[cover].edges_begin
-            cubes = cubes_with_room(cubes, len(group), edges, 0)
+            cubes = cubes_with_room(cubes, len(group), edges, none)
             _open_cubes(search, numbers, coverages, cubes, group)
         corners = count_cubes(cubes, level + 1)
-        cubes, stacks = cubes_with_room(cubes, 0, 0, corners), room(stacks, corners)
+        cubes, stacks = cubes_with_room(cubes, none, none, corners), room(stacks, corners)
         _fill_heap(lm, sentence, numbers, search, coverages, stacks, cubes, level + 1)
-        taken = 0
+        taken = whole(0)
         while taken >= 0:
-            search, stacks = with_room(search, STEPS), room(stacks, 4 * STEPS)
-            cubes = cubes_with_room(cubes, 0, 0, 2 * STEPS)
+            search, stacks = with_room(search, whole(STEPS)), room(stacks, whole(4 * STEPS))
+            cubes = cubes_with_room(cubes, none, none, whole(2 * STEPS))
             taken = _take_best(lm, sentence, numbers, search, coverages, stacks, cubes, (level + 1, taken))
     return finished(finish(lm, search, numbers, n))
 
@@ -202,7 +203,7 @@ def _next_of_row(
     cell.fixed, cell.base = before.fixed, before.base
     cell.backward, cell.stack, cell.first = before.backward, before.stack, before.first
     cell.shift = before.shift
-    cell.score, cell.lm_state = _ask(lm, sentence, numbers, search, cubes, cell.row, cell.option)
+    cell.score, cell.lm_state = _ask(lm, sentence, numbers, search, cubes, whole(cell.row), cell.option)
     estimate = _estimate(sentence, numbers, search, cubes, cell)
     if estimate < search.bars_L[level]:
         drop_top(cubes)
@@ -255,7 +256,7 @@ def _take_best(
         if estimate < search.bars_L[level]:
             # All that waits is worse.
             return NONE
-        cube, row, option = top.cube, top.row, top.option
+        cube, row, option = whole(top.cube), whole(top.row), top.option
         if top.lm_state == UNASKED:
             top.score, top.lm_state = _ask(lm, sentence, numbers, search, cubes, row, option)
             sift_down(cubes, cubes.heap[0], estimate + top.score - sentence.alone_O[option])

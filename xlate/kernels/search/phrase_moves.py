@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, SAID, PhrasesAlone, emptied, phrase_logprob, remembered
 from xlate.kernels.memory.trie import ROOT, Trie, child
+from xlate.kernels.memory.whole import whole
 from xlate.kernels.search.hypotheses import (
     NONE,
     Hypotheses,
@@ -136,7 +137,8 @@ def first_hypothesis(coverages: Coverages, numbers: PhraseNumbers, n: int) -> Hy
     future = coverages.covers[0].future - numbers.distortion_weight * rest_distortion(coverages, numbers, 0, 0)
     target = Target(0, 0, NONE, 0, ROOT, 0, False, future)
     key = state_key(target, numbers.begin_state, 0, ROOT, 0)
-    add_move(search, numbers.limits, NONE, key, target.level, future, 0.0, NONE)
+    nobody = whole(NONE)
+    add_move(search, numbers.limits, nobody, key, whole(target.level), future, 0.0, nobody)
     return search
 
 
@@ -146,9 +148,9 @@ def finish(lm: NgramArrays, search: Hypotheses, numbers: PhraseNumbers, n: int) 
     target = Target(NONE, n + 1, NONE, n + 1, ROOT, 0, True, 0.0)
     key = state_key(target, 0, 0, ROOT, 0)
     for node in survivors(search, numbers.limits, n):
-        search = with_room(search, 1)
+        search = with_room(search, whole(1))
         score = numbers.lm_weight * step(lm, history_of(search.nodes[node]), numbers.end_word)[0]
-        add_move(search, numbers.limits, node, key, target.level, target.future, score, NONE)
+        add_move(search, numbers.limits, node, key, target.level, target.future, score, whole(NONE))
     return search
 
 

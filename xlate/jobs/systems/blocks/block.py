@@ -14,8 +14,9 @@ from xlate.features.block import FLOATS, block_arrays
 from xlate.features.more_floats import more_floats
 from xlate.jobs.prepare.estimates import Estimates
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.blocks.event_kind import EventKind, common_search
 from xlate.jobs.systems.blocks.lists import BlockLists, check_block_lists
-from xlate.jobs.systems.kind import Asked, EventKind, common_search
+from xlate.jobs.systems.kind import Asked
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.block.decoder import BlockDecoder
 from xlate.models.block.model import BlockModel

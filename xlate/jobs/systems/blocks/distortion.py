@@ -14,9 +14,10 @@ from xlate.features.block import DISTORTION_FLOATS, distortion_arrays
 from xlate.features.more_floats import more_floats
 from xlate.jobs.prepare.estimates import Estimates
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.blocks.event_kind import EventKind, common_search
 from xlate.jobs.systems.blocks.jumps import distortion_stage, load_distortion
 from xlate.jobs.systems.blocks.lists import BlockLists, check_block_lists
-from xlate.jobs.systems.kind import Asked, EventKind, common_search
+from xlate.jobs.systems.kind import Asked
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.distortion.model import DistortionModel

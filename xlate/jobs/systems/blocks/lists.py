@@ -21,7 +21,8 @@ from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.blocks.base import check_floats_of_base, check_sums, frequent_features
-from xlate.jobs.systems.kind import Asked, EventKind
+from xlate.jobs.systems.blocks.event_kind import EventKind
+from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.listed import FoldSystem, ListedModel
 from xlate.jobs.systems.to_tune import ToTune
 from xlate.models.block.lists import with_units

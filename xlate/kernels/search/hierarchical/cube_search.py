@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from xlate.kernels.lm.ngram import NgramArrays
 from xlate.kernels.lm.phrase_lm import fetch_ahead
 from xlate.kernels.memory.lent import lent
+from xlate.kernels.memory.whole import whole
 from xlate.kernels.search.cube_heap import (
     Cubes,
     count_cubes,
@@ -64,21 +65,21 @@ def search_rule_cubes(
     lm: NgramArrays, sentence: RuleSentence, numbers: RuleNumbers
 ) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Searches one sentence; returns what `hypotheses.finished` does."""
-    n, stacks, cubes = sentence.words, new_stacks(), no_cubes(sentence.words)
+    n, none, stacks, cubes = sentence.words, whole(0), new_stacks(), no_cubes(sentence.words)
     search = first_hypothesis(sentence, numbers, stacks)
     for level in range(n):
         alive, offsets_G1 = _groups(sentence, search, stacks, survivors(search, numbers.limits, level))
         for g in range(len(offsets_G1) - 1):
             group = alive[offsets_G1[g] : offsets_G1[g + 1]]
             first, last = matches_of(sentence, reached(sentence, stacks, search.nodes[group[0]].first))
-            cubes = cubes_with_room(cubes, len(group), last - first, 0)
+            cubes = cubes_with_room(cubes, len(group), last - first, none)
             _open_cubes(sentence, search, stacks, cubes, group)
-        cubes = cubes_with_room(cubes, 0, 0, count_cubes(cubes, level + 1))
+        cubes = cubes_with_room(cubes, none, none, count_cubes(cubes, level + 1))
         _fill_heap(lm, sentence, numbers, search, stacks, cubes, level + 1)
-        taken = 0
+        taken = whole(0)
         while taken >= 0:
-            search, stacks = with_room(search, STEPS), stacks_with_room(stacks, 4 * STEPS)
-            cubes = cubes_with_room(cubes, 0, 0, 2 * STEPS)
+            search, stacks = with_room(search, whole(STEPS)), stacks_with_room(stacks, whole(4 * STEPS))
+            cubes = cubes_with_room(cubes, none, none, whole(2 * STEPS))
             taken = _take_best(lm, sentence, numbers, search, stacks, cubes, (level + 1, taken))
     return finished(finish(lm, search, numbers, n))
 
@@ -238,7 +239,7 @@ def _take_best(
         if taken == numbers.pop_limit or cubes.sizes[3] == 0 or cubes.estimates[0] < search.bars_L[level]:
             return NONE
         cell = cubes.cells[cubes.heap[0]]
-        cube, row, at = cell.cube, cell.row, cell.option
+        cube, row, at = whole(cell.cube), cell.row, cell.option
         match, node = cubes.cubes[cube].edge, cubes.rows_R[row]
         if cell.lm_state == UNASKED:
             cell.score, cell.lm_state = _scored(lm, sentence, numbers, search, stacks, (node, match, at))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.memory.hashing import find, pack
 from xlate.kernels.memory.trie import ROOT
+from xlate.kernels.memory.whole import whole
 
 NO_GAP = -1
 # Columns of a match while they are looked for: span, row of the source side, begin and end of its gaps.
@@ -38,7 +39,7 @@ def match_rules(finder: PhraseFinder, ids_n: NDArray[np.int32], gap: int, longes
     A word that no rule translates by itself is matched by `copy_row` plus its place. Word number 0 stands for unknown
     words and is in no source side.
     """
-    found_M7, size = np.empty((256, 7), dtype=np.int32), 0
+    found_M7, size = np.empty((256, 7), dtype=np.int32), whole(0)
     n = len(ids_n)
     known_n = np.zeros(n, dtype=np.bool_)
     for begin in range(n):

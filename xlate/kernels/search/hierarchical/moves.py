@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, SAID, PhrasesAlone, emptied, phrase_logprob, remembered
 from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
+from xlate.kernels.memory.whole import whole
 from xlate.kernels.search.hierarchical.facts import Structure, between_score
 from xlate.kernels.search.hierarchical.matches import NO_GAP, Matches
 from xlate.kernels.search.hypotheses import (
@@ -244,7 +245,8 @@ def first_hypothesis(sentence: RuleSentence, numbers: RuleNumbers, stacks: Stack
     search = no_hypotheses(n + 2, emptied(np.empty(MEMO_SIZE, dtype=SAID)))
     stack = pushed_glued(sentence, stacks, 0)
     future = stacks.future_N[stack]
-    add_move(search, numbers.limits, NONE, key_of(stack, numbers.begin_state, 0), 0, future, 0.0, NONE)
+    nobody = whole(NONE)
+    add_move(search, numbers.limits, nobody, key_of(stack, numbers.begin_state, 0), whole(0), future, 0.0, nobody)
     return search
 
 
@@ -252,7 +254,7 @@ def first_hypothesis(sentence: RuleSentence, numbers: RuleNumbers, stacks: Stack
 def finish(lm: NgramArrays, search: Hypotheses, numbers: RuleNumbers, n: int) -> Hypotheses:
     """Ends the sentence after every surviving hypothesis that covers it; returns the search, perhaps in new arrays."""
     for node in survivors(search, numbers.limits, n):
-        search = with_room(search, 1)
+        search = with_room(search, whole(1))
         score = numbers.lm_weight * step(lm, search.nodes[node].second, numbers.end_word)[0]
-        add_move(search, numbers.limits, node, key_of(NONE, 0, 0), n + 1, 0.0, score, NONE)
+        add_move(search, numbers.limits, node, key_of(NONE, 0, 0), n + 1, 0.0, score, whole(NONE))
     return search

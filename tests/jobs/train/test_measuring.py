@@ -1,0 +1,89 @@
+"""BLEU of the dev set while a model is trained on events."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from tests.test_end_to_end import QUICK, run, work  # noqa: F401
+from xlate.cli.main import main
+from xlate.config.stored import config_of_run
+from xlate.jobs.prepare.block_stores import block_stores
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.train import measuring
+from xlate.jobs.train.local import phases
+from xlate.jobs.train.measuring import DevBleu
+from xlate.scoring.weights import load_weights
+from xlate.train.run import Run
+from xlate.train.state import TrainState
+
+
+def of_run(folder: Path, run: Any) -> DevBleu:  # noqa: F811
+    """What would have measured a run."""
+    config = config_of_run(folder)
+    at = WorkDirectory(Path(config.work))
+    stores = block_stores(at, config.model)
+    made = DevBleu.of(config, at, stores.features.keys_F, [p.settings for p in phases(config, stores)], cast(Run, run))
+    assert made is not None
+    return made
+
+
+def test_it_is_the_bleu_that_the_finished_run_has(run: Path) -> None:  # noqa: F811
+    file = load_weights(run / "weights.safetensors")
+    going, stopped = (SimpleNamespace(stopped=stop) for stop in (False, True))
+    bleu = of_run(run, going).measured(file.sets)
+    assert bleu is not None
+    assert bleu == pytest.approx(json.loads((run / "summary.json").read_text())["dev_bleu"], abs=1e-3)
+    other = {name: weights.copy() for name, weights in file.sets.items()}
+    other["linked"].dense_D[:] *= -1
+    worse = of_run(run, going).measured(other)
+    assert worse is not None
+    assert worse < bleu
+    assert of_run(run, stopped).measured(file.sets) is None
+
+
+def test_training_is_the_same_without_and_says_it_with(run: Path, work: Path, tmp_path: Path) -> None:  # noqa: F811
+    assert main(["train", f"work={work}", f"run={tmp_path / 'off'}", *QUICK, "dev_every=0"]) == 0
+    weights = [(folder / "weights.safetensors").read_bytes() for folder in (run, tmp_path / "off")]
+    assert weights[0] == weights[1]
+    said = [(folder / "metrics.jsonl").read_text() for folder in (run, tmp_path / "off")]
+    assert ["local/BLEU" in text for text in said] == [True, False]
+
+
+def test_when_it_is_measured(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    clock, reported = SimpleNamespace(now=0.0), []
+    taker = SimpleNamespace(scalar=lambda tag, value, step: reported.append((tag, value, step)))
+    monkeypatch.setattr(measuring.time, "monotonic", lambda: clock.now)
+    bleu = of_run(run, SimpleNamespace(reporter=taker, stopped=False))
+
+    def measured(weights: object) -> float:
+        clock.now += 10.0
+        return 30.0
+
+    monkeypatch.setattr(bleu, "measured", measured)
+    neutral = next(number for number, phase in enumerate(bleu.phases) if phase.weights == "neutral")
+    # Nothing before all sets are begun; then once, and again when ten seconds of training are behind that.
+    for seen, (phase, seconds) in enumerate([(0, 1.0), (neutral, 1.0), (neutral, 1.0), (neutral, 6.0), (neutral, 3.0)]):
+        clock.now += seconds
+        bleu({}, TrainState(phase=phase, epoch=seen + 1, seen=seen))
+    assert reported == [("local/BLEU", 30.0, 1), ("local/BLEU", 30.0, 4)]
+    bleu.config.dev_every = 2
+    clock.now += 1000.0
+    bleu({}, TrainState(phase=neutral, epoch=3, seen=8))
+    bleu({}, TrainState(phase=neutral, epoch=4, seen=9))
+    assert [step for _, _, step in reported] == [1, 4, 9]
+    cast(Any, bleu.run).stopped = True
+    clock.now += 1000.0
+    bleu({}, TrainState(phase=neutral, epoch=6, seen=10))
+    assert len(reported) == 3
+
+
+def test_nothing_is_measured_without_being_asked(run: Path) -> None:  # noqa: F811
+    config = config_of_run(run)
+    config.dev_every = 0
+    assert DevBleu.of(config, WorkDirectory(Path(config.work)), np.zeros(0, np.uint64), [], cast(Run, None)) is None
