@@ -178,7 +178,11 @@ def test_ranking_by_the_utility_within_lists(tmp_path: Path, capsys: pytest.Capt
 
 def test_features_of_a_hypothesis() -> None:
     templates = TextTemplates(2, True, 1, {"b": "7"}, {"b": {"x": 0.9, "y": 0.1}})
-    found = list(templates.features(["a", "b"], ["y", "x"], 3))
+    found = list(templates.features(["a", "b"], templates.pairs_of(["y", "x"]), 3))
     assert found[:5] == ["ngram=a", "ngram=b", "ngram=<s> a", "ngram=a b", "ngram=b </s>"]
     assert found[5:] == ["class=?", "class=7", "length=-1", "pair=x|b"]
     assert list(TextTemplates(0, True).features(["a"] * 30, None, 1)) == ["length=+8"]
+    # Of equals the first word of the source; none where the lexicon has none of it.
+    pairs = TextTemplates(lexicon={"b": {"x": 0.5, "y": 0.5}}).pairs_of(["z", "y", "x"])
+    assert pairs is not None
+    assert [pairs[word] for word in ("b", "a", "b")] == ["pair=y|b", "", "pair=y|b"]

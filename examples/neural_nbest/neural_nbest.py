@@ -30,6 +30,29 @@ from xlate.text.tokens import Preprocessor, preprocess_lines
 SPLITS = ("train", "val", "test_2016_flickr")
 # The pairs of train that are not trained on, and all lists that weights are learned from.
 HELD, LEARNED = "held", "learned"
+SETTINGS: dict[str, tuple[int | float | str, str]] = {
+    "pair": ("de-en", "source and target language"),
+    "names": ("{split}.{language}", "how files are called"),
+    "tokenized": (0, "1: words are what stands between blanks"),
+    "most": (0, "the first so many sentences of each split; 0: all"),
+    "held": (0, "the last so many pairs of train are not trained on, but weights are learned from their lists"),
+    "minutes": (20.0, "the longest training"),
+    "epochs": (40, "the most passes"),
+    "merges": (6000, "of the pieces of words"),
+    "width": (256, "of the model"),
+    "layers": (3, "of encoder and decoder each"),
+    "dropout": (0.2, "share of the units that are left out at a time"),
+    "rate": (1e-3, "the highest learning rate"),
+    "warmup": (500, "steps until then"),
+    "tokens": (2500, "of a batch"),
+    "beam": (50, "hypotheses of a list"),
+    "sentences": (8, "decoded together"),
+    "lists": (1, "0: trains and no more"),
+    "bf16": (0, "1: trains in half precision, where the processor can"),
+    "threads": (0, "0: as many as torch likes"),
+    "device": ("cpu", "cpu or cuda"),
+    "seed": (1, "of the first weights and of the order"),
+}
 
 
 def write_list(path: Path, model: Translator, pieces: Pieces, sources: list[list[str]], given: Settings) -> None:
@@ -76,8 +99,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def train(text: dict[str, list[list[list[str]]]], given: Settings) -> None:
     """Learns the pieces and the model."""
     given.out.mkdir(parents=True, exist_ok=True)
-    pieces = Pieces.learn(Counter(word for side in text["train"] for row in side for word in row), given.merges)
-    pieces.save(given.out / "pieces.json")
+    known = given.out / "pieces.json"
+    if not known.exists():
+        Pieces.learn(Counter(word for side in text["train"] for row in side for word in row), given.merges).save(known)
+    pieces = Pieces.load(known)
     model = Translator(len(pieces), given.width, given.layers, given.dropout).to(given.device)
     pairs = {s: [(a, b) for a, b in zip(*text[s], strict=True) if a and b] for s in SPLITS[:2]}
     Training(model, given).run({s: [(pieces.ids(a), pieces.ids(b)) for a, b in pairs[s]] for s in pairs})
@@ -119,13 +144,8 @@ def parsed(arguments: Sequence[str] | None) -> Settings:
     parser = ArgumentParser(description=__doc__)
     for name in ("--data", "--out"):
         parser.add_argument(name, type=Path, required=True)
-    numbers = {"minutes": 20.0, "epochs": 40, "beam": 50, "merges": 6000, "width": 256, "layers": 3, "dropout": 0.2}
-    numbers |= {"rate": 1e-3, "tokens": 2500, "sentences": 8, "most": 0, "seed": 1, "tokenized": 0}
-    numbers |= {"warmup": 500, "bf16": 0, "held": 0, "threads": 0, "lists": 1}
-    for name, value in numbers.items():
-        parser.add_argument(f"--{name}", type=type(value), default=value)
-    for name, default in (("--pair", "de-en"), ("--device", "cpu"), ("--names", "{split}.{language}")):
-        parser.add_argument(name, default=default)
+    for name, (value, words) in SETTINGS.items():
+        parser.add_argument(f"--{name}", type=type(value), default=value, help=f"{words} ({value})")
     parser.add_argument("keys", nargs="*", help="of xlate train, such as loss.lists.gain=add-1")
     return parser.parse_args(arguments)
 

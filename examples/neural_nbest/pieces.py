@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from pathlib import Path
 
@@ -36,22 +37,29 @@ class Pieces:
             for pair in pairwise(row):
                 counts[pair] += words[word]
                 holders[pair].add(word)
+        # Pairs by their counts at some time; those whose counts have changed since are passed over.
+        queue = [(-count, pair) for pair, count in counts.items()]
+        heapify(queue)
         done: list[tuple[str, str]] = []
-        while len(done) < merges and counts:
-            best = max(counts, key=lambda pair: (counts[pair], pair))
-            if counts[best] < 2:
+        while len(done) < merges and queue:
+            count, best = heappop(queue)
+            if -count != counts[best]:
+                continue
+            if -count < 2:
                 break
             done.append(best)
+            changed: set[tuple[str, str]] = set()
             for word in list(holders[best]):
                 row = split[word]
                 split[word] = merged = _merge(row, best)
-                for pair in pairwise(row):
-                    counts[pair] -= words[word]
-                    holders[pair].discard(word)
-                for pair in pairwise(merged):
-                    counts[pair] += words[word]
-                    holders[pair].add(word)
-            counts.pop(best, None)
+                for sign, pairs in ((-1, list(pairwise(row))), (1, list(pairwise(merged)))):
+                    for pair in pairs:
+                        counts[pair] += sign * words[word]
+                        (holders[pair].add if sign > 0 else holders[pair].discard)(word)
+                    changed.update(pairs)
+            counts[best] = 0
+            for pair in changed - {best}:
+                heappush(queue, (-counts[pair], pair))
         letters = {letter for word in words for letter in word}
         made = {_merge([left, right], (left, right))[0] for left, right in done}
         return cls(done, sorted(made | letters | {letter + JOINED for letter in letters}))

@@ -33,20 +33,40 @@ class TextTemplates:
     classes: Mapping[str, str] = field(default_factory=dict)
     lexicon: Lexicon | None = None
 
-    def features(self, words: Sequence[str], source: Sequence[str] | None, length: int) -> Iterator[str]:
-        """The features of one hypothesis, one for each time it has them; `length` is what its own is compared with."""
+    def features(self, words: Sequence[str], pairs: SourcePairs | None, length: int) -> Iterator[str]:
+        """The features of one hypothesis, one for each time it has them.
+
+        Args:
+            words: the hypothesis. pairs: `pairs_of` its source. length: what its own is compared with.
+        """
         yield from _grams("ngram", words, self.ngrams)
         if self.class_ngrams:
             yield from _grams("class", [self.classes.get(word, "?") for word in words], self.class_ngrams)
         if self.length:
             yield f"length={max(-FURTHEST, min(FURTHEST, len(words) - length)):+d}"
-        if self.lexicon is not None and source:
-            known = dict.fromkeys(source)
-            for word in words:
-                row = self.lexicon.get(word, {})
-                best = max(known, key=lambda s: row.get(s, 0.0))
-                if row.get(best, 0.0) > 0.0:
-                    yield f"pair={best}|{word}"
+        if pairs is not None:
+            yield from filter(None, map(pairs.__getitem__, words))
+
+    def pairs_of(self, source: Sequence[str] | None) -> SourcePairs | None:
+        """The word pairs with a source, for all of its hypotheses; None without a lexicon or a source."""
+        return None if self.lexicon is None or not source else SourcePairs(self.lexicon, source)
+
+
+class SourcePairs(dict[str, str]):
+    """The pair feature of each target word with a word of one source, empty where there is none.
+
+    A word is looked for once: the hypotheses of a list have most of theirs in common.
+    """
+
+    def __init__(self, lexicon: Lexicon, source: Sequence[str]) -> None:
+        self._lexicon, self._source = lexicon, dict.fromkeys(source)
+
+    def __missing__(self, word: str) -> str:
+        """Looks for the likeliest word of the source, the first of several."""
+        row = self._lexicon.get(word, {})
+        linked = [one for one in self._source if row.get(one, 0.0) > 0.0]
+        self[word] = name = f"pair={max(linked, key=row.__getitem__)}|{word}" if linked else ""
+        return name
 
 
 def _grams(kind: str, words: Sequence[str], order: int) -> Iterator[str]:

@@ -217,7 +217,8 @@ def _check_totals(
     report: NbestReport, arrays: NbestArrays, lines: list[int], weights: Mapping[str, float] | None
 ) -> None:
     checked = check_totals(arrays, weights)
-    if checked is None:
+    if checked is None or (checked.fitted and 2 * len(checked.off) > len(arrays.total_C)):
+        # Where no weights fit most of them, totals are of another kind, such as means by length.
         return
     words = "totals that are no sum of weighted features" if checked.fitted else "totals that are not w · f"
     if len(checked.off):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -43,12 +42,12 @@ class ListText:
         lines = source_lines(lists, arrays, source, first_id)
         return arrays, cls(words, None if lines is None else [split_tokens(line) for line in lines], lines)
 
-    def features(self, templates: TextTemplates) -> Iterable[list[Counter[str]]]:
-        """The features of every hypothesis, list by list."""
+    def features(self, templates: TextTemplates) -> Iterable[list[list[str]]]:
+        """The features of every hypothesis, list by list, one for each time it has them."""
         for number, hypotheses in enumerate(self.hypotheses):
             source = None if self.sources is None else self.sources[number]
-            length = len(hypotheses[0] if source is None else source)
-            yield [Counter(templates.features(words, source, length)) for words in hypotheses]
+            pairs, length = templates.pairs_of(source), len(hypotheses[0] if source is None else source)
+            yield [list(templates.features(words, pairs, length)) for words in hypotheses]
 
 
 def source_lines(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -119,22 +119,32 @@ def _batch(
     text: ListText, templates: TextTemplates, min_lists: int, train_I: NDArray[np.bool_]
 ) -> tuple[NamedFeatures, tuple[NDArray[np.int64], NDArray[np.int32]]]:
     """The features that tell the hypotheses of enough training lists apart, and the ids of each hypothesis."""
-    met = GrowingFeatures()
-    lists = [
-        [{met.add(name): count for name, count in row.items()} for row in rows] for rows in text.features(templates)
-    ]
-    seen: Counter[int] = Counter()
-    for number in np.flatnonzero(train_I).tolist():
-        rows = lists[number]
-        held_by = Counter(feature for row in rows for feature in row)
-        seen.update(feature for feature, count in held_by.items() if count < len(rows))
-    features, id_F = met.frozen(feature for feature, count in seen.items() if count >= min_lists)
-    id_of = id_F.tolist()
-    ids: list[list[int]] = []
-    for rows in lists:
-        ids += [sorted(id_of[f] for f, count in row.items() if id_of[f] >= 0 for _ in range(count)) for row in rows]
-    flat = np.array([f for row in ids for f in row], dtype=np.int32)
-    return features, (offsets_of([len(row) for row in ids]), flat)
+    met, found, lengths, sizes = GrowingFeatures(), array("q"), array("q"), array("q")
+    for rows in text.features(templates):
+        sizes.append(len(rows))
+        for names in rows:
+            found.extend(map(met.add, names))
+            lengths.append(len(names))
+    hypothesis_T, id_T, many = np.repeat(np.arange(len(lengths)), lengths), np.array(found, np.int64), max(1, len(met))
+    # A number for each pair of a hypothesis and a feature, in the order of both.
+    lists_F = _telling(np.sort(hypothesis_T * many + id_T), np.array(sizes), train_I, many)
+    features, id_F = met.frozen(np.flatnonzero(lists_F >= min_lists).tolist())
+    id_T = id_F[id_T]
+    kept_T = id_T >= 0
+    hypothesis_N, id_N = hypothesis_T[kept_T], id_T[kept_T]
+    id_N = id_N[np.lexsort((id_N, hypothesis_N))].astype(np.int32)
+    return features, (offsets_of(np.bincount(hypothesis_N, minlength=len(lengths))), id_N)
+
+
+def _telling(
+    key_T: NDArray[np.int64], size_I: NDArray[np.int64], train_I: NDArray[np.bool_], features: int
+) -> NDArray[np.int64]:
+    """In how many training lists some hypotheses have a feature and others have not, (F,)."""
+    key_U = key_T[np.flatnonzero(np.diff(key_T, prepend=-1))]
+    list_U = np.repeat(np.arange(len(size_I)), size_I)[key_U // features]
+    pair_P, held_by_P = np.unique(list_U * features + key_U % features, return_counts=True)
+    told_P = train_I[pair_P // features] & (held_by_P < size_I[pair_P // features])
+    return np.bincount(pair_P[told_P] % features, minlength=features)
 
 
 def _lexicon(

@@ -36,7 +36,7 @@ def rerank_scores(run: Path, nbest: NbestFile, source: str | None, first_id: int
     arrays, text = ListText.read(nbest, source, first_id)
     scores: list[float] = []
     for rows in text.features(text_templates(config.model.rerank, known["classes"], known["lexicon"])):
-        scores += [sum(sparse[name] * count for name, count in row.items() if name in sparse) for row in rows]
+        scores += [sum(sparse[name] for name in row if name in sparse) for row in rows]
     floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
     computed = computed_floats(arrays, config.model.rerank)
     missing = [name for name in floats if name not in arrays.names and name not in computed]
