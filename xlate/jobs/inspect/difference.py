@@ -14,7 +14,7 @@ from xlate.config.schema import InspectConfig
 from xlate.errors import InputError
 from xlate.jobs.inspect.learned import Learned, families_of, learned_features, of_families
 from xlate.jobs.inspect.opened import InspectedRun
-from xlate.jobs.inspect.tables import MOST_FAMILIES, Justify, new_table, print_legend, print_table
+from xlate.jobs.inspect.tables import MOST_FAMILIES, Justify, decimals, new_table, print_legend, print_table
 from xlate.scoring.weights import WeightsFile
 
 NEW, GONE, UP, DOWN, SAME = "new", "gone", "up", "down", "same"
@@ -133,7 +133,8 @@ def _largest(changes: Sequence[Change], names: Sequence[str]) -> Table:
     weights_of_both: list[tuple[str, Justify]] = [("run", "right"), ("other", "right")]
     columns: list[tuple[str, Justify]] = [("change", "right"), ("", "left"), *weights_of_both, ("feature", "left")]
     table = new_table("the largest changes", *columns)
+    places = decimals(change.size for change in changes)
     for change, name in zip(changes, names, strict=True):
-        weights = (f"{weight:+.3f}" if weight else "-" for weight in (change.here, change.there))
-        table.add_row(f"{change.size:+.3f}", change.word, *weights, escape(name))
+        weights = (f"{weight:+.{places}f}" if weight else "-" for weight in (change.here, change.there))
+        table.add_row(f"{change.size:+.{places}f}", change.word, *weights, escape(name))
     return table

@@ -14,7 +14,16 @@ from xlate.jobs.inspect.difference import print_difference
 from xlate.jobs.inspect.learned import FamilySummary, Learned, families_of, learned_features, of_families, summaries
 from xlate.jobs.inspect.opened import InspectedRun
 from xlate.jobs.inspect.sentence import print_sentence
-from xlate.jobs.inspect.tables import family_table, float_table, print_legend, print_table, strongest, strongest_table
+from xlate.jobs.inspect.tables import (
+    MOST_FAMILIES,
+    decimals,
+    family_table,
+    float_table,
+    print_legend,
+    print_table,
+    strongest,
+    strongest_table,
+)
 from xlate.jobs.run_places import located_config
 from xlate.jobs.systems.registry import kind_of
 from xlate.scoring.feature_weights import load_feature_weights, write_feature_weights
@@ -82,7 +91,7 @@ def _print_weights(run: InspectedRun, config: InspectConfig, of_costs: bool, con
     if len(rows) > 1:
         print_table(family_table(rows), console)
     print_table(strongest_table(_title(rows), listed, names), console)
-    print_legend(names, console)
+    print_legend([*names, *(row.family for row in rows[:MOST_FAMILIES])], console)
     if run.without_members is not None:
         why = str(run.without_members).splitlines()[0]
         console.print(f"word classes are shown by number only: {why}", markup=False, highlight=False)
@@ -91,4 +100,5 @@ def _print_weights(run: InspectedRun, config: InspectConfig, of_costs: bool, con
 def _title(rows: Sequence[FamilySummary]) -> str:
     which = rows[0].family if len(rows) == 1 else "the largest of all families"
     counts, above, largest = sum(r.weights for r in rows), sum(r.above_0 for r in rows), max(r.largest for r in rows)
-    return f"{which}: {counts:,} weights, {above:,} above 0, largest {largest:.3f}; + speaks for, - against"
+    shown = f"{largest:.{decimals([largest])}f}"
+    return f"{which}: {counts:,} weights, {above:,} above 0, largest {shown}; + speaks for, - against"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -11,7 +13,7 @@ from xlate.errors import InputError
 from xlate.jobs.inspect.fired import FiredFeatures, StepFeatures
 from xlate.jobs.inspect.learned import families_of
 from xlate.jobs.inspect.opened import InspectedRun
-from xlate.jobs.inspect.tables import new_table, print_legend, print_table
+from xlate.jobs.inspect.tables import decimals, new_table, print_legend, print_table
 from xlate.models.derivation import Step
 
 
@@ -30,9 +32,11 @@ def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console:
     if run.translator.system.features is None or not families_of(run.weights) or not derivation.steps:
         return
     fired = [_asked(one, config) for one in FiredFeatures(run.translator.system).of(derivation)]
-    table = _table(fired)
+    places = decimals(feature.weight for one in fired for feature in one.weighted)
+    table = _table(fired, places)
     for step, one in zip(derivation.steps, fired, strict=True):
-        _add_step(table, _side(translation.source, step), step, one, config.top)
+        if one.weighted or not step.is_end:
+            _add_step(table, _side(translation.source, step), _rows(one, config.top, places))
     print_table(table, console)
     print_legend([feature.name for one in fired for feature in one.weighted[: config.top]], console)
 
@@ -48,11 +52,11 @@ def _asked(features: StepFeatures, config: InspectConfig) -> StepFeatures:
     return StepFeatures(kept, features.without_weight)
 
 
-def _table(fired: list[StepFeatures]) -> Table:
+def _table(fired: list[StepFeatures], places: int) -> Table:
     total = sum(feature.score for one in fired for feature in one.weighted)
     count = sum(len(one.weighted) for one in fired)
     silent = sum(one.without_weight for one in fired)
-    title = f"sparse features that fired: {count:,} with a weight, {total:+.3f} in all; {silent:,} without"
+    title = f"sparse features that fired: {count:,} with a weight, {total:+.{places}f} in all; {silent:,} without"
     return new_table(title, ("phrase", "left"), ("weight", "right"), ("feature", "left"))
 
 
@@ -63,13 +67,17 @@ def _side(source: list[str], step: Step) -> str:
     return f"{own} → {' '.join(step.target_words)}"
 
 
-def _add_step(table: Table, side: str, step: Step, features: StepFeatures, top: int) -> None:
+def _rows(features: StepFeatures, top: int, places: int) -> list[tuple[str, str]]:
     """The strongest features of a step, then how many more there are and what they add up to."""
-    if step.is_end and not features.weighted:
-        return
     shown, rest = features.weighted[:top], features.weighted[top:]
-    rows = [(f"{one.weight:+.3f}" + (f" ×{one.times}" if one.times > 1 else ""), escape(one.name)) for one in shown]
+    rows = [
+        (f"{one.weight:+.{places}f}" + (f" ×{one.times}" if one.times > 1 else ""), escape(one.name)) for one in shown
+    ]
     if rest:
-        rows.append((f"{sum(one.score for one in rest):+.3f}", f"{len(rest)} more"))
-    for place, row in enumerate(rows or [("", "none with a weight")]):
-        table.add_row(escape(side) if place == 0 else "", *row, end_section=place == max(len(rows), 1) - 1)
+        rows.append((f"{sum(one.score for one in rest):+.{places}f}", f"{len(rest)} more"))
+    return rows or [("", "none with a weight")]
+
+
+def _add_step(table: Table, side: str, rows: Sequence[tuple[str, str]]) -> None:
+    for place, row in enumerate(rows):
+        table.add_row(escape(side) if place == 0 else "", *row, end_section=place == len(rows) - 1)

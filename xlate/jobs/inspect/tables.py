@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import floor, log10
 from typing import Literal
 
 from rich.console import Console
@@ -16,6 +17,17 @@ from xlate.scoring.weights import Weights
 # A table of families names so many; a model of phrases may have a hundred.
 MOST_FAMILIES = 20
 Justify = Literal["left", "right"]
+
+
+def decimals(weights: Iterable[float]) -> int:
+    """So many that the largest of some weights shows three digits that tell it from others, three at least.
+
+    Example:
+        >>> decimals([0.25, -1.5]), decimals([0.0004, -0.00123]), decimals([])
+        (3, 5, 3)
+    """
+    largest = max(map(abs, weights), default=0.0)
+    return 3 if largest == 0.0 else max(3, 2 - floor(log10(largest)))
 
 
 def new_table(title: str, *columns: tuple[str, Justify]) -> Table:
@@ -51,8 +63,10 @@ def family_table(rows: Sequence[FamilySummary]) -> Table:
         (name, "right") for name in ("weights", "above 0", "sum of |weight|", "largest")
     ]
     table = new_table(title, ("family", "left"), *columns)
+    places = decimals(row.largest for row in rows)
     for name, row in _shown(rows):
-        table.add_row(escape(name), f"{row.weights:,}", f"{row.above_0:,}", f"{row.mass:.2f}", f"{row.largest:.3f}")
+        largest = f"{row.largest:.{places}f}"
+        table.add_row(escape(name), f"{row.weights:,}", f"{row.above_0:,}", f"{row.mass:.2f}", largest)
     return table
 
 
@@ -75,9 +89,10 @@ def strongest(features: Sequence[Learned], top: int) -> list[Learned]:
 def strongest_table(title: str, features: Sequence[Learned], names: Sequence[str]) -> Table:
     """What `strongest` found under the names that are given, with a line between what speaks for and against."""
     table = new_table(title, ("weight", "right"), ("feature", "left"))
+    places = decimals(feature.weight for feature in features)
     for place, (feature, name) in enumerate(zip(features, names, strict=True)):
         following = features[place + 1].weight if place + 1 < len(features) else 0.0
-        table.add_row(f"{feature.weight:+.3f}", escape(name), end_section=feature.weight > 0 > following)
+        table.add_row(f"{feature.weight:+.{places}f}", escape(name), end_section=feature.weight > 0 > following)
     return table
 
 

@@ -57,6 +57,6 @@ def _not_from_left_to_right(path: Path, decoder: CkyDecoder, algorithm: str) -> 
         "a whole grammar is not decoded from left to right",
         file=path,
         seen=f"decoder.algorithm={algorithm}; {normal_share(grammar, label)}",
-        expected=f"decoder.algorithm={CKY}, for rules of every form; in target normal form are not{shown}",
+        expected=f"decoder.algorithm={CKY}, for rules of every form; not in target normal form:{shown}",
         remedy=f"leave decoder.algorithm out, or say {CKY}",
     )
