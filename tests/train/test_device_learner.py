@@ -125,6 +125,15 @@ def test_every_loss_and_rule_steps_alike_compiled_and_on_a_device(folder: Path, 
 
 def test_devices_by_name() -> None:
     assert device_of("cpu").type == "cpu"
-    assert device_of("cuda").type == device_of("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
+    assert device_of("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
     with pytest.raises(InputError, match="unknown device"):
         device_of("tpu")
+
+
+def test_a_gpu_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(InputError, match=r"(?s)no GPU.*device=auto"):
+        device_of("cuda")
+    assert device_of("auto").type == "cpu"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert device_of("cuda").type == device_of("auto").type == "cuda"

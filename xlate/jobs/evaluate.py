@@ -72,7 +72,7 @@ def measure(
         return None
     evaluation = evaluate([t.text for t in translations], references, lowercase=work.lowercased, bootstrap=1000)
     words = sum(len(t.source) for t in translations)
-    log.info("%s: %s", split, evaluation.summary())
+    log.info("%s set, %s sentences:\n%s", split, f"{len(lines):,}", evaluation.summary())
     blocks = sum(len(t.derivations[0].blocks) for t in translations)
     return Measured(split, evaluation, words / max(seconds, 1e-9), words / max(blocks, 1), len(lines))
 

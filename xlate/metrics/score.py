@@ -66,7 +66,7 @@ class Evaluation:
         return plain
 
     def summary(self) -> str:
-        """One line for each figure, for people."""
+        """One short line for each figure, for people; what the figures depend on is in `to_json`."""
         lines = [_line(measure, figure) for measure, figure in self.figures.items()]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
@@ -137,4 +137,4 @@ def digits_of(measure: str) -> int:
 def _line(measure: str, figure: Figure) -> str:
     digits = digits_of(measure)
     around = "" if figure.interval is None else f" ± {figure.interval.half_width:.{digits}f}"
-    return f"{measure:<7}{figure.score:7.{digits}f}{around:<8}  {figure.signature}"
+    return f"{measure:<7}{figure.score:7.{digits}f}{around}"

@@ -70,8 +70,8 @@ class SystemEvaluation:
             return first.summary()
         lines = [
             f"{measure:<7}{self[measure]:7.{digits_of(measure)}f}"
-            f"{f' ± {self.deviation(measure):.{digits_of(measure)}f} ({len(self.runs_R)})':<14}  {figure.signature}"
-            for measure, figure in first.figures.items()
+            f" ± {self.deviation(measure):.{digits_of(measure)}f} ({len(self.runs_R)})"
+            for measure in first.figures
         ]
         return "\n".join([*lines, *(f"note: {note}" for note in self._notes())])
 

@@ -10,11 +10,19 @@ DEVICES = ("cpu", "cuda", "auto")
 
 
 def device_of(name: str) -> torch.device:
-    """The device a configuration names; `auto` is CUDA where there is some, and `cuda` falls back to the CPU.
+    """The device a configuration names; `auto` is CUDA where there is some, else the CPU.
 
     Raises:
-        InputError: no such name.
+        InputError: no such name, or `cuda` where there is none.
     """
     if name not in DEVICES:
         raise InputError("unknown device", seen=name, expected=", ".join(DEVICES))
-    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+    there = name != "cpu" and torch.cuda.is_available()
+    if name == "cuda" and not there:
+        raise InputError(
+            "no GPU that PyTorch can use",
+            seen="device=cuda, and torch.cuda.is_available() is false",
+            expected="an NVIDIA GPU, its driver, and a PyTorch made for CUDA",
+            remedy="device=auto takes the CPU where there is no GPU",
+        )
+    return torch.device("cuda" if there else "cpu")

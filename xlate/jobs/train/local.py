@@ -205,7 +205,7 @@ def learner_of(config: TrainConfig) -> LearnerOf:
             log.info("loss.batch=0 is the online kernel, which runs on the CPU; loss.batch=4096 runs on the device")
         return InstanceLearner
     device = device_of(config.device)
-    if config.device == "cuda" and device.type == "cpu":
+    if config.device == "auto" and device.type == "cpu":
         log.info("no CUDA device here: mini-batches run on the CPU")
     return lambda s, store, weights, memory: DeviceLearner(s, store, weights, memory, device, config.loss.batch)
 

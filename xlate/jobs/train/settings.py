@@ -22,7 +22,7 @@ from xlate.jobs.train.tuners import TUNERS, optimiser
 from xlate.jobs.train.tuning import tuning_settings
 from xlate.losses.loss import Needs, losses
 from xlate.metrics.objective import Objective
-from xlate.scoring.device import DEVICES
+from xlate.scoring.device import device_of
 from xlate.train.global_model import RULES
 
 
@@ -32,7 +32,7 @@ def check_training(config: TrainConfig) -> None:
     Raises:
         InputError: naming the setting, what it is and what it may be.
     """
-    _one_of("device", [config.device], DEVICES)
+    device_of(config.device)
     _check_sparse(config)
     kind = kind_of(config.model.kind)
     if kind.ranks_lists:

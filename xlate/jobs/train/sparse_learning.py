@@ -177,7 +177,12 @@ def _report(epoch: EpochFigures, reporter: Reporter, first: int, what: str) -> N
     reporter.scalar(f"{what}/heldout_loss", epoch.heldout_loss, step)
     reporter.scalar(f"{what}/heldout_BLEU", epoch.heldout_bleu, step)
     reporter.scalar(f"{what}/active", epoch.active, step)
-    log.info(
-        "epoch %d: loss %.5f, held out %.5f, BLEU %.2f, %d features",
-        epoch.epoch, epoch.train_loss, epoch.heldout_loss, epoch.heldout_bleu, epoch.active,
-    )  # fmt: skip
+    log.info("%s", epoch_words(epoch))
+
+
+def epoch_words(epoch: EpochFigures) -> str:
+    """A line about an epoch; before the first one nothing has been trained on."""
+    heldout = f"held out {epoch.heldout_loss:.5f}, BLEU {epoch.heldout_bleu:.2f}"
+    if not epoch.epoch:
+        return f"before training: {heldout}"
+    return f"epoch {epoch.epoch}: loss {epoch.train_loss:.5f}, {heldout}, {epoch.active:,} features"
