@@ -13,7 +13,7 @@ import pytest
 
 from tests.train.small_training import IDENTITY, OnChunk, digest, initial, training
 from xlate.errors import InputError
-from xlate.train.signals import StopFlag
+from xlate.train.signals import STOPPING, StopFlag
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # Long enough that a child has not finished before its signal, however busy the machine.
@@ -127,3 +127,13 @@ def test_a_damaged_checkpoint_is_refused(folder: Path) -> None:
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(InputError, match="not a usable weights file"):
         training(folder).run(initial(), StopFlag())
+
+
+def test_the_first_signal_is_answered_and_the_second_ends(capfd: pytest.CaptureFixture[str]) -> None:
+    with StopFlag() as stop:
+        signal.raise_signal(signal.SIGINT)
+        assert stop.signal == signal.SIGINT
+        assert capfd.readouterr().err == f"\n{STOPPING}"
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert capfd.readouterr().err == ""

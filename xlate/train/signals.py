@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -11,9 +13,11 @@ from typing import Any
 
 from xlate.errors import Interrupted
 
+STOPPING = "stopping as soon as the work can be saved; Ctrl-C again stops at once\n"
+
 
 class StopFlag:
-    """Within its `with` block the two signals set a flag; a second SIGINT interrupts at once."""
+    """Within its `with` block the two signals set a flag, and say so; a second SIGINT interrupts at once."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
@@ -36,6 +40,10 @@ class StopFlag:
     def _set(self, number: int, _frame: FrameType | None) -> None:
         if self.signal is not None and number == signal.SIGINT:
             raise KeyboardInterrupt
+        if self.signal is None and sys.__stderr__ is not None:
+            # Not by the stream: the program may be in the middle of writing to it.
+            with contextlib.suppress(OSError, ValueError):
+                os.write(sys.__stderr__.fileno(), f"\n{STOPPING}".encode())
         self.signal = number
 
 
