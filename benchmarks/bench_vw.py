@@ -99,7 +99,8 @@ def kernel_rate(instances: CandidateBatch, features: int, epoch: int) -> float:
     """Instances a CPU second of one pass of the kernel."""
     count = len(instances.candidate_offsets_I1) - 1
     loss, rule = LocalSoftmax(-4.0), UpdateRule()
-    learned = rule.learned(np.zeros(floats_of(instances)), np.zeros(features), {})
+    # Memory is handed out when it is first written, which Vowpal Wabbit's earlier passes have done.
+    learned = rule.learned(np.zeros(floats_of(instances)), np.full(features, 0.0), {})
     eta_D = np.full(floats_of(instances), ETA)
     steps = InstanceSteps(loss.numbers_array, True, rule.compiled(eta_D, ETA), True, False)
     arrays, state = instances.arrays(), np.ones(1, dtype=np.uint64)
