@@ -132,7 +132,7 @@ def rerank(out: Path, keys: Sequence[str]) -> None:
     """Learns weights with some more keys, ranks the lists of test, and prints the report."""
     run, drop = f"run={out / 'rerank'}", "nbest_duplicates=drop"
     dev, test = (out / f"{split}.jsonl" for split in (LEARNED, SPLITS[2]))
-    learning = ["loss=xbleu", "loss.lists.heldout_every=4", "model.rerank.mbr=chrf", *keys]
+    learning = ["loss=mira", "loss.tune.heldout_every=4", "model.rerank.mbr=chrf", "model.rerank.min_lists=5", *keys]
     given = [*learning, f"nbest={dev}", f"references={out / f'{LEARNED}.ref'}", drop, run]
     ranked = [f"out={out / 'test.nbest'}", f"best_out={out / 'test.best'}", f"ref={out / f'{SPLITS[2]}.ref'}"]
     if xlate(["train", "model=rerank", *given]) or xlate(["nbest", "rescore", str(test), run, drop, *ranked]):
@@ -146,7 +146,7 @@ def parsed(arguments: Sequence[str] | None) -> Settings:
         parser.add_argument(name, type=Path, required=True)
     for name, (value, words) in SETTINGS.items():
         parser.add_argument(f"--{name}", type=type(value), default=value, help=f"{words} ({value})")
-    parser.add_argument("keys", nargs="*", help="of xlate train, such as loss.lists.gain=add-1")
+    parser.add_argument("keys", nargs="*", help="of xlate train, such as model.rerank.metric=chrf")
     return parser.parse_args(arguments)
 
 

@@ -132,8 +132,8 @@ def _batch(
     id_T = id_F[id_T]
     kept_T = id_T >= 0
     hypothesis_N, id_N = hypothesis_T[kept_T], id_T[kept_T]
-    ids_N = id_N[np.lexsort((id_N, hypothesis_N))].astype(np.int32)
-    return features, (offsets_of(np.bincount(hypothesis_N, minlength=len(lengths))), ids_N)
+    sorted_N: NDArray[np.int32] = id_N[np.lexsort((id_N, hypothesis_N))].astype(np.int32)
+    return features, (offsets_of(np.bincount(hypothesis_N, minlength=len(lengths))), sorted_N)
 
 
 def _telling(
