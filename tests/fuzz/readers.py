@@ -429,6 +429,7 @@ EXCLUDED = {
     "open_phrase_model": "finds a folder for load_phrase_model by the configuration of a run",
     "open_system": "finds the kind of a run, whose weights load_weights and whose model others read",
     "ClassTagger.read": "what open_tagger reads",
+    "open_grammar": "opens what open_joshua_system and open_cdec_system open",
     "read_output": "what RunDirectory.open and read_lines read",
     "Translator.load": "opens what Translator.open opens",
     "Translator.open": "opens a run by read_config, load_weights and the models' readers",

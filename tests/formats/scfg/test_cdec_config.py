@@ -26,6 +26,9 @@ def test_settings_and_files(tmp_path: Path) -> None:
     assert config.file(5, "elsewhere/b.gz") == tmp_path / "b.gz"
     with pytest.raises(InputError, match=r"cdec.ini:4: a file that is not there"):
         config.file(4, "a.gz")
+    for name in ("", "a" * 5000, "a\0b"):
+        with pytest.raises(InputError, match="not there"):
+            config.file(4, name)
 
 
 def test_a_line_that_is_no_setting_and_a_number_that_is_none(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from xlate.errors import InputError
+from xlate.formats.scfg.named_files import file_beside
 from xlate.text.lines import iterate_lines
 from xlate.text.numbers import parse_float, parse_int
 
@@ -51,10 +52,10 @@ class CdecConfig:
         Raises:
             InputError: there is no such file.
         """
-        for path in (self.path.parent / named, self.path.parent / Path(named).name):
-            if named and "\0" not in named and path.is_file():
-                return path
-        raise self.error("a file that is not there", line, named, "a file in the folder of the configuration")
+        path = file_beside(self.path, named)
+        if path is None:
+            raise self.error("a file that is not there", line, named, "a file in the folder of the configuration")
+        return path
 
     def error(self, message: str, line: int | None, seen: object, expected: str) -> InputError:
         """The error for a line."""

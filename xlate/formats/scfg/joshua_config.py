@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from xlate.errors import InputError
+from xlate.formats.scfg.named_files import file_beside
 from xlate.text.lines import iterate_lines
 from xlate.text.numbers import parse_float, parse_int
 
@@ -51,15 +52,13 @@ class JoshuaConfig:
     def file(self, line: JoshuaLine, option: str) -> Path:
         """The file that an option names: relative to the folder of the configuration, or only its last part there.
 
-        Joshua looks from where it is started, so configurations that are moved keep names with other folders.
-
         Raises:
             InputError: there is no such option, or no such file.
         """
         named = line.options.get(option, "")
-        for path in (self.path.parent / named, self.path.parent / Path(named).name):
-            if named and "\0" not in named and path.is_file():
-                return path
+        path = file_beside(self.path, named)
+        if path is not None:
+            return path
         expected = f"-{option} and the name of a file, here or in the folder of the configuration"
         raise self.error("a file that is not there", line.line, named or "no name", expected)
 
