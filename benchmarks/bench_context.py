@@ -25,13 +25,14 @@ from typing import cast
 import numpy as np
 
 from xlate.cli.main import main as xlate
+from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.stored import config_of_run
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
 from xlate.models.context.distortion import PredictedPlaces
 from xlate.models.context.predicted import PredictedScores
-from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
+from xlate.models.phrase.decoder import PhraseDecoder
 
 REPEATS = 5
 SMALL = ["data.generated.train=2000", "data.generated.dev=150", "data.generated.test=20"]
@@ -61,7 +62,9 @@ def small_run(folder: Path) -> Path:
 def opened(run: Path, default: bool) -> PhraseDecoder:
     """The decoder of a run."""
     decoder = cast(PhraseDecoder, open_system(run, config_of_run(run), Asked())[0])
-    return decoder.changed(search=PhraseSearch()) if default else decoder
+    known = PhraseDecoderConfig()
+    changed = {name: getattr(known, name) for name in ("algorithm", "pop_limit", "options")}
+    return decoder.with_search(**changed, beam=known.stack) if default else decoder
 
 
 def without_predictions(decoder: PhraseDecoder) -> PhraseDecoder:
