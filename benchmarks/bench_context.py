@@ -3,9 +3,11 @@
 `--run=RUN` names a finished phrase run with context=feature, whose dev sentences are translated; without it a small
 built-in corpus is prepared, and a classifier of translations, one of distortion and a phrase system are trained on it.
 Both decoders have the same table, search and weights, but for those of predictions, in one process and turn by turn;
-times are CPU seconds, of predicting, of collecting the options of a sentence (which predicts), and of all.
+times are CPU seconds, of predicting, of collecting the options of a sentence (which predicts), and of all. With
+`--without=RUN` the decoder without predictions is that of another run, with weights that were tuned for it: a search
+under weights that lack a feature ends sooner. `--default` searches with xlate's settings in place of the run's.
 
-    python benchmarks/bench_context.py [--quick] [--run=RUN]
+    python benchmarks/bench_context.py [--quick] [--run=RUN] [--without=RUN] [--default]
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import cast
 import numpy as np
 
 from xlate.cli.main import main as xlate
+from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.stored import config_of_run
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Asked
@@ -56,6 +59,14 @@ def small_run(folder: Path) -> Path:
     return folder / "run"
 
 
+def opened(run: Path, default: bool) -> PhraseDecoder:
+    """The decoder of a run."""
+    decoder = cast(PhraseDecoder, open_system(run, config_of_run(run), Asked())[0])
+    known = PhraseDecoderConfig()
+    changed = {name: getattr(known, name) for name in ("algorithm", "pop_limit", "options")}
+    return decoder.with_search(**changed, beam=known.stack) if default else decoder
+
+
 def without_predictions(decoder: PhraseDecoder) -> PhraseDecoder:
     """The same system under the same weights, but for those of predictions."""
     model = replace(decoder.model, in_sentence=None, placed=None)
@@ -71,9 +82,9 @@ def seconds(job: Callable[[list[str]], object], sentences: list[list[str]]) -> f
     return time.process_time() - start
 
 
-def jobs(decoder: PhraseDecoder) -> dict[str, Callable[[list[str]], object]]:
+def jobs(decoder: PhraseDecoder, plain: PhraseDecoder) -> dict[str, Callable[[list[str]], object]]:
     """What is measured."""
-    plain, found = without_predictions(decoder), dict[str, Callable[[list[str]], object]]()
+    found = dict[str, Callable[[list[str]], object]]()
     scores, places = decoder.model.in_sentence, decoder.model.placed
     if isinstance(scores, PredictedScores):
         found["predicting translations"] = scores.model.predict
@@ -88,15 +99,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="20 sentences")
     parser.add_argument("--run", type=Path, help="a phrase run with context=feature")
+    parser.add_argument("--without", type=Path, help="a phrase run without predictions")
+    parser.add_argument("--default", action="store_true", help="default settings of the search")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         run = given.run or small_run(Path(folder))
-        trained = config_of_run(run)
-        work = WorkDirectory(Path(trained.work)).check()
-        decoder = cast(PhraseDecoder, open_system(run, trained, Asked())[0])
+        work = WorkDirectory(Path(config_of_run(run).work)).check()
+        decoder = opened(run, given.default)
+        plain = opened(given.without, given.default) if given.without else without_predictions(decoder)
         sentences = [work.source_tokens(line) for line in work.source_lines("dev")[: 20 if given.quick else 200]]
         sentences = [words for words in sentences if words]
-        measured = jobs(decoder)
+        measured = jobs(decoder, plain)
         for job in measured.values():
             seconds(job, sentences[:3])
         turns = [{name: seconds(job, sentences) for name, job in measured.items()} for _ in range(REPEATS)]

@@ -107,7 +107,9 @@ def look_up(here: tuple[Crossed, int], i: int, candidates: CandidateArrays, spar
         mixed = part * PART
         slot = int(3 * ((mixed >> 32) & (slots - 1)))
         while room.slot_H[slot + 1] == clock and room.slot_H[slot] != part:
-            slot = slot + 3 if slot + 3 < 3 * slots else 0
+            slot += 3
+            if slot == 3 * slots:
+                slot -= 3 * slots
         if room.slot_H[slot + 1] != clock:
             room.slot_H[slot], room.slot_H[slot + 1], room.slot_H[slot + 2] = part, clock, known
             # As `crossed` does, all contexts at once.

@@ -98,7 +98,7 @@ class RankedPhrases(Ranking[RankedPairs]):
         source_R = np.repeat(np.arange(len(size_S)), size_S)
         settled = np.flatnonzero((more_RE > -np.inf).all(axis=1))
         size = np.bincount(source_R[settled], minlength=len(size_S))
-        kept_R: NDArray[np.bool_] = np.asarray(np.isnan(more_RE).any(axis=1))
+        kept_R = np.asarray(np.isnan(more_RE).any(axis=1))
         kept_R[settled[best_of_groups(score_R[settled], size, self.options)]] = True
         size_S = np.bincount(source_R[kept_R], minlength=len(size_S))
         return order[kept_R], size_S, more_RE[kept_R]
