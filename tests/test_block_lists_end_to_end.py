@@ -24,7 +24,7 @@ from xlate.features.bigrams import families_of
 from xlate.jobs.prepare.folds import Folds
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of
-from xlate.jobs.systems import block_lists
+from xlate.jobs.systems.blocks import lists as block_lists
 from xlate.jobs.systems.blocks.lists import BlockFolds
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import event_kind, open_system

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from tests.made_once import made_once
 from tests.test_context_end_to_end import context_run  # noqa: F401
@@ -30,7 +31,7 @@ WEIGHTS = "weights.safetensors"
 def base(work: Path, context_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
     """A phrase run whose feature the classifier is."""
     use = ["context=feature", f"model.context.run={context_run}", "loss=mira"]
-    return made_once(tmp_path_factory, "predicting", lambda folder: trained(work, folder, *PHRASE, *use))
+    return made_once(tmp_path_factory, "trained-on-base", lambda folder: trained(work, folder, *PHRASE, *use))
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +111,7 @@ def test_what_cannot_be_trained_on_is_refused(
     context_run: Path,  # noqa: F811
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refused(*arguments: str) -> str:
         assert main(["train", f"work={own}", f"run={tmp_path / 'none'}", *ON, *arguments]) == 2
@@ -124,4 +126,5 @@ def test_what_cannot_be_trained_on_is_refused(
     assert "loss.lists.heldout_every" in refused(f"base={base}", "loss.lists.heldout_every=1")
     sparse = ["model=phrase", "sparse=local", "model.sparse.words=[top20]", "context=feature"]
     assert "every fold" in refused(*sparse, f"model.context.run={on}")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert "device=cpu" in refused(f"base={base}", "device=cuda")

@@ -35,7 +35,7 @@ def test_every_feature_is_explained(name: str) -> None:
 def test_features_of_texts_are_explained() -> None:
     lexicon = {"house": {"haus": 1.0}}
     templates = TextTemplates(2, class_ngrams=1, classes={"house": "7"}, lexicon=lexicon)
-    kinds = {name.partition("=")[0] for name in templates.features(["house"], ["haus"], 1)}
+    kinds = {name.partition("=")[0] for name in templates.features(["house"], templates.pairs_of(["haus"]), 1)}
     assert kinds == {"ngram", "class", "length", "pair"}
     assert all(f"`{kind}=" in PAGE for kind in kinds)
 

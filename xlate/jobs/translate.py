@@ -16,8 +16,7 @@ from xlate.errors import InputError
 from xlate.jobs.packs.archive import unpacked
 from xlate.jobs.packs.form import check_sentences, is_pack, read_pack
 from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.registry import open_system
-from xlate.jobs.systems.whole_grammar import is_grammar, open_grammar
+from xlate.jobs.systems.registry import is_grammar, open_grammar, open_system
 from xlate.models.system import AnyDerivation, AnySystem
 from xlate.progress import track
 from xlate.search.processes import each_arriving, each_sentence

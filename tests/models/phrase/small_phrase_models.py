@@ -75,6 +75,10 @@ class RandomScores:
         value_O2[np.asarray(pair_O) < 0] = 0.0
         return value_O2
 
+    def anywhere(self, pair_N: np.ndarray) -> NDArray[np.float64]:
+        """Nothing is known of a pair before its sentence is."""
+        return np.full((len(pair_N), len(self.names)), np.nan)
+
 
 class RandomPlaces:
     """A float of phrases by where they are put."""

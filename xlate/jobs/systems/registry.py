@@ -1,10 +1,11 @@
-"""The kinds of models by name."""
+"""The kinds of models by name, and the systems of runs and of whole grammars."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
@@ -18,6 +19,8 @@ from xlate.scoring.weights import WeightsFile
 if TYPE_CHECKING:
     from xlate.jobs.systems.blocks.event_kind import EventKind
 
+# What the configurations of whole grammars end with.
+GRAMMARS = (".config", ".ini")
 # The kinds by name: module and class. Each is imported when it is asked for, since the systems of the others are many.
 EVENT_KINDS = {
     "orientation": ("blocks.block", "Block"),
@@ -31,6 +34,16 @@ KINDS = {
     "lcs": ("lcs", "Lcs"),
     "rerank": ("rerank", "Rerank"),
 }
+
+
+def is_grammar(path: Path) -> bool:
+    """Whether a path names the configuration of a whole grammar, and no run."""
+    return path.suffix in GRAMMARS and not path.is_dir()
+
+
+def open_grammar(path: Path, given: Mapping[str, Any], asked: Asked) -> AnySystem:
+    """The system of such a configuration; see `whole_grammar.open_grammar`."""
+    return cast(AnySystem, import_module(f"{__package__}.whole_grammar").open_grammar(path, given, asked))
 
 
 def kind_of(name: str) -> Kind:

@@ -17,15 +17,10 @@ from xlate.models.scfg.decoder import CkyDecoder
 from xlate.models.scfg.joshua import open_joshua_system
 from xlate.models.scfg.system import GrammarSearch, GrammarSystem
 
-# What the names of configurations end with.
+# By what the names of configurations end with.
 OPENERS = {".config": open_joshua_system, ".ini": open_cdec_system}
 # The search is readable Python: more hypotheses over a span than this take long.
 POPS = 100
-
-
-def is_grammar(path: Path) -> bool:
-    """Whether a path names the configuration of a system, and no run."""
-    return path.suffix in OPENERS and not path.is_dir()
 
 
 def open_grammar(path: Path, given: Mapping[str, Any], asked: Asked) -> GrammarSystem:
