@@ -148,7 +148,7 @@ def test_pairs_for_trainers_by_preference(tmp_path: Path, capsys: pytest.Capture
     assert "nothing to be translated is known" in capsys.readouterr().err
 
 
-def test_a_language_model_scores_every_line_of_a_list(tmp_path: Path) -> None:
+def test_a_language_model_scores_every_line_of_a_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "text").write_text("the cat sleeps\nthe dog runs\nthe cat runs\n")
     assert main(["lm", f"text={tmp_path / 'text'}", "order=2", f"out={tmp_path / 'lm.arpa'}"]) == 0
     # Duplicates and sentences that come in any order of numbers; a word that the model does not know.
