@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -155,10 +153,8 @@ def test_a_language_model_scores_every_line_of_a_list(tmp_path: Path, capsys: py
     lists = [(7, "the cat sleeps"), (7, "the cat sleeps"), (2, "the zebra runs"), (2, "")]
     (tmp_path / "list").write_text("".join(f"{i} ||| {text} ||| TM= 1 ||| -1\n" for i, text in lists))
     arguments = [str(tmp_path / "list"), f"lm={tmp_path / 'lm.arpa'}", "nbest_duplicates=drop"]
-    # In a process of its own: `lm` is a group of configurations for commands that other tests gave in this one.
-    command = [sys.executable, "-m", "xlate.cli.main", "nbest", "score", *arguments, f"out={tmp_path / 'column'}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["hypotheses"] == 4
+    assert main(["nbest", "score", *arguments, f"out={tmp_path / 'column'}"]) == 0
+    assert json.loads(capsys.readouterr().out)["hypotheses"] == 4
     lm = NgramModel.from_arpa(read_arpa(tmp_path / "lm.arpa"))
     told = [float(line) for line in (tmp_path / "column").read_text().splitlines()]
     for value, (_, text) in zip(told, lists, strict=True):

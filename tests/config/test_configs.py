@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import get_type_hints
 
 import pytest
+from hydra.core.config_store import ConfigStore
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xlate
 from xlate.cli import main as cli
 from xlate.config import schema
-from xlate.config.choices import CHOICES, SCHEMAS
+from xlate.config.choices import CHOICES, SCHEMAS, registered
 from xlate.config.events_schema import EventsConfig
 from xlate.config.keys import described
 from xlate.config.keys.described import of_command
@@ -251,3 +252,22 @@ def test_the_wheel_carries_the_configurations(tmp_path: Path) -> None:
     expected = {f"xlate/conf/{p.relative_to(conf_folder())}" for p in conf_folder().rglob("*.yaml")}
     assert expected <= names
     assert "xlate/py.typed" in names
+
+
+def test_a_group_of_one_command_is_no_group_of_another() -> None:
+    asked = ["action=score", "nbest=list", "lm=model.arpa", "out=column"]
+    for _ in range(2):
+        assert load(schema.PrepareConfig, "prepare", ["work=work/x", "lm=fivegram"]).lm.order == 5
+        assert load(NbestConfig, "nbest", asked).lm == "model.arpa"
+
+
+def test_choices_are_those_of_the_command_that_runs() -> None:
+    repo = ConfigStore.instance().repo
+    with registered("train"):
+        assert "lm" not in repo
+        known = repo["model"]
+        with registered("prepare"):
+            assert "model" not in repo
+            assert "lm" in repo
+        assert repo["model"] is known
+    assert not {"model", "lm", "source"} & repo.keys()

@@ -6,7 +6,8 @@ Choices that are no more than their schema have no file in conf/. Files that add
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import Field, asdict, fields, is_dataclass
 from typing import Any, get_args, get_type_hints
@@ -89,13 +90,31 @@ GROUPS_OF_COMMANDS = {
     "prepare": ("data", "align", "lm", "phrases"),
     "train": ("model", "decoder", "loss", "source"),
 }
+OWN_GROUPS = {group.partition("/")[0] for group in CHOICES}
 _HINTS: dict[type[Any], Mapping[str, Any]] = {}
-# Hydra takes a key for a group wherever there is a group of its name: commands with such a key do without the group.
-KEYS_OF_COMMANDS = dict.fromkeys(("align", "phrases", "nbest"), ("source",))
 
 
-def register(command: str) -> None:
-    """Tells Hydra of all choices that a command may be given."""
+@contextmanager
+def registered(command: str) -> Iterator[None]:
+    """Tells Hydra of the choices that a command may be given, as long as it lasts, and of those of no other command.
+
+    Hydra takes a key for a group wherever there is a group of its name: `lm=FILE` of one command would be refused where
+    another one, which chooses an `lm`, was given in the same process.
+    """
+    from hydra.core.config_store import ConfigStore
+
+    repo = ConfigStore.instance().repo
+    before = {name: repo.pop(name) for name in OWN_GROUPS if name in repo}
+    try:
+        _tell(command)
+        yield
+    finally:
+        for name in OWN_GROUPS:
+            repo.pop(name, None)
+        repo.update(before)
+
+
+def _tell(command: str) -> None:
     from hydra.core.config_store import ConfigStore
 
     store = ConfigStore.instance()
@@ -104,13 +123,13 @@ def register(command: str) -> None:
     for group, choices in CHOICES.items():
         for name, node in choices.items() if group.partition("/")[0] in mine else ():
             store.store(group=group, name=name, node=node)
-    any_decoder = {field.name: None for kind in DECODERS.values() for field in fields(kind)}
-    store.store(group="decoder/keys", name="any", node=any_decoder)
-    # A choice that changes another one; a file of it would be there for every command.
-    online = ["keys/online@source", "_self_", {"override /loss": "online"}]
-    store.store(group="source", name="online", node={"defaults": online}, package="_global_")
-    for group in KEYS_OF_COMMANDS.get(command, ()):
-        store.repo.pop(group, None)
+    if "decoder" in mine:
+        any_decoder = {field.name: None for kind in DECODERS.values() for field in fields(kind)}
+        store.store(group="decoder/keys", name="any", node=any_decoder)
+    if "source" in mine:
+        # A choice that changes another one; a file of it would be there for every command.
+        online = ["keys/online@source", "_self_", {"override /loss": "online"}]
+        store.store(group="source", name="online", node={"defaults": online}, package="_global_")
 
 
 def schemas_of(plain: Plain, command: type[Any]) -> dict[str, type[Any]]:

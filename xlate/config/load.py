@@ -14,7 +14,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from xlate.config.choices import register
+from xlate.config.choices import registered
 from xlate.config.keys.brackets import with_brackets
 from xlate.config.location import conf_folder
 from xlate.config.typed import in_our_words, typed
@@ -51,12 +51,11 @@ def composed(command: str, overrides: Sequence[str]) -> DictConfig:
     Raises:
         HydraException: they do not fit.
     """
-    register(command)
     state = GlobalHydra.instance()
     # Inside a command Hydra is running already; it gets its place back afterwards.
     running, state.hydra = state.hydra, None
     try:
-        with initialize_config_dir(version_base="1.3", config_dir=str(conf_folder())):
+        with registered(command), initialize_config_dir(version_base="1.3", config_dir=str(conf_folder())):
             return compose(config_name=command, overrides=list(overrides))
     finally:
         state.hydra = running

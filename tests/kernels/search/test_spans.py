@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from xlate.kernels.search.spans import log_sum_exp, span_futures, span_rows
+from xlate.kernels.learning.chances import log_sum_exp
+from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.phrases.matching import phrase_finder
 from xlate.text.encoded import EncodedText
 

@@ -141,13 +141,13 @@ def _hydra_words(command: str, rest: str) -> list[str]:
     from hydra._internal.core_plugins.bash_completion import BashCompletion
     from hydra._internal.utils import create_config_search_path
 
-    from xlate.config.choices import register
+    from xlate.config.choices import registered
 
-    register(command)
     loader = ConfigLoaderImpl(config_search_path=create_config_search_path(str(conf_folder())))
     completion: Any = BashCompletion(loader)
-    try:
-        words = list(completion._query(config_name=command, line=rest))
-    except Exception:  # a line that does not compose as yet
-        words = list(completion._query(config_name=command, line=rest.rpartition(" ")[2]))
+    with registered(command):
+        try:
+            words = list(completion._query(config_name=command, line=rest))
+        except Exception:  # a line that does not compose as yet
+            words = list(completion._query(config_name=command, line=rest.rpartition(" ")[2]))
     return [word for word in words if not word.startswith(("hydra", "experiment/")) and "/keys" not in word]

@@ -19,7 +19,7 @@ from omegaconf.errors import OmegaConfBaseException
 from xlate.cli.shell.arguments import Words
 from xlate.cli.shell.sweeps import say_sweeps
 from xlate.cli.shell.talk import Talk
-from xlate.config.choices import register
+from xlate.config.choices import registered
 from xlate.config.folder_names import folder_name
 from xlate.config.load import composed, words_of_hydra
 from xlate.config.location import conf_folder
@@ -91,7 +91,6 @@ def _asks_hydra(command: str, words: Words) -> bool:
 
 def _run_jobs(command: str, job: Job, words: Words) -> list[BaseException]:
     """Lets Hydra call a job, or all those of a sweep; what a single job raised."""
-    register(command)
     failures: list[BaseException] = []
 
     def run(config: DictConfig) -> None:
@@ -105,7 +104,7 @@ def _run_jobs(command: str, job: Job, words: Words) -> list[BaseException]:
             failures.append(error)
 
     program = [f"xlate {command}", *words.options, *words.overrides, f"hydra.job.name={command}"]
-    with _called_as(program):
+    with _called_as(program), registered(command):
         try:
             hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(run)()
         finally:

@@ -14,6 +14,8 @@ from xlate.formats.scfg.named_files import file_beside
 from xlate.text.lines import iterate_lines
 from xlate.text.numbers import parse_float, parse_int
 
+# What the name of a configuration ends with.
+SUFFIX = ".ini"
 REMEDY = "check that this is a configuration of cdec; a moses.ini is imported with xlate import moses=FILE out=RUN"
 
 

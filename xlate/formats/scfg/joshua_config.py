@@ -16,6 +16,8 @@ from xlate.text.lines import iterate_lines
 from xlate.text.numbers import parse_float, parse_int
 
 GRAMMAR, FUNCTION = "tm", "feature-function"
+# What the name of a configuration ends with.
+SUFFIX = ".config"
 
 
 @dataclass(frozen=True)

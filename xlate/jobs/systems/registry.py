@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
+from xlate.formats.scfg import cdec_config, joshua_config
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import WORK_IDENTITY, located
 from xlate.jobs.run_weights import weights_of
@@ -19,8 +20,6 @@ from xlate.scoring.weights import WeightsFile
 if TYPE_CHECKING:
     from xlate.jobs.systems.blocks.event_kind import EventKind
 
-# What the configurations of whole grammars end with.
-GRAMMARS = (".config", ".ini")
 # The kinds by name: module and class. Each is imported when it is asked for, since the systems of the others are many.
 EVENT_KINDS = {
     "orientation": ("blocks.block", "Block"),
@@ -38,7 +37,7 @@ KINDS = {
 
 def is_grammar(path: Path) -> bool:
     """Whether a path names the configuration of a whole grammar, and no run."""
-    return path.suffix in GRAMMARS and not path.is_dir()
+    return path.suffix in (joshua_config.SUFFIX, cdec_config.SUFFIX) and not path.is_dir()
 
 
 def open_grammar(path: Path, given: Mapping[str, Any], asked: Asked) -> AnySystem:

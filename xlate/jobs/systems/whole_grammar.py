@@ -9,6 +9,7 @@ from typing import Any
 from xlate.config.decoder_schema import RuleDecoderConfig
 from xlate.config.typed import with_settings
 from xlate.errors import InputError
+from xlate.formats.scfg import cdec_config, joshua_config
 from xlate.formats.scfg.normal_form import normal_form_faults, normal_share
 from xlate.jobs.systems.kind import Asked
 from xlate.models.hierarchical.settings import CKY
@@ -17,8 +18,7 @@ from xlate.models.scfg.decoder import CkyDecoder
 from xlate.models.scfg.joshua import open_joshua_system
 from xlate.models.scfg.system import GrammarSearch, GrammarSystem
 
-# By what the names of configurations end with.
-OPENERS = {".config": open_joshua_system, ".ini": open_cdec_system}
+OPENERS = {joshua_config.SUFFIX: open_joshua_system, cdec_config.SUFFIX: open_cdec_system}
 # The search is readable Python: more hypotheses over a span than this take long.
 POPS = 100
 

@@ -27,7 +27,7 @@ class Crossed(NamedTuple):
     """The K different ids of an instance with N ids in X features of its context, for each of two instances (turns).
 
     Attributes:
-        slot_H: a hash table of the ids: the number of an id and the turn it was put in, one after the other.
+        slot_H: a hash table of the ids, three places each: the id, the clock when it was put in, and its number.
         number_RN: the number of each of the ids, 0 to K - 1.
         feature_RY: the weight of each pair, number · X + place in the context.
         size_R2: K and X.
@@ -64,10 +64,8 @@ def crossed_room(ids: int, pairs: int) -> Crossed:
 
 @njit(cache=True, nogil=True)
 def with_room(room: Crossed, i: int, candidates: CandidateArrays) -> Crossed:
-    """The same with room for instance i, what it holds kept."""
+    """The same with room for instance i, which does not fit; what it holds is kept."""
     ids, pairs = _sizes(i, candidates)
-    if ids <= room.number_RN.shape[1] and pairs <= room.feature_RY.shape[1]:
-        return room
     grown = crossed_room(max(2 * ids, room.number_RN.shape[1]), max(2 * pairs, room.feature_RY.shape[1]))
     grown.number_RN[:, : room.number_RN.shape[1]] = room.number_RN
     grown.feature_RY[:, : room.feature_RY.shape[1]] = room.feature_RY

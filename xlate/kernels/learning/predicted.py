@@ -16,6 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.learning.candidates import CandidateArrays, plain_score
+from xlate.kernels.learning.chances import log_chances
 from xlate.kernels.learning.instances import Room, add_gradient, move_touched, step_room
 from xlate.kernels.learning.lists import ListRoom, ListSteps, best_of_list, list_room, list_slopes, spread_slopes
 from xlate.kernels.learning.scores import add_parts
@@ -147,21 +148,10 @@ def _span_logs(
 ) -> None:
     """Writes ln p of the candidates of a span; that of candidate c to place c - `begin`."""
     first, last = spans.candidate_offsets_I1[s], spans.candidate_offsets_I1[s + 1]
-    top = -np.inf
     for c in range(first, last):
-        score = plain_score(s, c, spans, dense_D, sparse_F, use_sparse)
-        log_X[c - begin] = score
-        top = max(top, score)
-    if alone:
-        for c in range(first, last):
-            score = log_X[c - begin]
-            log_X[c - begin] = min(score, 0.0) - np.log1p(np.exp(-abs(score)))
-        return
-    total = 0.0
-    for c in range(first, last):
-        total += np.exp(log_X[c - begin] - top)
-    for c in range(first, last):
-        log_X[c - begin] -= top + np.log(total)
+        log_X[c - begin] = plain_score(s, c, spans, dense_D, sparse_F, use_sparse)
+    if last > first:
+        log_chances(log_X, first - begin, last - begin, alone)
 
 
 @njit(cache=True, nogil=True)

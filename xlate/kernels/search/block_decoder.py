@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.features.bigram_features import bigrams_weight
+from xlate.kernels.learning.chances import log_sum_exp
 from xlate.kernels.lm.ngram import step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, emptied
 from xlate.kernels.memory.lent import lent
@@ -30,7 +31,6 @@ from xlate.kernels.search.hypotheses import (
     survivors,
     with_room,
 )
-from xlate.kernels.search.spans import log_sum_exp
 
 NO_MOVE = -2
 

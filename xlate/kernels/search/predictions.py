@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.contexts import ContextPlaces, PhraseSpans, TargetArrays, context_bags, target_bags
 from xlate.kernels.learning.candidates import CandidateArrays
+from xlate.kernels.learning.chances import log_chances
 from xlate.kernels.learning.crossed import score_crossed
 from xlate.kernels.memory.lent import lent
-from xlate.kernels.search.spans import log_sum_exp, span_rows
+from xlate.kernels.search.spans import span_rows
 
 
 class Predictor(NamedTuple):
@@ -66,12 +67,7 @@ def predicted_sentence(predictor: Predictor, ids_n: NDArray[np.int32], value_Ln:
     parts = target_bags(predictor.targets, pair_C)
     log_C = _scores(predictor, offsets_I1, dense_C1, contexts, parts)
     for i in range(len(spans.phrase_I)):
-        first, last = offsets_I1[i], offsets_I1[i + 1]
-        if predictor.alone:
-            for c in range(first, last):
-                log_C[c] = min(log_C[c], 0.0) - np.log1p(np.exp(-abs(log_C[c])))
-        else:
-            log_C[first:last] -= log_sum_exp(log_C, first, last)
+        log_chances(log_C, offsets_I1[i], offsets_I1[i + 1], predictor.alone)
     return Predicted(spans, offsets_I1, pair_C, log_C, dense_C1[:, 0].astype(np.float64))
 
 

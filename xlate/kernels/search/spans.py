@@ -10,6 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from xlate.kernels.counting.matching import PhraseFinder, row_of
+from xlate.kernels.learning.chances import log_sum_exp
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.memory.hashing import find, pack
 
@@ -76,15 +77,3 @@ def span_futures(
                 best = max(best, best_nn[start, middle] + best_nn[middle, end])
             best_nn[start, end] = best
     return best_nn
-
-
-@njit(cache=True, nogil=True)
-def log_sum_exp(scores: NDArray[np.float64], first: int, last: int) -> float:
-    """ln Σ exp of scores[first:last], which must not be empty."""
-    top = scores[first]
-    for option in range(first + 1, last):
-        top = max(top, scores[option])
-    total = 0.0
-    for option in range(first, last):
-        total += np.exp(scores[option] - top)
-    return float(top + np.log(total))
