@@ -55,3 +55,5 @@ def test_scores_of_lists_change_as_the_floats_of_their_steps_do(seed: int, alone
     assert (choice_P[pair_P < 0] < 0).all()
     assert change_P[choice_P < 0] == pytest.approx(0.0, abs=1e-6)
     assert (choice_P >= 0).sum() > 3
+    # The only translation of a phrase is certain whatever the weights are, unless it is judged by itself.
+    assert alone or (np.diff(spans.candidate_offsets_I1) > 1).all()
