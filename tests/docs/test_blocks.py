@@ -40,7 +40,9 @@ def go_through(path: Path, folder: Path) -> None:
     """Runs the blocks of a page, one after the other, in a folder; fails where what is shown is not what is printed."""
     names: dict[str, object] = {"__name__": "page"}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}")
+        # Readers have their environment active: `python` is the one that has xlate.
+        places = [str(folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+        patch.setenv("PATH", os.pathsep.join(places))
         patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]))
         patch.setenv("COLUMNS", "100")
         patch.chdir(folder)
