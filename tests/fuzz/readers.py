@@ -53,7 +53,7 @@ from xlate.jobs.prepare.stages import read_stage, run_stage
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.metrics.column import read_column
-from xlate.models.phrase.model import load_moses_model
+from xlate.models.phrase.moses import load_moses_model
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.models.scfg.cdec import open_cdec_system
 from xlate.models.scfg.joshua import open_joshua_system

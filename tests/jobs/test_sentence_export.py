@@ -91,7 +91,7 @@ def test_their_fields_are_those_of_mosess_own_tables(shared_data: Path, tmp_path
     probability = read_reordering_table(tmp_path / list(real)[1], *read, unescape=False)
     lm = random_phrase_model(np.random.default_rng(0), None).lm
     model = PhraseModel(*read, lm, Reordering("hier", probability), in_sentence=Negative())
-    most = int(np.diff(model.pair_offsets_P1).max())
+    most = int(np.diff(model.unit_offsets_P1).max())
     decoder = PhraseDecoder(model, np.ones(model.size), PhraseSearch(options=most))
     tables = ExportedTables(decoder, text, False, inside)
     assert tables.write(tmp_path) > 1000

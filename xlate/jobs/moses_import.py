@@ -22,7 +22,8 @@ from xlate.formats.moses_table import phrases_in
 from xlate.jobs.prepare.stages import file_hash
 from xlate.jobs.run_weights import made_with
 from xlate.jobs.systems.phrase import MODEL, SET
-from xlate.models.phrase.model import PhraseModel, load_moses_model
+from xlate.models.phrase.model import PhraseModel
+from xlate.models.phrase.moses import load_moses_model
 from xlate.models.phrase.store import save_phrase_model
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import WEIGHTS_FILE, Weights, save_weights

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xlate.errors import InputError
 from xlate.text.cutting import MAX_WORDS
@@ -46,6 +47,34 @@ class SearchSettings:
     def log_threshold(self) -> float:
         """The natural log of the threshold, minus infinity when it is off."""
         return log_share(self.threshold)
+
+
+@dataclass(frozen=True)
+class StackSettings(SearchSettings):
+    """What a search is told that keeps a stack of hypotheses for each number of covered source words.
+
+    Attributes:
+        algorithm: `stack` scores every move of every kept hypothesis; `cube` takes the moves to one number of covered
+            words from the best downwards until `pop_limit` of them were taken (cube pruning, Huang & Chiang 2007);
+            some decoders have more.
+        pop_limit: the moves that cube pruning takes for one number of covered words.
+    """
+
+    ALGORITHMS: ClassVar[tuple[str, ...]] = ("stack", "cube")
+
+    algorithm: str = "stack"
+    beam: int | None = 200
+    pop_limit: int = 1000
+
+    def __post_init__(self) -> None:
+        """Checks every value.
+
+        Raises:
+            InputError: a value outside its range.
+        """
+        super().__post_init__()
+        check_choice(self, "algorithm", self.ALGORITHMS)
+        check_counts(self, "pop_limit")
 
 
 def check_choice(settings: object, name: str, allowed: Collection[str]) -> None:

@@ -15,7 +15,8 @@ from xlate.errors import InputError
 from xlate.formats.moses_table import phrases_in
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.forced import force, read_segmentation
-from xlate.models.phrase.model import LM, UNKNOWN, PhraseModel, Reordering, load_moses_model
+from xlate.models.phrase.model import LM, UNKNOWN, PhraseModel, Reordering
+from xlate.models.phrase.moses import load_moses_model
 
 KINDS = [None, "wbe", "hier", "hier5"]
 WHOLE = {"beam": None, "threshold": 0.0}

@@ -13,7 +13,8 @@ from xlate.formats.moses_table import phrases_in
 from xlate.kernels.orientation import DISCONTINUOUS, MONOTONE, SWAP
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.forced import force, read_segmentation
-from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, load_moses_model, weight_vector
+from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, weight_vector
+from xlate.models.phrase.moses import load_moses_model
 from xlate.models.phrase.orientation import adjacent_orientation, forward_orientation, shift_reduce
 
 

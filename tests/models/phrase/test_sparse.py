@@ -21,7 +21,7 @@ from xlate.features.phrase_templates import PLAIN, REORDERING, PhraseSizes, make
 from xlate.features.word_values import every_word, frequent_words
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.forced import force, score_steps
-from xlate.models.phrase.model import load_moses_model
+from xlate.models.phrase.moses import load_moses_model
 from xlate.models.phrase.parts import sparse_ids
 from xlate.text.lines import read_lines
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.models.context.model import ContextModel, Prediction
-from xlate.models.phrase.model import LOWEST_LOG
+from xlate.models.unit_model import LOWEST_LOG
 from xlate.phrases.table import DIRECT_PHRASE, PhraseTable
 from xlate.search.settings import log_share
 from xlate.text.factors import told_apart

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
-from xlate.features.index import FeatureIndex
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.hierarchical.cube_search import search_rule_cubes
 from xlate.kernels.search.hierarchical.facts import local_scores
@@ -28,74 +27,36 @@ from xlate.models.hierarchical.settings import CKY, RuleSearch
 from xlate.models.hierarchical.steps import RuleStep
 from xlate.models.hierarchical.structure import no_structure, rule_words, step_features, structure_of
 from xlate.models.hierarchical.text import explain_rules
-from xlate.models.system import SpanLimit, System
+from xlate.models.system import SpanLimit
+from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs
-from xlate.text.vocabulary import END_ID, Vocabulary
+from xlate.text.vocabulary import END_ID
 
 __all__ = ["HierarchicalDecoder", "HierarchicalModel", "RuleSearch"]
 
 
-class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
+class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, RuleList]):
     """Translates sentences into the derivations of rules of the highest score w·h (B2).
 
-    Args:
-        model: rules and language model.
-        weights_D: in the order of `model.RULE_FEATURES`, shape (D,).
-        search: settings.
-        fast: the compiled search; the readable one, for stack search only, gives the same derivations and scores.
-            Bottom-up there is only a readable one.
-        sparse_F: weights of the model's structure features; without them all are 0, as are those of features that are
-            newer than the weights.
+    Bottom-up there is only a readable search. Features that are newer than the weights weigh 0.
 
     Raises:
-        InputError: float weights of another shape or not finite, more sparse weights than features, cube pruning
-            without `fast`, or structure features bottom-up.
+        InputError: as of all systems of units, or structure features bottom-up.
     """
 
-    PARTS = ("model", "weights_D", "search", "fast", "sparse_F")
+    SEARCH = RuleSearch
     LONGEST = LONGEST_SENTENCE
 
-    def __init__(
-        self,
-        model: HierarchicalModel,
-        weights_D: NDArray[np.float64],
-        search: RuleSearch | None = None,
-        fast: bool = True,
-        sparse_F: NDArray[np.float64] | None = None,
-    ) -> None:
-        self.model = model
-        self._weights_D = np.asarray(weights_D, dtype=np.float64)
-        self.search = search or RuleSearch()
-        self.fast = fast
-        self.sparse_F = np.zeros(0) if sparse_F is None else np.asarray(sparse_F, dtype=np.float64)
-        known = 0 if model.structure is None else len(model.structure)
-        if self._weights_D.shape != (model.size,) or not np.isfinite(self._weights_D).all():
-            raise InputError(
-                "the weights cannot be used", seen=self._weights_D, expected=f"{model.size} finite numbers"
-            )
-        if len(self.sparse_F) > known:
-            seen, expected = f"{len(self.sparse_F)} sparse weights", f"at most {known}"
-            raise InputError("the weights cannot be used", seen=seen, expected=expected)
-        if self.search.algorithm == "cube" and not fast:
-            raise InputError("cube pruning has no readable form", expected="the compiled search, or algorithm stack")
-        if self.search.algorithm == CKY and model.structure is not None:
+    def _check(self) -> None:
+        super()._check()
+        if self.search.algorithm == CKY and self.model.structure is not None:
             raise InputError(
                 "bottom-up search cannot look across the borders of rules",
                 seen="structure features, decoder.algorithm=cky",
                 expected="structure=none, or decoder.algorithm=cube",
             )
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Of the float features."""
-        return self.model.columns
-
-    @property
-    def weights_D(self) -> NDArray[np.float64]:
-        """In the order of `RULE_FEATURES`, shape (D,)."""
-        return self._weights_D
 
     @property
     def weights(self) -> Weights:
@@ -108,23 +69,9 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
         return Weights(dense_D, sparse_F, self.model.columns)
 
     @property
-    def features(self) -> FeatureIndex | None:
-        """Those of the structure of derivations, if any."""
-        return self.model.structure
-
-    @property
     def span_limit(self) -> SpanLimit:
         """That of the search."""
         return SpanLimit(self.search.max_span, "decoder.max_span")
-
-    @property
-    def target_vocabulary(self) -> Vocabulary:
-        """The words of the rules."""
-        return self.model.target_vocabulary
-
-    def with_weights(self, weights: Weights) -> HierarchicalDecoder:
-        """The same decoder under other weights."""
-        return self.changed(weights_D=weights.dense_D, sparse_F=weights.sparse_F)
 
     @cached_property
     def ranked(self) -> RankedRules:
@@ -152,13 +99,7 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> RuleMoves:
         """The moves with all rules whose words stand in the target, whatever the search's limit of options."""
-        return occurring(self._unlimited.space(words), target)
-
-    @cached_property
-    def _unlimited(self) -> HierarchicalDecoder:
-        """The decoder without a limit of options; what it has ranked stays."""
-        most = max(int(np.diff(self.model.rule_offsets_P1).max(initial=1)), 1)
-        return self if self.search.options >= most else self.with_search(options=most)
+        return occurring(self.unlimited.space(words), target)
 
     def derivation(self, space: RuleMoves, labels: Sequence[int]) -> Derivation[RuleStep]:
         """The derivation along the labels of a path, its features from their definitions."""
@@ -191,28 +132,19 @@ class HierarchicalDecoder(System[RuleMoves, RuleSearch]):
         """Float features of the arcs."""
         return rule_arcs(space, found)
 
-    def listed(self, space: RuleMoves) -> list[Derivation[RuleStep]]:
-        """The `nbest` best derivations of a space, best first."""
-        readable = not self.fast and self.search.algorithm != CKY
-        return super().listed(space) if readable else self._list(space).derivations()
+    @property
+    def readable(self) -> bool:
+        """Bottom-up the readable search gives lists as arrays, too."""
+        return not self.fast and self.search.algorithm != CKY
 
-    def nbest_list(self, words: Sequence[str]) -> RuleList:
-        """The `nbest` best derivations of a sentence as arrays; not by the readable search from left to right.
-
-        Raises:
-            InputError: a sentence without words, or of more than the search can number.
-        """
-        if not words:
-            raise InputError("an empty sentence has no n-best list", expected="one word or more")
-        return self._list(self.space(words))
-
-    def _list(self, moves: RuleMoves) -> RuleList:
+    def space_list(self, space: RuleMoves) -> RuleList:
+        """The `nbest` best derivations of a space as arrays; not by the readable search from left to right."""
         search = self.search
         if search.algorithm == CKY:
-            graph = self._bottom_up(moves, search.nbest, distinct=search.distinct)
+            graph = self._bottom_up(space, search.nbest, distinct=search.distinct)
         else:
-            graph = self.search_space(moves, every_arc=True)
-        return listed_paths(moves, graph.arcs, search.nbest, search.distinct, self.sparse_F)
+            graph = self.search_space(space, every_arc=True)
+        return listed_paths(space, graph.arcs, search.nbest, search.distinct, self.sparse_F)
 
     def step_features(self, derivation: Derivation[RuleStep]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Of each rule."""

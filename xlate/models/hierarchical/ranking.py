@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from xlate.arrays.ragged import places_of
 from xlate.models.derivation import COPIED
-from xlate.models.hierarchical.model import LM, HierarchicalModel, weighted_sum
+from xlate.models.hierarchical.model import LM, HierarchicalModel
 from xlate.models.ranking import RankedRows, Ranking, best_of_groups, logprobs_alone, phrases_alone
+from xlate.models.unit_model import weighted_sum
 from xlate.phrases.table import select_phrases
 
 
@@ -37,7 +38,7 @@ class RankedRules(Ranking[RankedTranslations]):
 
     def ranked(self, rows: NDArray[np.int64]) -> tuple[RankedTranslations, NDArray[np.int64]]:
         """The rules of some source sides, and how many each of them keeps."""
-        model, offsets_P1 = self.model, self.model.rule_offsets_P1
+        model, offsets_P1 = self.model, self.model.unit_offsets_P1
         rule_B, size_S = places_of(offsets_P1, rows), offsets_P1[rows + 1] - offsets_P1[rows]
         static_B = weighted_sum(model.rule_features(rule_B), self.weights_D)
         targets = model.target_phrases(rule_B)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
-from xlate.features.index import FeatureIndex
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.hypotheses import Limits
@@ -42,28 +41,20 @@ from xlate.models.phrase.ranking import RankedPhrases
 from xlate.models.phrase.sentence_tables import SentenceTables
 from xlate.models.phrase.settings import PhraseSearch
 from xlate.models.phrase.text import explain_phrases, shown_features, word_links
-from xlate.models.system import System
+from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs
 from xlate.search.space import END_LABEL
-from xlate.text.vocabulary import END_ID, Vocabulary
+from xlate.text.vocabulary import END_ID
 
 __all__ = ["PhraseDecoder", "PhraseModel", "PhraseSearch"]
 
 
-class PhraseDecoder(System[PhraseMoves, PhraseSearch]):
+class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseList]):
     """Translates sentences into the phrase sequences of the highest score w·h (C1).
 
-    Args:
-        model: phrases, language model, reordering.
-        weights_D: in the order of `PhraseModel.features`, shape (D,); see `phrase_model.weight_vector`.
-        search: settings.
-        fast: the compiled search; the readable one, for stack search only, gives the same derivations and scores.
-        sparse_F: weights of the model's sparse features; without them all are 0.
-
-    Raises:
-        InputError: weights of another shape or not finite, or cube pruning without `fast`.
+    Sparse weights are all there, or none: then all are 0.
 
     Example:
         >>> model, weights_D, _ = load_moses_model("moses.ini")                # doctest: +SKIP
@@ -72,38 +63,19 @@ class PhraseDecoder(System[PhraseMoves, PhraseSearch]):
         ['the', 'house', 'is', 'small']
     """
 
-    PARTS = ("model", "weights_D", "search", "fast", "sparse_F")
+    SEARCH = PhraseSearch
     LONGEST = LONGEST_SENTENCE
 
-    def __init__(
-        self,
-        model: PhraseModel,
-        weights_D: NDArray[np.float64],
-        search: PhraseSearch | None = None,
-        fast: bool = True,
-        sparse_F: NDArray[np.float64] | None = None,
-    ) -> None:
-        self.model = model
-        self._weights_D = np.asarray(weights_D, dtype=np.float64)
-        self.search = search or PhraseSearch()
-        self.fast = fast
-        size = 0 if model.sparse is None else len(model.sparse)
-        self.sparse_F = np.zeros(size) if sparse_F is None else np.asarray(sparse_F, dtype=np.float64)
-        for weights, expected in ((self.weights_D, model.size), (self.sparse_F, size)):
-            if weights.shape != (expected,) or not np.isfinite(weights).all():
-                raise InputError("the weights cannot be used", seen=weights, expected=f"{expected} finite numbers")
-        if self.search.algorithm == "cube" and not fast:
-            raise InputError("cube pruning has no readable form", expected="the compiled search, or algorithm stack")
+    def _check(self) -> None:
+        super()._check()
+        held, known = len(self._sparse_F), 0 if self.model.sparse is None else len(self.model.sparse)
+        if held not in (0, known):
+            raise InputError("the weights cannot be used", seen=f"{held} sparse weights", expected=f"0 or {known}")
 
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Of Moses's features, and the sums of sparse ones."""
-        return self.model.columns
-
-    @property
-    def weights_D(self) -> NDArray[np.float64]:
-        """In the order of `PhraseModel.features`, shape (D,)."""
-        return self._weights_D
+    @cached_property
+    def sparse_F(self) -> NDArray[np.float64]:
+        """Weights of sparse features, shape (F,)."""
+        return self._sparse_F if len(self._sparse_F) or self.model.sparse is None else np.zeros(len(self.model.sparse))
 
     @property
     def weights(self) -> Weights:
@@ -114,21 +86,6 @@ class PhraseDecoder(System[PhraseMoves, PhraseSearch]):
         sums_K1 = np.append(dense_D[slots[SPARSE_REORDERING]], dense_D[slots[SPARSE_PLAIN]])
         dense_D[slots[SPARSE_REORDERING]] = dense_D[slots[SPARSE_PLAIN]] = 1.0
         return Weights(dense_D, self.sparse_F * sums_K1[sum_columns(sparse)], self.model.columns)
-
-    @property
-    def features(self) -> FeatureIndex | None:
-        """Those of the model."""
-        return self.model.sparse
-
-    @property
-    def target_vocabulary(self) -> Vocabulary:
-        """The words of the phrases."""
-        return self.model.target_vocabulary
-
-    def with_weights(self, weights: Weights) -> PhraseDecoder:
-        """The same decoder under other weights."""
-        held = self.model.sparse is not None and len(weights.sparse_F)
-        return self.changed(weights_D=weights.dense_D, sparse_F=weights.sparse_F if held else None)
 
     @cached_property
     def ranked(self) -> RankedPhrases:
@@ -169,20 +126,6 @@ class PhraseDecoder(System[PhraseMoves, PhraseSearch]):
 
         return Derivation(words, steps, features_D, float(graph.score_N[graph.goal]))
 
-    def listed(self, space: PhraseMoves) -> list[Derivation[Step]]:
-        """The `nbest` best derivations of a space, best first."""
-        return self._list(space).derivations() if self.fast else super().listed(space)
-
-    def nbest_list(self, words: Sequence[str]) -> PhraseList:
-        """The `nbest` best derivations of a sentence as arrays; the compiled search only.
-
-        Raises:
-            InputError: a sentence without words, or of more than the search can number.
-        """
-        if not words:
-            raise InputError("an empty sentence has no n-best list", expected="one word or more")
-        return self._list(self.space(words))
-
     def drawn_list(
         self, words: Sequence[str], draws: int, scale: float, seed: int
     ) -> tuple[PhraseList, NDArray[np.int64]]:
@@ -201,12 +144,13 @@ class PhraseDecoder(System[PhraseMoves, PhraseSearch]):
         offsets_N1, labels_L, count_N = sample_paths(arcs, scale, draws, np.random.default_rng(seed))
         return self._as_list(moves, offsets_N1, labels_L), count_N
 
-    def _list(self, moves: PhraseMoves) -> PhraseList:
-        arcs, search = self.search_space(moves, every_arc=True).arcs, self.search
-        ids_W = target_ids(self.model, moves.options) if search.distinct else np.zeros(0, np.int32)
-        texts = Texts(moves.options.phrases.offsets_O1, ids_W, search.distinct)
+    def space_list(self, space: PhraseMoves) -> PhraseList:
+        """The `nbest` best derivations of a space as arrays; the compiled search only."""
+        arcs, search = self.search_space(space, every_arc=True).arcs, self.search
+        ids_W = target_ids(self.model, space.options) if search.distinct else np.zeros(0, np.int32)
+        texts = Texts(space.options.phrases.offsets_O1, ids_W, search.distinct)
         offsets_N1, labels_L, _ = k_best_paths(arcs, texts, search.nbest)
-        return self._as_list(moves, offsets_N1, labels_L)
+        return self._as_list(space, offsets_N1, labels_L)
 
     def _as_list(self, moves: PhraseMoves, offsets_N1: NDArray[np.int64], labels_L: NDArray[np.int32]) -> PhraseList:
         return PhraseList(self.model, moves, Paths(offsets_N1, labels_L), self.sparse_F if self.has_sparse else None)
@@ -220,13 +164,7 @@ class PhraseDecoder(System[PhraseMoves, PhraseSearch]):
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> PhraseMoves:
         """The moves with all pairs of the table that stand in the target, whatever the search's limit of options."""
-        return occurring(self._unlimited.space(words), target)
-
-    @cached_property
-    def _unlimited(self) -> PhraseDecoder:
-        """The decoder without a limit of options; what it has ranked stays."""
-        most = max(int(np.diff(self.model.pair_offsets_P1).max(initial=1)), 1)
-        return self if self.search.options >= most else self.with_search(options=most)
+        return occurring(self.unlimited.space(words), target)
 
     def _groups(self, options: PhraseOptions) -> GroupScores:
         if self.group_weights is None:

@@ -17,12 +17,12 @@ from xlate.models.phrase.model import (
     SPARSE_REORDERING,
     TABLE,
     UNKNOWN,
-    UNKNOWN_PENALTY,
     WORD_PENALTY,
     PhraseModel,
 )
 from xlate.models.phrase.parts import applied, orientations
 from xlate.models.phrase.sentence_scores import shift_of
+from xlate.models.unit_model import UNKNOWN_PENALTY
 from xlate.text.numbers import parse_int
 from xlate.text.vocabulary import END_ID
 

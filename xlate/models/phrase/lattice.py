@@ -10,16 +10,9 @@ from xlate.features.phrase_sparse import SparseFeatures
 from xlate.kernels.search.lattice_arcs import arc_language_costs, arc_prefixes
 from xlate.kernels.search.phrase_paths import Paths
 from xlate.models.phrase.lists import PhraseList
-from xlate.models.phrase.model import (
-    DISTORTION,
-    LM,
-    PHRASE_PENALTY,
-    TABLE,
-    UNKNOWN,
-    UNKNOWN_PENALTY,
-    WORD_PENALTY,
-)
+from xlate.models.phrase.model import DISTORTION, LM, PHRASE_PENALTY, TABLE, UNKNOWN, WORD_PENALTY
 from xlate.models.phrase.moves import PhraseMoves
+from xlate.models.unit_model import UNKNOWN_PENALTY
 from xlate.search.lattice_graph import LatticeArcs
 from xlate.text.vocabulary import END_ID
 

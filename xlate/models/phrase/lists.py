@@ -29,12 +29,12 @@ from xlate.models.phrase.model import (
     SPARSE_REORDERING,
     TABLE,
     UNKNOWN,
-    UNKNOWN_PENALTY,
     WORD_PENALTY,
     PhraseModel,
 )
 from xlate.models.phrase.moves import PhraseMoves
 from xlate.models.phrase.options import PhraseOptions
+from xlate.models.unit_model import UNKNOWN_PENALTY
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 

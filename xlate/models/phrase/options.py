@@ -14,9 +14,10 @@ from xlate.kernels.lm.phrase_lm import PhrasesAlone
 from xlate.kernels.memory.distinct_rows import distinct_rows
 from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.derivation import COPIED
-from xlate.models.phrase.model import LM, PHRASE_PENALTY, UNKNOWN, UNKNOWN_PENALTY, WORD_PENALTY, PhraseModel
+from xlate.models.phrase.model import LM, PHRASE_PENALTY, UNKNOWN, WORD_PENALTY, PhraseModel
 from xlate.models.phrase.ranking import RankedPairs, RankedPhrases, weighted
 from xlate.models.ranking import best_of_groups, joined_rows, logprobs_alone, phrases_alone
+from xlate.models.unit_model import UNKNOWN_PENALTY
 
 NO_FORWARD = 0
 

@@ -63,8 +63,8 @@ class RankedPhrases(Ranking[RankedPairs]):
     def ranked(self, rows: NDArray[np.int64]) -> tuple[RankedPairs, NDArray[np.int64]]:
         """The pairs of some source phrases, and how many each of them keeps."""
         model, weights_D = self.model, self.weights_D
-        pair_B = places_of(model.pair_offsets_P1, rows)
-        size_S = model.pair_offsets_P1[rows + 1] - model.pair_offsets_P1[rows]
+        pair_B = places_of(model.unit_offsets_P1, rows)
+        size_S = model.unit_offsets_P1[rows + 1] - model.unit_offsets_P1[rows]
         static_B, crossed_BK = model.static_scores(weights_D, pair_B), None
         if model.sparse is not None and self.sparse_F is not None:
             crossed_BK, plain_B = weighted(model, weights_D, self.sparse_F, model.sparse.applications(pair_B))

@@ -5,23 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xlate.errors import InputError
-from xlate.search.settings import SearchSettings, check_choice, check_counts, check_shares, log_share
-
-ALGORITHMS = ("stack", "cube")
+from xlate.search.settings import StackSettings, check_counts, check_shares, log_share
 
 
 @dataclass(frozen=True)
-class PhraseSearch(SearchSettings):
+class PhraseSearch(StackSettings):
     """Settings of the phrase decoder (C1); the defaults are those of Moses.
 
     Options are the best ones by weighted score without a history.
 
     Attributes:
-        algorithm: `stack` scores every move of every kept hypothesis; `cube` takes the moves to one number of covered
-            words from the best downwards until `pop_limit` of them were taken (cube pruning, Huang & Chiang 2007).
         early_threshold: stack search drops a move before the language model is asked when its estimate without a
             history is below this share of what the beam already asks for; 0 asks always.
-        pop_limit: the moves that cube pruning takes for one number of covered words.
         max_phrase: the longest source phrase, in words.
         distortion_limit: the longest jump, `|start - end of the phrase before|`, in words; None for no limit. A phrase
             that leaves a gap must end near enough to the first gap for the jump back, as in Moses.
@@ -29,10 +24,7 @@ class PhraseSearch(SearchSettings):
             to right.
     """
 
-    algorithm: str = "stack"
-    beam: int | None = 200
     early_threshold: float = 0.0
-    pop_limit: int = 1000
     max_phrase: int = 7
     distortion_limit: int | None = 6
     distortion_future: bool = False
@@ -40,8 +32,7 @@ class PhraseSearch(SearchSettings):
     def __post_init__(self) -> None:
         """Checks every value."""
         super().__post_init__()
-        check_choice(self, "algorithm", ALGORITHMS)
-        check_counts(self, "pop_limit", "max_phrase")
+        check_counts(self, "max_phrase")
         if self.distortion_limit is not None and self.distortion_limit < 0:
             raise InputError(
                 "decoder setting distortion_limit", seen=self.distortion_limit, expected="0 or more, or none"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.formats.sentence_tables import SentenceTable, TableFolder
-from xlate.models.phrase.model import LOWEST_LOG
+from xlate.models.unit_model import LOWEST_LOG
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,87 @@
+"""The model of a Moses system, from its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.errors import InputError
+from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
+from xlate.formats.moses_table import read_phrase_table
+from xlate.formats.reordering_table import read_reordering_table
+from xlate.lm.arpa import read_arpa
+from xlate.lm.model import NgramModel
+from xlate.models.phrase.model import PHRASE_FEATURES, PhraseModel, Reordering, weight_vector
+
+
+def load_moses_model(
+    path: str | Path, only: Container[str] | None = None
+) -> tuple[PhraseModel, NDArray[np.float64], MosesIni]:
+    """The model and weights of a Moses system, and its configuration.
+
+    Words are taken as they stand in the tables: Moses's tokenizer has escaped bars in the text too.
+
+    Args:
+        path: a moses.ini.
+        only: the source phrases to read, None for all; see `moses_table.phrases_in`.
+
+    Raises:
+        InputError: a feature that this decoder has not, a missing or double one, or whatever reading the files raises.
+    """
+    ini = read_moses_ini(path)
+    lines = _lines_by_feature(ini)
+    table, source, target = read_phrase_table(ini.file(lines["TranslationModel0"]), unescape=False, only=only)
+    lm = NgramModel.from_arpa(read_arpa(ini.file(lines["LM0"])))
+    reordering, line = None, lines.get("LexicalReordering0")
+    if line is not None:
+        kind = _reordering_kind(ini, line)
+        reordering = Reordering(kind, read_reordering_table(ini.file(line), table, source, target, unescape=False))
+    weights = {name: ini.weight(line.name, PHRASE_FEATURES[name]) for name, line in lines.items()}
+    return PhraseModel(table, source, target, lm, reordering), weight_vector(weights), ini
+
+
+_KINDS = {
+    "LexicalReordering0": ("LexicalReordering",),
+    "Distortion0": ("Distortion",),
+    "LM0": ("KENLM", "SRILM", "IRSTLM"),
+    "WordPenalty0": ("WordPenalty",),
+    "PhrasePenalty0": ("PhrasePenalty",),
+    "TranslationModel0": ("PhraseDictionaryMemory", "PhraseDictionaryCompact", "PhraseDictionaryOnDisk"),
+    "UnknownWordPenalty0": ("UnknownWordPenalty",),
+}
+
+
+def _lines_by_feature(ini: MosesIni) -> dict[str, FeatureLine]:
+    """The feature line of each of `PHRASE_FEATURES` that the configuration has."""
+    known = {kind for kinds in _KINDS.values() for kind in kinds}
+    for line in ini.features:
+        if line.kind not in known:
+            raise InputError(
+                "a feature this decoder has not",
+                file=ini.path,
+                line=line.line,
+                seen=line.kind,
+                expected=", ".join(sorted(known)),
+            )
+    found = {name: ini.find(*kinds) for name, kinds in _KINDS.items()}
+    for name in ("TranslationModel0", "LM0"):
+        if found[name] is None:
+            raise InputError("a feature is missing", file=ini.path, expected=" or ".join(_KINDS[name]))
+    return {name: line for name, line in found.items() if line is not None}
+
+
+def _reordering_kind(ini: MosesIni, line: FeatureLine) -> str:
+    text = line.arguments.get("type", "")
+    kind, _, rest = text.partition("-")
+    if kind not in ("wbe", "phrase", "hier") or rest.removesuffix("-allff") != "msd-bidirectional-fe":
+        raise InputError(
+            "a reordering model this decoder has not",
+            file=ini.path,
+            line=line.line,
+            seen=text,
+            expected="wbe-, phrase- or hier-msd-bidirectional-fe",
+        )
+    return "hier" if kind == "hier" else "wbe"
