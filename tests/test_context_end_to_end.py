@@ -19,6 +19,7 @@ from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.context import context_model
 from xlate.jobs.systems.phrase import open_phrase_model
 from xlate.models.phrase.model import PhraseModel
+from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.scoring.weights import load_weights, save_weights
 
 CONTEXT = ["model=context", "model.words=[all,class4]", "model.bits=16", "model.folds=3", "loss.epochs=3"]
@@ -97,7 +98,9 @@ def test_predicted_words_alone(work: Path, tmp_path: Path) -> None:  # noqa: F81
     table = model.table
     lengths = np.diff(table.source_phrases.offsets_S1)[table.source_B]
     every = np.arange(len(table))
-    found = model.in_sentence.of(words, np.zeros(len(every), int), np.ones(len(every), int), every)[:, 0]
+    found = model.in_sentence.of(SentencePhrases(words, np.zeros(len(every), int), np.ones(len(every), int), every))[
+        :, 0
+    ]
     assert (lengths[found > -np.inf] == 1).all()
     assert (found > -np.inf).any()
     assert len(translated(tmp_path / "run", tmp_path)) == 3

@@ -23,6 +23,7 @@ from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.context import classifier, fold_classifier, with_fold_predictions
 from xlate.models.context.model import ContextModel
 from xlate.models.context.predicted import PredictedScores
+from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.phrase.store import load_phrase_model
 from xlate.scoring.weights import load_weights
 
@@ -71,9 +72,9 @@ def test_sparse_features_are_learned_beside_predictions(
     own_row = {int(b): own for own, b in enumerate(rows.pair_B.tolist())}
     spans = np.repeat(np.arange(len(predicted.spans)), np.diff(predicted.offsets_I1))
     mine = np.array([own_row[b] for b in predicted.pair_C.tolist()])
-    given = scores.of(words, predicted.spans.start_I[spans], predicted.spans.end_I[spans], mine)[:, 0]
+    given = scores.of(SentencePhrases(words, predicted.spans.start_I[spans], predicted.spans.end_I[spans], mine))[:, 0]
     assert given == pytest.approx(np.maximum(predicted.log_C, -100.0))
-    far = scores.of(words, np.zeros(5, int), np.full(5, 30), np.arange(5))[:, 0]
+    far = scores.of(SentencePhrases(words, np.zeros(5, int), np.full(5, 30), np.arange(5)))[:, 0]
     assert np.exp(far) == pytest.approx(np.maximum(model.table.scores_B4[:5, 2], np.exp(-100.0)))
     # Float weights of a run without predictions cannot begin.
     plain = read_config(tmp_path / "run" / "config.yaml", TrainConfig)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import subprocess
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from xlate.formats.sentence_tables import INPUT, MARK
 from xlate.jobs.sentence_export import ExportedTables
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel, Reordering
+from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.phrase.settings import PhraseSearch
 from xlate.text.folders import write_mark
 from xlate.text.lines import read_lines, write_lines
@@ -30,12 +30,9 @@ TEXT = [list("abcab"), [], ["d", "zz", "a", "zz"], list("aabbaa")]
 class Negative(RandomScores):
     """Logs of probabilities."""
 
-    def of(
-        self, words: Sequence[str], start_O: np.ndarray, end_O: np.ndarray, pair_O: np.ndarray
-    ) -> NDArray[np.float64]:
+    def of(self, phrases: SentencePhrases) -> NDArray[np.float64]:
         """Below 0, but for words that stand for themselves."""
-        found = super().of(words, start_O, end_O, pair_O)
-        return np.where(np.asarray(pair_O)[:, None] < 0, 0.0, found - 1.5)
+        return np.where(np.asarray(phrases.pair_O)[:, None] < 0, 0.0, super().of(phrases) - 1.5)
 
 
 @pytest.mark.parametrize("inside", [False, True])

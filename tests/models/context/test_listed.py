@@ -17,6 +17,7 @@ from xlate.models.context.listed import chosen_in
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.list_arrays import with_units
+from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.phrase.settings import PhraseSearch
 from xlate.phrases.listed_pairs import listed_pairs
 from xlate.scoring.predicted import PredictedScorer
@@ -47,7 +48,8 @@ def test_scores_of_lists_change_as_the_floats_of_their_steps_do(seed: int, alone
     with torch.no_grad():
         scorer.linear.bag.weight[:, 0] = torch.as_tensor(changes_F)
     changed = replace(model, weights=replace(model.weights, sparse_F=model.weights.sparse_F + changes_F))
-    floats_P = [PredictedScores(which).of(WORDS, start_P, end_P, pair_P)[:, 0] for which in (model, changed)]
+    asked = SentencePhrases(WORDS, start_P, end_P, pair_P)
+    floats_P = [PredictedScores(which).of(asked)[:, 0] for which in (model, changed)]
     change_P = floats_P[1] - floats_P[0]
     expected = np.add.reduceat(change_P[lists.candidate_parts_K], lists.candidate_part_offsets_C1[:-1])
     assert scorer(lists).detach().numpy() == pytest.approx(weight * expected, abs=1e-4)

@@ -18,6 +18,7 @@ from xlate.models.context.predicted import PredictedScores
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel
+from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.phrase.settings import PhraseSearch
 from xlate.phrases.listed_pairs import listed_pairs
 from xlate.scoring.weights import Weights
@@ -127,7 +128,7 @@ def test_pairs_are_found_where_a_search_finds_them() -> None:
         rows = np.repeat(np.arange(len(found.spans)), np.diff(found.offsets_I1))
         start_O, end_O = np.append(start_O, found.spans.start_I[rows]), np.append(end_O, found.spans.end_I[rows])
         pair_O = np.append(pair_O, found.pair_C)
-        place_O = model.places_of_pairs(found, start_O, end_O, pair_O)
+        place_O = model.places_of_pairs(found, SentencePhrases(WORDS, start_O, end_O, pair_O))
         assert place_O.tolist() == found.places(start_O, end_O, pair_O).tolist()
         assert place_O[300:].tolist() == list(range(len(rows)))
         seen += int((place_O < 0).sum())
@@ -166,22 +167,23 @@ def test_what_is_not_predicted_has_the_share_of_the_table() -> None:
     scores = PredictedScores(model)
     predicted = set(model.predict(WORDS).pair_C.tolist())
     others = np.array([b for b in range(len(phrases.table)) if b not in predicted][:5])
-    found = scores.of(WORDS, np.zeros(5, int), np.ones(5, int), others)[:, 0]
+    asked = SentencePhrases(WORDS, np.zeros(5, int), np.ones(5, int), others)
+    found = scores.of(asked)[:, 0]
     shares = phrases.table.scores_B4[others, 2]
     assert found == pytest.approx(np.maximum(np.log(np.maximum(shares, 1e-300)), -100.0))
-    none = replace(scores, only=True).of(WORDS, np.zeros(5, int), np.ones(5, int), others)
+    none = replace(scores, only=True).of(asked)
     assert (none == -np.inf).all()
-    assert scores.of(WORDS, np.array([1]), np.array([2]), np.array([COPIED])).tolist() == [[0.0]]
+    assert scores.of(SentencePhrases(WORDS, np.array([1]), np.array([2]), np.array([COPIED]))).tolist() == [[0.0]]
 
 
 def test_half_a_prediction_is_the_mean_of_probabilities() -> None:
     model, _ = models(5)
     found = model.predict(WORDS)
     rows = np.repeat(np.arange(len(found.spans)), np.diff(found.offsets_I1))
-    given = WORDS, found.spans.start_I[rows], found.spans.end_I[rows], found.pair_C
-    half = PredictedScores(model, share=0.5).of(*given)[:, 0]
+    given = SentencePhrases(WORDS, found.spans.start_I[rows], found.spans.end_I[rows], found.pair_C)
+    half = PredictedScores(model, share=0.5).of(given)[:, 0]
     assert np.exp(half) == pytest.approx((np.exp(found.log_C) + np.exp(found.share_C)) / 2, abs=1e-6)
-    assert PredictedScores(model).of(*given)[:, 0] == pytest.approx(np.maximum(found.log_C, -100))
+    assert PredictedScores(model).of(given)[:, 0] == pytest.approx(np.maximum(found.log_C, -100))
 
 
 def test_pruned_options_leave_every_word_its_best() -> None:

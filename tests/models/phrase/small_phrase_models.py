@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED, Derivation, Step
 from xlate.models.phrase.forced import score_steps
 from xlate.models.phrase.model import REORDERINGS, SIZE, UNKNOWN, PhraseModel, Reordering
+from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.phrase.settings import PhraseSearch
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
@@ -64,10 +65,9 @@ class RandomScores:
 
     names = ("One0", "Two0")
 
-    def of(
-        self, words: Sequence[str], start_O: np.ndarray, end_O: np.ndarray, pair_O: np.ndarray
-    ) -> NDArray[np.float64]:
+    def of(self, phrases: SentencePhrases) -> NDArray[np.float64]:
         """Sines of the numbers of phrases, spans and words."""
+        words, start_O, end_O, pair_O = phrases
         at_O = 3.0 * np.asarray(start_O) + 7.0 * np.asarray(end_O) + 0.3 * np.asarray(pair_O) + len(words[0])
         value_O2 = np.stack([np.sin(at_O), np.cos(2 * at_O)], axis=1)
         # Longer phrases only: a word must have a translation.
@@ -85,10 +85,9 @@ class RandomPlaces:
 
     name, reach = "Place0", 1
 
-    def of(
-        self, words: Sequence[str], start_O: np.ndarray, end_O: np.ndarray, pair_O: np.ndarray
-    ) -> NDArray[np.float64]:
+    def of(self, phrases: SentencePhrases) -> NDArray[np.float64]:
         """Sines of the numbers of phrases, spans, words and places."""
+        words, start_O, end_O, pair_O = phrases
         at_O = 3.0 * np.asarray(start_O) + 7.0 * np.asarray(end_O) + 0.3 * np.asarray(pair_O) + len(words)
         return np.where(np.asarray(pair_O)[:, None] < 0, 0.0, np.sin(at_O[:, None] + 2.0 * np.arange(3)))
 

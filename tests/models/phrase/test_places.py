@@ -9,6 +9,7 @@ import pytest
 
 from tests.models.phrase.small_phrase_models import RandomPlaces, random_phrase_model, random_weights
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
+from xlate.models.phrase.sentence_scores import SentencePhrases
 
 WORDS = ["d", "a", "b", "zz", "c"]
 
@@ -39,7 +40,7 @@ def test_the_float_is_the_sum_over_phrases_of_their_places() -> None:
             start, end = step.source_span
             shift = max(-1, min(1, covered - start))
             moved += shift != 0
-            scores = places.of(WORDS, np.array([start]), np.array([end]), np.array([step.unit]))
+            scores = places.of(SentencePhrases(WORDS, np.array([start]), np.array([end]), np.array([step.unit])))
             total += scores[0, shift + 1]
             covered += end - start
         assert derivation.features_D[slot] == pytest.approx(total)

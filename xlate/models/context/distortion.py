@@ -23,6 +23,7 @@ from xlate.features.distances import Distances
 from xlate.kernels.learning.crossing import crossed_ids
 from xlate.models.context.model import Classifier, log_probabilities
 from xlate.models.context.predicted import OtherTable, rows_of
+from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.phrases.table import DIRECT_PHRASE
 from xlate.text.factors import told_apart
 from xlate.text.vocabulary import Vocabulary
@@ -130,14 +131,9 @@ class PredictedPlaces:
         """So many words to either side are told apart."""
         return self.model.distances.reach
 
-    def of(
-        self,
-        words: Sequence[str],
-        start_O: NDArray[np.integer],
-        end_O: NDArray[np.integer],
-        pair_O: NDArray[np.integer],
-    ) -> NDArray[np.float64]:
+    def of(self, phrases: SentencePhrases) -> NDArray[np.float64]:
         """ln p of each distance of each phrase, (O, 2 · reach + 1); see `SentencePlaces`."""
+        words, start_O, end_O, pair_O = phrases
         key = told_apart(words)
         if key not in self._known:
             found = self.model.span_scores(words)

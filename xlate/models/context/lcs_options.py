@@ -14,7 +14,7 @@ from xlate.models.context.lcs_settings import LcsSearch
 from xlate.models.context.model import ContextModel
 from xlate.models.context.predicted import NAME
 from xlate.models.derivation import COPIED
-from xlate.models.phrase.sentence_scores import SentencePlaces
+from xlate.models.phrase.sentence_scores import SentencePhrases, SentencePlaces
 from xlate.search.forced_decoding import phrases_in
 from xlate.search.space import Words
 from xlate.text.vocabulary import Vocabulary
@@ -113,7 +113,7 @@ def collect_lcs_options(
     unit_O = np.array([row[1] for row in rows], np.int64)
     place_OR = np.zeros((len(rows), 0))
     if model.placed is not None:
-        place_OR = model.placed.of(words, position_O, position_O + 1, unit_O)
+        place_OR = model.placed.of(SentencePhrases(words, position_O, position_O + 1, unit_O))
     return LcsOptions(
         words=tuple(words),
         offsets_n1=np.array(offsets),

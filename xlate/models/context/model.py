@@ -24,6 +24,7 @@ from xlate.kernels.features.contexts import PhraseSpans
 from xlate.kernels.learning.scores import plain_scores
 from xlate.kernels.search.predictions import ListedPlaces, Predictor, places_of_pairs, predicted_sentence
 from xlate.kernels.search.spans import span_rows
+from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.phrases.listed_pairs import ListedPairs
 from xlate.phrases.matching import phrase_finder
 from xlate.scoring.weights import Weights
@@ -189,21 +190,11 @@ class ContextModel(Classifier):
             self.alone,
         )
 
-    def places_of_pairs(
-        self,
-        found: Prediction,
-        start_O: NDArray[np.integer],
-        end_O: NDArray[np.integer],
-        pair_O: NDArray[np.integer],
-    ) -> NDArray[np.int64]:
+    def places_of_pairs(self, found: Prediction, phrases: SentencePhrases) -> NDArray[np.int64]:
         """As `Prediction.places` of what `predict` found, without a search among the candidates."""
-        columns = (start_O, end_O, pair_O)
         spans = PhraseSpans(*(np.asarray(column, np.int64) for column in found.spans.columns))
-        return np.asarray(
-            places_of_pairs(
-                self._listed_places, spans, found.offsets_I1, *(np.asarray(column, np.int64) for column in columns)
-            )
-        )
+        columns = (np.asarray(column, np.int64) for column in phrases[1:])
+        return np.asarray(places_of_pairs(self._listed_places, spans, found.offsets_I1, *columns))
 
     @cached_property
     def _listed_places(self) -> ListedPlaces:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.models.context.model import ContextModel, Prediction
+from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.unit_model import LOWEST_LOG
 from xlate.phrases.table import DIRECT_PHRASE, PhraseTable
 from xlate.search.settings import log_share
@@ -59,16 +60,10 @@ class PredictedScores:
         """One float."""
         return (NAME,)
 
-    def of(
-        self,
-        words: Sequence[str],
-        start_O: NDArray[np.integer],
-        end_O: NDArray[np.integer],
-        pair_O: NDArray[np.integer],
-    ) -> NDArray[np.float64]:
+    def of(self, phrases: SentencePhrases) -> NDArray[np.float64]:
         """ln p of each phrase, (O, 1)."""
-        found = self.predicted(words)
-        place_O = self.model.places_of_pairs(found, start_O, end_O, rows_of(self.own, pair_O))
+        found, pair_O = self.predicted(phrases.words), phrases.pair_O
+        place_O = self.model.places_of_pairs(found, phrases._replace(pair_O=rows_of(self.own, pair_O)))
         value_O, missing = np.empty(len(place_O)), np.flatnonzero(place_O < 0)
         if len(found.log_C):
             value_O = _floored(self._options(found))[place_O]

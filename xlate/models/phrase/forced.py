@@ -21,7 +21,7 @@ from xlate.models.phrase.model import (
     PhraseModel,
 )
 from xlate.models.phrase.parts import applied, orientations
-from xlate.models.phrase.sentence_scores import shift_of
+from xlate.models.phrase.sentence_scores import SentencePhrases, shift_of
 from xlate.models.unit_model import UNKNOWN_PENALTY
 from xlate.text.numbers import parse_int
 from xlate.text.vocabulary import END_ID
@@ -62,7 +62,7 @@ def score_steps(
     features_D[LM] += model.lm.score(lm_state, END_ID)[0]
     if model.in_sentence is not None:
         spans_S2 = np.array([step.source_span for step in steps], dtype=np.int64).reshape(-1, 2)
-        more_SE = model.sentence_floats(source, spans_S2[:, 0], spans_S2[:, 1], pair_S)
+        more_SE = model.sentence_floats(SentencePhrases(source, spans_S2[:, 0], spans_S2[:, 1], pair_S))
         features_D[model.sentence_slots] = more_SE.sum(axis=0)
     if model.placed is not None:
         _add_places(model, source, steps, pair_S, features_D)
@@ -82,7 +82,7 @@ def _add_places(
 ) -> None:
     assert model.placed is not None
     spans_S2 = np.array([step.source_span for step in steps], dtype=np.int64).reshape(-1, 2)
-    logs_SR, covered = model.place_logs(source, spans_S2[:, 0], spans_S2[:, 1], pair_S), 0
+    logs_SR, covered = model.place_logs(SentencePhrases(source, spans_S2[:, 0], spans_S2[:, 1], pair_S)), 0
     for logs_R, (start, end) in zip(logs_SR, spans_S2.tolist(), strict=True):
         features_D[model.place_slot] += logs_R[shift_of(model.placed.reach, covered, start)]
         covered += end - start

@@ -14,7 +14,7 @@ from xlate.features.phrase_sparse import SparseFeatures
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.search.spans import span_rows
 from xlate.lm.model import NgramModel
-from xlate.models.phrase.sentence_scores import SentencePlaces, SentenceScores
+from xlate.models.phrase.sentence_scores import SentencePhrases, SentencePlaces, SentenceScores
 from xlate.models.unit_model import UnitModel, floored_log, slots_of
 from xlate.phrases.matching import phrase_finder
 from xlate.phrases.table import PhraseTable
@@ -167,29 +167,13 @@ class PhraseModel(UnitModel[PhraseTable]):
         """Where the float of places stands; behind all where there is none."""
         return self.size if self.placed is None else self.slots[self.placed.name].start
 
-    def place_logs(
-        self,
-        words: Sequence[str],
-        start_O: NDArray[np.integer],
-        end_O: NDArray[np.integer],
-        pair_O: NDArray[np.integer],
-    ) -> NDArray[np.float64]:
+    def place_logs(self, phrases: SentencePhrases) -> NDArray[np.float64]:
         """What O phrases of a sentence score at each place, shape (O, R); see `SentencePlaces`. Without it (O, 0)."""
-        if self.placed is None:
-            return np.zeros((len(pair_O), 0))
-        return self.placed.of(words, start_O, end_O, pair_O)
+        return np.zeros((len(phrases.pair_O), 0)) if self.placed is None else self.placed.of(phrases)
 
-    def sentence_floats(
-        self,
-        words: Sequence[str],
-        start_O: NDArray[np.integer],
-        end_O: NDArray[np.integer],
-        pair_O: NDArray[np.integer],
-    ) -> NDArray[np.float64]:
+    def sentence_floats(self, phrases: SentencePhrases) -> NDArray[np.float64]:
         """The floats that O phrases of a sentence have there, shape (O, E); see `SentenceScores`."""
-        if self.in_sentence is None:
-            return np.zeros((len(pair_O), 0))
-        return self.in_sentence.of(words, start_O, end_O, pair_O)
+        return np.zeros((len(phrases.pair_O), 0)) if self.in_sentence is None else self.in_sentence.of(phrases)
 
     def log_reordering(self, pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
         """Natural logs of the reordering probabilities of pairs, 0 where there are none, as Moses adds nothing there.

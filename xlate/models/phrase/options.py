@@ -16,6 +16,7 @@ from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.model import LM, PHRASE_PENALTY, UNKNOWN, WORD_PENALTY, PhraseModel
 from xlate.models.phrase.ranking import RankedPairs, RankedPhrases, weighted
+from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.ranking import best_of_groups, joined_rows, logprobs_alone, phrases_alone
 from xlate.models.unit_model import UNKNOWN_PENALTY
 
@@ -128,7 +129,7 @@ def collect_phrase_options(
         last_O=found.last_R,
         phrases=found.phrases,
         more_OE=found.more_RE,
-        place_OR=model.place_logs(words, start_O, start_O + cell_O % longest + 1, found.unit_R),
+        place_OR=model.place_logs(SentencePhrases(words, start_O, start_O + cell_O % longest + 1, found.unit_R)),
     )
 
 
@@ -154,7 +155,7 @@ def _in_sentence(
     more_OE = ranked.column("more_RE", places)
     here = np.flatnonzero(np.isnan(more_OE).any(axis=1))
     start_H, last_H, pair_H = start_O[here], cell_O[here] % longest, ranked.column("unit_R", places[here])
-    more_OE[here] = model.sentence_floats(words, start_H, start_H + last_H + 1, pair_H)
+    more_OE[here] = model.sentence_floats(SentencePhrases(words, start_H, start_H + last_H + 1, pair_H))
     there = np.flatnonzero((more_OE > -np.inf).all(axis=1))
     added_O = (more_OE[there] * weights_D[model.sentence_slots]).sum(axis=1)
     alone_O = ranked.column("alone_R", places[there]) + added_O

@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+class SentencePhrases(NamedTuple):
+    """O phrases of a sentence.
+
+    Attributes:
+        words: the sentence.
+        start_O, end_O: the source spans, half-open.
+        pair_O: the phrase pairs, `COPIED` for words that stand for themselves.
+    """
+
+    words: Sequence[str]
+    start_O: NDArray[np.integer]
+    end_O: NDArray[np.integer]
+    pair_O: NDArray[np.integer]
 
 
 class SentenceScores(Protocol):
@@ -16,20 +31,8 @@ class SentenceScores(Protocol):
     def names(self) -> tuple[str, ...]:
         """What the floats are called."""
 
-    def of(
-        self,
-        words: Sequence[str],
-        start_O: NDArray[np.integer],
-        end_O: NDArray[np.integer],
-        pair_O: NDArray[np.integer],
-    ) -> NDArray[np.float64]:
-        """The floats of O phrases of a sentence, shape (O, E), natural logs; -inf where a phrase is no option there.
-
-        Args:
-            words: the sentence.
-            start_O, end_O: the source spans, half-open.
-            pair_O: the phrase pairs, `COPIED` for words that stand for themselves, which score 0.
-        """
+    def of(self, phrases: SentencePhrases) -> NDArray[np.float64]:
+        """The floats of phrases, shape (O, E), natural logs; -inf where one is no option there, 0 of copied words."""
 
     def anywhere(self, pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
         """The floats of pairs that are the same wherever they stand, NaN for the others; (N, E)."""
@@ -50,17 +53,8 @@ class SentencePlaces(Protocol):
     def reach(self) -> int:
         """So many words to either side are told apart."""
 
-    def of(
-        self,
-        words: Sequence[str],
-        start_O: NDArray[np.integer],
-        end_O: NDArray[np.integer],
-        pair_O: NDArray[np.integer],
-    ) -> NDArray[np.float64]:
-        """The float of O phrases at each distance from -reach to +reach, shape (O, 2 · reach + 1), natural logs.
-
-        Arguments as of `SentenceScores.of`.
-        """
+    def of(self, phrases: SentencePhrases) -> NDArray[np.float64]:
+        """The float of phrases at each distance from -reach to +reach, shape (O, 2 · reach + 1), natural logs."""
 
 
 def shift_of(reach: int, covered: int, start: int) -> int:

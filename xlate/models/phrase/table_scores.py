@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.formats.sentence_tables import SentenceTable, TableFolder
+from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.unit_model import LOWEST_LOG
 
 
@@ -26,19 +26,13 @@ class TableScores:
     number: int
     given: SentenceTable
 
-    def of(
-        self,
-        words: Sequence[str],
-        start_O: NDArray[np.integer],
-        end_O: NDArray[np.integer],
-        pair_O: NDArray[np.integer],
-    ) -> NDArray[np.float64]:
+    def of(self, phrases: SentencePhrases) -> NDArray[np.float64]:
         """The floats of phrases, (O, E).
 
         Raises:
             InputError: the table was made for another sentence.
         """
-        return _logs(self, words, (start_O, end_O, pair_O), slice(len(self.names)), -np.inf)
+        return _logs(self, phrases, slice(len(self.names)), -np.inf)
 
     def anywhere(self, pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
         """None of them: every table is of one sentence."""
@@ -63,34 +57,24 @@ class TablePlaces:
     number: int
     given: SentenceTable
 
-    def of(
-        self,
-        words: Sequence[str],
-        start_O: NDArray[np.integer],
-        end_O: NDArray[np.integer],
-        pair_O: NDArray[np.integer],
-    ) -> NDArray[np.float64]:
+    def of(self, phrases: SentencePhrases) -> NDArray[np.float64]:
         """The floats of phrases at each place, (O, R).
 
         Raises:
             InputError: the table was made for another sentence.
         """
         part = slice(self.first, self.first + 2 * self.reach + 1)
-        return _logs(self, words, (start_O, end_O, pair_O), part, 0.0)
+        return _logs(self, phrases, part, 0.0)
 
 
 def _logs(
-    table: TableScores | TablePlaces,
-    words: Sequence[str],
-    phrases: tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.integer]],
-    part: slice,
-    missing: float,
+    table: TableScores | TablePlaces, phrases: SentencePhrases, part: slice, missing: float
 ) -> NDArray[np.float64]:
     """The logs of some scores of phrases; 0 of words that stand for themselves, `missing` where the table lacks one."""
-    named = table.folder.names(table.number, words)
-    start_O, end_O, pair_O = (np.asarray(column).tolist() for column in phrases)
-    logs_OE = np.zeros((len(pair_O), part.stop - (part.start or 0)))
-    for o, (start, end, pair) in enumerate(zip(start_O, end_O, pair_O, strict=True)):
+    named = table.folder.names(table.number, phrases.words)
+    columns = (np.asarray(column).tolist() for column in phrases[1:])
+    logs_OE = np.zeros((len(phrases.pair_O), part.stop - (part.start or 0)))
+    for o, (start, end, pair) in enumerate(zip(*columns, strict=True)):
         if pair < 0:
             continue
         values = table.given.more.get((" ".join(named[start:end]), pair))
