@@ -8,30 +8,28 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.features.bigram_index import BigramIndex
 from xlate.kernels.orientation import NEUTRAL, RIGHT
 from xlate.kernels.search.block_coverage import LONGEST_SENTENCE
 from xlate.kernels.search.block_decoder import SearchNumbers, SentenceArrays, search_blocks
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph
-from xlate.models.block.explain import explain
 from xlate.models.block.lattice import arc_floats, block_arcs
 from xlate.models.block.model import LM_FIRST, LM_REST, BlockModel
 from xlate.models.block.moves import BlockMoves
 from xlate.models.block.options import collect_options, linked_weights
 from xlate.models.block.settings import BlockSearch
 from xlate.models.block.steps import BlockDerivation, read_derivation, step_bigrams
-from xlate.models.system import System
+from xlate.models.block.system import BlockSystem
 from xlate.scoring.weights import Weights
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs
-from xlate.text.vocabulary import END_ID, Vocabulary
+from xlate.text.vocabulary import END_ID
 
 __all__ = ["BlockDecoder", "BlockModel", "BlockSearch"]
 PARTITION = "partition"
 
 
-class BlockDecoder(System[BlockMoves, BlockSearch]):
+class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
     """Translates sentences into the block sequences of the highest score.
 
     With blocks b_1 … b_m, orientations o_1 … o_m and b_0 = `<s>`, the decoder maximises
@@ -43,23 +41,15 @@ class BlockDecoder(System[BlockMoves, BlockSearch]):
     features, w_c the linked weight of (c); Z_i is 0, or with `partition="local"`
     ln Σ_{b ∈ Γ(b_i)} exp(w·f(b, o_i; b_{i-1}) + v). (TZ07 Eq. 1 and 6, section 5.1.)
 
-    Args:
-        model: blocks, language model, weights.
-        search: settings.
-        fast: the compiled search; the readable one gives the same derivations and scores.
-
     Example:
         >>> decoder = BlockDecoder(model, BlockSearch(mode="swap_or"))     # doctest: +SKIP
         >>> decoder.translate("das haus ist klein".split())[0].words       # doctest: +SKIP
         ['the', 'house', 'is', 'small']
     """
 
+    SEARCH = BlockSearch
+    LABELS = 3
     LONGEST = LONGEST_SENTENCE
-
-    def __init__(self, model: BlockModel, search: BlockSearch | None = None, fast: bool = True) -> None:
-        self.model = model
-        self.search = search or BlockSearch()
-        self.fast = fast
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -76,21 +66,6 @@ class BlockDecoder(System[BlockMoves, BlockSearch]):
         """The linked floats' weights, then the neutral ones', and those of the binary features."""
         dense_D = np.concatenate([self.model.linked, self.model.neutral])
         return Weights(dense_D, np.asarray(self.model.feature_weights), self.model.dense_names)
-
-    @property
-    def labels_of_option(self) -> int:
-        """One for each orientation."""
-        return 3
-
-    @property
-    def features(self) -> BigramIndex:
-        """The binary features of a block and its predecessor."""
-        return self.model.feature_index
-
-    @property
-    def target_vocabulary(self) -> Vocabulary:
-        """The words of the blocks."""
-        return self.model.phrase_vocabulary
 
     def with_weights(self, weights: Weights) -> BlockDecoder:
         """The same decoder under other weights."""
@@ -143,10 +118,6 @@ class BlockDecoder(System[BlockMoves, BlockSearch]):
         """Of each block to the left or right of the one before."""
         steps = derivation.steps
         return step_bigrams(self.features, steps, [step.orientation != NEUTRAL for step in steps])
-
-    def explain(self, source: Sequence[str], derivation: BlockDerivation) -> str:
-        """Block by block."""
-        return explain(self.model, source, derivation)
 
     def shown_features(self, derivation: BlockDerivation) -> Iterator[tuple[str, Sequence[float]]]:
         """All features; the partition where there is one."""

@@ -11,9 +11,12 @@ from xlate.arrays.ragged import places_of
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.lattice_arcs import arc_bigrams, arc_language_costs, live_contexts
 from xlate.kernels.search.lattice_passes import ArcGraph
+from xlate.lm.model import NgramModel
 from xlate.models.block.lexicon import BlockLexicon
 from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM
 from xlate.models.block.moves import NO_BLOCK, BlockMoves
+from xlate.models.block.options import SpanOptions
+from xlate.models.block.settings import BlocksSearch
 from xlate.models.derivation import END
 from xlate.search.lattice_graph import LatticeArcs, chosen_arcs, linear_scores
 from xlate.text.vocabulary import END_ID
@@ -48,16 +51,7 @@ def arc_floats(
     Option -1 is the end of the sentence.
     """
     options, model = moves.options, moves.model
-    end_word = END_ID if moves.search.end_of_sentence else -1
-    language_A2 = arc_language_costs(
-        model.lm.arrays,
-        int(model.lm.begin_state),
-        end_word,
-        graph,
-        option_A,
-        options.phrase_words_W,
-        options.phrase_offsets_O1,
-    )
+    language_A2 = language_costs(model.lm, moves.search, options, graph, option_A)
     float_AD = np.zeros((len(option_A), len(model.float_names)))
     float_AD[:, UNIGRAM] = options.unigram_O[option_A]
     float_AD[:, ORIENTATION] = options.orientation_O3[option_A, orientation_A]
@@ -121,3 +115,14 @@ def _pairs(
     pairs, place_A = np.unique(both_A, return_inverse=True)
     node_P, context_P = (pairs >> 32).astype(np.int32), ((pairs & 0xFFFFFFFF) - 1).astype(np.int32)
     return node_P, context_P, place_A.reshape(-1)
+
+
+def language_costs(
+    lm: NgramModel, search: BlocksSearch, options: SpanOptions, graph: ArcGraph, option_A: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """The costs of the first and of the other target words of every arc, shape (A, 2).
+
+    Option -1 is the end of the sentence, which costs nothing where the search leaves it out.
+    """
+    place = int(lm.begin_state), END_ID if search.end_of_sentence else -1, graph, option_A
+    return np.asarray(arc_language_costs(lm.arrays, *place, options.phrase_words_W, options.phrase_offsets_O1))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,50 +18,17 @@ from xlate.errors import InputError
 from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.kernels.search.sampled_paths import sample_paths
-from xlate.models.block.lexicon import BlockLexicon
 from xlate.models.block.moves import NO_BLOCK
 from xlate.models.block.options import SpanOptions
+from xlate.models.block.system import AnyBlockSystem
 from xlate.models.derivation import END
 from xlate.models.option_words import numbered_words
-from xlate.scoring.weights import Weights
-from xlate.search.graph import SearchGraph
 from xlate.search.space import END_LABEL
 
 Ints = NDArray[np.int64]
 
 
-class ListDecoder(Protocol):
-    """What lists ask of the decoder of a model over blocks."""
-
-    @property
-    def model(self) -> BlockLexicon:
-        """Blocks and vocabularies."""
-
-    @property
-    def search(self) -> Any:
-        """Settings: the size of lists, and whether words must differ."""
-
-    @property
-    def weights(self) -> Weights:
-        """Float weights; a float without weight is 0 in lists, so that it gets none."""
-
-    @property
-    def labels_of_option(self) -> int:
-        """How many labels each option has, one behind the other."""
-
-    def space(self, words: Sequence[str], /) -> Any:
-        """The moves over a sentence."""
-
-    def search_space(self, space: Any, /, *, every_arc: bool) -> SearchGraph:
-        """The graph of a space."""
-
-    def step_floats(
-        self, space: Any, graph: ArcGraph, label_A: NDArray[np.int32], /
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The floats of arcs in the order of `weights`, (A, D), and which ask for the block before, (A,)."""
-
-
-def with_units(decoder: ListDecoder, words: Sequence[str], draw: Draw | None = None) -> DecodedList:
+def with_units(decoder: AnyBlockSystem, words: Sequence[str], draw: Draw | None = None) -> DecodedList:
     """The n-best list of a sentence, or derivations that are drawn; units are pairs of a block and the one before.
 
     A float without weight is 0.
@@ -74,7 +40,7 @@ def with_units(decoder: ListDecoder, words: Sequence[str], draw: Draw | None = N
 
 
 def with_steps(
-    decoder: ListDecoder, words: Sequence[str], used_D: NDArray[np.bool_], draw: Draw | None = None
+    decoder: AnyBlockSystem, words: Sequence[str], used_D: NDArray[np.bool_], draw: Draw | None = None
 ) -> DecodedList:
     """As `with_units`, with the floats of `used_D`; the others are 0."""
     if not words:
@@ -92,7 +58,7 @@ def with_steps(
     paths = _Paths(offsets_N1, labels_L)
     floats_AD, asks_A = decoder.step_floats(space, paths.graph, paths.label_A)
     floats_CD = np.add.reduceat(floats_AD, paths.first_N, axis=0) if len(draws_C) else floats_AD[:0]
-    parts_K, unit_PU = _units(paths, space.options.block_O, decoder.labels_of_option, asks_A)
+    parts_K, unit_PU = _units(paths, space.options.block_O, decoder.LABELS, asks_A)
     return DecodedList(
         np.where(used_D, floats_CD, 0.0).astype(np.float32),
         offsets_of(np.diff(texts.offsets_O1)[labels_L])[offsets_N1],
@@ -106,15 +72,15 @@ def with_steps(
     )
 
 
-def _texts(decoder: ListDecoder, options: SpanOptions, distinct: bool) -> Texts:
+def _texts(decoder: AnyBlockSystem, options: SpanOptions, distinct: bool) -> Texts:
     """The target words of each label."""
     model, offsets_O1 = decoder.model, options.phrase_offsets_O1
     ids_W = numbered_words(
         model.blocks.table, model.phrase_vocabulary, options.words, options.block_O, options.start_O, offsets_O1
     )
-    if decoder.labels_of_option == 1:
+    if decoder.LABELS == 1:
         return Texts(offsets_O1, ids_W, distinct)
-    option = np.repeat(np.arange(len(options)), decoder.labels_of_option)
+    option = np.repeat(np.arange(len(options)), decoder.LABELS)
     return Texts(offsets_of(np.diff(offsets_O1)[option]), ids_W[places_of(offsets_O1, option)], distinct)
 
 

@@ -13,29 +13,45 @@ LEFT_COUNT = 3
 
 
 @dataclass(frozen=True)
-class BlockSearch(SearchSettings):
+class BlocksSearch(SearchSettings):
+    """What every search over blocks is told.
+
+    Attributes:
+        option_order: which blocks of a source span are its options: the most frequent (`count`) or the best by what
+            does not depend on the block before, from an empty history (`score`).
+        max_phrase: the longest source phrase of a block, in words.
+        end_of_sentence: whether the cost of `</s>` is added under the weight of `lm_first`.
+    """
+
+    option_order: str = "count"
+    max_phrase: int = 7
+    end_of_sentence: bool = True
+
+    def __post_init__(self) -> None:
+        """Checks every value."""
+        super().__post_init__()
+        check_choice(self, "option_order", OPTION_ORDERS)
+        check_counts(self, "max_phrase")
+
+
+@dataclass(frozen=True)
+class BlockSearch(BlocksSearch):
     """Settings of the block decoder (A10; TZ07 sections 3.3 and 5.1).
 
     Attributes:
         mode: `mon` translates monotonely; `swap` may exchange two neighbouring source phrases, orientation costing
-            nothing; `swap_or` searches the same space with the orientation model.
-        option_order: which blocks of a source span are its options: the most frequent (`count`) or the best by unigram,
-            lexical, language model and optional costs from an empty history under the linked weights (`score`).
-        max_phrase: the longest source phrase of a block, in words.
+            nothing; `swap_or` searches the same space with the orientation model. Options are ordered, and `</s>` is
+            weighed, under the linked weights.
         min_left_count: blocks with N_L(b) below it are never generated to the left; None stands for 3 in `swap_or`
             (TZ07 section 5.1) and for 0 in `swap`.
         partition: `off` sums w·f (no normaliser, as the paper's own runs); `local` subtracts from each step the log of
             the sum of exp(w·f) over the source span's options Γ(b), same predecessor, orientation and history.
-        end_of_sentence: whether the cost of `</s>` is added under the linked weight of `lm_first`.
         unknown_unigram, unknown_lexical: costs (a) and (e) of copying a word that no block of one word translates.
     """
 
     mode: str = "swap_or"
-    option_order: str = "count"
-    max_phrase: int = 7
     min_left_count: int | None = None
     partition: str = "off"
-    end_of_sentence: bool = True
     unknown_unigram: float = 20.0
     unknown_lexical: float = 20.0
 
@@ -44,8 +60,6 @@ class BlockSearch(SearchSettings):
         super().__post_init__()
         check_choice(self, "mode", MODES)
         check_choice(self, "partition", PARTITIONS)
-        check_choice(self, "option_order", OPTION_ORDERS)
-        check_counts(self, "max_phrase")
 
     @property
     def swaps(self) -> bool:

@@ -8,44 +8,33 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.features.bigram_index import BigramIndex
 from xlate.kernels.search.distortion_decoder import JumpNumbers, JumpSentence, search_jumps
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph
-from xlate.models.block.explain import explain
 from xlate.models.block.steps import BlockDerivation, step_bigrams
+from xlate.models.block.system import BlockSystem
 from xlate.models.distortion.lattice import arc_floats, jump_arcs
 from xlate.models.distortion.model import LM_FIRST, LM_REST, DistortionModel
 from xlate.models.distortion.moves import JumpMoves, read_jumps
 from xlate.models.distortion.options import collect_jump_options
 from xlate.models.distortion.settings import DistortionSearch
-from xlate.models.system import System
 from xlate.scoring.weights import Weights
 from xlate.search.beam import BeamLimits
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs
-from xlate.text.vocabulary import END_ID, Vocabulary
+from xlate.text.vocabulary import END_ID
 
 
-class DistortionDecoder(System[JumpMoves, DistortionSearch]):
+class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch]):
     """Translates sentences into the block sequences of the highest score Σ_i w·f(b_i; b_{i-1}) + v(b_{i-1}, b_i).
 
     f are the seven floats of TZ07, Table V, and the optional ones, v the summed weights of the binary features; the
     sequences cover the source once, in an order that `DistortionSearch` allows. Behind the last block comes
     w_c · -ln p(</s> | history).
-
-    Args:
-        model: blocks, language model, weights.
-        search: settings.
-        fast: the compiled search; the readable one gives the same derivations and scores.
     """
 
+    SEARCH = DistortionSearch
     LONGEST = 32_767
-
-    def __init__(self, model: DistortionModel, search: DistortionSearch | None = None, fast: bool = True) -> None:
-        self.model = model
-        self.search = search or DistortionSearch()
-        self.fast = fast
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -62,21 +51,6 @@ class DistortionDecoder(System[JumpMoves, DistortionSearch]):
         """The weights of floats and binary features."""
         model = self.model
         return Weights(np.asarray(model.weights), np.asarray(model.feature_weights), model.float_names)
-
-    @property
-    def labels_of_option(self) -> int:
-        """A label is an option."""
-        return 1
-
-    @property
-    def features(self) -> BigramIndex:
-        """The binary features of a block and its predecessor."""
-        return self.model.feature_index
-
-    @property
-    def target_vocabulary(self) -> Vocabulary:
-        """The words of the blocks."""
-        return self.model.phrase_vocabulary
 
     def with_weights(self, weights: Weights) -> DistortionDecoder:
         """The same decoder under other weights."""
@@ -138,7 +112,3 @@ class DistortionDecoder(System[JumpMoves, DistortionSearch]):
     def step_features(self, derivation: BlockDerivation) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Of each block."""
         return step_bigrams(self.features, derivation.steps, [True] * len(derivation.steps))
-
-    def explain(self, source: Sequence[str], derivation: BlockDerivation) -> str:
-        """Block by block."""
-        return explain(self.model, source, derivation)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.kernels.search.lattice_arcs import arc_language_costs
 from xlate.kernels.search.lattice_passes import ArcGraph
-from xlate.models.block.lattice import with_bigrams
+from xlate.models.block.lattice import language_costs, with_bigrams
 from xlate.models.derivation import END
 from xlate.models.distortion.model import DIRECT, INBOUND, LENGTH, LM_FIRST, LM_REST, MODEL1, OUTBOUND
 from xlate.models.distortion.moves import JumpMoves
 from xlate.search.lattice_graph import LatticeArcs
-from xlate.text.vocabulary import END_ID
 
 
 def jump_arcs(moves: JumpMoves, found: LatticeArcs) -> LatticeArcs:
@@ -26,16 +24,7 @@ def jump_arcs(moves: JumpMoves, found: LatticeArcs) -> LatticeArcs:
 def arc_floats(moves: JumpMoves, graph: ArcGraph, option_A: NDArray[np.int32]) -> NDArray[np.float64]:
     """The floats of every arc, shape (A, 7); option -1 is the end of the sentence."""
     options, model = moves.options, moves.model
-    end_word = END_ID if moves.search.end_of_sentence else -1
-    language_A2 = arc_language_costs(
-        model.lm.arrays,
-        int(model.lm.begin_state),
-        end_word,
-        graph,
-        option_A,
-        options.phrase_words_W,
-        options.phrase_offsets_O1,
-    )
+    language_A2 = language_costs(model.lm, moves.search, options, graph, option_A)
     # All ways to a node end at the same source word.
     last_N = np.zeros(graph.nodes, dtype=np.int64)
     last_N[graph.target_A] = np.where(option_A < 0, 0, options.end_O[option_A])

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from xlate.errors import InputError
 from xlate.kernels.search.distortion_decoder import WIDEST_WINDOW
-from xlate.search.settings import SearchSettings, check_choice, check_counts
+from xlate.models.block.settings import BlocksSearch
+from xlate.search.settings import check_counts
 
 
 @dataclass(frozen=True)
-class DistortionSearch(SearchSettings):
+class DistortionSearch(BlocksSearch):
     """Settings of the phrase-distortion decoder (A10; TZ07 section 5.3).
 
     Attributes:
@@ -19,10 +20,6 @@ class DistortionSearch(SearchSettings):
             covered word lies `window` or more positions behind the first uncovered one.
         coverage_beam: the most hypotheses kept for one set of covered words (coverage pruning, beside the cardinality
             pruning of `beam`); None keeps all.
-        option_order: which blocks of a source span are its options: the most frequent (`count`) or the best by direct,
-            Model 1, length, language model and optional costs (`score`).
-        max_phrase: the longest source phrase of a block, in words.
-        end_of_sentence: whether the cost of `</s>` is added under the weight of `lm_first`.
         unknown_direct, unknown_model1: costs (a) and (b) of copying a word that no block of one word translates.
     """
 
@@ -30,16 +27,13 @@ class DistortionSearch(SearchSettings):
     window: int = 6
     coverage_beam: int | None = 50
     option_order: str = "score"
-    max_phrase: int = 7
-    end_of_sentence: bool = True
     unknown_direct: float = 20.0
     unknown_model1: float = 20.0
 
     def __post_init__(self) -> None:
         """Checks every value."""
         super().__post_init__()
-        check_choice(self, "option_order", ("count", "score"))
-        check_counts(self, "coverage_beam", "max_phrase", "window")
+        check_counts(self, "coverage_beam", "window")
         if self.max_skips < 0:
             raise InputError("decoder setting max_skips is too small", seen=self.max_skips, expected="0 or more")
         if self.window > WIDEST_WINDOW:
