@@ -162,6 +162,7 @@ class TrainConfig(GivenListsConfig):
     checkpoint_seconds: float = MISSING
     base: str | None = None
     measure_test: bool = MISSING
+    measures: list[str] = field(default_factory=lambda: ["bleu", "chrf", "ter", "nist", "lexacc"])
     dev_sentences: int | None = None
     dev_every: int = 1
     samples: int = MISSING

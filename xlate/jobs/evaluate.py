@@ -70,7 +70,8 @@ def measure(
         _show(config, translations, lines, references, reporter, step)
     if not references:
         return None
-    evaluation = evaluate([t.text for t in translations], references, lowercase=work.lowercased, bootstrap=1000)
+    texts, lowercase, measures = [t.text for t in translations], work.lowercased, config.measures
+    evaluation = evaluate(texts, references, lowercase=lowercase, bootstrap=1000, measures=measures)
     words = sum(len(t.source) for t in translations)
     log.info("%s set, %s sentences:\n%s", split, f"{len(lines):,}", evaluation.summary())
     blocks = sum(len(t.derivations[0].blocks) for t in translations)

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-# Settings that change where a run lies or how it talks, not what comes out.
-VOLATILE = ("run", "checkpoint_seconds", "dev_every", "debug")
+# Settings that change where a run lies, how it talks or how it is scored, not what is trained.
+VOLATILE = ("run", "checkpoint_seconds", "dev_every", "measures", "debug")
 ABSENT = "nothing"
 
 

@@ -21,6 +21,7 @@ from xlate.jobs.train.online import check_online
 from xlate.jobs.train.tuners import TUNERS, optimiser
 from xlate.jobs.train.tuning import tuning_settings
 from xlate.losses.loss import Needs, losses
+from xlate.metrics.measures import MEASURES
 from xlate.metrics.objective import Objective
 from xlate.scoring.device import device_of
 from xlate.train.global_model import RULES
@@ -33,6 +34,9 @@ def check_training(config: TrainConfig) -> None:
         InputError: naming the setting, what it is and what it may be.
     """
     device_of(config.device)
+    _one_of("measures", config.measures, MEASURES)
+    if "bleu" not in config.measures:
+        raise InputError("runs are compared by BLEU", seen=f"measures={config.measures}", expected="bleu among them")
     _check_sparse(config)
     kind = kind_of(config.model.kind)
     if kind.ranks_lists:

@@ -9,6 +9,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 NONE = -1
+# Steps between two looks at whether arrays must grow; handing over so many arrays takes time.
+STEPS = 256
+# The history behind a cell for which the language model was not asked yet.
+UNASKED = -1
 # Rows of one cube (places in `rows_R`), its edge, and the next cube that leads to the same number of covered words.
 CUBE = np.dtype([("begin", np.int64), ("end", np.int64), ("edge", np.int64), ("next", np.int64)])
 # A cell: its cube, row and option; the score and the history behind the move once the language model was asked. And
@@ -57,6 +61,52 @@ def no_cubes(words: int) -> Cubes:
         np.empty(1024, dtype=np.float64),
         np.zeros(4, dtype=np.int64),
     )
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def groups_of(alive: NDArray[np.int64], keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Hypotheses, best first, put together where their keys are equal; and where each of G groups begins, (G + 1,)."""
+    order = np.argsort(keys, kind="mergesort")
+    offsets_G1, groups = np.empty(len(alive) + 1, dtype=np.int64), 0
+    for at in range(len(alive)):
+        if at == 0 or keys[order[at]] != keys[order[at - 1]]:
+            offsets_G1[groups] = at
+            groups += 1
+    offsets_G1[groups] = len(alive)
+    return alive[order], offsets_G1[: groups + 1]
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def add_rows(cubes: Cubes, group: NDArray[np.int64]) -> int:
+    """Puts the hypotheses of a group behind the rows, for which there must be room; returns where they begin."""
+    begin = cubes.sizes[0]
+    cubes.rows_R[begin : begin + len(group)] = group
+    cubes.sizes[0] += len(group)
+    return int(begin)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def add_cube(cubes: Cubes, begin: int, end: int, edge: int, level: int) -> None:
+    """Lists a cube of some rows that leads to a level; there must be room."""
+    cube = cubes.cubes[cubes.sizes[1]]
+    cube.begin, cube.end, cube.edge, cube.next = begin, end, edge, cubes.heads_L[level]
+    cubes.heads_L[level] = cubes.sizes[1]
+    cubes.sizes[1] += 1
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def push_cell(cubes: Cubes, estimate: float) -> None:
+    """Puts the cell behind the last one in use into the heap; there must be room."""
+    cubes.sizes[3] += 1
+    sift_up(cubes, cubes.sizes[3] - 1, cubes.sizes[2], estimate)
+    cubes.sizes[2] += 1
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def follow_top(cubes: Cubes, estimate: float) -> None:
+    """Puts the cell behind the last one in use into the heap in place of the best one; there must be room."""
+    sift_down(cubes, cubes.sizes[2], estimate)
+    cubes.sizes[2] += 1
 
 
 @njit(cache=True, nogil=True)

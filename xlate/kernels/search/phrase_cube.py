@@ -20,13 +20,19 @@ from xlate.kernels.memory.lent import lent
 from xlate.kernels.memory.trie import Trie, new_trie, room
 from xlate.kernels.memory.whole import whole
 from xlate.kernels.search.cube_heap import (
+    STEPS,
+    UNASKED,
     Cubes,
+    add_cube,
+    add_rows,
     count_cubes,
     cubes_with_room,
     drop_top,
+    follow_top,
+    groups_of,
     no_cubes,
+    push_cell,
     sift_down,
-    sift_up,
 )
 from xlate.kernels.search.hypotheses import NONE, Hypotheses, finished, survivors, with_room
 from xlate.kernels.search.phrase_coverage import Coverages, expand_cover, new_coverages
@@ -49,10 +55,6 @@ from xlate.kernels.search.phrase_moves import (
     shift_of,
     target_of,
 )
-
-# Steps between two looks at whether arrays must grow; handing over so many arrays takes time.
-STEPS = 256
-UNASKED = -1
 
 
 @njit(cache=True, nogil=True)
@@ -98,15 +100,7 @@ def _groups(search: Hypotheses, alive: NDArray[np.int64]) -> tuple[NDArray[np.in
     keys = np.empty(len(alive), dtype=np.int64)
     for at in range(len(alive)):
         keys[at] = (cover_of(nodes[alive[at]]) << PLACE_BITS) | end_of(nodes[alive[at]])
-    order = np.argsort(keys, kind="mergesort")
-    offsets_G1 = np.empty(len(alive) + 1, dtype=np.int64)
-    groups = 0
-    for at in range(len(alive)):
-        if at == 0 or keys[order[at]] != keys[order[at - 1]]:
-            offsets_G1[groups] = at
-            groups += 1
-    offsets_G1[groups] = len(alive)
-    return alive[order], offsets_G1[: groups + 1]
+    return groups_of(alive, keys)
 
 
 @njit(cache=True, nogil=True)
@@ -115,17 +109,11 @@ def _open_cubes(
 ) -> None:
     """Lists the cubes that a group of hypotheses begins; there must be room."""
     search, coverages, cubes = lent(search), lent(coverages), lent(cubes)
-    begin = cubes.sizes[0]
-    cubes.rows_R[begin : begin + len(group)] = group
-    cubes.sizes[0] += len(group)
+    begin = add_rows(cubes, group)
     described = coverages.covers[cover_of(search.nodes[group[0]])]
     for e in range(described.edges_begin, described.edges_end):
         if reaches(search, numbers, group[0], coverages.edges[e].begin):
-            level = coverages.covers[coverages.edges[e].cover].level
-            cube = cubes.cubes[cubes.sizes[1]]
-            cube.begin, cube.end, cube.edge, cube.next = begin, begin + len(group), e, cubes.heads_L[level]
-            cubes.heads_L[level] = cubes.sizes[1]
-            cubes.sizes[1] += 1
+            add_cube(cubes, begin, begin + len(group), e, coverages.covers[coverages.edges[e].cover].level)
 
 
 @njit(cache=True, nogil=True)
@@ -181,9 +169,7 @@ def _push_row(
         cell.score, cell.lm_state = _ask(lm, sentence, numbers, search, cubes, row, cell.option)
     estimate = _estimate(sentence, numbers, search, cubes, cell)
     if estimate >= search.bars_L[level]:
-        cubes.sizes[3] += 1
-        sift_up(cubes, cubes.sizes[3] - 1, cubes.sizes[2], estimate)
-        cubes.sizes[2] += 1
+        push_cell(cubes, estimate)
         _fetch_next(lm, sentence, search, node, cell)
 
 
@@ -208,8 +194,7 @@ def _next_of_row(
     if estimate < search.bars_L[level]:
         drop_top(cubes)
         return
-    sift_down(cubes, cubes.sizes[2], estimate)
-    cubes.sizes[2] += 1
+    follow_top(cubes, estimate)
     _fetch_next(lm, sentence, search, cubes.rows_R[cell.row], cell)
 
 

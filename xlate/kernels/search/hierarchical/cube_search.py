@@ -19,13 +19,19 @@ from xlate.kernels.lm.phrase_lm import fetch_ahead
 from xlate.kernels.memory.lent import lent
 from xlate.kernels.memory.whole import whole
 from xlate.kernels.search.cube_heap import (
+    STEPS,
+    UNASKED,
     Cubes,
+    add_cube,
+    add_rows,
     count_cubes,
     cubes_with_room,
     drop_top,
+    follow_top,
+    groups_of,
     no_cubes,
+    push_cell,
     sift_down,
-    sift_up,
 )
 from xlate.kernels.search.hierarchical.matches import NO_GAP
 from xlate.kernels.search.hierarchical.moves import (
@@ -54,10 +60,6 @@ from xlate.kernels.search.hypotheses import (
     survivors,
     with_room,
 )
-
-# Steps between two looks at whether arrays must grow; handing over so many arrays takes time.
-STEPS = 256
-UNASKED = -1
 
 
 @njit(cache=True, nogil=True)
@@ -92,14 +94,7 @@ def _groups(
     keys = np.empty(len(alive), dtype=np.int64)
     for at in range(len(alive)):
         keys[at] = stacks.trie.word_N[search.nodes[alive[at]].first] // sentence.structure.parents
-    order = np.argsort(keys, kind="mergesort")
-    offsets_G1, groups = np.empty(len(alive) + 1, dtype=np.int64), 0
-    for at in range(len(alive)):
-        if at == 0 or keys[order[at]] != keys[order[at - 1]]:
-            offsets_G1[groups] = at
-            groups += 1
-    offsets_G1[groups] = len(alive)
-    return alive[order], offsets_G1[: groups + 1]
+    return groups_of(alive, keys)
 
 
 @njit(cache=True, nogil=True)
@@ -108,16 +103,11 @@ def _open_cubes(
 ) -> None:
     """Lists the cubes that a group of hypotheses begins; there must be room."""
     sentence, search, stacks, cubes = lent(sentence), lent(search), lent(stacks), lent(cubes)
-    begin, stack = cubes.sizes[0], search.nodes[group[0]].first
-    cubes.rows_R[begin : begin + len(group)] = group
-    cubes.sizes[0] += len(group)
+    begin, stack = add_rows(cubes, group), search.nodes[group[0]].first
     first, last = matches_of(sentence, reached(sentence, stacks, stack))
     covered = covered_so_far(sentence, stacks, stack)
     for match in range(first, last):
-        level, cube = covered + covered_by(sentence, match), cubes.cubes[cubes.sizes[1]]
-        cube.begin, cube.end, cube.edge, cube.next = begin, begin + len(group), match, cubes.heads_L[level]
-        cubes.heads_L[level] = cubes.sizes[1]
-        cubes.sizes[1] += 1
+        add_cube(cubes, begin, begin + len(group), match, covered + covered_by(sentence, match))
 
 
 @njit(cache=True, nogil=True)
@@ -167,9 +157,7 @@ def _push_row(
         cell.score, cell.lm_state = _scored(lm, sentence, numbers, search, stacks, (node, match, cell.option))
     estimate = cell.base + cell.score
     if estimate >= search.bars_L[level]:
-        cubes.sizes[3] += 1
-        sift_up(cubes, cubes.sizes[3] - 1, cubes.sizes[2], estimate)
-        cubes.sizes[2] += 1
+        push_cell(cubes, estimate)
         _fetch_next(lm, sentence, search, node, cell)
 
 
@@ -277,8 +265,7 @@ def _next_of_row(
     if estimate < search.bars_L[level]:
         drop_top(cubes)
         return
-    sift_down(cubes, cubes.sizes[2], estimate)
-    cubes.sizes[2] += 1
+    follow_top(cubes, estimate)
     _fetch_next(lm, sentence, search, node, cell)
 
 
