@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.arrays.folders import small_grammar
 from tests.candidates.test_batch import example
 from tests.candidates.test_pool import A, D, units_of
 from tests.models.phrase.moses_system import ARPA, TABLE, write_system
@@ -38,7 +39,7 @@ from xlate.formats.scfg.cdec_config import read_cdec_config, read_cdec_weights
 from xlate.formats.scfg.joshua_config import read_joshua_config
 from xlate.formats.scfg.moses_rules import read_moses_grammar
 from xlate.formats.sentence_tables import INPUT, MARK, OURS, TableFolder
-from xlate.jobs.moses_import import search_of
+from xlate.jobs.imports.moses import search_of
 from xlate.jobs.packs.archive import extract, write_archive
 from xlate.jobs.packs.form import Pack, Sentence, read_pack, write_pack
 from xlate.jobs.prepare.annotation_store import (
@@ -57,6 +58,7 @@ from xlate.models.phrase.model import load_moses_model
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.models.scfg.cdec import open_cdec_system
 from xlate.models.scfg.joshua import open_joshua_system
+from xlate.models.scfg.store import load_grammar, save_grammar
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.matching import Matches
@@ -416,6 +418,7 @@ READERS = [
     Reader("extract", write_archived, lambda folder: extract(folder / "file", Path(mkdtemp(dir=folder.parent)))),
     Reader("load_phrase_model", lambda folder: save_phrase_model(
         folder / "model", random_phrase_model(np.random.default_rng(1), "hier")), look_at_phrases, 0.5),
+    Reader("load_grammar", lambda folder: save_grammar(folder, small_grammar(), None), load_grammar),
 ]  # fmt: skip
 
 # Readers that are not damaged by themselves, and why.
