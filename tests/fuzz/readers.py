@@ -15,6 +15,7 @@ from tests.candidates.test_batch import example
 from tests.candidates.test_pool import A, D, units_of
 from tests.models.phrase.moses_system import ARPA, TABLE, write_system
 from tests.models.phrase.small_phrase_models import random_phrase_model
+from tests.models.scfg.moses_system import write_moses_system
 from tests.models.small_models import block_set, random_arpa
 from tests.phrases.small_corpora import small_rules
 from xlate.align.error_rate import read_gold, read_hypothesis_links
@@ -58,6 +59,7 @@ from xlate.models.phrase.model import load_moses_model
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.models.scfg.cdec import open_cdec_system
 from xlate.models.scfg.joshua import open_joshua_system
+from xlate.models.scfg.moses import open_moses_system
 from xlate.models.scfg.store import load_grammar, save_grammar
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
@@ -326,6 +328,10 @@ def translate_with_cdec(folder: Path) -> None:
     next(open_cdec_system(folder / "cdec.ini", 5).translations(["das", "haus", "ist", "hier"]), None)
 
 
+def translate_with_moses(folder: Path) -> None:
+    next(open_moses_system(folder / "moses.ini", 5).translations(["ne", "va", "pas", "zz"]), None)
+
+
 def write_joshua_system(folder: Path) -> None:
     for name, content in (("joshua.config", JOSHUA_CONFIG), ("grammar", "".join(CDEC)), ("glue", GLUE), ("lm", ARPA)):
         (folder / name).write_text(content, encoding="utf-8")
@@ -377,6 +383,7 @@ READERS = [
     Reader("open_joshua_system", write_joshua_system, translate_with_joshua),
     Reader("read_cdec_config", text(CDEC_CONFIG), of(read_cdec_config)),
     Reader("read_cdec_weights", text(CDEC_WEIGHTS), of(read_cdec_weights)),
+    Reader("open_moses_system", write_moses_system, translate_with_moses),
     Reader("open_cdec_system", write_cdec_system, translate_with_cdec),
     Reader("read_moses_ini", text(INI), lambda folder: search_of(read_moses_ini(folder / "file"), DECODER), 2),
     Reader("load_moses_model", write_system, look_at_system, 2),

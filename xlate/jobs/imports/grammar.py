@@ -1,4 +1,4 @@
-"""xlate import grammar=CONFIG: a whole system of Joshua or cdec, for a run that translates."""
+"""xlate import grammar=CONFIG: a whole grammar of Joshua, cdec or Moses, for a run that translates."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ def grammar_system(config: ImportConfig, file: str) -> ImportedSystem:
     """The system of a configuration, or with `filter` those of its rules that a text needs.
 
     Raises:
-        InputError: whatever `open_grammar` raises; or the file has the name of no such configuration.
+        InputError: whatever `open_grammar` raises.
     """
-    _check_name(Path(file))
     settings = with_settings(GrammarDecoderConfig(), config.decoder, "decoder")
     system = open_grammar(Path(file), config.decoder, Asked())
     if config.filter is not None:
@@ -55,12 +54,17 @@ def _needed(system: GrammarSystem, text: str) -> GrammarSystem:
     return system.changed(decoder=decoder.over(decoder.grammar.needed_for(map(split_tokens, iterate_lines(text)))))
 
 
-def _check_name(path: Path) -> None:
+def check_name(path: Path) -> None:
+    """Looks whether a file has the name of a configuration that `xlate translate` would know, too.
+
+    Raises:
+        InputError: it has not.
+    """
     if path.suffix not in OPENERS:
         raise InputError(
-            "not the name of a configuration of Joshua or cdec",
+            "not the name of a configuration of a whole grammar",
             file=path,
             seen=path.name,
-            expected=f"a name that ends in {' or '.join(OPENERS)}, as in joshua.config and cdec.ini",
-            remedy="a moses.ini is imported with moses=FILE",
+            expected=f"a name that ends in {' or '.join(OPENERS)}, as in joshua.config, cdec.ini and moses.ini",
+            remedy="moses=FILE takes a moses.ini of any name",
         )

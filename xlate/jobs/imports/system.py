@@ -7,9 +7,11 @@ from typing import Any
 
 from xlate.config.schema import ImportConfig
 from xlate.errors import InputError
-from xlate.jobs.imports.grammar import grammar_system
+from xlate.formats.moses_ini import read_moses_ini
+from xlate.jobs.imports.grammar import check_name, grammar_system
 from xlate.jobs.imports.imported import ImportedSystem
 from xlate.jobs.imports.moses import phrase_system
+from xlate.models.scfg.moses import is_hierarchical
 from xlate.text.locks import refused_while_written
 
 
@@ -26,8 +28,10 @@ def import_system(config: ImportConfig) -> dict[str, Any]:
 
 def _read(config: ImportConfig) -> ImportedSystem:
     if config.moses is not None and config.grammar is None:
-        return phrase_system(config, config.moses)
+        hierarchical = is_hierarchical(read_moses_ini(config.moses))
+        return (grammar_system if hierarchical else phrase_system)(config, config.moses)
     if config.grammar is not None and config.moses is None:
+        check_name(Path(config.grammar))
         return grammar_system(config, config.grammar)
     raise InputError(
         "one system is imported",

@@ -11,6 +11,7 @@ from xlate.config.identity import MODEL
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.typed import with_settings
 from xlate.errors import InputError
+from xlate.formats.moses_ini import is_moses_ini
 from xlate.formats.scfg import cdec_config, joshua_config
 from xlate.formats.scfg.normal_form import normal_form_faults, normal_share
 from xlate.jobs.prepare.work import WorkDirectory
@@ -21,20 +22,28 @@ from xlate.models.hierarchical.settings import CKY
 from xlate.models.scfg.cdec import open_cdec_system
 from xlate.models.scfg.decoder import CkyDecoder
 from xlate.models.scfg.joshua import open_joshua_system
+from xlate.models.scfg.moses import open_moses_system
 from xlate.models.scfg.store import load_grammar
 from xlate.models.scfg.system import GrammarSearch, GrammarSystem
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import WeightsFile
 
 KIND = "grammar"
-OPENERS = {joshua_config.SUFFIX: open_joshua_system, cdec_config.SUFFIX: open_cdec_system}
+
+
+def _open_ini(path: Path, pops: int | None) -> CkyDecoder:
+    """The decoder of a cdec.ini, or of the moses.ini of a hierarchical system, which has sections."""
+    return open_moses_system(path, pops) if is_moses_ini(path) else open_cdec_system(path, pops)
+
+
+OPENERS = {joshua_config.SUFFIX: open_joshua_system, cdec_config.SUFFIX: _open_ini}
 
 
 def open_grammar(path: Path, given: Mapping[str, Any], asked: Asked) -> GrammarSystem:
     """The system of a configuration.
 
     Args:
-        path: of a joshua.config or a cdec.ini.
+        path: of a joshua.config, a cdec.ini, or the moses.ini of a hierarchical system, which may have another name.
         given: settings of the decoder by their keys.
         asked: the size of lists.
 
@@ -42,7 +51,7 @@ def open_grammar(path: Path, given: Mapping[str, Any], asked: Asked) -> GrammarS
         InputError: a file that is missing or cannot be used, a setting that does not fit, or a search other than `cky`.
     """
     settings = with_settings(GrammarDecoderConfig(), given, "decoder")
-    return _system(path, OPENERS[path.suffix](path, settings.pop_limit), settings, asked)
+    return _system(path, OPENERS.get(path.suffix, open_moses_system)(path, settings.pop_limit), settings, asked)
 
 
 def _system(path: Path, decoder: CkyDecoder, settings: DecoderConfig, asked: Asked) -> GrammarSystem:
