@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.models.scfg.moses_system import ARPA
 from xlate.cli.main import main
 
 GRAMMAR = """\
@@ -13,21 +14,6 @@ GRAMMAR = """\
 [X] ||| va ||| go ||| 0.5
 [X] ||| maison ||| house ||| 0.25
 [X] ||| [X,1] bleue ||| blue [1] ||| 0.5
-"""
-ARPA = """\
-\\data\\
-ngram 1=7
-
-\\1-grams:
--99\t<s>
--1\t</s>
--2\t<unk>
--1\tdo
--1\tgo
--1\tnot
--1\thouse
-
-\\end\\
 """
 INI = """\
 formalism=scfg
