@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -12,17 +13,22 @@ from tests.made_once import made_once
 from tests.test_context_end_to_end import context_run  # noqa: F401
 from tests.test_context_tables_end_to_end import classifier  # noqa: F401
 from tests.test_context_tables_end_to_end import run as predicting_run  # noqa: F401
+from tests.test_distortion_end_to_end import distortion_run as distance_run  # noqa: F401
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_hierarchical_end_to_end import rules_run  # noqa: F401
 from tests.test_lcs_end_to_end import lcs_run  # noqa: F401
-from tests.test_phrase_system_end_to_end import phrase_run, trained, translated  # noqa: F401
+from tests.test_phrase_system_end_to_end import PHRASE, phrase_run, trained, translated  # noqa: F401
 from tests.test_sparse_end_to_end import own_work, sparse_run  # noqa: F401
 from xlate.cli.main import main
+from xlate.config.schema import PackConfig
 from xlate.config.stored import config_of_run
-from xlate.jobs.packs.archive import write_archive
+from xlate.jobs.packs.archive import extract, write_archive
 from xlate.jobs.packs.form import MARK, Pack, read_pack
 from xlate.jobs.packs.opened_files import opened_files
+from xlate.jobs.packs.pack import pack
+from xlate.jobs.run_places import RUNS
 
+BOTH = ["model.context.run=translations", "model.context.distortion=distances"]
 SYSTEMS = ["run", "distortion_run", "phrase_run", "sparse_run", "rules_run", "predicting_run", "lcs_run"]
 
 
@@ -51,6 +57,41 @@ def test_a_packed_run_translates_alone(
         for run_there in (tmp_path / "run.tar", Path(packed.resolve().name)):
             assert translated(run_there, tmp_path, "trace=true") == expected
     assert strays == set()
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_all_runs_that_a_run_names_travel_with_it(
+    work: Path,  # noqa: F811
+    context_run: Path,  # noqa: F811
+    distance_run: Path,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    alone: bool,
+) -> None:
+    old = tmp_path / "old"
+    for folder, name in ((work, "work"), (context_run, "translations"), (distance_run, "distances")):
+        shutil.copytree(folder, old / name)
+        for file in (old / name).rglob("config.yaml"):
+            file.write_text(file.read_text().replace(f"work: {work}", "work: work"))
+    monkeypatch.chdir(old)
+    named = ["model.context.run=distances"] if alone else BOTH
+    trained(Path("work"), Path("tuned"), *PHRASE, "context=feature", *named, "loss=mira", "loss.tune.rounds=1")
+    expected = translated(Path("tuned"), tmp_path, "trace=true")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(RUNS, "context" if alone else "distortion")
+        # A run that nobody told of is found out before anything has its name.
+        with pytest.raises(RuntimeError, match=r"outside of itself: .*distances"):
+            pack(PackConfig("tuned", "nowhere.tar"))
+    assert not (old / "nowhere.tar").exists()
+    assert main(["pack", "run=tuned", f"out={tmp_path / 'run.tar'}"]) == 0
+    monkeypatch.chdir(tmp_path)
+    shutil.rmtree(old)
+    # The five stored sentences are translated again as it is opened.
+    assert translated(tmp_path / "run.tar", tmp_path, "trace=true") == expected
+    (tmp_path / "there").mkdir()
+    run_there = extract(tmp_path / "run.tar", tmp_path / "there")
+    assert len(read_pack(run_there).sentences) == 5
+    assert translated(run_there, tmp_path, "trace=true") == expected
 
 
 def test_a_folder_in_place_of_an_archive_and_equal_bytes(run: Path, tmp_path: Path) -> None:  # noqa: F811

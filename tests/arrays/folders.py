@@ -11,8 +11,11 @@ import numpy as np
 from tests.candidates.test_batch import example
 from tests.models.phrase.small_phrase_models import random_phrase_model
 from xlate.candidates.store import CandidateStore, StoreWriter
+from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule, glue_grammar
 from xlate.lm.model import NgramModel
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
+from xlate.models.scfg.rules import SynchronousGrammar
+from xlate.models.scfg.store import load_grammar, save_grammar
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.events import collect_events
@@ -24,11 +27,24 @@ OPENERS: dict[str, Callable[[Path], Any]] = {
     "table": PhraseTable.load,
     "lm": NgramModel.load,
     "model": load_phrase_model,
+    "grammar": load_grammar,
     "blocks": BlockSet.load,
     "matches": Matches.load,
     "jumps": Distortion.load,
     "store": CandidateStore.open,
 }
+
+
+def small_grammar() -> SynchronousGrammar:
+    """Rules with gaps in both orders, labels, a limit, and a feature that few rules have."""
+    gaps = Gap("X", 1), Gap("Y", 2)
+    rules = [
+        ScfgRule("X", (gaps[0], "a", gaps[1]), (gaps[1], "u", gaps[0])),
+        ScfgRule("Y", ("b", Gap("X", 1)), (Gap("X", 1), "v")),
+        ScfgRule("X", ("a",), ("u", "w")),
+    ]
+    scfg = Scfg(rules, ("f0", "f1"), np.arange(6.0).reshape(3, 2), {1: {"own": 0.5}})
+    return SynchronousGrammar([(scfg, 5), (glue_grammar(), None)], "S")
 
 
 def write_folders(root: Path) -> None:
@@ -42,6 +58,7 @@ def write_folders(root: Path) -> None:
     table.save(root / "table")
     model.lm.save(root / "lm")
     save_phrase_model(root / "model", model)
+    save_grammar(root / "grammar", small_grammar(), model.lm)
     texts = [EncodedText.from_ids([rng.integers(3, 7, size=6).astype(np.int32) for _ in range(40)]) for _ in range(2)]
     matches = match_blocks(table, *texts)
     matches.save(root / "matches")

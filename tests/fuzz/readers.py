@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from tests.arrays.folders import small_grammar
 from tests.candidates.test_batch import example
 from tests.candidates.test_pool import A, D, units_of
 from tests.models.phrase.moses_system import ARPA, TABLE, write_system
 from tests.models.phrase.small_phrase_models import random_phrase_model
+from tests.models.scfg.moses_system import write_moses_system
 from tests.models.small_models import block_set, random_arpa
 from tests.phrases.small_corpora import small_rules
 from xlate.align.error_rate import read_gold, read_hypothesis_links
@@ -38,7 +40,7 @@ from xlate.formats.scfg.cdec_config import read_cdec_config, read_cdec_weights
 from xlate.formats.scfg.joshua_config import read_joshua_config
 from xlate.formats.scfg.moses_rules import read_moses_grammar
 from xlate.formats.sentence_tables import INPUT, MARK, OURS, TableFolder
-from xlate.jobs.moses_import import search_of
+from xlate.jobs.imports.moses import search_of
 from xlate.jobs.packs.archive import extract, write_archive
 from xlate.jobs.packs.form import Pack, Sentence, read_pack, write_pack
 from xlate.jobs.prepare.annotation_store import (
@@ -57,6 +59,8 @@ from xlate.models.phrase.moses import load_moses_model
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.models.scfg.cdec import open_cdec_system
 from xlate.models.scfg.joshua import open_joshua_system
+from xlate.models.scfg.moses import open_moses_system
+from xlate.models.scfg.store import load_grammar, save_grammar
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.matching import Matches
@@ -324,6 +328,10 @@ def translate_with_cdec(folder: Path) -> None:
     next(open_cdec_system(folder / "cdec.ini", 5).translations(["das", "haus", "ist", "hier"]), None)
 
 
+def translate_with_moses(folder: Path) -> None:
+    next(open_moses_system(folder / "moses.ini", 5).translations(["ne", "va", "pas", "zz"]), None)
+
+
 def write_joshua_system(folder: Path) -> None:
     for name, content in (("joshua.config", JOSHUA_CONFIG), ("grammar", "".join(CDEC)), ("glue", GLUE), ("lm", ARPA)):
         (folder / name).write_text(content, encoding="utf-8")
@@ -375,6 +383,7 @@ READERS = [
     Reader("open_joshua_system", write_joshua_system, translate_with_joshua),
     Reader("read_cdec_config", text(CDEC_CONFIG), of(read_cdec_config)),
     Reader("read_cdec_weights", text(CDEC_WEIGHTS), of(read_cdec_weights)),
+    Reader("open_moses_system", write_moses_system, translate_with_moses),
     Reader("open_cdec_system", write_cdec_system, translate_with_cdec),
     Reader("read_moses_ini", text(INI), lambda folder: search_of(read_moses_ini(folder / "file"), DECODER), 2),
     Reader("load_moses_model", write_system, look_at_system, 2),
@@ -416,6 +425,7 @@ READERS = [
     Reader("extract", write_archived, lambda folder: extract(folder / "file", Path(mkdtemp(dir=folder.parent)))),
     Reader("load_phrase_model", lambda folder: save_phrase_model(
         folder / "model", random_phrase_model(np.random.default_rng(1), "hier")), look_at_phrases, 0.5),
+    Reader("load_grammar", lambda folder: save_grammar(folder, small_grammar(), None), load_grammar),
 ]  # fmt: skip
 
 # Readers that are not damaged by themselves, and why.

@@ -12,7 +12,7 @@ from xlate.config.load import load
 from xlate.config.model_schema import ClassifierConfig, SparseConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.run_places import PLACES, located
+from xlate.jobs.run_places import PLACES, located, named_runs
 
 IDENTITY = "a" * 64
 
@@ -79,27 +79,30 @@ def test_the_user_names_it(tmp_path: Path) -> None:
     assert located(run, configured(""), None).work == ""
 
 
-def test_base_classifier_and_classes_are_found_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_and_classes_are_found_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prepared(tmp_path / "work")
-    run, base, classifier = (run_folder(tmp_path / "runs" / name) for name in ("x", "base", "classifier"))
+    run, base, classifier, distances = (
+        run_folder(tmp_path / "runs" / name) for name in ("x", "base", "classifier", "distances")
+    )
     for name in ("a.classes", "b.classes"):
         (tmp_path / name).write_text("Haus\t1\n")
     config = configured("work", base="runs/base")
     config.model = replace(
         config.model,
-        context=ClassifierConfig("runs/classifier"),  # type: ignore[call-arg]
+        context=ClassifierConfig("runs/classifier", "runs/distances"),  # type: ignore[call-arg]
         sparse=SparseConfig(words=["all", "a.classes,b.classes"]),
     )
     monkeypatch.chdir("/")
     found = located(run, config, IDENTITY)
     assert found.base == str(base)
     assert found.model.context is not None
-    assert found.model.context.run == str(classifier)
+    assert (found.model.context.run, found.model.context.distortion) == (str(classifier), str(distances))
+    assert named_runs(found) == {"base": str(base), "context": str(classifier), "distortion": str(distances)}
     assert found.model.sparse is not None
     assert found.model.sparse.words == ["all", f"{tmp_path}/a.classes,{tmp_path}/b.classes"]
     # The configuration that was given is not altered.
     assert config.model.context is not None
-    assert config.model.context.run == "runs/classifier"
+    assert (config.model.context.run, config.model.context.distortion) == ("runs/classifier", "runs/distances")
     assert located(run, replace(config, base="runs/gone"), IDENTITY).base == "runs/gone"
 
 
@@ -107,9 +110,12 @@ def test_a_packed_run_knows_its_places_and_no_others(tmp_path: Path, monkeypatch
     prepared(tmp_path / "work")
     run = run_folder(tmp_path / "packed")
     own = prepared(run / "inside")
-    (run / PLACES).write_text(json.dumps({"work": "inside", "base": "base", "words": {}}))
+    (run / PLACES).write_text(json.dumps({"work": "inside", "base": "base", "distortion": "d", "words": {}}))
     monkeypatch.chdir(tmp_path)
-    found = located(run, configured("work", base="runs/base"), IDENTITY)
+    config = configured("work", base="runs/base")
+    config.model = replace(config.model, context=ClassifierConfig("runs/c", "runs/d"))  # type: ignore[call-arg]
+    found = located(run, config, IDENTITY)
     assert (found.work, found.base) == (str(own), str(run / "base"))
+    assert found.model.context == ClassifierConfig("runs/c", str(run / "d"))
     with pytest.raises(InputError, match="packed"):
         located(run, configured("work"), IDENTITY, work="work")

@@ -1,4 +1,4 @@
-"""xlate import moses=MOSES.INI out=RUN."""
+"""xlate import moses=MOSES.INI|grammar=JOSHUA.CONFIG|grammar=CDEC.INI out=RUN."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CONFIG = ImportConfig
 
 
 def run(config: ImportConfig) -> None:
-    """Makes a run of a Moses system and prints its figures as JSON."""
-    from xlate.jobs.moses_import import import_moses
+    """Makes a run of a system and prints its figures as JSON."""
+    from xlate.jobs.imports.system import import_system
 
-    print(json.dumps(import_moses(config), indent=2, ensure_ascii=False))
+    print(json.dumps(import_system(config), indent=2, ensure_ascii=False))

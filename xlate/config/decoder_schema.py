@@ -120,6 +120,15 @@ class RuleDecoderConfig(SearchConfig):
 
 
 @dataclass
+class GrammarDecoderConfig(DecoderConfig):
+    """Search of a whole grammar of another system, bottom-up."""
+
+    algorithm: str = key("cky: rules of every form, readable and slow; there is no other search of them", "cky")
+    pop_limit: int = key("hypotheses made for each label over one span", 100)
+    max_words: int = key("sentences of more words are translated in pieces, cut at punctuation if possible", MAX_WORDS)
+
+
+@dataclass
 class LcsDecoderConfig(SearchConfig):
     """Lattice construction and scoring: predicted blocks, permuted in a window (Kolachina et al. 2010, section 4.1)."""
 
@@ -135,6 +144,7 @@ DECODERS: dict[str, type[DecoderConfig]] = {
     "distortion": DistortionDecoderConfig,
     "phrase": PhraseDecoderConfig,
     "hierarchical": RuleDecoderConfig,
+    "grammar": GrammarDecoderConfig,
     "context": DecoderConfig,
     "lcs": LcsDecoderConfig,
     "rerank": DecoderConfig,

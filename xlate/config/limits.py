@@ -117,6 +117,11 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "pop_limit": _SOME,
         "max_span": PHRASE_LENGTH,
     },
+    decoder_schema.GrammarDecoderConfig: {
+        "algorithm": ("stack", "cube", "cky"),
+        "pop_limit": _SOME,
+        "max_words": _SOME,
+    },
     decoder_schema.LcsDecoderConfig: {
         "beam": _SOME,
         "window": WINDOW,

@@ -132,7 +132,8 @@ class ModelConfig(_ModelKeys):
 
     name: str = key("what tables call it")
     kind: str = key(
-        "orientation, distortion, phrase, hierarchical, context, lcs or rerank; which keys there are depends on it"
+        "orientation, distortion, phrase, hierarchical, grammar, context, lcs or rerank; which keys there are depends "
+        "on it"
     )
 
 
@@ -243,6 +244,14 @@ class HierarchicalModelConfig(ModelConfig):
 
 
 @dataclass
+class GrammarModelConfig(ModelConfig):
+    """A whole grammar of another system, with the weights and the language model that it came with."""
+
+    name: str = key("what tables call it", "grammar")
+    kind: str = key("grammar", "grammar")
+
+
+@dataclass
 class RerankModelConfig(ModelConfig):
     """Ranks n-best lists of any system anew."""
 
@@ -258,5 +267,6 @@ MODELS: dict[str, type[ModelConfig]] = {
     "context": ContextModelConfig,
     "lcs": LcsModelConfig,
     "hierarchical": HierarchicalModelConfig,
+    "grammar": GrammarModelConfig,
     "rerank": RerankModelConfig,
 }

@@ -12,7 +12,6 @@ from typing import Any
 from omegaconf import MISSING
 
 from xlate.config.decoder_schema import DecoderConfig as DecoderConfig
-from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.fields import key
 from xlate.config.loss_schema import LossConfig
 from xlate.config.model_schema import ModelConfig
@@ -205,10 +204,11 @@ class TranslateConfig:
 class ImportConfig:
     """xlate import."""
 
-    moses: str = MISSING
+    moses: str | None = None
+    grammar: str | None = None
     filter: str | None = None
     out: str = MISSING
-    decoder: PhraseDecoderConfig = field(default_factory=PhraseDecoderConfig)
+    decoder: dict[str, Any] = field(default_factory=dict)
     debug: bool = False
 
 

@@ -159,6 +159,17 @@ def read_moses_ini(path: str | Path) -> MosesIni:
     return MosesIni(path, tuple(features), weights, {name: tuple(lines) for name, lines in settings.items()})
 
 
+def is_moses_ini(path: str | Path) -> bool:
+    """Whether a file begins as a moses.ini does, with a section.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    lines = (line.strip() for line in iterate_lines(path))
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    return first.startswith("[") and first.endswith("]")
+
+
 def _feature(path: Path, number: int, line: str, before: list[FeatureLine]) -> FeatureLine:
     kind, *words = line.split()
     arguments: dict[str, str] = {}

@@ -16,7 +16,7 @@ from xlate.formats.moses_ini import phrase_feature, reordering_feature, write_mo
 from xlate.formats.moses_table import write_phrase_table
 from xlate.formats.reordering_table import write_reordering_table
 from xlate.formats.sentence_tables import MARK
-from xlate.jobs.moses_import import copy_packed
+from xlate.jobs.imports.moses import copy_packed
 from xlate.jobs.packs.archive import unpacked
 from xlate.jobs.packs.form import is_pack
 from xlate.jobs.run_places import located_config

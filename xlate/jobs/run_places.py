@@ -1,4 +1,4 @@
-"""Where what a run stands on lies: its work directory, the run it is based on, its classifier, files of word classes.
+"""Where what a run stands on lies: its work directory, the runs that it names, files of word classes.
 
 A run keeps the paths that it was trained with. It may be used from another directory, or have been moved together with
 what it stands on: then each path is looked for from the run's own folder upwards. A packed run says itself where all
@@ -8,11 +8,12 @@ of it lies.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
@@ -24,9 +25,17 @@ from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WEIGHTS_FILE, load_weights
 from xlate.text.json_files import read_json
 
+T = TypeVar("T")
 # The file of a packed run: paths from its folder, by what its configuration calls them.
 PLACES = "places.json"
-WORK, BASE, CONTEXT, WORDS = "work", "base", "context", "words"
+WORK, WORDS = "work", "words"
+# The keys of a configuration that name runs, by what places call these: a run with another such key is found and
+# packed with what stands here, and by nothing else.
+RUNS = {
+    "base": ("base",),
+    "context": ("model", "context", "run"),
+    "distortion": ("model", "context", "distortion"),
+}
 WORK_IDENTITY = "work_identity"
 
 
@@ -46,8 +55,8 @@ def located(
 ) -> TrainConfig:
     """A run's configuration with the paths at which what it stands on lies.
 
-    A path that leads to the same place from the current directory stays as it is. A base run or classifier that is not
-    found stays too, since not every run that names one needs it.
+    A path that leads to the same place from the current directory stays as it is. That of a run that is not found stays
+    too, since not every run that names one needs it.
 
     Args:
         run: the folder of the run.
@@ -59,20 +68,19 @@ def located(
     Raises:
         InputError: the work directory is not found, or one is named for a run that has none.
     """
-    places = places_of(run)
-    model = _with_words(run, config.model, places.get(WORDS, {}))
-    if model.context is not None:
-        context = _placed(run, places, CONTEXT) or _found(run, model.context.run, _is_run) or model.context.run
-        model.context = replace(model.context, run=context)
-    return replace(config, work=_work(run, config.work, identity, near, work), base=_base(run, config), model=model)
+    config = replace(with_located_words(run, config), work=_work(run, config.work, identity, near, work))
+    return _with_runs(run, config)
 
 
-def located_base(run: Path) -> TrainConfig:
-    """The configuration of a run with the path at which the run lies that it is based on; raises what `config_of_run`
-    raises.
-    """
-    config = config_of_run(run)
-    return replace(config, base=_base(run, config))
+def located_runs(run: Path) -> TrainConfig:
+    """The configuration of a run with the paths at which the runs lie that it names; raises as `config_of_run`."""
+    return _with_runs(run, config_of_run(run))
+
+
+def named_runs(config: TrainConfig) -> dict[str, str]:
+    """The paths of the runs that a configuration names, by what `RUNS` calls them."""
+    found = {name: _held(config, keys) for name, keys in RUNS.items()}
+    return {name: path for name, path in found.items() if path}
 
 
 def with_located_words(run: Path, config: TrainConfig) -> TrainConfig:
@@ -90,11 +98,23 @@ def places_of(run: Path) -> dict[str, Any]:
     return read_json(path, "the places of a packed run", "pack the run again") if path.exists() else {}
 
 
-def _base(run: Path, config: TrainConfig) -> str | None:
-    """The path of the base run, as it was stored where it is not found."""
-    if config.base is None:
-        return None
-    return _placed(run, places_of(run), BASE) or _found(run, config.base, _is_run) or config.base
+def _with_runs(run: Path, config: TrainConfig) -> TrainConfig:
+    """The configuration with the paths of the runs that it names, as they were stored where they are not found."""
+    places = places_of(run)
+    for name, stored in named_runs(config).items():
+        config = _with(config, RUNS[name], _placed(run, places, name) or _found(run, stored, _is_run) or stored)
+    return config
+
+
+def _held(settings: Any, keys: Sequence[str]) -> Any:
+    """The value of a key in settings of settings, None where these are missing."""
+    return reduce(lambda held, key: getattr(held, key, None), keys, settings)
+
+
+def _with(settings: T, keys: Sequence[str], value: str) -> T:
+    """Settings of settings with another value of a key."""
+    key, *below = keys
+    return replace(settings, **{key: _with(getattr(settings, key), below, value) if below else value})  # type: ignore[type-var]
 
 
 def _work(run: Path, stored: str, identity: str | None, near: str | None, given: str | None) -> str:

@@ -44,8 +44,11 @@ def test_a_rule_table(tmp_path: Path) -> None:
     assert grammar.count_B.tolist() == [2, 1]
 
 
-def test_a_glue_grammar(tmp_path: Path) -> None:
-    grammar = read_moses_grammar(write(tmp_path / "file", GLUE), "TranslationModel1")
+@pytest.mark.parametrize("empty", ["|||  |||", "||| |||"])
+def test_a_glue_grammar(tmp_path: Path, empty: str) -> None:
+    """Moses writes an empty field with one blank."""
+    text = GLUE.replace("|||  |||", empty)
+    grammar = read_moses_grammar(write(tmp_path / "file", text), "TranslationModel1")
     goal, x = Gap("S", 1), Gap("X", 2)
     assert grammar.rules == [
         ScfgRule("S", ("<s>",), ("<s>",)),

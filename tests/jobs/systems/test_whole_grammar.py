@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.models.scfg.moses_system import ARPA
 from xlate.cli.main import main
 
 GRAMMAR = """\
@@ -13,21 +14,6 @@ GRAMMAR = """\
 [X] ||| va ||| go ||| 0.5
 [X] ||| maison ||| house ||| 0.25
 [X] ||| [X,1] bleue ||| blue [1] ||| 0.5
-"""
-ARPA = """\
-\\data\\
-ngram 1=7
-
-\\1-grams:
--99\t<s>
--1\t</s>
--2\t<unk>
--1\tdo
--1\tgo
--1\tnot
--1\thouse
-
-\\end\\
 """
 INI = """\
 formalism=scfg
@@ -43,10 +29,15 @@ WEIGHTS = "PhraseModel_0 -1\nOwn 0.5\nLanguageModel 2\nWordPenalty -0.5\nGlue -0
 
 @pytest.fixture
 def system(tmp_path: Path) -> Path:
+    return write_cdec_system(tmp_path)
+
+
+def write_cdec_system(folder: Path) -> Path:
+    """A small system, and the text `in` beside it."""
     for name, text in (("grammar", GRAMMAR), ("lm.arpa", ARPA), ("weights", WEIGHTS), ("cdec.ini", INI)):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    (tmp_path / "in").write_text("ne va pas\nmaison zz\n\n", encoding="utf-8")
-    return tmp_path / "cdec.ini"
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "in").write_text("ne va pas\nmaison zz\n\n", encoding="utf-8")
+    return folder / "cdec.ini"
 
 
 def translate(system: Path, *given: str) -> int:

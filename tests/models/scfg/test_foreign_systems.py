@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from xlate.models.scfg.decoder import CkyDecoder
 from xlate.models.scfg.forced import count_derivations
 from xlate.models.scfg.joshua import open_joshua_system
 from xlate.models.scfg.rules import SynchronousGrammar
+from xlate.models.scfg.store import load_grammar, save_grammar
 from xlate.text.lines import read_lines
 from xlate.text.parallel import read_references
 
@@ -53,6 +55,22 @@ def test_more_pops_find_better_derivations(shared_data: Path) -> None:
         means.append(sum(next(decoder.translations(words)).score for words in sentences))
     assert means == sorted(means)
     assert means[0] < means[2]
+
+
+def test_a_system_of_joshua_is_stored_whole(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "foreign-models" / "joshua-bn-en-hiero"
+    decoder = open_joshua_system(folder / "joshua.config", pops=20)
+    save_grammar(tmp_path, decoder.grammar, decoder.languages.model)
+    grammar, model = load_grammar(tmp_path)
+    assert grammar.scfg.rules == [rule._replace(links=()) for rule in decoder.grammar.scfg.rules]
+    stored = CkyDecoder(grammar, decoder.weights, model, pops=20)
+    text = [line.split() for line in read_lines(folder / "input.bn")[:10]]
+    needed = stored.over(grammar.needed_for(text))
+    assert len(needed.grammar.scfg) < len(grammar.scfg) / 5
+    for words in text:
+        expected = [(one.words, one.score) for one in islice(decoder.translations(words), 5)]
+        for other in (stored, needed):
+            assert [(one.words, one.score) for one in islice(other.translations(words), 5)] == expected
 
 
 def test_a_grammar_of_cdec_reaches_references(shared_data: Path) -> None:

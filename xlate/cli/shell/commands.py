@@ -9,7 +9,7 @@ COMMANDS = {
     "serve": "a run over HTTP: JSON, and a page that shows translations with their phrases",
     "score": "BLEU with interval and signature, chrF, TER, NIST, LexAcc; two outputs: paired tests",
     "compare": "two systems' outputs side by side: buckets, n-grams, examples, with the paired test",
-    "import": "a Moses system → run that translates and can be tuned",
+    "import": "a system of Moses, Joshua or cdec → run that translates",
     "export": "a run of the phrase model → Moses tables, weights, moses.ini",
     "pack": "a run with all that translating needs, as one file or folder for other machines",
     "inspect": "what a run learned: the strongest features in words, one translation explained",

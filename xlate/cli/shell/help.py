@@ -140,7 +140,7 @@ def _keys_of_groups(config: DictConfig, schema: type[Any]) -> Iterator[tuple[str
             continue
         if kind is None:  # what the command takes is known only when it runs
             names = dict.fromkeys(f.name for one in SCHEMAS.get(field.name, ()) for f in fields(one))
-            words = f"in place of the run's own, where its {field.name} has them: {', '.join(names)}"
+            words = f"in place of those of the run or system, where its {field.name} has them: {', '.join(names)}"
             yield field.name, [(f"{field.name}.KEY", "VALUE", "", words)]
             continue
         keys = list(_walk(kind, held, f"{field.name}.", chosen))

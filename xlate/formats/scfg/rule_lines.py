@@ -51,6 +51,9 @@ class RuleLines:
         Raises:
             InputError: they are too few or too many.
         """
+        # Of an empty field, as in Moses's glue grammars, only one blank may be left.
+        while "||| |||" in line:
+            line = line.replace("||| |||", "|||  |||")
         parts = [part.strip(" \t") for part in f"{line} ".split(BAR)]
         if not least <= len(parts) <= most:
             raise self.error("wrong number of fields", number, line, self.form)

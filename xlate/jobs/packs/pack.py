@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import logging
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from xlate import __version__
+from xlate.arrays.stored import HEADER
 from xlate.config.schema import PackConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
@@ -19,14 +20,19 @@ from xlate.jobs.packs.archive import ENDING, unpacked, write_archive
 from xlate.jobs.packs.form import FORMAT, MARK, Pack, Sentence, check_sentences, is_pack, read_pack, write_pack
 from xlate.jobs.packs.opened_files import opened_files
 from xlate.jobs.packs.parts import Parts
+from xlate.jobs.prepare.stages import MARK as STAGE_MARK
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.translate import Translator
+from xlate.report.run_directory import CONFIG_FILE
+from xlate.scoring.weights import WEIGHTS_FILE
 from xlate.text.aside import clear_left, done_aside, name_aside
 from xlate.text.folders import WholeFolder, without_mark
 from xlate.text.lines import read_lines
 from xlate.text.locks import refused_while_written
 
 log = logging.getLogger(__name__)
+# What is opened wherever a run, a stage of a work directory or a folder of arrays is.
+MARKS = (CONFIG_FILE, WEIGHTS_FILE, STAGE_MARK, HEADER)
 SENTENCES = 5
 # Longer sentences say no more about whether all is there.
 MOST_WORDS = 30
@@ -52,6 +58,7 @@ def pack(config: PackConfig) -> dict[str, Any]:
 
 
 def _packed(run: Path, config: PackConfig, aside: Path) -> Pack:
+    aside = aside.resolve()
     parts = Parts(run, None if is_pack(run) else config.work)
     lines = _lines(run, config)
     with opened_files(parts.tops) as opened:
@@ -62,14 +69,21 @@ def _packed(run: Path, config: PackConfig, aside: Path) -> Pack:
         raise _no_sentences(run)
     parts.copy(sorted(opened), aside)
     packed = write_pack(aside, __version__, sentences)
-    with opened_files(parts.tops) as strays:
+    with opened_files([Path(aside.anchor)]) as opened:
         alone = Translator.of_run(config_of_run(aside), aside)
         check_sentences(aside, packed, alone.scored)
         _use_all(alone, sentences)
+    _check_alone(opened, parts, aside)
+    return packed
+
+
+def _check_alone(opened: Iterable[Path], parts: Parts, aside: Path) -> None:
+    """Looks whether a packed run opened no file of those it was packed from, and nothing of any other run."""
+    outside = [path for path in opened if aside not in path.parents]
+    strays = [path for path in outside if path.name in MARKS or any(top in (path, *path.parents) for top in parts.tops)]
     if strays:
         names = ", ".join(map(str, sorted(strays)[:3]))
         raise RuntimeError(f"the packed run looks at files outside of itself: {names}")
-    return packed
 
 
 def _use_all(translator: Translator, sentences: Sequence[Sentence]) -> None:

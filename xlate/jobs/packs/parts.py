@@ -15,7 +15,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.jobs.prepare.word_counts import keep_word_counts
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.run_places import BASE, CONTEXT, PLACES, WORDS, WORK, located_config
+from xlate.jobs.run_places import PLACES, WORDS, WORK, located_config, named_runs
 from xlate.text.json_files import read_json, write_json
 
 # The training text is not packed; where it is opened, it is for the counts of its words.
@@ -85,8 +85,8 @@ class Parts:
         if config.work:
             part.places[WORK] = self._add_folder(Path(config.work), WORK)
         part.places[WORDS] = self._add_classes(stored, config)
-        for kind, other in ((BASE, config.base), (CONTEXT, config.model.context and config.model.context.run)):
-            if other and Path(other).is_dir():
+        for kind, other in named_runs(config).items():
+            if Path(other).is_dir():
                 part.places[kind] = self._add_run(Path(other), self._free(kind), None)
         return name
 

@@ -49,7 +49,7 @@ class Context(WithoutDecoder):
 
     name = KIND
     predicts = True
-    does = "predicts translations"
+    without = "a run that predicts translations has no decoder"
     remedy = "xlate train model=phrase context=feature model.context.run=RUN uses what it learned"
 
 

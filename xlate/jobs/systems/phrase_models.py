@@ -12,7 +12,7 @@ from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.run_places import located_base, located_config
+from xlate.jobs.run_places import located_config, located_runs
 from xlate.jobs.run_weights import weights_path
 from xlate.jobs.systems.context import with_predictions
 from xlate.jobs.systems.kind import Asked
@@ -101,7 +101,7 @@ def _imported(config: TrainConfig) -> Path | None:
         base = Path(config.base)
         if (base / MODEL).exists():
             return base
-        config = located_base(base)
+        config = located_runs(base)
     return None
 
 

@@ -29,6 +29,7 @@ KINDS = {
     **EVENT_KINDS,
     "phrase": ("phrase", "Phrase"),
     "hierarchical": ("hierarchical", "Hierarchical"),
+    "grammar": ("whole_grammar", "Grammar"),
     "context": ("context", "Context"),
     "lcs": ("lcs", "Lcs"),
     "rerank": ("rerank", "Rerank"),

@@ -10,5 +10,5 @@ class Rerank(WithoutDecoder):
 
     name = "rerank"
     ranks_lists = True
-    does = "ranks lists"
+    without = "a run that ranks lists has no decoder"
     remedy = "xlate nbest rescore run=RUN nbest=FILE"

@@ -1,4 +1,4 @@
-"""Systems of Joshua and cdec as they stand: their grammar whole, whatever form its rules have, decoded bottom-up."""
+"""Grammars of other systems, whole, whatever form their rules have: as they stand, and imported; decoded bottom-up."""
 
 from __future__ import annotations
 
@@ -6,42 +6,62 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from xlate.config.decoder_schema import RuleDecoderConfig
+from xlate.config.decoder_schema import GrammarDecoderConfig
+from xlate.config.identity import MODEL
+from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.typed import with_settings
 from xlate.errors import InputError
+from xlate.formats.moses_ini import is_moses_ini
 from xlate.formats.scfg import cdec_config, joshua_config
 from xlate.formats.scfg.normal_form import normal_form_faults, normal_share
+from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Asked
+from xlate.jobs.systems.to_tune import Saved
+from xlate.jobs.systems.without_decoder import NotTuned
 from xlate.models.hierarchical.settings import CKY
 from xlate.models.scfg.cdec import open_cdec_system
 from xlate.models.scfg.decoder import CkyDecoder
 from xlate.models.scfg.joshua import open_joshua_system
+from xlate.models.scfg.moses import open_moses_system
+from xlate.models.scfg.store import load_grammar
 from xlate.models.scfg.system import GrammarSearch, GrammarSystem
+from xlate.models.system import AnySystem
+from xlate.scoring.weights import WeightsFile
 
-OPENERS = {joshua_config.SUFFIX: open_joshua_system, cdec_config.SUFFIX: open_cdec_system}
-# The search is readable Python: more hypotheses over a span than this take long.
-POPS = 100
+KIND = "grammar"
+
+
+def _open_ini(path: Path, pops: int | None) -> CkyDecoder:
+    """The decoder of a cdec.ini, or of the moses.ini of a hierarchical system, which has sections."""
+    return open_moses_system(path, pops) if is_moses_ini(path) else open_cdec_system(path, pops)
+
+
+OPENERS = {joshua_config.SUFFIX: open_joshua_system, cdec_config.SUFFIX: _open_ini}
 
 
 def open_grammar(path: Path, given: Mapping[str, Any], asked: Asked) -> GrammarSystem:
     """The system of a configuration.
 
     Args:
-        path: of a joshua.config or a cdec.ini.
-        given: settings of the decoder by their keys; those of the search from left to right mean nothing here.
+        path: of a joshua.config, a cdec.ini, or the moses.ini of a hierarchical system, which may have another name.
+        given: settings of the decoder by their keys.
         asked: the size of lists.
 
     Raises:
-        InputError: a file that is missing or cannot be used, a setting that does not fit, or a search other than `cky`
-            over rules that it cannot use.
+        InputError: a file that is missing or cannot be used, a setting that does not fit, or a search other than `cky`.
     """
-    settings = with_settings(RuleDecoderConfig(algorithm=CKY, pop_limit=POPS), given, "decoder")
-    decoder = OPENERS[path.suffix](path, settings.pop_limit)
+    settings = with_settings(GrammarDecoderConfig(), given, "decoder")
+    return _system(path, OPENERS.get(path.suffix, open_moses_system)(path, settings.pop_limit), settings, asked)
+
+
+def _system(path: Path, decoder: CkyDecoder, settings: DecoderConfig, asked: Asked) -> GrammarSystem:
     if settings.algorithm != CKY:
         raise _not_from_left_to_right(path, decoder, settings.algorithm)
-    return GrammarSystem(
-        decoder, GrammarSearch(nbest=asked.nbest, distinct=asked.distinct, max_words=settings.max_words)
-    )
+    return GrammarSystem(decoder, _search(settings, asked))
+
+
+def _search(settings: DecoderConfig, asked: Asked) -> GrammarSearch:
+    return GrammarSearch(nbest=asked.nbest, distinct=asked.distinct, max_words=settings.max_words)
 
 
 def _not_from_left_to_right(path: Path, decoder: CkyDecoder, algorithm: str) -> InputError:
@@ -55,3 +75,37 @@ def _not_from_left_to_right(path: Path, decoder: CkyDecoder, algorithm: str) -> 
         expected=f"decoder.algorithm={CKY}, for rules of every form; not in target normal form:{shown}",
         remedy=f"leave decoder.algorithm out, or say {CKY}",
     )
+
+
+class Grammar(NotTuned):
+    """An imported grammar under the weights that it came with."""
+
+    name = KIND
+    without = "an imported grammar keeps the weights that it came with"
+    remedy = "rank its n-best lists: xlate train model=rerank nbest=FILE references=[FILE]"
+
+    def open(
+        self,
+        run: Path,
+        config: TrainConfig,
+        weights: WeightsFile,
+        work: WorkDirectory | None,  # noqa: ARG002
+        asked: Asked,
+    ) -> GrammarSystem:
+        """The system of the run's own grammar."""
+        grammar, model = load_grammar(run / MODEL)
+        held = weights.sets[KIND]
+        named = dict(zip(held.dense_names, held.dense_D.tolist(), strict=True))
+        system = _system(run, CkyDecoder(grammar, named, model, config.decoder.pop_limit), config.decoder, asked)
+        if system.feature_names != held.dense_names:
+            seen, expected = (" ".join(names[:20]) for names in (held.dense_names, system.feature_names))
+            raise InputError("not the weights of this grammar", file=run, seen=seen, expected=expected)
+        return system
+
+    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> GrammarSearch:  # noqa: B008
+        """The settings that concern this decoder."""
+        return _search(settings, asked)
+
+    def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
+        """The one set."""
+        return Saved({KIND: system.weights}, {}, file.extra)

@@ -1,4 +1,4 @@
-"""Kinds of models that translate nothing by themselves: they have weights to look into, and no decoder."""
+"""Kinds of models whose weights are not tuned, and those among them that translate nothing by themselves."""
 
 from __future__ import annotations
 
@@ -14,35 +14,16 @@ from xlate.models.system import AnySystem
 from xlate.scoring.weights import WeightsFile
 
 
-class WithoutDecoder(Kind):
-    """Refuses whatever needs a decoder.
+class NotTuned(Kind):
+    """Refuses whatever would change its weights as those of a decoder are changed.
 
     Attributes:
-        does: what such a run does.
-        remedy: the command that uses it.
+        without: what is said of such a run.
+        remedy: the command that is of use.
     """
 
-    does: ClassVar[str]
+    without: ClassVar[str]
     remedy: ClassVar[str]
-
-    def open(
-        self,
-        run: Path,
-        config: TrainConfig,  # noqa: ARG002
-        weights: WeightsFile,  # noqa: ARG002
-        work: WorkDirectory | None,  # noqa: ARG002
-        asked: Asked,  # noqa: ARG002
-    ) -> AnySystem:
-        """Raises InputError."""
-        self._refuse(run)
-
-    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> NoReturn:  # noqa: ARG002, B008
-        """Raises InputError."""
-        self._refuse(None)
-
-    def saved(self, system: AnySystem, file: WeightsFile) -> Saved:  # noqa: ARG002
-        """Raises InputError."""
-        self._refuse(None)
 
     def check_base(self, config: TrainConfig, base: Path) -> None:  # noqa: ARG002
         """Raises InputError."""
@@ -62,9 +43,32 @@ class WithoutDecoder(Kind):
 
     def _refuse(self, run: Path | None) -> NoReturn:
         raise InputError(
-            f"a run that {self.does} has no decoder",
+            self.without,
             file=run,
             seen=f"model.kind={self.name}",
             expected="a run of another model",
             remedy=self.remedy,
         )
+
+
+class WithoutDecoder(NotTuned):
+    """Refuses whatever needs a decoder, too."""
+
+    def open(
+        self,
+        run: Path,
+        config: TrainConfig,  # noqa: ARG002
+        weights: WeightsFile,  # noqa: ARG002
+        work: WorkDirectory | None,  # noqa: ARG002
+        asked: Asked,  # noqa: ARG002
+    ) -> AnySystem:
+        """Raises InputError."""
+        self._refuse(run)
+
+    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> NoReturn:  # noqa: ARG002, B008
+        """Raises InputError."""
+        self._refuse(None)
+
+    def saved(self, system: AnySystem, file: WeightsFile) -> Saved:  # noqa: ARG002
+        """Raises InputError."""
+        self._refuse(None)

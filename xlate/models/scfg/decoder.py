@@ -80,6 +80,10 @@ class CkyDecoder:
         self._sides: dict[int, TargetSide] = {}
         self._ranked: dict[int, list[Option]] = {}
 
+    def over(self, grammar: SynchronousGrammar) -> CkyDecoder:
+        """The same weights, language model and limit over another grammar."""
+        return CkyDecoder(grammar, self.weights, self.languages.model, self.pops)
+
     def translations(self, source: Sequence[str], *, distinct: bool = True) -> Iterator[Translation]:
         """Yields translations of a sentence, best first; nothing when the grammar has no derivation of it.
 

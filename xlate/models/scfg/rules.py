@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
+from itertools import groupby
 from typing import NamedTuple
 
 from xlate.errors import InputError
-from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule, Symbol, joined
+from xlate.formats.moses_table import phrases_in
+from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule, Side, Symbol, joined
 from xlate.text.vocabulary import BEGIN, END
 
 # The number of the rule that translates a word as itself.
@@ -102,6 +104,35 @@ class SynchronousGrammar:
         for b, (rule, limit) in enumerate(zip(self.scfg.rules, self.limits, strict=True)):
             self.root.add(rule, b, limit)
 
+    @classmethod
+    def of_rules(
+        cls, scfg: Scfg, limits: Sequence[int], goal: str, copy_label: str, rows: Sequence[int] | None = None
+    ) -> SynchronousGrammar:
+        """The grammar of all rules of one, or of those of some numbers, each with its limit, as in `limits`."""
+        parts: list[tuple[Scfg, int | None]] = []
+        for limit, some in groupby(range(len(scfg)) if rows is None else rows, key=limits.__getitem__):
+            parts.append((scfg.select(list(some)), None if limit == NO_LIMIT else limit))
+        return cls(parts, goal, copy_label)
+
+    def needed_for(self, sentences: Iterable[Sequence[str]]) -> SynchronousGrammar:
+        """The grammar of those rules only that can be of use in some sentences.
+
+        All their phrases occur there, and each of their gaps has a rule that is of use.
+
+        Raises:
+            InputError: there is no such rule for the goal.
+        """
+        rules = self.scfg.rules
+        longest = max((len(run) for rule in rules for run in _runs(rule.source)), default=0)
+        known = phrases_in(map(self.source, sentences), longest)
+        rows = [b for b, rule in enumerate(rules) if known.issuperset(" ".join(run) for run in _runs(rule.source))]
+        found = -1
+        while found != len(rows):
+            found = len(rows)
+            labels = {self.copy_label, *(rules[b].lhs for b in rows)}
+            rows = [b for b in rows if all(symbol.label in labels for symbol in _gaps(rules[b].source))]
+        return self.of_rules(self.scfg, self.limits, self.goal, self.copy_label, rows)
+
     def source(self, words: Sequence[str]) -> list[str]:
         """A sentence as it is parsed."""
         return [BEGIN, *words, END] if self.marked else list(words)
@@ -126,6 +157,17 @@ class SynchronousGrammar:
                     expected=f"one of the left sides: {', '.join(sorted(known)[:20])}",
                     remedy="give the glue grammar too, and name the goal and the label of copied words",
                 )
+
+
+def _runs(side: Side) -> Iterator[list[str]]:
+    """The phrases between the gaps of a side."""
+    for is_word, symbols in groupby(side, lambda symbol: isinstance(symbol, str)):
+        if is_word:
+            yield [symbol for symbol in symbols if isinstance(symbol, str)]
+
+
+def _gaps(side: Side) -> Iterator[Gap]:
+    return (symbol for symbol in side if isinstance(symbol, Gap))
 
 
 def unary_label(rule: ScfgRule) -> str | None:

@@ -1,4 +1,4 @@
-"""xlate import moses=INI out=RUN: a Moses system as a run that translates."""
+"""xlate import moses=INI: a phrase system of Moses, for a run that translates."""
 
 from __future__ import annotations
 
@@ -12,23 +12,19 @@ from numpy.typing import NDArray
 
 from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.limits import check_limits
-from xlate.config.load import load
 from xlate.config.model_schema import PhraseModelConfig
-from xlate.config.schema import ImportConfig, TrainConfig
-from xlate.config.stored import to_yaml
+from xlate.config.schema import ImportConfig
+from xlate.config.typed import with_settings
 from xlate.errors import InputError
 from xlate.formats.moses_ini import MosesIni, read_moses_ini
 from xlate.formats.moses_table import phrases_in
-from xlate.jobs.prepare.stages import file_hash
-from xlate.jobs.run_weights import made_with
+from xlate.jobs.imports.imported import ImportedSystem
 from xlate.jobs.systems.phrase import MODEL, SET
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.moses import load_moses_model
 from xlate.models.phrase.store import save_phrase_model
-from xlate.report.run_directory import RunDirectory
-from xlate.scoring.weights import WEIGHTS_FILE, Weights, save_weights
+from xlate.scoring.weights import Weights
 from xlate.text.lines import atomic_write, iterate_lines
-from xlate.text.locks import refused_while_written
 from xlate.text.opening import open_unpacked
 from xlate.text.tokens import split_tokens
 
@@ -37,60 +33,52 @@ LM_FILE = "lm.arpa.gz"
 ALGORITHMS = {0: "stack", 1: "cube"}
 
 
-def import_moses(config: ImportConfig) -> dict[str, Any]:
-    """Makes a run directory of a Moses system: tables, language model, weights, search settings.
+def phrase_system(config: ImportConfig, file: str) -> ImportedSystem:
+    """The system of a moses.ini, or with `filter` those of its phrases that a text needs.
 
     Raises:
-        InputError: whatever reading the system's files raises; `out` holds something else, or is written by another
-            process.
+        InputError: whatever reading the system's files raises.
     """
-    with refused_while_written(Path(config.out), "run"):
-        return _imported(config)
-
-
-def _imported(config: ImportConfig) -> dict[str, Any]:
-    model, weights_D, ini = _loaded(config)
-    trained = load(TrainConfig, "train", ["model=phrase", "work=''"])
+    given = with_settings(PhraseDecoderConfig(), config.decoder, "decoder")
+    model, weights_D, ini = _loaded(file, config.filter, given)
     if "weight-file" in ini.settings:
         raise InputError(
             "sparse weights cannot be imported yet",
-            file=config.moses,
+            file=file,
             seen="[weight-file]",
             expected="a system of dense features",
         )
     reordering = "none" if model.reordering is None else model.reordering.kind
-    trained = replace(
-        trained,
+
+    def save(run: Path) -> None:
+        save_phrase_model(run / MODEL, model)
+        copy_packed(ini.file(_lm_line(ini)), run / LM_FILE)
+
+    return ImportedSystem(
+        file=file,
         model=PhraseModelConfig(reordering=reordering),
-        decoder=search_of(ini, config.decoder),
+        decoder=search_of(ini, given),
+        set_name=SET,
+        weights=Weights(weights_D, np.zeros(0), model.columns),
+        save=save,
+        figures={
+            "pairs": len(model.table),
+            "source_phrases": len(model.table.source_phrases),
+            "lm_order": model.lm.order,
+            "reordering": reordering,
+        },
     )
-    identity = {"imported": str(config.moses), "ini": file_hash(config.moses)}
-    if config.filter is not None:
-        identity["filter"] = file_hash(config.filter)
-    run = RunDirectory.create(config.out, to_yaml(trained), identity)
-    save_phrase_model(run.path / MODEL, model)
-    copy_packed(ini.file(_lm_line(ini)), run.path / LM_FILE)
-    weights = Weights(weights_D, np.zeros(0), model.columns)
-    metadata = {"imported": str(config.moses), **made_with(trained.model)}
-    save_weights(run.path / WEIGHTS_FILE, {SET: weights}, metadata=metadata)
-    figures = {
-        "run": str(run.path),
-        "pairs": len(model.table),
-        "source_phrases": len(model.table.source_phrases),
-        "lm_order": model.lm.order,
-        "reordering": reordering,
-    }
-    run.write_summary({"finished": True, **figures})
-    return figures
 
 
-def _loaded(config: ImportConfig) -> tuple[PhraseModel, NDArray[np.float64], MosesIni]:
-    """The whole model of a system, or only the phrases that occur in the text `filter`."""
-    if config.filter is None:
-        return load_moses_model(config.moses)
-    longest = search_of(read_moses_ini(config.moses), config.decoder).max_phrase
+def _loaded(
+    file: str, text: str | None, given: PhraseDecoderConfig
+) -> tuple[PhraseModel, NDArray[np.float64], MosesIni]:
+    """The whole model of a system, or only the phrases that occur in a text."""
+    if text is None:
+        return load_moses_model(file)
+    longest = search_of(read_moses_ini(file), given).max_phrase
     assert longest is not None
-    return load_moses_model(config.moses, phrases_in(map(split_tokens, iterate_lines(config.filter)), longest))
+    return load_moses_model(file, phrases_in(map(split_tokens, iterate_lines(text)), longest))
 
 
 def _lm_line(ini: MosesIni) -> Any:

@@ -8,19 +8,17 @@ import pytest
 
 from tests.models.phrase.moses_system import write_system
 from xlate.cli.main import main
-from xlate.config.load import load
-from xlate.config.schema import DecoderConfig, ImportConfig
+from xlate.config.decoder_schema import DecoderConfig, PhraseDecoderConfig
 from xlate.errors import InputError
 from xlate.formats.moses_ini import read_moses_ini
-from xlate.jobs.moses_import import search_of
+from xlate.jobs.imports.moses import search_of
 
 TABLE = "[feature]\nPhraseDictionaryMemory name=T path=t{}\n"
 
 
 def search(tmp_path: Path, text: str) -> DecoderConfig:
     (tmp_path / "moses.ini").write_text(text)
-    given = load(ImportConfig, "import", ["moses=m", "out=o"]).decoder
-    return search_of(read_moses_ini(tmp_path / "moses.ini"), given)
+    return search_of(read_moses_ini(tmp_path / "moses.ini"), PhraseDecoderConfig())
 
 
 def test_settings_are_taken(tmp_path: Path) -> None:

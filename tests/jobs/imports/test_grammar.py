@@ -1,0 +1,169 @@
+"""Whole systems of cdec and Joshua as runs: they translate as they stand, packed too, and say what they are."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.jobs.systems.test_whole_grammar import write_cdec_system
+from tests.models.scfg.moses_system import ARPA, write_moses_system
+from xlate.cli.main import main
+from xlate.config.stored import config_of_run
+from xlate.jobs.packs.form import read_pack
+from xlate.scoring.weights import load_weights
+from xlate.translator import Translator
+
+JOSHUA = """\
+feature-function = LanguageModel -lm_order 1 -lm_file lm.arpa
+feature-function = WordPenalty
+feature-function = OOVPenalty
+tm = thrax -owner pt -maxspan 3 -path grammar
+tm = thrax -owner glue -maxspan -1 -path glue
+default_non_terminal=X
+goalSymbol=GOAL
+lm_0 2
+tm_pt_0 -0.5
+Own 0.25
+tm_glue_0 0.5
+WordPenalty -1
+OOVPenalty 1
+"""
+FILES = {
+    "joshua.config": JOSHUA,
+    "lm.arpa": ARPA,
+    "grammar": (
+        "[X] ||| ne [X,1] pas ||| do [X,1] not ||| 1 Own=2\n[X] ||| va ||| go ||| 0.5\n[X] ||| va ||| do ||| 0.25\n"
+    ),
+    "glue": (
+        "[GOAL] ||| <s> ||| <s> ||| 0\n[GOAL] ||| [GOAL,1] [X,2] ||| [GOAL,1] [X,2] ||| -1\n"
+        "[GOAL] ||| [GOAL,1] </s> ||| [GOAL,1] </s> ||| 0\n"
+    ),
+}
+
+
+def write_joshua_system(folder: Path) -> Path:
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "in").write_text("ne va va pas va\nmaison\n\n", encoding="utf-8")
+    return folder / "joshua.config"
+
+
+SYSTEMS = {"cdec": write_cdec_system, "joshua": write_joshua_system, "moses": write_moses_system}
+
+
+@pytest.fixture(params=SYSTEMS.values(), ids=SYSTEMS)
+def system(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    (tmp_path / "system").mkdir()
+    return request.param(tmp_path / "system")
+
+
+def translated(run: Path, text: Path, *given: str) -> tuple[str, str]:
+    """The translations, and the lists with all features."""
+    out, lists = text.parent.parent / "out", text.parent.parent / "lists"
+    asked = [f"input={text}", f"output={out}", "nbest=4", f"nbest_out={lists}", "distinct=false", *given]
+    assert main(["translate", f"run={run}", *asked]) == 0
+    return out.read_text(), lists.read_text()
+
+
+def test_the_run_translates_as_the_system_does(
+    system: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, run = shutil.copy(system.parent / "in", tmp_path / "system" / "text"), tmp_path / "run"
+    expected = translated(system, text)
+    assert main(["import", f"grammar={system}", f"out={run}"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["rules"] == 6
+    assert figures["decoder"] == "cky"
+    assert "of 6 rules" in figures["normal_form"]
+    decoder = config_of_run(run).decoder
+    assert (decoder.algorithm, decoder.pop_limit) == ("cky", 100)
+    for file in system.parent.iterdir():
+        if file != text:
+            file.unlink()
+    assert translated(run, text) == expected
+    assert translated(run, text, "processes=2", "decoder.pop_limit=1000") == expected
+    lines = text.read_text().splitlines()
+    assert Translator.load(run).translate(lines) == expected[0].splitlines()
+
+
+def test_packed_it_is_one_file(system: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, run = system.parent / "in", tmp_path / "run"
+    assert main(["import", f"grammar={system}", f"out={run}", "decoder.pop_limit=20"]) == 0
+    assert config_of_run(run).decoder.pop_limit == 20
+    expected = translated(run, text)
+    assert main(["pack", f"run={run}", f"out={tmp_path / 'run.tar'}"]) == 2
+    assert "input=FILE" in capsys.readouterr().err
+    for out in ("run.tar", "packed"):
+        assert main(["pack", f"run={run}", f"out={tmp_path / out}", f"input={text}"]) == 0
+    assert len(read_pack(tmp_path / "packed").sentences) == 2
+    shutil.rmtree(run)
+    for out in ("run.tar", "packed"):
+        assert translated(tmp_path / out, text) == expected
+
+
+def test_its_weights_and_its_trees_are_shown(system: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    assert main(["import", f"grammar={system}", f"out={run}"]) == 0
+    held = load_weights(run / "weights.safetensors").sets["grammar"]
+    assert {0.5, 0.25} & set(held.dense_D.tolist())
+    capsys.readouterr()
+    assert main(["inspect", f"run={run}", "sentence='ne va pas'"]) == 0
+    said = capsys.readouterr().out
+    assert "CopiedWords" in said
+    assert "ne [X,1] pas | do [X,1] not" in said
+    assert main(["inspect", f"run={run}", f"weights={tmp_path / 'weights'}"]) == 0
+    assert "LanguageModel\t" in (tmp_path / "weights").read_text()
+
+
+def test_only_what_a_text_needs(system: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = tmp_path / "system" / "filter"
+    text.write_text("pas va\nva pas\n")
+    assert main(["import", f"grammar={system}", f"filter={text}", f"out={tmp_path / 'run'}"]) == 0
+    assert json.loads(capsys.readouterr().out)["rules"] < 6
+    # No line has "ne": the rule of it is gone, and with it the only feature of its own; glue rules are not.
+    (words, lists), (expected, others) = translated(tmp_path / "run", text), translated(system, text)
+    assert words == expected
+    assert lists == others.replace(" Own= 0", "")
+    text.write_text("ne va pas\n")
+    assert translated(tmp_path / "run", text)[0].split()[:1] == ["ne"]
+
+
+def test_a_hierarchical_system_of_moses_is_known_by_its_search(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ini = write_moses_system(tmp_path)
+    assert main(["import", f"grammar={ini}", f"out={tmp_path / 'one'}"]) == 0
+    assert main(["import", f"moses={ini.rename(tmp_path / 'moses.ini.tuned')}", f"out={tmp_path / 'two'}"]) == 0
+    for name in ("model/header.json", "config.yaml"):
+        assert (tmp_path / "one" / name).read_text() == (tmp_path / "two" / name).read_text()
+    phrases = tmp_path / "phrases.ini"
+    phrases.write_text("[search-algorithm]\n1\n")
+    assert main(["import", f"grammar={phrases}", f"out={tmp_path / 'x'}"]) == 2
+    assert "xlate import moses=FILE" in capsys.readouterr().err
+
+
+def test_what_it_cannot_do_is_said(system: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, text = tmp_path / "run", system.parent / "in"
+    assert main(["import", f"grammar={system}", f"out={run}"]) == 0
+    for asked, message in (
+        (["translate", f"run={run}", f"input={text}", "decoder.algorithm=cube"], "decoder.algorithm=cky"),
+        (["translate", f"run={run}", f"input={text}", "decoder.stack=5"], "decoder.stack"),
+        (["translate", f"run={run}", f"input={text}", "work=x"], "packed or imported"),
+        (["train", "model=phrase", "loss=mira", f"base={run}", f"run={tmp_path / 'x'}", "work=x"], "model=phrase"),
+        (["export", f"run={run}", f"out={tmp_path / 'x'}"], "only phrase models"),
+        (["import", f"out={tmp_path / 'x'}"], "neither moses= nor grammar="),
+        (["import", f"grammar={system}", "moses=moses.ini", f"out={tmp_path / 'x'}"], "moses= and grammar="),
+        (["import", f"grammar={text}", f"out={tmp_path / 'x'}"], "a name that ends in .config or .ini"),
+        (["import", f"grammar={system}", "decoder.algorithm=stack", f"out={tmp_path / 'x'}"], "target normal form"),
+        (["import", f"grammar={system}", "decoder.options=7", f"out={tmp_path / 'x'}"], "decoder.options"),
+        (["import", f"grammar={system.with_name('no.ini')}", f"out={tmp_path / 'x'}"], "no.ini"),
+    ):
+        assert main(asked) == 2
+        assert message in capsys.readouterr().err
+        assert not (tmp_path / "x").exists()
+    (run / "model" / "lhs_B.npy").unlink()
+    assert main(["translate", f"run={run}", f"input={text}"]) == 2
+    assert "lhs_B.npy" in capsys.readouterr().err

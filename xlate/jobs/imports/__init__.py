@@ -1,0 +1,1 @@
+"""Systems of other software as runs that translate."""
