@@ -86,7 +86,8 @@ class RankTraining:
         learner = ListLearner(arrays, bleu_CK, given.heldout_I, len(given.features), settings, start_D)
         made_from = lists_identity(learner.lists, settings, len(given.features))
         checkpoint = ListCheckpoint(run.checkpoint("ranking.safetensors"), made_from, run.checkpoint_seconds)
-        for epoch in track(learner.epochs(run.stop.__bool__, checkpoint), "ranking", total=lists.epochs + 1):
+        epochs = learner.epochs(run.stop.__bool__, checkpoint)
+        for epoch in track(epochs, "ranking, epoch", total=lists.epochs + 1, from_zero=True):
             tell(loss=epoch.heldout_loss, score=epoch.heldout_bleu)
             run.reporter.scalar("rerank/heldout_loss", epoch.heldout_loss, epoch.epoch)
             run.reporter.scalar("rerank/heldout_BLEU", epoch.heldout_bleu, epoch.epoch)

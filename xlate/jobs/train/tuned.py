@@ -76,7 +76,7 @@ def tuning_summary(
     return {
         "work": config.work,
         **({"active_features": weights.active} if len(weights.sparse_F) else {}),
-        "rounds": len(rounds),
+        "rounds": rounds[-1].round,
         "tune_BLEU": round(best.bleu, 4),
         "tune_sentences": len(text),
         "pool": rounds[-1].pool,
