@@ -109,8 +109,7 @@ class _Display:
                 self.bars = _bars()
                 self.bars.start()
             if work.task is None:
-                begun = {"completed": work.done, "count": work.count, "figures": ""}
-                work.task = self.bars.add_task(work.description, total=work.total, **begun)
+                work.task = self.bars.add_task(work.description, total=work.total, count=work.count, figures="")
             figures = " ".join(_shown(work.figures))
             self.bars.update(work.task, completed=work.done, count=work.count, figures=figures)
 
