@@ -207,6 +207,10 @@ class ImportConfig:
     moses: str = MISSING
     filter: str | None = None
     out: str = MISSING
+    pair: str | None = None
+    tokenize: bool = True
+    case: str | None = None
+    truecase: list[str] = field(default_factory=list)
     decoder: PhraseDecoderConfig = field(default_factory=PhraseDecoderConfig)
     debug: bool = False
 

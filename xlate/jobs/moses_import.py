@@ -17,9 +17,10 @@ from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import ImportConfig, TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.errors import InputError
-from xlate.formats.moses_ini import MosesIni, read_moses_ini
+from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
 from xlate.formats.moses_table import phrases_in
 from xlate.jobs.prepare.stages import file_hash
+from xlate.jobs.run_text import PreparedText, TextSides, imported_text, say_text
 from xlate.jobs.run_weights import made_with
 from xlate.jobs.systems.phrase import MODEL, SET
 from xlate.models.phrase.model import PhraseModel, load_moses_model
@@ -29,7 +30,6 @@ from xlate.scoring.weights import WEIGHTS_FILE, Weights, save_weights
 from xlate.text.lines import atomic_write, iterate_lines
 from xlate.text.locks import refused_while_written
 from xlate.text.opening import open_unpacked
-from xlate.text.tokens import split_tokens
 
 LM_FILE = "lm.arpa.gz"
 # Moses's numbers of search algorithms.
@@ -48,7 +48,8 @@ def import_moses(config: ImportConfig) -> dict[str, Any]:
 
 
 def _imported(config: ImportConfig) -> dict[str, Any]:
-    model, weights_D, ini = _loaded(config)
+    text = _text(config)
+    model, weights_D, ini = _loaded(config, text)
     trained = load(TrainConfig, "train", ["model=phrase", "work=''"])
     if "weight-file" in ini.settings:
         raise InputError(
@@ -63,12 +64,16 @@ def _imported(config: ImportConfig) -> dict[str, Any]:
         model=PhraseModelConfig(reordering=reordering),
         decoder=search_of(ini, config.decoder),
     )
-    identity = {"imported": str(config.moses), "ini": file_hash(config.moses)}
+    identity: dict[str, Any] = {"imported": str(config.moses), "ini": file_hash(config.moses)}
     if config.filter is not None:
         identity["filter"] = file_hash(config.filter)
+    if isinstance(text, PreparedText):
+        identity["text"] = text.identity
     run = RunDirectory.create(config.out, to_yaml(trained), identity)
     save_phrase_model(run.path / MODEL, model)
     copy_packed(ini.file(_lm_line(ini)), run.path / LM_FILE)
+    if isinstance(text, PreparedText):
+        text.save(run.path)
     weights = Weights(weights_D, np.zeros(0), model.columns)
     metadata = {"imported": str(config.moses), **made_with(trained.model)}
     save_weights(run.path / WEIGHTS_FILE, {SET: weights}, metadata=metadata)
@@ -80,16 +85,28 @@ def _imported(config: ImportConfig) -> dict[str, Any]:
         "reordering": reordering,
     }
     run.write_summary({"finished": True, **figures})
+    say_text(text, config)
     return figures
 
 
-def _loaded(config: ImportConfig) -> tuple[PhraseModel, NDArray[np.float64], MosesIni]:
+def _text(config: ImportConfig) -> TextSides:
+    """How lines become what the system translates."""
+    ini = read_moses_ini(config.moses)
+    table = _table_line(ini)
+    return imported_text(config, None if table is None else ini.file(table))
+
+
+def _loaded(config: ImportConfig, text: TextSides) -> tuple[PhraseModel, NDArray[np.float64], MosesIni]:
     """The whole model of a system, or only the phrases that occur in the text `filter`."""
     if config.filter is None:
         return load_moses_model(config.moses)
     longest = search_of(read_moses_ini(config.moses), config.decoder).max_phrase
     assert longest is not None
-    return load_moses_model(config.moses, phrases_in(map(split_tokens, iterate_lines(config.filter)), longest))
+    return load_moses_model(config.moses, phrases_in(map(text.source_tokens, iterate_lines(config.filter)), longest))
+
+
+def _table_line(ini: MosesIni) -> FeatureLine | None:
+    return ini.find("PhraseDictionaryMemory", "PhraseDictionaryCompact", "PhraseDictionaryOnDisk")
 
 
 def _lm_line(ini: MosesIni) -> Any:
@@ -102,7 +119,7 @@ def search_of(ini: MosesIni, given: PhraseDecoderConfig) -> PhraseDecoderConfig:
     Raises:
         InputError: one that is no number, out of range, or a search that there is not.
     """
-    table = ini.find("PhraseDictionaryMemory", "PhraseDictionaryCompact", "PhraseDictionaryOnDisk")
+    table = _table_line(ini)
     limit = ini.argument(table, "table-limit", given.options) if table else given.options
     search = replace(
         given,
