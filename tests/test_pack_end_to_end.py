@@ -40,11 +40,16 @@ def distortion_run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_packed_run_translates_alone(
-    system: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    system: str,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     packed: Path = request.getfixturevalue(system)
     expected = translated(packed, tmp_path, "trace=true")
     assert main(["pack", f"run={packed}", f"out={tmp_path / 'run.tar'}"]) == 0
+    assert f"unpacked, it is the folder {packed.resolve().name}\n" in capsys.readouterr().err
     with tarfile.open(tmp_path / "run.tar") as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
         archive.extractall(tmp_path / "there", filter="data")
@@ -54,7 +59,7 @@ def test_a_packed_run_translates_alone(
     assert names[0] == MARK
     monkeypatch.chdir(tmp_path / "there")
     with opened_files([packed, Path(config_of_run(packed).work)]) as strays:
-        for run_there in (tmp_path / "run.tar", Path(packed.resolve().name)):
+        for run_there in (tmp_path / "run.tar", tmp_path / "there", Path(packed.resolve().name)):
             assert translated(run_there, tmp_path, "trace=true") == expected
     assert strays == set()
 

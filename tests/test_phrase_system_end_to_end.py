@@ -65,6 +65,7 @@ def test_every_tuner_tunes(work: Path, tmp_path: Path, loss: str, reordering: st
     assert "dev_ter" not in figures
     history = figures["history"]
     assert figures["tune_BLEU"] >= history[0]["bleu"]
+    assert figures["rounds"] == len(history) - 1
     assert figures["tune_BLEU"] > 20
     assert (tmp_path / "run" / "metrics.jsonl").read_text().count("tune/BLEU") == len(history)
 

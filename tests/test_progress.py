@@ -48,6 +48,18 @@ def test_a_line_a_minute_says_how_far_it_is(clock: Clock, caplog: pytest.LogCapt
     ]
 
 
+def test_rounds_behind_the_first_are_counted(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in track(range(3), "round", from_zero=True):
+        clock.now += 61
+        tell(score=40.5)
+    # While the last of three items is done, the time that one takes is left.
+    assert caplog.messages == [
+        "round 0/2 score 40.5",
+        "round 1/2 score 40.5, about 4 min left",
+        "round 2/2 score 40.5, about 2 min left",
+    ]
+
+
 def test_short_work_says_nothing(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(5):
         for _ in track(range(3), "short"):
@@ -100,14 +112,15 @@ def test_bars_on_a_terminal_stand_one_below_the_other(
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
     set_style(Style.FITTING)
-    for _ in track(range(3), "outer"):
+    for _ in track(range(3), "outer", from_zero=True):
         for _ in track(range(2), "inner"):
             clock.now += 70
             tell(loss=0.125)
             if progress._DISPLAY.bars is not None:
                 progress._DISPLAY.bars.refresh()
     assert caplog.messages == []
-    assert all(word in screen.getvalue() for word in ("outer", "inner", "loss 0.125"))
+    assert all(word in screen.getvalue() for word in ("outer", "2/2", "inner", "1/2", "loss 0.125"))
+    assert "/3" not in screen.getvalue()
 
 
 def test_work_that_fails_or_is_left_is_over(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:

@@ -57,6 +57,32 @@ def test_a_run_ranks_the_lists_of_a_disjoint_part(tmp_path: Path, capsys: pytest
     assert json.loads((tmp_path / "words" / "summary.json").read_text())["heldout_ranked_BLEU"] < 100
 
 
+def shown_text(folder: Path, tag: str) -> list[str]:
+    """The lines of a text that a run shows in TensorBoard."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    (event,) = EventAccumulator(str(folder)).Reload().Tensors(f"{tag}/text_summary")
+    return str(event.tensor_proto.string_val[0].decode()).splitlines()
+
+
+def test_lists_are_shown_between_source_and_reference(tmp_path: Path) -> None:
+    given = write_lists(tmp_path, "train", range(60))
+    assert main(["train", f"run={tmp_path / 'run'}", *RERANK, "samples=2", *given]) == 0
+    # Sentences 3 and 7 are the first ones that are held out.
+    assert shown_text(tmp_path / "run", "samples/heldout") == [
+        "| source | first | reranked | oracle | reference |",
+        "|---|---|---|---|---|",
+        "| katze läuft | the cat runs now indeed | the cat runs now | the cat runs now | the cat runs now |",
+        "| hund läuft | the dog runs now indeed | the dog runs now | the dog runs now | the dog runs now |",
+    ]
+    plain = [argument for argument in given if not argument.startswith("nbest_source")]
+    tuned = ["model=rerank", "loss=mira", "samples=1", "model.rerank.ngrams=0", "model.rerank.pairs=false"]
+    assert main(["train", f"run={tmp_path / 'tuned'}", *tuned, *plain]) == 0
+    head, _, row = shown_text(tmp_path / "tuned", "samples/training")
+    assert head == "| first | reranked | oracle | reference |"
+    assert row.endswith("| the cat sleeps here | the cat sleeps here |")
+
+
 def test_what_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = write_lists(tmp_path, "train", range(12))
     assert main(["train", f"run={tmp_path / 'a'}", *RERANK]) == 2

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from tests.made_once import made_once
 from tests.test_context_end_to_end import context_run  # noqa: F401
@@ -111,7 +110,6 @@ def test_what_cannot_be_trained_on_is_refused(
     context_run: Path,  # noqa: F811
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refused(*arguments: str) -> str:
         assert main(["train", f"work={own}", f"run={tmp_path / 'none'}", *ON, *arguments]) == 2
@@ -126,5 +124,3 @@ def test_what_cannot_be_trained_on_is_refused(
     assert "loss.lists.heldout_every" in refused(f"base={base}", "loss.lists.heldout_every=1")
     sparse = ["model=phrase", "sparse=local", "model.sparse.words=[top20]", "context=feature"]
     assert "every fold" in refused(*sparse, f"model.context.run={on}")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert "device=cpu" in refused(f"base={base}", "device=cuda")

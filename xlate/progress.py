@@ -30,18 +30,26 @@ class Style(enum.Enum):
 
 @dataclass(eq=False)
 class _Work:
-    """Something that is gone through: how far, since when, and its bar once it has one."""
+    """Something that is gone through: how far, since when, and its bar once it has one.
+
+    Where items are numbered from 0, the number of the last one is one less than how many there are.
+    """
 
     description: str
     total: int | None
     start: float
+    from_zero: bool = False
     done: int = 0
     task: TaskID | None = None
     figures: dict[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        of = "" if self.total is None else f"/{self.total:,}"
-        return " ".join([f"{self.description} {self.done:,}{of}", *_shown(self.figures)])
+        return " ".join([self.description, self.count, *_shown(self.figures)])
+
+    @property
+    def count(self) -> str:
+        """How many are done, and of how many."""
+        return f"{self.done:,}" + ("" if self.total is None else f"/{self.total - self.from_zero:,}")
 
     def seconds_left(self, now: float) -> float | None:
         """What is left at the pace so far; None where nothing tells."""
@@ -101,8 +109,9 @@ class _Display:
                 self.bars = _bars()
                 self.bars.start()
             if work.task is None:
-                work.task = self.bars.add_task(work.description, total=work.total, completed=work.done, figures="")
-            self.bars.update(work.task, completed=work.done, figures=" ".join(_shown(work.figures)))
+                work.task = self.bars.add_task(work.description, total=work.total, count=work.count, figures="")
+            figures = " ".join(_shown(work.figures))
+            self.bars.update(work.task, completed=work.done, count=work.count, figures=figures)
 
 
 _DISPLAY = _Display()
@@ -119,7 +128,7 @@ def speak_in_fork() -> None:
     _DISPLAY.style = _DISPLAY.silenced
 
 
-def track(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
+def track(items: Iterable[T], description: str, total: int | None = None, *, from_zero: bool = False) -> Iterator[T]:
     """Yields the items, and shows on standard error how far it is.
 
     On a terminal there is a bar once two seconds have passed, one below the other where work is within other work. Else
@@ -129,10 +138,12 @@ def track(items: Iterable[T], description: str, total: int | None = None) -> Ite
         items: the items to go through.
         description: the text beside the bar.
         total: the number of items, where `len(items)` does not tell it.
+        from_zero: items are numbered from 0: the first is what there is before the first round or epoch, and the
+            number of the last is how many of these were asked for.
     """
     if total is None and isinstance(items, Sized):
         total = len(items)
-    work = _Work(description, total, time.monotonic())
+    work = _Work(description, total, time.monotonic(), from_zero)
     _DISPLAY.begin(work)
     try:
         for done, item in enumerate(items):
@@ -168,7 +179,6 @@ def _bars() -> Progress:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
-        MofNCompleteColumn,
         Progress,
         TextColumn,
         TimeElapsedColumn,
@@ -178,7 +188,7 @@ def _bars() -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[count]}"),
         TextColumn("{task.fields[figures]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),

@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.docs.pages import DOCS, PAGES, ROOT, Block, blocks, named
 from tests.made_once import made_once
 
 WORD = re.compile(r"[^\W\d_]{3,}")
+COLUMNS = re.compile(r"\s*[│┃]\s*|\s{2,}")
 # The other pages go on from what this one makes.
 FIRST = DOCS / "tutorials" / "own_data.md"
 WITH_BLOCKS = [path for path in PAGES if path.parent.name != "decisions" and path != FIRST and blocks(path)]
@@ -51,6 +53,8 @@ def go_through(path: Path, folder: Path) -> None:
             for shown in block.shown:
                 lost = missing(shown, printed)
                 assert len(lost) <= 0.2 * len(WORD.findall(shown)), f"{block.text}\nprints no {lost}:\n{printed}"
+                other = [head for head in heads(shown) if head not in heads(printed)]
+                assert not other, f"{block.text}\nprints no table with the columns {other}:\n{printed}"
 
 
 def in_bash(text: str) -> str:
@@ -72,18 +76,35 @@ def missing(shown: str, printed: str) -> list[str]:
     return [word for word in WORD.findall(shown) if word not in known]
 
 
+def heads(text: str) -> list[list[str]]:
+    """The columns of the tables in a text; a head is a line of three columns or more without a number."""
+    rows = [COLUMNS.split(line.strip(" │┃")) for line in text.splitlines() if not re.search(r"\d", line)]
+    return [row for row in rows if len(row) >= 3]
+
+
 def test_the_first_tutorial_runs(desk: Path) -> None:
     assert (desk / "runs" / "sparse" / "weights.safetensors").is_file()
 
 
 @pytest.mark.parametrize("path", WITH_BLOCKS, ids=named)
-def test_code_blocks_run_and_print_what_is_shown(path: Path, desk: Path) -> None:
-    """Decisions are left out: they record what was thought of, too. Words that are learned may differ a little."""
-    go_through(path, desk)
+def test_code_blocks_run_and_print_what_is_shown(path: Path, desk: Path, tmp_path: Path) -> None:
+    """Decisions are left out: they record what was thought of, too. Words that are learned may differ a little.
+
+    Each page begins where the first tutorial ends, whatever other pages made.
+    """
+    go_through(path, shutil.copytree(desk, tmp_path / "desk", symlinks=True))
 
 
 def test_what_is_shown_must_have_been_printed() -> None:
     assert missing("bleu 51.2 and a lot", "bleu     49.99 ± 6.68 and") == ["lot"]
+
+
+def test_a_table_is_known_by_its_columns() -> None:
+    assert heads("a table:\n         BLEU   chrF  against first\nfirst   54.33  73.37\n") == [
+        ["BLEU", "chrF", "against first"]
+    ]
+    assert heads("│ phrase        ┃ weight ┃ feature │\n") == [["phrase", "weight", "feature"]]
+    assert heads('reference  The girl never works.\n  "bleu": {\n') == []
 
 
 def test_blocks_are_found_with_what_they_print(tmp_path: Path) -> None:

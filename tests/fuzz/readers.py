@@ -52,6 +52,7 @@ from xlate.jobs.prepare.annotation_store import (
     save_factor,
 )
 from xlate.jobs.prepare.stages import read_stage, run_stage
+from xlate.jobs.run_text import PreparedText, TextSettings
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.metrics.column import read_column
@@ -81,6 +82,8 @@ from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary
 from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from xlate.train.state import TrainState
+
+RAW = TextSettings("de", "en", True, "lower", True, False)
 
 
 @dataclass(frozen=True)
@@ -363,6 +366,8 @@ READERS = [
     Reader("load_documents", documents, lambda folder: load_documents(folder), 0.5),
     Reader("load_copies", lambda folder: save_copies(folder, np.array([0, 1, 0, 3])), lambda f: load_copies(f), 0.5),
     Reader("Vocabulary.load", text("<unk>\n<s>\n</s>\nthe\nhouse\n"), of(Vocabulary.load)),
+    Reader("Truecaser.of_moses", text("NASA (3/4) nasa (1)\nthe (9)\n"), of(Truecaser.of_moses)),
+    Reader("PreparedText.load", lambda f: PreparedText(RAW).save(f), lambda f: PreparedText.load(f), 0.5),
     Reader("Truecaser.load", text("NASA\niPod\n\u0130stanbul\n"), of(Truecaser.load)),
     Reader("read_classes", text("the\t1\nhouse\t2\na\t1\n"), of(read_classes)),
     Reader("read_classes (Brown)", text("0110\tthe\t20\n0111\thouse\t3\n"), of(read_classes)),

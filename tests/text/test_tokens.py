@@ -71,6 +71,15 @@ def test_rules_of_a_language() -> None:
     assert preprocessor("en").tokens("a & b < c | d [e]") == ["a", "&", "b", "<", "c", "|", "d", "[", "e", "]"]
 
 
+def test_tokens_as_scripts_of_moses_write_them() -> None:
+    line = """Tom's "well-known" [A|B] & <c>"""
+    escaped = Preprocessor("en", escape=True, dashes=True).tokens(line)
+    assert escaped[:5] == ["Tom", "&apos;s", "&quot;", "well", "@-@"]
+    assert escaped[7:] == ["&#91;", "A", "&#124;", "B", "&#93;", "&amp;", "&lt;", "c", "&gt;"]
+    assert Preprocessor("en", escape=True).text(["Tom", "&apos;s", "A", "&amp;", "B", "@-@", "C"]) == "Tom's A & B-C"
+    assert Preprocessor("en").tokens(line)[1:4] == ["'s", '"', "well-known"]
+
+
 def test_normalising_is_a_choice() -> None:
     assert preprocessor("en", normalize=False).tokens("“so”") == ["“", "so", "”"]
     assert preprocessor("en").tokens("“so”") == ['"', "so", '"']

@@ -29,6 +29,17 @@ def test_casing_away_from_sentence_beginnings() -> None:
     assert caser.apply([]) == []
 
 
+def test_a_model_of_moses(tmp_path: Path) -> None:
+    (tmp_path / "model").write_text("the (9/12) The (3)\nNASA (4/4)\nAnna (2/3) ANNA (1)\n.  (7)\n".replace("  ", " "))
+    caser = Truecaser.of_moses(tmp_path / "model")
+    assert caser.words == ["Anna", "NASA"]
+    assert caser.apply(["The", "man", ".", "Anna", "sees"]) == ["the", "man", ".", "Anna", "sees"]
+    (tmp_path / "model").write_text("the (9/12) The (3)\nNASA 4\n")
+    with pytest.raises(InputError, match="not a truecasing model") as caught:
+        Truecaser.of_moses(tmp_path / "model")
+    assert caught.value.line == 2
+
+
 def test_ties_go_to_the_first_form_by_code_point() -> None:
     assert Truecaser.train([["x", "ab", "Ab"]]).apply(["Ab"]) == ["Ab"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from itertools import pairwise
 from pathlib import Path
 
@@ -62,6 +63,15 @@ def test_tuning_finds_what_is_good(tmp_path: Path) -> None:
     assert rounds[0].new == SENTENCES * SIZE
     assert all(later.pool == earlier.pool + later.new for earlier, later in pairwise(rounds))
     assert rounds[-1].bleu > rounds[0].bleu + 10
+
+
+def test_the_first_decoding_is_no_round(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    toy = Toy()
+    Tuning(toy.decode, regression, TuningSettings(rounds=2, tolerance=0.0), tmp_path).run(START)
+    told = [message.partition(": BLEU")[0] for message in caplog.messages]
+    assert told == ["round 0/2, the first decoding", "round 1/2", "round 2/2"]
+    assert toy.decoded == 3
 
 
 @pytest.mark.parametrize("killed_after", [1, 2, 3])

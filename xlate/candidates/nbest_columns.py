@@ -104,6 +104,11 @@ class NbestArrays:
         lists = CandidateArrays(self.candidate_offsets_I1, dense_CD, none_C, none_C, *nothing, *bags, *no_contexts())
         return self.finite(sparse_scores(lists, weight_M))
 
+    def texts(self, hypotheses: Ints) -> list[str]:
+        """The words of some hypotheses, by their places, with blanks between them."""
+        words = list(self.numbers)
+        return [" ".join(words[number] for number in self.text[c].tolist()) for c in hypotheses.tolist()]
+
     def select(self, lists: Ints) -> NbestArrays:
         """Some of the lists, by their places."""
         candidates, candidate_offsets = gathered(self.candidate_offsets_I1, lists)

@@ -15,5 +15,7 @@ def run(config: PackConfig) -> None:
 
     made = pack(config)
     words = f"{made['files']} files, {made['bytes'] / 1e6:.1f} MB, checked by {made['sentences']} sentences"
+    if made["folder"] != made["out"]:
+        words += f"; unpacked, it is the folder {made['folder']}"
     print(words, file=sys.stderr)
     print(made["out"])

@@ -208,6 +208,10 @@ class ImportConfig:
     grammar: str | None = None
     filter: str | None = None
     out: str = MISSING
+    pair: str | None = None
+    tokenize: bool = True
+    case: str | None = None
+    truecase: list[str] = field(default_factory=list)
     decoder: dict[str, Any] = field(default_factory=dict)
     debug: bool = False
 

@@ -88,8 +88,8 @@ class OnlineSourceConfig(SourceConfig):
     heldout_every: int = key("every so many sentences one is measured and not learned from; 0 for none", 0)
     start: str = key("weights of the first step: uniform, or base (those of the run base)", "uniform")
     split: str = key("learned from this split of the work directory", "dev")
-    text: str | None = key("or from this tokenised file", None)
-    references: list[str] = key("and its tokenised references", [])
+    text: str | None = key("or from this file of tokens (of raw text, where base= takes that)", None)
+    references: list[str] = key("and its references, written as it is", [])
     folds: int = key(
         "or from the training text, each sentence decoded by a system made without its fold, of so many; 0: not so", 0
     )

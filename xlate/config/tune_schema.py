@@ -36,8 +36,8 @@ class TuneConfig(_TuneKeys):
 
     name: str = key("the tuner")
     split: str = key("tuned on this split of the work directory", "dev")
-    source: str | None = key("or on this tokenised file", None)
-    references: list[str] = key("and its tokenised references", [])
+    source: str | None = key("or on this file of tokens (of raw text, where base= takes that)", None)
+    references: list[str] = key("and its references, written as it is", [])
     start: str = key("weights of the first round: uniform, or base (those of the run base)", "uniform")
     weights: list[str] = key("only these float weights are tuned, and the others stay as in base; []: all", [])
     rounds: int = key("the most rounds", 10)

@@ -15,6 +15,7 @@ from xlate.kernels.orientation import LEFT
 from xlate.metrics.score import Evaluation, evaluate
 from xlate.models.system import AnySystem
 from xlate.report.pictures import reordering_picture
+from xlate.report.tables import Column, Table
 from xlate.text.lines import write_lines
 from xlate.train.reporter import Reporter
 
@@ -93,12 +94,10 @@ def _show(
     step: int,
 ) -> None:
     """Sends sample translations to the reporter, and pictures and explanations of those with most reordering."""
-    rows = ["| source | translation | reference |", "|---|---|---|"]
-    for number in range(min(config.samples, len(lines))):
-        reference = references[0][number] if references else ""
-        cells = (lines[number], translations[number].text, reference)
-        rows.append("| " + " | ".join(cell.replace("|", "&#124;") for cell in cells) + " |")
-    reporter.text("samples/dev", "\n".join(rows), step)
+    columns = {"source": lines, "translation": [t.text for t in translations]}
+    columns |= {"reference": references[0]} if references else {}
+    table = Table([Column(title, texts[: config.samples]) for title, texts in columns.items()])
+    reporter.text("samples/dev", table.markdown(), step)
     shown = [t for t in translations if 0 < len(t.source) <= 20] or translations[:1]
     shown = sorted(shown, key=lambda t: (-sum(p[4] == LEFT for p in phrase_rows(t)), -len(t.source), t.number))
     for number, drawn in enumerate(shown[:PICTURES], start=1):

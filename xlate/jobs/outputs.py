@@ -23,6 +23,13 @@ class Output:
     work: WorkDirectory | None = None
 
 
+# What helps where a run has not translated a set; those that stand on no work directory know of none.
+UNTRANSLATED = {
+    "test": "train with measure_test=true, or say split=dev",
+    "dev": "name the file that xlate translate wrote in place of the run",
+}
+
+
 def read_output(path: str | Path, split: str) -> Output:
     """The lines of a text file, or those that a run wrote for `dev` or `test`.
 
@@ -41,7 +48,7 @@ def read_output(path: str | Path, split: str) -> Output:
             file=written,
             seen="no such file",
             expected=f"the output of {split}",
-            remedy="train with measure_test=true, or say split=dev",
+            remedy=UNTRANSLATED[split],
         )
     return Output(path.resolve().name, read_lines(written), work_of_run(path))
 

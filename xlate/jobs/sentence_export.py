@@ -18,9 +18,10 @@ from xlate.formats.moses_columns import BAR
 from xlate.formats.moses_ini import phrase_feature, reordering_feature
 from xlate.formats.moses_table import numbers_text, pair_lines, spell_phrases
 from xlate.formats.sentence_tables import INPUT, marked
+from xlate.jobs.run_text import text_of
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
-from xlate.jobs.translate import TokenizedText, line_tokens
+from xlate.jobs.translate import line_tokens
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel
 from xlate.progress import track
@@ -89,7 +90,7 @@ class ExportedTables:
         run, reordering = Path(config.run), config.reordering
         system, work = open_system(run, config_of_run(run), Asked(), config.work)
         decoder = cast(PhraseDecoder, system)
-        model, side = decoder.model, work or TokenizedText()
+        model, side = decoder.model, work or text_of(run)
         seen = "sparse features" if model.sparse is not None else f"{model.orientations} orientations"
         if model.sparse is not None or model.orientations != 3:
             raise InputError("tables of sentences have no place for this", file=run, seen=seen, expected="neither")

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from xlate.config.schema import TrainConfig, TranslateConfig
 from xlate.config.stored import config_of_run
@@ -15,6 +15,7 @@ from xlate.config.typed import with_settings
 from xlate.errors import InputError
 from xlate.jobs.packs.archive import unpacked
 from xlate.jobs.packs.form import check_sentences, is_pack, read_pack
+from xlate.jobs.run_text import TextSides, TokenizedText, text_of
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import is_grammar, open_grammar, open_system
 from xlate.models.system import AnyDerivation, AnySystem
@@ -23,7 +24,6 @@ from xlate.search.processes import each_arriving, each_sentence
 from xlate.text.arriving import Batches, KnownBatches
 from xlate.text.cutting import cut
 from xlate.text.factors import located
-from xlate.text.tokens import split_tokens
 
 log = logging.getLogger(__name__)
 
@@ -48,35 +48,6 @@ class Pair(NamedTuple):
 
     source: list[str]
     target: list[str]
-
-
-class TextSides(Protocol):
-    """How lines become tokens and tokens lines."""
-
-    def source_tokens(self, line: str) -> list[str]:
-        """The tokens of a source line."""
-
-    def target_tokens(self, line: str) -> list[str]:
-        """The tokens of a target line."""
-
-    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
-        """The output line of target tokens."""
-
-
-class TokenizedText:
-    """Lines that are tokens between blanks on both sides, as an imported system has them."""
-
-    def source_tokens(self, line: str) -> list[str]:
-        """The tokens between blanks."""
-        return split_tokens(line)
-
-    def target_tokens(self, line: str) -> list[str]:
-        """The tokens between blanks."""
-        return split_tokens(line)
-
-    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:  # noqa: ARG002
-        """The tokens with blanks between them."""
-        return " ".join(tokens)
 
 
 class _ArrivingTokens:
@@ -149,7 +120,7 @@ class Translator:
             InputError: as `open` does.
         """
         system, work = open_system(run, trained, asked, given)
-        return cls(work or TokenizedText(), system)
+        return cls(work or text_of(run), system)
 
     def with_output(self, detokenize: bool, trace: bool) -> Translator:
         """The same translator, its lines detokenised or not, explained or not."""

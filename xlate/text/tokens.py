@@ -13,6 +13,18 @@ from xlate.progress import track
 BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u00a0\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+")
 # Joiners shape the letters beside them, in Persian or Malayalam: part of a word, but not a word by themselves.
 JOINERS = "\u200c\u200d"
+# What Moses's scripts write in tokens, `&` first.
+ESCAPES = {
+    "&": "&amp;",
+    "|": "&#124;",
+    "<": "&lt;",
+    ">": "&gt;",
+    "'": "&apos;",
+    '"': "&quot;",
+    "[": "&#91;",
+    "]": "&#93;",
+}
+DASH = "@-@"
 JOINED_MARK = re.compile(r"[^\W\d_][.,!?;:]$")
 
 
@@ -30,17 +42,29 @@ class Preprocessor:
         "Don't stop, he said."
     """
 
-    def __init__(self, language: str, *, tokenize: bool = True, normalize: bool = True) -> None:
+    def __init__(
+        self,
+        language: str,
+        *,
+        tokenize: bool = True,
+        normalize: bool = True,
+        escape: bool = False,
+        dashes: bool = False,
+    ) -> None:
         """Sets up a language by its two-letter code; a language without rules of its own gets the general rules.
 
         Args:
             language: its rules for abbreviations and apostrophes are used.
             tokenize: false splits only at blanks, for text that is tokenised already.
             normalize: whether typographic punctuation is made plain before tokenising.
+            escape: whether tokens have the marks that Moses's scripts write, `&apos;s`; text has never.
+            dashes: whether a dash within a word is a token, `@-@`, as with Moses's `-a`.
         """
         self.language = language
         self._tokenize = tokenize
         self._normalize = normalize
+        self._escape = escape
+        self._dashes = dashes
 
     # Importing sacremoses compiles the letters of all languages, which takes longer than opening a model; text that is
     # tokenised already does not need it.
@@ -72,14 +96,21 @@ class Preprocessor:
             text = self._normalizer.normalize(text)
         if not text:
             return []
-        tokens: list[str] = self._tokenizer.tokenize(text, escape=False)
-        return [piece for token in tokens for piece in between_blanks(token)]
+        tokens: list[str] = self._tokenizer.tokenize(text, aggressive_dash_splits=self._dashes, escape=False)
+        pieces = [piece for token in tokens for piece in between_blanks(token)]
+        return [_escaped(piece) for piece in pieces] if self._escape else pieces
 
     def text(self, tokens: Sequence[str]) -> str:
         """The line that tokens stand for; without tokenising they are just joined with blanks."""
         if not self._tokenize or not tokens:
             return " ".join(tokens)
-        return str(self._detokenizer.detokenize(list(tokens), unescape=False))
+        return str(self._detokenizer.detokenize(list(tokens), unescape=self._escape))
+
+
+def _escaped(token: str) -> str:
+    for sign, mark in ESCAPES.items():
+        token = token.replace(sign, mark)
+    return token
 
 
 def _detokenizer(language: str) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from xlate.errors import InputError
-from xlate.text.lines import read_lines, write_lines
+from xlate.text.lines import iterate_lines, read_lines, write_lines
 
 SENTENCE_ENDS = frozenset(".:?!")
+MODEL_LINE = re.compile(r"\S+ \(\d+(/\d+)?\)")
 OPENERS = frozenset("\"'([{«„“‘¿¡")
 
 
@@ -49,9 +51,14 @@ class Truecaser:
         starts = sentence_starts(tokens)
         return [token[:1].upper() + token[1:] if place in starts else token for place, token in enumerate(tokens)]
 
+    @property
+    def words(self) -> list[str]:
+        """The words whose usual form is not lower-case."""
+        return sorted(self._casing.values())
+
     def save(self, path: str | Path) -> None:
         """Writes the words whose usual form is not lower-case, one on each line."""
-        write_lines(path, sorted(self._casing.values()))
+        write_lines(path, self.words)
 
     @classmethod
     def load(cls, path: str | Path) -> Truecaser:
@@ -65,6 +72,23 @@ class Truecaser:
             if not word or " " in word:
                 raise InputError("not a casing file", file=path, line=number, seen=word, expected="one word a line")
             casing[word.lower()] = word
+        return cls(casing)
+
+    @classmethod
+    def of_moses(cls, path: str | Path) -> Truecaser:
+        """Reads a model of Moses's train-truecaser: `Haus (12/13) HAUS (1)`, the most frequent form first.
+
+        Raises:
+            InputError: a line is something else.
+        """
+        casing: dict[str, str] = {}
+        for number, line in enumerate(iterate_lines(path), start=1):
+            if MODEL_LINE.match(line) is None:
+                expected = "a word and how often, such as Haus (12/13)"
+                raise InputError("not a truecasing model", file=path, line=number, seen=line, expected=expected)
+            word = line.split(" ", 1)[0]
+            if word != word.lower():
+                casing[word.lower()] = word
         return cls(casing)
 
 

@@ -52,6 +52,33 @@ class Terminated(KeyboardInterrupt):
 
 
 @contextlib.contextmanager
+def dropped_interruptions_raised() -> Iterator[None]:
+    """Raises an interruption in place of the error that follows from it where Python had to drop it.
+
+    While loops are compiled, a signal is first seen in a function that the compiler calls; what such a function raises
+    is written to standard error and forgotten, and then the compiler fails for want of its result.
+    """
+    dropped: list[BaseException] = []
+    before = sys.unraisablehook
+
+    def keep(found: sys.UnraisableHookArgs) -> None:
+        if isinstance(found.exc_value, KeyboardInterrupt):
+            dropped.append(found.exc_value)
+        else:
+            before(found)
+
+    sys.unraisablehook = keep
+    try:
+        yield
+    except Exception as error:
+        if not dropped:
+            raise
+        raise dropped[0] from error
+    finally:
+        sys.unraisablehook = before
+
+
+@contextlib.contextmanager
 def termination_raised() -> Iterator[None]:
     """Lets SIGTERM end what runs in here by an error that everything cleans up after.
 
@@ -67,7 +94,8 @@ def termination_raised() -> Iterator[None]:
     if free:
         signal.signal(signal.SIGTERM, raise_it)
     try:
-        yield
+        with dropped_interruptions_raised():
+            yield
     except Terminated as error:
         raise Interrupted("stopped by a signal", 128 + signal.SIGTERM) from error
     finally:

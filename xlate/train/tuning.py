@@ -119,7 +119,7 @@ class Tuning:
         self.folder.mkdir(parents=True, exist_ok=True)
         weights, lists = start, None
         tried: list[tuple[Weights, RoundFigures]] = []
-        for number in track(range(self.settings.rounds + 1), "tuning, round"):
+        for number in track(range(self.settings.rounds + 1), "tuning, round", from_zero=True):
             done = self._decoded(number, weights)
             if stop():
                 return None
@@ -191,9 +191,10 @@ class Tuning:
             self.reporter.scalar(f"weights/{name}", float(value) / scale, step)
         if weights.active:
             self.reporter.histogram("weights/sparse", weights.sparse_F, step)
+        round_of = f"{step}/{self.settings.rounds}" + ("" if step else ", the first decoding")
         log.info(
-            "round %d: BLEU %.2f, length ratio %.3f, %d hypotheses (%d new)",
-            step, figures.bleu, figures.length_ratio, figures.pool, figures.new,
+            "round %s: BLEU %.2f, length ratio %.3f, %d hypotheses (%d new)",
+            round_of, figures.bleu, figures.length_ratio, figures.pool, figures.new,
         )  # fmt: skip
 
     def _chosen(self, tried: list[tuple[Weights, RoundFigures]]) -> Weights:

@@ -156,6 +156,20 @@ def test_a_damaged_folder(tmp_path: Path) -> None:
         read_pack(tmp_path / "other")
 
 
+def test_a_folder_that_a_run_was_unpacked_into(archive: Path, tmp_path: Path) -> None:
+    named = tmp_path / "named"
+    named.mkdir()
+    run = extract(archive, named)
+    assert unpacked(named) == unpacked(run) == run
+    (named / "demo.tar").write_bytes(archive.read_bytes())
+    assert unpacked(named) == run
+    (named / "other").mkdir()
+    assert unpacked(named) == named
+    packed(tmp_path / "outer" / "inner")
+    packed(tmp_path / "outer")
+    assert unpacked(tmp_path / "outer") == tmp_path / "outer"
+
+
 def test_a_run_that_is_no_file_stays_where_it_is(tmp_path: Path) -> None:
     assert unpacked(tmp_path) == tmp_path
     assert unpacked(tmp_path / "missing") == tmp_path / "missing"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,14 @@ def test_an_unchanged_stage_is_not_run_again(tmp_path: Path) -> None:
     assert calls == ["x"]
     assert (first.identity, first.figures) == (again.identity, again.figures)
     assert read_stage(tmp_path, "one").figures == {"size": 1}
+
+
+def test_what_is_said_of_stages(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    for name in ("one", "candidates/c173ab812c8b", "without/cebe408d4213/0/counts", "phrase/hier"):
+        run_stage(tmp_path, name, {"a": 1}, writes("x", []))
+    run_stage(tmp_path, "one", {"a": 1}, writes("x", []))
+    assert [message.split()[0] for message in caplog.messages] == ["one", "candidates", "phrase/hier", "one"]
 
 
 def test_a_changed_stage_is_replaced(tmp_path: Path) -> None:

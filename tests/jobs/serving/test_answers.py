@@ -8,8 +8,9 @@ import pytest
 
 from tests.models.test_every_system import SENTENCES, SYSTEMS
 from xlate.jobs.inspect.fired import FiredFeatures
+from xlate.jobs.run_text import TokenizedText
 from xlate.jobs.serving.answers import SHOWN, explained
-from xlate.jobs.translate import TokenizedText, Translator
+from xlate.jobs.translate import Translator
 
 
 @pytest.mark.parametrize("name", ["block", "distortion", "phrase sparse", "hierarchical structure", "lcs deletions"])

@@ -7,7 +7,8 @@ import pytest
 
 from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules
 from xlate.errors import InputError
-from xlate.jobs.translate import TokenizedText, Translator
+from xlate.jobs.run_text import TokenizedText
+from xlate.jobs.translate import Translator
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
 from xlate.models.hierarchical.tuned import with_facts, with_floats
 

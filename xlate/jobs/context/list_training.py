@@ -146,8 +146,7 @@ def check_context_lists(config: TrainConfig) -> ContextUseConfig:
 
     Raises:
         InputError: no base, or one without predictions, with other features to be learned, without a weight for them
-            or tuned with another classifier than is there; settings of a model other than that of the classifier, or of
-            a device.
+            or tuned with another classifier than is there; settings of a model other than that of the classifier.
     """
     assert config.loss.lists is not None
     if config.base is None:
@@ -159,8 +158,6 @@ def check_context_lists(config: TrainConfig) -> ContextUseConfig:
     if use.share != 1:
         seen, expected = f"model.context.share={use.share:g}", "1: p of the classifier alone"
         raise InputError("a base run that mixes predictions with the table", file=base, seen=seen, expected=expected)
-    if config.device != "cpu":
-        raise InputError("a classifier is trained on by compiled code", seen=config.device, expected="device=cpu")
     file = weights_of(base)
     check_predicted_by(use, file)
     held = file.sets[Phrase.name]

@@ -10,14 +10,16 @@ from xlate.config.model_schema import GrammarModelConfig
 from xlate.config.schema import ImportConfig
 from xlate.config.typed import with_settings
 from xlate.errors import InputError
+from xlate.formats.scfg.grammar import ScfgRule
 from xlate.formats.scfg.normal_form import normal_share
 from xlate.jobs.imports.imported import ImportedSystem
+from xlate.jobs.imports.text import imported_text
+from xlate.jobs.run_text import TextSides
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.whole_grammar import KIND, OPENERS, open_grammar
 from xlate.models.scfg.store import save_grammar
 from xlate.models.scfg.system import GrammarSystem
 from xlate.text.lines import iterate_lines
-from xlate.text.tokens import split_tokens
 
 
 def grammar_system(config: ImportConfig, file: str) -> ImportedSystem:
@@ -28,8 +30,9 @@ def grammar_system(config: ImportConfig, file: str) -> ImportedSystem:
     """
     settings = with_settings(GrammarDecoderConfig(), config.decoder, "decoder")
     system = open_grammar(Path(file), config.decoder, Asked())
+    text = imported_text(config, map(_words, system.decoder.grammar.scfg.rules))
     if config.filter is not None:
-        system = _needed(system, config.filter)
+        system = _needed(system, config.filter, text)
     grammar, model = system.decoder.grammar, system.decoder.languages.model
     figures = {
         "rules": len(grammar.scfg),
@@ -44,14 +47,21 @@ def grammar_system(config: ImportConfig, file: str) -> ImportedSystem:
         decoder=settings,
         set_name=KIND,
         weights=system.weights,
+        text=text,
         save=lambda run: save_grammar(run / MODEL, grammar, model),
         figures=figures,
     )
 
 
-def _needed(system: GrammarSystem, text: str) -> GrammarSystem:
-    decoder = system.decoder
-    return system.changed(decoder=decoder.over(decoder.grammar.needed_for(map(split_tokens, iterate_lines(text)))))
+def _words(rule: ScfgRule) -> str:
+    """Those of its source side."""
+    return " ".join(symbol for symbol in rule.source if isinstance(symbol, str))
+
+
+def _needed(system: GrammarSystem, file: str, text: TextSides) -> GrammarSystem:
+    """The system with the rules that the lines of a file need."""
+    decoder, lines = system.decoder, map(text.source_tokens, iterate_lines(file))
+    return system.changed(decoder=decoder.over(decoder.grammar.needed_for(lines)))
 
 
 def check_name(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import ImportConfig
 from xlate.config.typed import with_settings
 from xlate.errors import InputError
-from xlate.formats.moses_ini import MosesIni, read_moses_ini
+from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
 from xlate.formats.moses_table import phrases_in
 from xlate.jobs.imports.imported import ImportedSystem
+from xlate.jobs.imports.text import imported_text
+from xlate.jobs.run_text import TextSides
 from xlate.jobs.systems.phrase import MODEL, SET
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.moses import load_moses_model
@@ -26,7 +29,6 @@ from xlate.models.phrase.store import save_phrase_model
 from xlate.scoring.weights import Weights
 from xlate.text.lines import atomic_write, iterate_lines
 from xlate.text.opening import open_unpacked
-from xlate.text.tokens import split_tokens
 
 LM_FILE = "lm.arpa.gz"
 # Moses's numbers of search algorithms.
@@ -40,7 +42,8 @@ def phrase_system(config: ImportConfig, file: str) -> ImportedSystem:
         InputError: whatever reading the system's files raises.
     """
     given = with_settings(PhraseDecoderConfig(), config.decoder, "decoder")
-    model, weights_D, ini = _loaded(file, config.filter, given)
+    text = imported_text(config, _sources(read_moses_ini(file)))
+    model, weights_D, ini = _loaded(file, config.filter, given, text)
     if "weight-file" in ini.settings:
         raise InputError(
             "sparse weights cannot be imported yet",
@@ -61,6 +64,7 @@ def phrase_system(config: ImportConfig, file: str) -> ImportedSystem:
         set_name=SET,
         weights=Weights(weights_D, np.zeros(0), model.columns),
         save=save,
+        text=text,
         figures={
             "pairs": len(model.table),
             "source_phrases": len(model.table.source_phrases),
@@ -70,15 +74,26 @@ def phrase_system(config: ImportConfig, file: str) -> ImportedSystem:
     )
 
 
+def _sources(ini: MosesIni) -> Iterator[str]:
+    """The source phrases of the table, if the file names one."""
+    table = _table_line(ini)
+    if table is not None:
+        yield from (line.partition("|||")[0] for line in iterate_lines(ini.file(table)))
+
+
 def _loaded(
-    file: str, text: str | None, given: PhraseDecoderConfig
+    file: str, needed: str | None, given: PhraseDecoderConfig, text: TextSides
 ) -> tuple[PhraseModel, NDArray[np.float64], MosesIni]:
-    """The whole model of a system, or only the phrases that occur in a text."""
-    if text is None:
+    """The whole model of a system, or only the phrases that occur in the file `needed`."""
+    if needed is None:
         return load_moses_model(file)
     longest = search_of(read_moses_ini(file), given).max_phrase
     assert longest is not None
-    return load_moses_model(file, phrases_in(map(split_tokens, iterate_lines(text)), longest))
+    return load_moses_model(file, phrases_in(map(text.source_tokens, iterate_lines(needed)), longest))
+
+
+def _table_line(ini: MosesIni) -> FeatureLine | None:
+    return ini.find("PhraseDictionaryMemory", "PhraseDictionaryCompact", "PhraseDictionaryOnDisk")
 
 
 def _lm_line(ini: MosesIni) -> Any:
@@ -91,7 +106,7 @@ def search_of(ini: MosesIni, given: PhraseDecoderConfig) -> PhraseDecoderConfig:
     Raises:
         InputError: one that is no number, out of range, or a search that there is not.
     """
-    table = ini.find("PhraseDictionaryMemory", "PhraseDictionaryCompact", "PhraseDictionaryOnDisk")
+    table = _table_line(ini)
     limit = ini.argument(table, "table-limit", given.options) if table else given.options
     search = replace(
         given,

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from xlate.errors import InputError
-from xlate.jobs.packs.form import EXPECTED, MARK, REMEDY, Pack
+from xlate.jobs.packs.form import EXPECTED, MARK, REMEDY, Pack, is_pack
 from xlate.text.lines import atomic_write
 
 ENDING = ".tar"
@@ -36,11 +36,13 @@ def write_archive(folder: Path, pack: Pack, top: str, out: Path) -> None:
 def unpacked(run: Path) -> Path:
     """The folder of a run; an archive is unpacked into a temporary folder, which is removed at the process's end.
 
+    A folder that an archive was unpacked into, `tar -C FOLDER`, stands for the packed run inside.
+
     Raises:
         InputError: a file that is no packed run, is damaged or cut off, or holds more than it says.
     """
     if not run.is_file():
-        return run
+        return _only_pack(run) or run
     key = run.resolve()
     if key not in _unpacked:
         folder = Path(tempfile.mkdtemp(prefix="xlate-pack-"))
@@ -67,6 +69,14 @@ def extract(archive: Path, folder: Path) -> Path:
     except (tarfile.TarError, EOFError) as error:
         message = "not a packed run, or a damaged or cut off one"
         raise InputError(message, file=archive, seen=error, expected=EXPECTED, remedy=REMEDY) from error
+
+
+def _only_pack(folder: Path) -> Path | None:
+    """The packed run in a folder that has no other folder in it; None for a run itself, and for all else."""
+    if is_pack(folder) or not folder.is_dir():
+        return None
+    within = [path for path in folder.iterdir() if path.is_dir()]
+    return within[0] if len(within) == 1 and is_pack(within[0]) else None
 
 
 def _extracted(opened: tarfile.TarFile, archive: Path, folder: Path) -> Path:

@@ -39,7 +39,7 @@ MOST_WORDS = 30
 
 
 def pack(config: PackConfig) -> dict[str, Any]:
-    """Packs a run and returns the pack's name, the number of its files and their size.
+    """Packs a run and returns the pack's name, the folder that it lies in when unpacked, and what there is in it.
 
     Which files are needed is seen while sentences are translated. What was copied is then opened by itself, and must
     translate them in the same way without a look at the folders that it was copied from.
@@ -54,7 +54,9 @@ def pack(config: PackConfig) -> dict[str, Any]:
         if out.suffix == ENDING:
             write_archive(aside, packed, _name_of(run), out)
     size = sum(size for size, _ in packed.files.values())
-    return {"out": str(out), "files": len(packed.files), "bytes": size, "sentences": len(packed.sentences)}
+    folder = _name_of(run) if out.suffix == ENDING else str(out)
+    counts = {"files": len(packed.files), "bytes": size, "sentences": len(packed.sentences)}
+    return {"out": str(out), "folder": folder, **counts}
 
 
 def _packed(run: Path, config: PackConfig, aside: Path) -> Pack:

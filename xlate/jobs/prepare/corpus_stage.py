@@ -26,6 +26,7 @@ from xlate.jobs.prepare.annotation_store import (
 from xlate.jobs.prepare.beside import side_by_side
 from xlate.jobs.prepare.corpus_files import SIDES, CorpusFiles
 from xlate.jobs.prepare.corpus_settings import check_settings, side_factors
+from xlate.jobs.prepare.prepared_side import PreparedSide
 from xlate.jobs.prepare.tagging import keep_tagger, tagger_record
 from xlate.jobs.prepare.work import VOCABULARIES
 from xlate.text.factors import FactoredLines
@@ -69,7 +70,8 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
     for side in SIDES:
         chosen = [tokens[side][i] for i in kept]
         caser = _caser(data.case, chosen, folder / f"truecase.{side}")
-        cased = [_case(caser, data.case, t) for t in chosen]
+        prepared = PreparedSide(preprocessors[side], data.case, caser)
+        cased = [prepared.cased(tokens) for tokens in chosen]
         write_lines(folder / f"train.{side}.gz", (" ".join(t) for t in cased))
         vocabulary = Vocabulary.build(cased)
         vocabulary.save(folder / f"vocabulary.{side}")
@@ -78,7 +80,7 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
         if side == "target" and files.lm_text:
             extra = [line for path in files.lm_text for line in _plain("lm_text", read_lines(path), side, files, data)]
             lm_tokens = preprocess_lines(extra, preprocessors[side])
-            write_lines(folder / "lm.target.gz", (" ".join(_case(caser, data.case, t)) for t in lm_tokens))
+            write_lines(folder / "lm.target.gz", (" ".join(prepared.cased(t)) for t in lm_tokens))
     group_S = copy_groups(*([tokens[side][i] for i in kept] for side in SIDES))
     save_copies(copies_folder(folder), group_S)
     figures["copies"] = len(group_S) - int((group_S == np.arange(len(group_S))).sum())
@@ -167,12 +169,6 @@ def _caser(case: str, sentences: list[list[str]], path: Path) -> Truecaser | Non
     caser = Truecaser.train(sentences)
     caser.save(path)
     return caser
-
-
-def _case(caser: Truecaser | None, case: str, tokens: list[str]) -> list[str]:
-    if caser is not None:
-        return caser.apply(tokens)
-    return [t.lower() for t in tokens] if case == "lower" else tokens
 
 
 def _tell_dropped(dropped: dict[str, int], total: int) -> None:

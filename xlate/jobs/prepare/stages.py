@@ -7,6 +7,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,10 @@ from xlate.text.opening import check_read_again, checked_name
 
 log = logging.getLogger(__name__)
 MARK = "stage.json"
+# Folders are told apart by the beginning of an identity, which says nothing to people.
+IDENTITY_IN_NAME = re.compile(r"/[0-9a-f]{12,}(?=/|$)")
+# Stages within folders deeper than this are what folds are made from.
+MOST_DEPTH = 2
 FIELDS: Fields = {"identity": str, "figures": dict, "seconds": (int, float)}
 
 
@@ -119,7 +124,10 @@ def _build_stage(
         there = _finished(final / MARK)
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or there is None or there["identity"] != wanted:
             raise
-    log.info("%-8s %.1f s  %s", name, seconds, ", ".join(f"{k} {_short(v)}" for k, v in figures.items()))
+    # Those of folds come by the dozen while what is made of them shows how far it is.
+    level = logging.DEBUG if name.count("/") > MOST_DEPTH else logging.INFO
+    told = ", ".join(f"{k} {_short(v)}" for k, v in figures.items())
+    log.log(level, "%-8s %.1f s  %s", IDENTITY_IN_NAME.sub("", name), seconds, told)
     return Stage(final, wanted, figures, seconds)
 
 

@@ -15,6 +15,7 @@ from xlate.align.links import Links, read_links
 from xlate.arrays.stored import HEADER, open_arrays
 from xlate.errors import InputError
 from xlate.jobs.prepare import annotation_store
+from xlate.jobs.prepare.prepared_side import PreparedSide
 from xlate.jobs.prepare.stages import MARK, read_stage
 from xlate.jobs.prepare.tagging import TAGGER, kept_tagger
 from xlate.lm.model import NgramModel
@@ -204,7 +205,7 @@ class WorkDirectory:
         Raises:
             InputError: some tokens of the line have factors and some have not, or one has too many or too few.
         """
-        words = self._cased(self._source_words(line), self._source_caser)
+        words = self._source_side.cased(self._source_words(line))
         return words if self._tagger is not None else with_factors(words, self.source_factors(line))
 
     def training_sentence(self, row: int) -> list[str]:
@@ -256,18 +257,16 @@ class WorkDirectory:
 
     def target_tokens(self, line: str) -> list[str]:
         """Tokenises and cases one target line, such as a reference, as the training text was."""
-        return self._cased(self._preprocessor("target").tokens(line), self._target_caser)
+        return self._target_side.tokens(line)
 
     def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
         """One output line: sentence case restored and, when asked, detokenised."""
-        if self.preprocessing["case"] == "true" and self._target_caser is not None:
-            tokens = self._target_caser.restore(tokens)
-        return self._preprocessor("target").text(tokens) if detokenize else " ".join(tokens)
+        return self._target_side.text(tokens, detokenize)
 
     def _source_words(self, line: str) -> list[str]:
         """The tokens of a source line as they were written."""
         names = self._names_in_lines("source")
-        return names.split(line)[0] if names.names else self._preprocessor("source").tokens(line)
+        return names.split(line)[0] if names.names else self._source_side.preprocessor.tokens(line)
 
     @cached_property
     def _tagger(self) -> Tagger | None:
@@ -311,30 +310,15 @@ class WorkDirectory:
             open_arrays(corpus, VOCABULARIES, {})
         return Vocabulary.load(corpus / f"vocabulary.{side}")
 
-    def _preprocessor(self, side: str) -> Preprocessor:
-        return self._preprocessors[side]
+    @cached_property
+    def _source_side(self) -> PreparedSide:
+        return self._side("source")
 
     @cached_property
-    def _preprocessors(self) -> dict[str, Preprocessor]:
-        settings = self.preprocessing
-        return {
-            side: Preprocessor(settings[f"{side}_language"], tokenize=settings["tokenize"])
-            for side in ("source", "target")
-        }
+    def _target_side(self) -> PreparedSide:
+        return self._side("target")
 
-    @cached_property
-    def _source_caser(self) -> Truecaser | None:
-        return self._load_caser("source")
-
-    @cached_property
-    def _target_caser(self) -> Truecaser | None:
-        return self._load_caser("target")
-
-    def _load_caser(self, side: str) -> Truecaser | None:
-        path = self.path / "corpus" / f"truecase.{side}"
-        return Truecaser.load(path) if path.exists() else None
-
-    def _cased(self, tokens: list[str], caser: Truecaser | None) -> list[str]:
-        if caser is not None:
-            return caser.apply(tokens)
-        return [t.lower() for t in tokens] if self.preprocessing["case"] == "lower" else tokens
+    def _side(self, side: str) -> PreparedSide:
+        settings, path = self.preprocessing, self.path / "corpus" / f"truecase.{side}"
+        preprocessor = Preprocessor(settings[f"{side}_language"], tokenize=settings["tokenize"])
+        return PreparedSide(preprocessor, settings["case"], Truecaser.load(path) if path.exists() else None)

@@ -36,7 +36,7 @@ class RankedLists:
     """Lists that a run learns from.
 
     Attributes:
-        arrays: the lists as they were read; references: of each list.
+        arrays: the lists as they were read; references: of each list; sources: the line of each, where it is known.
         batch: candidates with the statistics of `objective`; floats are less their means in the lists, and divided by
             `spread_D`, how much they vary there.
         features: the sparse features; dense_names: of the dense ones.
@@ -46,6 +46,7 @@ class RankedLists:
 
     arrays: NbestArrays
     references: list[list[str]]
+    sources: list[str] | None
     batch: CandidateBatch
     objective: Objective
     features: NamedFeatures
@@ -80,7 +81,8 @@ class RankedLists:
         floats_CD = (centred_in_lists(dense_CD, arrays.candidate_offsets_I1) / spread_D).astype(np.float32)
         batch = CandidateBatch(arrays.candidate_offsets_I1, floats_CD, statistics_CK.astype(np.float32), *ids)
         references = reference_lines(arrays.sentence_I, streams, config.first_id)
-        return cls(arrays, references, batch, objective, features, dense_names, spread_D, heldout_I, lexicon, classes)
+        learned = batch, objective, features, dense_names, spread_D, heldout_I
+        return cls(arrays, references, text.lines, *learned, lexicon, classes)
 
 
 def ranking_objective(config: TrainConfig) -> Objective:

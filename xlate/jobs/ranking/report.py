@@ -34,11 +34,13 @@ class Reported:
 
     Attributes:
         rows: by choice and measure, 0 to 100. tests: of reranked and MBR choices.
+        chosen: the place of the hypothesis that is chosen of each list; none for those by lot.
         sentences: how many lists there are.
     """
 
     rows: Mapping[str, Mapping[str, float]]
     tests: Mapping[str, PairedTests]
+    chosen: Mapping[str, Ints]
     sentences: int
 
     def to_json(self) -> dict[str, Any]:
@@ -112,7 +114,7 @@ def reported(
         for name in (RERANKED, MBR)
         if name in chosen
     }
-    return Reported(rows, tests, len(offsets_I1) - 1)
+    return Reported(rows, tests, chosen, len(offsets_I1) - 1)
 
 
 def _told(test: PairedTest | None) -> str:

@@ -201,12 +201,8 @@ def _warn_of_nothing_learned(config: TrainConfig, before: dict[str, Weights], af
 def learner_of(config: TrainConfig) -> LearnerOf:
     """The online kernel, or mini-batches on the device."""
     if not config.loss.batch:
-        if config.device == "cuda":
-            log.info("loss.batch=0 is the online kernel, which runs on the CPU; loss.batch=4096 runs on the device")
         return InstanceLearner
     device = device_of(config.device)
-    if config.device == "auto" and device.type == "cpu":
-        log.info("no CUDA device here: mini-batches run on the CPU")
     return lambda s, store, weights, memory: DeviceLearner(s, store, weights, memory, device, config.loss.batch)
 
 

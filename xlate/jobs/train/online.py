@@ -17,6 +17,7 @@ from xlate.config.source_schema import ONLINE, SourceConfig
 from xlate.config.tune_schema import TuneConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_text import text_of_base
 from xlate.jobs.systems.folded import by_fold
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.systems.to_tune import ToTune
@@ -60,7 +61,7 @@ class OnlineTraining:
         if self.work is not None and config.source.folds:
             self.text = training_sentences(self.work, config.source.sentences, most)
         else:
-            self.text = tuning_text(self.asked.loss.tune, self.work, most, "source.text")
+            self.text = tuning_text(self.asked.loss.tune, self.work, most, "source.text", text_of_base(self.config))
 
     @cached_property
     def to_tune(self) -> ToTune:

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.candidates.nbest_columns import NbestArrays
 from xlate.config.schema import TrainConfig
 from xlate.jobs.prepare.stages import file_hash
 from xlate.jobs.ranking.floats import begin
 from xlate.jobs.ranking.given import given_list
 from xlate.jobs.ranking.lists import RankedLists
-from xlate.jobs.ranking.report import reported
+from xlate.jobs.ranking.report import FIRST, ORACLE, RERANKED, Reported, reported
 from xlate.jobs.ranking.scores import KNOWN, SET
 from xlate.jobs.run_weights import made_with
 from xlate.jobs.train.list_settings import list_settings
@@ -28,10 +29,12 @@ from xlate.jobs.train.warnings import warn_if_all_zero
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.metrics.bleu import ORDER
 from xlate.progress import tell, track
+from xlate.report.tables import Column, Table
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.json_files import write_json
 from xlate.train.list_checkpoint import ListCheckpoint, lists_identity
 from xlate.train.list_learner import ListLearner
+from xlate.train.reporter import Reporter
 from xlate.train.run import Run
 
 KIND = "rerank"
@@ -73,7 +76,7 @@ class RankTraining:
             "heldout_lists": int(given.heldout_I.sum()),
             "active_features": weights.active,
             "weights": {"dense": dict(zip(given.dense_names, dense_D.round(6).tolist(), strict=True))},
-            **self._measured(given, found),
+            **self._measured(given, found, run.reporter),
         }
 
     def _by_loss(self, given: RankedLists, run: Run) -> Weights | None:
@@ -86,7 +89,8 @@ class RankTraining:
         learner = ListLearner(arrays, bleu_CK, given.heldout_I, len(given.features), settings, start_D)
         made_from = lists_identity(learner.lists, settings, len(given.features))
         checkpoint = ListCheckpoint(run.checkpoint("ranking.safetensors"), made_from, run.checkpoint_seconds)
-        for epoch in track(learner.epochs(run.stop.__bool__, checkpoint), "ranking", total=lists.epochs + 1):
+        epochs = learner.epochs(run.stop.__bool__, checkpoint)
+        for epoch in track(epochs, "ranking, epoch", total=lists.epochs + 1, from_zero=True):
             tell(loss=epoch.heldout_loss, score=epoch.heldout_bleu)
             run.reporter.scalar("rerank/heldout_loss", epoch.heldout_loss, epoch.epoch)
             run.reporter.scalar("rerank/heldout_BLEU", epoch.heldout_bleu, epoch.epoch)
@@ -107,8 +111,8 @@ class RankTraining:
         find = optimiser(tune, np.ones(len(start_D), dtype=np.bool_), given.objective)
         return find(given.batch.select(np.flatnonzero(~given.heldout_I)), start, self.config.seed)
 
-    def _measured(self, given: RankedLists, weights: Weights) -> dict[str, Any]:
-        """Figures of the held-out lists, or of all when none were held out."""
+    def _measured(self, given: RankedLists, weights: Weights, reporter: Reporter) -> dict[str, Any]:
+        """Figures of the held-out lists, or of all when none were held out; some of these lists are shown."""
         chosen_I = given.heldout_I if given.heldout_I.any() else ~given.heldout_I
         part = "heldout" if given.heldout_I.any() else "training"
         if part == "training":
@@ -117,7 +121,18 @@ class RankTraining:
         arrays = given.arrays.select(rows)
         found = reported(arrays, [given.references[row] for row in rows], _scores(given, weights, chosen_I))
         log.info("%s lists: %d\n%s", part, len(rows), found.table(tuple(given.objective.weights)))
+        reporter.text(f"samples/{part}", samples(given, rows[: self.config.samples], arrays, found).markdown(), 0)
         return {**{f"{part}_{key}": value for key, value in found.headroom().items()}, f"{part}_rows": found.to_json()}
+
+
+def samples(given: RankedLists, rows: NDArray[np.int64], arrays: NbestArrays, found: Reported) -> Table:
+    """What is chosen of some lists, the first of `arrays`, between their sources, where known, and references.
+
+    `rows` are the places of these lists among those given.
+    """
+    sources = [] if given.sources is None else [Column("source", [given.sources[row] for row in rows])]
+    chosen = [Column(name, arrays.texts(found.chosen[name][: len(rows)])) for name in (FIRST, RERANKED, ORACLE)]
+    return Table([*sources, *chosen, Column("reference", [given.references[row][0] for row in rows])])
 
 
 def _scores(given: RankedLists, weights: Weights, chosen_I: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -109,7 +109,8 @@ def gone_through(
     `step` is that of the first epoch, `what` is learned.
     """
     figures: list[EpochFigures] = []
-    for epoch in track(learner.epochs(run.stop.__bool__, checkpoint), f"{what} weights", total=settings.epochs + 1):
+    epochs = learner.epochs(run.stop.__bool__, checkpoint)
+    for epoch in track(epochs, f"{what} weights, epoch", total=settings.epochs + 1, from_zero=True):
         figures.append(epoch)
         tell(loss=epoch.heldout_loss, BLEU=epoch.heldout_bleu)
         _report(epoch, run.reporter, step, what)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -23,9 +24,15 @@ from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.settings import check_training
 from xlate.jobs.train.tuned import TunedTraining
 from xlate.jobs.train.untrained import Untrained
+from xlate.scoring.device import device_of
 from xlate.text.locks import refused_while_written
 from xlate.train.run import Method, Outcome, conduct
 from xlate.train.signals import StopFlag
+
+log = logging.getLogger(__name__)
+# They learn from events one by one, or in mini-batches.
+BY_EVENTS = (LocalTraining, ContextTraining)
+UNIFORM = "uniform"
 
 
 def train(config: TrainConfig, folder: Path, given: Sequence[str] = ()) -> Outcome:
@@ -45,10 +52,38 @@ def train(config: TrainConfig, folder: Path, given: Sequence[str] = ()) -> Outco
 def trained(config: TrainConfig, folder: Path, stop: StopFlag | None = None, given: Sequence[str] = ()) -> Outcome:
     """The same without looking at settings and other processes; `stop` is that of a training this one is a part of."""
     method = method_of(config)
+    if stop is None:
+        _say_device(method)
     # A run without settings of its own for something has those of its base.
     used = method.config
     identity, shown = identity_of_training(used), varied_settings(used, given)
     return conduct(method, folder, to_yaml(used), identity, used.checkpoint_seconds, stop, shown)
+
+
+def _say_device(method: ConfiguredMethod) -> None:
+    """Says so where the device that was asked for, or is there, is not the one that the training runs on."""
+    config = method.config
+    if config.device == "cpu":
+        return
+    part, there = on_device(method), device_of(config.device).type == "cuda"
+    if there and part is None:
+        batches = isinstance(method, BY_EVENTS) and config.loss.name != UNIFORM
+        log.info(
+            "device=%s: this training runs on the CPU, nothing of it on a GPU%s",
+            config.device,
+            "; loss.batch=4096 would take mini-batches there" if batches else "",
+        )
+    elif not there and part is not None:
+        log.info("device=%s: no GPU that PyTorch can use, so %s on the CPU", config.device, part)
+
+
+def on_device(method: Method) -> str | None:
+    """What a training does on the device, the CPU or a GPU, that `device` names; None: all is compiled for the CPU."""
+    if isinstance(method, ListTraining):
+        return "lists are learned from"
+    if isinstance(method, BY_EVENTS) and method.config.loss.batch and method.config.loss.name != UNIFORM:
+        return "mini-batches run"
+    return None
 
 
 class ConfiguredMethod(Method, Protocol):

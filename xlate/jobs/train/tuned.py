@@ -11,6 +11,7 @@ from typing import Any
 from xlate.config.schema import TrainConfig
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_text import text_of_base
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.systems.to_tune import ToTune
 from xlate.jobs.train.measuring import measured_splits, rounded
@@ -35,7 +36,8 @@ class TunedTraining:
         self.config = config = self.kind.based(config)
         assert config.loss.tune is not None
         self.work = WorkDirectory(Path(config.work)).check() if config.work else None
-        self.text = tuning_text(config.loss.tune, self.work, config.decoder.max_words)
+        given = text_of_base(config)
+        self.text = tuning_text(config.loss.tune, self.work, config.decoder.max_words, given=given)
         if config.loss.tune.weights:
             # Names of weights are known when the system is open; a wrong one is said before anything is written.
             chosen_weights(config.loss.tune, self.to_tune.start, self.to_tune.system.trained_D)
@@ -76,7 +78,7 @@ def tuning_summary(
     return {
         "work": config.work,
         **({"active_features": weights.active} if len(weights.sparse_F) else {}),
-        "rounds": len(rounds),
+        "rounds": rounds[-1].round,
         "tune_BLEU": round(best.bleu, 4),
         "tune_sentences": len(text),
         "pool": rounds[-1].pool,

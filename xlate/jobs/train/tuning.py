@@ -17,6 +17,7 @@ from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_text import TextSides, TokenizedText
 from xlate.jobs.train.tuners import chosen_weights, optimiser
 from xlate.jobs.train.warnings import not_too_long, warn_if_unmoved
 from xlate.metrics.measures import measure_sentences
@@ -28,11 +29,11 @@ from xlate.text.cutting import MAX_WORDS
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
 from xlate.text.numbering import Numbering
-from xlate.text.tokens import split_tokens
 from xlate.train.run import Run
 from xlate.train.tuning import RoundFigures, Tuning, TuningSettings
 
 log = logging.getLogger(__name__)
+TOKENIZED = TokenizedText()
 
 
 @dataclass(frozen=True)
@@ -47,18 +48,22 @@ class TuningText:
 
 
 def tuning_text(
-    tune: TuneConfig, work: WorkDirectory | None, most: int = MAX_WORDS, key: str = "loss.tune.source"
+    tune: TuneConfig,
+    work: WorkDirectory | None,
+    most: int = MAX_WORDS,
+    key: str = "loss.tune.source",
+    given: TextSides = TOKENIZED,
 ) -> TuningText:
-    """The text to tune on: tokenised files, or a split of the work directory; without lines that are empty or too long.
+    """The text to tune on: files, or a split of the work directory; without lines that are empty or too long.
 
-    `key` is what names the source file, and `references` beside it those of the references.
+    `key` is what names the source file, and `references` beside it those of the references; `given` takes their lines.
 
     Raises:
         InputError: there is none, its files have different numbers of lines, or no line has words.
     """
     if tune.source is not None:
-        sources = [split_tokens(line) for line in read_lines(tune.source)]
-        streams = [[split_tokens(line) for line in read_lines(path)] for path in tune.references]
+        sources = [given.source_tokens(line) for line in read_lines(tune.source)]
+        streams = [[given.target_tokens(line) for line in read_lines(path)] for path in tune.references]
         seen, remedy = tune.source, f"{key.rpartition('.')[0]}.references=[FILE,…]"
     elif work is not None and work.has_split(tune.split):
         sources = [work.source_tokens(line) for line in work.source_lines(tune.split)]

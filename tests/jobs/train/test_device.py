@@ -1,0 +1,89 @@
+"""A training says at its start when it does not run on the device that was asked for, or that is there."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+import torch
+
+from xlate.config.load import load
+from xlate.config.schema import TrainConfig
+from xlate.jobs.context.list_training import ContextListTraining
+from xlate.jobs.context.training import ContextTraining
+from xlate.jobs.train import train
+from xlate.jobs.train.lists import ListTraining
+from xlate.jobs.train.local import LocalTraining
+from xlate.jobs.train.rerank import RankTraining
+from xlate.jobs.train.train import ConfiguredMethod, trained
+from xlate.jobs.train.tuned import TunedTraining
+from xlate.jobs.train.untrained import Untrained
+from xlate.train.signals import StopFlag
+
+PHRASE = ("model=phrase", "decoder=phrase")
+BATCHES = "; loss.batch=4096 would take mini-batches there"
+NOT_THERE = "this training runs on the CPU, nothing of it on a GPU"
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """What is said before anything is learned."""
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(train, "conduct", lambda *_: None)
+    return caplog
+
+
+def begin(
+    kind: type[ConfiguredMethod], monkeypatch: pytest.MonkeyPatch, *given: str, stop: StopFlag | None = None
+) -> None:
+    method = object.__new__(kind)
+    method.config = load(TrainConfig, "train", ["work=none", *given])
+    monkeypatch.setattr(train, "method_of", lambda _: method)
+    trained(method.config, Path("none"), stop)
+
+
+@pytest.mark.parametrize("device", ["cuda", "auto"])
+@pytest.mark.parametrize(
+    ("kind", "given", "line"),
+    [
+        (LocalTraining, [], NOT_THERE + BATCHES),
+        (LocalTraining, ["loss.batch=64"], None),
+        (LocalTraining, ["model=floats", "loss=uniform"], NOT_THERE),
+        (ContextTraining, ["model=context", "loss=local_softmax"], NOT_THERE + BATCHES),
+        (ContextTraining, ["model=context", "loss=local_softmax", "loss.batch=64"], None),
+        (ListTraining, [*PHRASE, "loss=xbleu", "sparse=local"], None),
+        (ContextListTraining, ["model=context", "loss=xbleu"], NOT_THERE),
+        (TunedTraining, [*PHRASE, "loss=mira"], NOT_THERE),
+        (RankTraining, ["model=rerank", "loss=xbleu"], NOT_THERE),
+        (Untrained, ["model=lcs", "model.context.run=none", "loss=uniform"], NOT_THERE),
+    ],
+)
+def test_a_gpu_that_is_not_used(
+    kind: type[ConfiguredMethod],
+    given: list[str],
+    line: str | None,
+    device: str,
+    said: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    begin(kind, monkeypatch, *given, f"device={device}")
+    assert said.messages == ([] if line is None else [f"device={device}: {line}"])
+
+
+def test_no_gpu_to_be_used(said: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    begin(TunedTraining, monkeypatch, *PHRASE, "loss=mira", "device=auto")
+    begin(LocalTraining, monkeypatch, "loss.batch=64", "device=cpu")
+    assert said.messages == []
+    begin(LocalTraining, monkeypatch, "loss.batch=64", "device=auto")
+    begin(ListTraining, monkeypatch, *PHRASE, "loss=xbleu", "sparse=local", "device=auto")
+    told = "device=auto: no GPU that PyTorch can use, so "
+    assert said.messages == [f"{told}mini-batches run on the CPU", f"{told}lists are learned from on the CPU"]
+
+
+def test_a_part_of_a_training_says_nothing(said: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    begin(TunedTraining, monkeypatch, *PHRASE, "loss=mira", "device=cuda", stop=StopFlag())
+    assert said.messages == []

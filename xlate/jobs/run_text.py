@@ -1,0 +1,162 @@
+"""How lines become what a run translates, and its words lines again, where no work directory says it.
+
+An imported system knows tokens, made by scripts of its own. Its run takes them between blanks as they stand, or raw
+text, with settings that are kept in the run.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from xlate.config.schema import TrainConfig
+from xlate.jobs.prepare.corpus_files import SIDES
+from xlate.jobs.prepare.prepared_side import PreparedSide
+from xlate.jobs.run_places import located_runs
+from xlate.text.json_files import read_json, write_json
+from xlate.text.tokens import DASH, Preprocessor, split_tokens
+from xlate.text.truecase import Truecaser
+
+log = logging.getLogger(__name__)
+
+SETTINGS = "text.json"
+
+
+class TextSides(Protocol):
+    """How lines become tokens and tokens lines."""
+
+    def source_tokens(self, line: str) -> list[str]:
+        """The tokens of a source line."""
+
+    def target_tokens(self, line: str) -> list[str]:
+        """The tokens of a target line."""
+
+    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
+        """The output line of target tokens."""
+
+
+class TokenizedText:
+    """Lines that are tokens between blanks on both sides."""
+
+    def source_tokens(self, line: str) -> list[str]:
+        """The tokens between blanks."""
+        return split_tokens(line)
+
+    def target_tokens(self, line: str) -> list[str]:
+        """The tokens between blanks."""
+        return split_tokens(line)
+
+    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:  # noqa: ARG002
+        """The tokens with blanks between them."""
+        return " ".join(tokens)
+
+
+@dataclass(frozen=True)
+class TextSettings:
+    """How raw text is prepared for an imported system.
+
+    Attributes:
+        source_language, target_language: whose rules are used for tokens; tokenize: false leaves what is between
+            blanks.
+        case: `lower`, `keep`, or `true`, by the files `truecase.source` and `truecase.target`.
+        escape: whether `'` and the like are written `&apos;`. dashes: whether `-` within a word is a token, `@-@`.
+    """
+
+    source_language: str
+    target_language: str
+    tokenize: bool
+    case: str
+    escape: bool
+    dashes: bool
+
+    def __str__(self) -> str:
+        """In words, for people: what is taken."""
+        ways = {"lower": "lower-cased", "keep": "with its capitals", "true": "truecased"}
+        tokens = f"raw {self.source_language} text, tokenised by Moses's rules" if self.tokenize else "tokens"
+        marks = ["with &apos; and the like"] * self.escape + [f"with {DASH} in words"] * self.dashes
+        return ", ".join([tokens, *marks, ways[self.case]])
+
+
+@dataclass(frozen=True)
+class PreparedText:
+    """Raw text on both sides of an imported system; `casers` are those of the sides where text is truecased."""
+
+    settings: TextSettings
+    casers: Mapping[str, Truecaser] = field(default_factory=dict)
+
+    def source_tokens(self, line: str) -> list[str]:
+        """The tokens of a source line, as the system knows them."""
+        return self._sides["source"].tokens(line)
+
+    def target_tokens(self, line: str) -> list[str]:
+        """The tokens of a target line, such as a reference."""
+        return self._sides["target"].tokens(line)
+
+    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
+        """The output line of target tokens."""
+        return self._sides["target"].text(tokens, detokenize)
+
+    def save(self, run: Path) -> None:
+        """Keeps it in the folder of a run."""
+        for side, caser in self.casers.items():
+            caser.save(run / f"truecase.{side}")
+        write_json(run / SETTINGS, asdict(self.settings))
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What makes it this one and no other."""
+        return {**asdict(self.settings), "casers": {side: caser.words for side, caser in self.casers.items()}}
+
+    @classmethod
+    def load(cls, run: Path) -> PreparedText:
+        """What `save` kept.
+
+        Raises:
+            InputError: it is damaged.
+        """
+        kinds = {name: bool if name in ("tokenize", "escape", "dashes") else str for name in _FIELDS}
+        held = read_json(run / SETTINGS, "how text is prepared", "import the system again", kinds)
+        settings = TextSettings(**{name: held[name] for name in _FIELDS})
+        sides = SIDES if settings.case == "true" else ()
+        return cls(settings, {side: Truecaser.load(run / f"truecase.{side}") for side in sides})
+
+    @cached_property
+    def _sides(self) -> dict[str, PreparedSide]:
+        s = self.settings
+        languages = dict(zip(SIDES, (s.source_language, s.target_language), strict=True))
+        return {
+            side: PreparedSide(
+                Preprocessor(language, tokenize=s.tokenize, escape=s.escape, dashes=s.dashes),
+                s.case,
+                self.casers.get(side),
+            )
+            for side, language in languages.items()
+        }
+
+
+_FIELDS = tuple(TextSettings.__annotations__)
+
+
+def text_of(run: Path) -> TextSides:
+    """The text of a run without a work directory: that of the imported system it is, or is based on.
+
+    Raises:
+        InputError: what is kept of it is damaged.
+    """
+    while not (run / SETTINGS).exists():
+        base = located_runs(run).base
+        if base is None:
+            return TokenizedText()
+        run = Path(base)
+    return PreparedText.load(run)
+
+
+def text_of_base(config: TrainConfig) -> TextSides:
+    """How files are read that a training is given: as its base run takes text, where that has no work directory."""
+    if config.base is None or config.work:
+        return TokenizedText()
+    return text_of(Path(config.base))
