@@ -63,7 +63,9 @@ class Setting:
     instances: BlockInstances
 
 
-def setting(table, source, target, lm, *, threshold=0, every=0, top=9, families=("BB",), more=(), **choices) -> Setting:
+def setting(
+    table, source, target, lm, *, threshold=0, every=0, top=9, families=("BB",), more=(), per_word=False, **choices
+) -> Setting:
     scores_B4 = 1 - np.random.default_rng(1).random((len(table), 4))
     table = replace(table, scores_B4=scores_B4)
     matches = match_blocks(table, source, target)
@@ -71,7 +73,7 @@ def setting(table, source, target, lm, *, threshold=0, every=0, top=9, families=
     blocks = BlockSet.count(table, matches, events)
     index = BigramIndex.frequent(named(blocks), families, threshold)
     instances = BlockInstances(
-        blocks=as_stored(block_arrays(blocks, lm, TARGET, index.keys_F, SMOOTHING, more)),
+        blocks=as_stored(block_arrays(blocks, lm, TARGET, index.keys_F, SMOOTHING, more, per_word)),
         features=len(index),
         lm=lm,
         matches=matches,
@@ -117,7 +119,10 @@ MORE_SETS = st.sets(st.sampled_from(["forward", "forward_lexical", "block_count"
 class PlainBuilder:
     """Instances straight from the words of A1, A2 and A3, with Python's own lists and sets."""
 
-    def __init__(self, s: Setting, top: int, *, more=(), listed_only=False, by_span=False, by_target=False) -> None:
+    def __init__(
+        self, s: Setting, top: int, *, more=(), listed_only=False, by_span=False, by_target=False, per_word=False
+    ) -> None:
+        self.per_word = per_word
         self.blocks, self.lm, self.top, self.more = s.blocks, s.lm, top, more
         self.ids_by_key = {key: i for i, key in enumerate(s.index.keys_F.tolist())}
         self.listed_only, self.by_span, self.by_target = listed_only, by_span, by_target
@@ -133,7 +138,8 @@ class PlainBuilder:
         share = 0.0 if orientation == NEUTRAL else self.blocks.orientation_cost_B2(SMOOTHING)[b, orientation]
         _, _, forward, lexical = self.blocks.table.scores_B4[b].tolist()
         more = {"forward": -math.log(forward), "forward_lexical": -math.log(lexical), "block_count": 1.0}
-        own = [self.blocks.unigram_cost_B[b], share, costs[0], sum(costs[1:]), self.blocks.lexical_B[b]]
+        unigram = self.blocks.unigram_cost_B[b] / (len(phrase_of(self.blocks.table, b)[0]) if self.per_word else 1)
+        own = [unigram, share, costs[0], sum(costs[1:]), self.blocks.lexical_B[b]]
         return own + [cost for name, cost in more.items() if name in self.more]
 
     def alternatives(self, b):

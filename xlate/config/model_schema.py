@@ -101,6 +101,7 @@ class _ModelKeys:
     by_span: bool
     by_target: bool
     orientation_smoothing: float
+    unigram_per_word: bool
     jump_reach: int
     jump_smoothing: float
     model1_iterations: int
@@ -161,6 +162,7 @@ class BlockModelConfig(EventModelConfig):
     floats: list[str] = key(OF_FLOATS, ["unigram", "orientation", "lm_first", "lm_rest", "lexical"])
     binary: list[str] = key("families of binary features: BB, TP, WB", ["BB"])
     orientation_smoothing: float = key("added to counts of orientations", 0.5)
+    unigram_per_word: bool = key("unigram costs are divided by source words in training, too, as in decoding", False)
 
 
 @dataclass

@@ -50,6 +50,7 @@ def block_arrays(
     feature_keys_F: NDArray[np.uint64],
     smoothing: float,
     more: Collection[str] = (),
+    unigram_per_word: bool = False,
 ) -> BlockArrays:
     """Everything the feature kernels need, computed once.
 
@@ -59,9 +60,11 @@ def block_arrays(
         feature_keys_F: the keys of the sparse features, sorted; the id of one is its place.
         smoothing: k of the orientation cost.
         more: names of optional floats.
+        unigram_per_word: whether unigram costs are divided by source words.
     """
     arrays = _arrays(blocks, lm, target_vocabulary, feature_keys_F, more, None)
-    return arrays._replace(orientation_B2=blocks.orientation_cost_B2(smoothing))
+    unigram_B = blocks.unigram_cost_per_word_B if unigram_per_word else blocks.unigram_cost_B
+    return arrays._replace(unigram_B=unigram_B, orientation_B2=blocks.orientation_cost_B2(smoothing))
 
 
 def distortion_arrays(

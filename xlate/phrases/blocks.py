@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import lengths_of
 from xlate.arrays.ranges import check_lengths, check_rising, check_within, pieces
 from xlate.arrays.stored import HEADER, StoredArrays, check_seals, open_arrays, save_arrays, seal_of, unusable
 from xlate.errors import InputError
@@ -81,6 +82,12 @@ class BlockSet:
         counts_B = np.maximum(self.count_B, UNSEEN_COUNT)
         costs: NDArray[np.float32] = -np.log(counts_B / max(1, int(self.count_B.sum()))).astype(np.float32)
         return costs
+
+    @cached_property
+    def unigram_cost_per_word_B(self) -> NDArray[np.float32]:
+        """The unigram cost divided by the number of source words."""
+        words_B = lengths_of(self.table.source_phrases.offsets_S1, self.table.source_B)
+        return (self.unigram_cost_B / words_B).astype(np.float32)
 
     def direct_cost_B(self, discount: float = 0.0) -> NDArray[np.float32]:
         """-ln (N(b) - d)/N(T), T the target phrase of b (TZ07 section 5.3); a block never matched counts half.

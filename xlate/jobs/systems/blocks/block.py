@@ -34,11 +34,13 @@ class Block(EventKind):
     def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: NDArray[np.uint64]) -> BlockArrays:
         """Counts of blocks and their orientations."""
         words, more = estimates.work.target_vocabulary, more_floats(model.floats)
-        return block_arrays(estimates.blocks, estimates.lm, words, keys_F, model.orientation_smoothing, more)
+        given = estimates.blocks, estimates.lm, words, keys_F, model.orientation_smoothing, more
+        return block_arrays(*given, model.unigram_per_word)
 
     def identity_settings(self, estimates: Estimates, model: ModelConfig) -> dict[str, Any]:  # noqa: ARG002
-        """The smoothing of orientations."""
-        return {"orientation_smoothing": model.orientation_smoothing}
+        """What events hold that depends on this model alone."""
+        divided = {"unigram_per_word": True} if model.unigram_per_word else {}
+        return {"orientation_smoothing": model.orientation_smoothing, **divided}
 
     def model(self, estimates: Estimates, weights: WeightsFile, model: ModelConfig) -> BlockModel:
         """Blocks under the linked and neutral weights."""
