@@ -44,14 +44,14 @@ def test_the_limits_are_those_of_the_library() -> None:
     from xlate.kernels.search.distortion_decoder import WIDEST_WINDOW
     from xlate.lm.arpa import HIGHEST_ORDER
     from xlate.models.block import settings as block_settings
-    from xlate.models.phrase import settings as phrase_settings
+    from xlate.models.phrase.settings import PhraseSearch
     from xlate.phrases.extract import LONGEST
 
     block, distortion = LIMITS[decoder_schema.BlockDecoderConfig], LIMITS[decoder_schema.DistortionDecoderConfig]
     assert block["mode"] == block_settings.MODES
     assert block["partition"] == block_settings.PARTITIONS
     assert block["option_order"] == distortion["option_order"] == block_settings.OPTION_ORDERS
-    assert LIMITS[decoder_schema.PhraseDecoderConfig]["algorithm"] == phrase_settings.ALGORITHMS
+    assert LIMITS[decoder_schema.PhraseDecoderConfig]["algorithm"] == PhraseSearch.ALGORITHMS
     assert distortion["window"] == Range(1, WIDEST_WINDOW)
     assert LIMITS[model_schema.PhraseModelConfig]["reordering"] == REORDERINGS
     assert LIMITS[schema.TranslateConfig]["lattice_format"] == KINDS
