@@ -89,6 +89,14 @@ def test_the_run_translates_as_the_system_does(
     assert Translator.load(run).translate(lines) == expected[0].splitlines()
 
 
+def test_a_grammar_can_take_raw_text(tmp_path: Path) -> None:
+    ini, run, raw = write_joshua_system(tmp_path), tmp_path / "run", tmp_path / "raw"
+    raw.write_text("Ne va pas.\n", encoding="utf-8")
+    assert main(["import", f"grammar={ini}", f"out={run}", "pair=fr-en", f"filter={raw}"]) == 0
+    # Tokens are "ne va pas ." for the grammar, and a line again behind it.
+    assert Translator.load(run).translate(raw.read_text().splitlines()) == ["do go not."]
+
+
 def test_packed_it_is_one_file(system: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text, run = system.parent / "in", tmp_path / "run"
     assert main(["import", f"grammar={system}", f"out={run}", "decoder.pop_limit=20"]) == 0
