@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -52,7 +53,8 @@ def test_a_packed_run_translates_alone(
     assert f"unpacked, it is the folder {packed.resolve().name}\n" in capsys.readouterr().err
     with tarfile.open(tmp_path / "run.tar") as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
-        archive.extractall(tmp_path / "there", filter="data")
+    (tmp_path / "there").mkdir()
+    subprocess.run(["tar", "xf", str(tmp_path / "run.tar"), "-C", str(tmp_path / "there")], check=True)
     # No text, no links, no candidates, nothing that was only measured.
     parts = ("train.", "dev.", "test.", "links", "candidates", "matches", "metrics", "events", "summary", "checkpoint")
     assert not [name for name in names if any(part in name for part in parts)]
