@@ -207,6 +207,16 @@ def expanded(*arguments: str) -> tuple[str, ...]:
     return expand(read_words(arguments)).overrides
 
 
+def test_unigram_costs_of_training_are_divided_on_request(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    given = ["model=floats", "decoder=swap_or", "measures=[bleu]", *QUICK]
+    whole, divided = (
+        trained(work, tmp_path / flag, *given, f"model.unigram_per_word={flag}")["weights"]["linked"]["unigram"]
+        for flag in ("false", "true")
+    )
+    # Costs are smaller, in stores of their own.
+    assert divided < whole < 0
+
+
 def test_a_page_holds_each_table_once(work: Path, tmp_path: Path) -> None:  # noqa: F811
     page = tmp_path / "page.md"
     page.write_text("# Mine\n\nwords of ours\n")

@@ -111,7 +111,7 @@ def written(directory, name, more=()):
     return [candidates[low:high] for low, high in pairwise(starts)]
 
 
-CHOICE_SETS = st.sets(st.sampled_from(["listed_only", "by_span", "by_target"]))
+CHOICE_SETS = st.sets(st.sampled_from(["listed_only", "by_span", "by_target", "per_word"]))
 FAMILY_SETS = st.sets(st.sampled_from(["BB", "TP", "WB"]))
 MORE_SETS = st.sets(st.sampled_from(["forward", "forward_lexical", "block_count"]))
 

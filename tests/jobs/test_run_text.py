@@ -70,9 +70,11 @@ def test_a_run_that_takes_raw_text(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["import", *filtered, f"out={run}", "pair=de-en"]) == 0
     assert (
         "the run takes raw de text, tokenised by Moses's rules, lower-cased "
-        "(its words have no capitals; else case=keep), and gives plain en text\n"
+        "(the system's words have no capitals; else case=keep), and gives plain en text\n"
     ) in capsys.readouterr().err
     assert translated(run, tmp_path) == ["x, z!", "z"]
+    # Of the same system with text taken in another way there is another run.
+    assert main(["import", *filtered, f"out={run}", "pair=de-en", "case=keep"]) == 2
     # What is based on it takes text as it does, and is tuned on such text.
     tune = [f"loss.tune.source={tmp_path / 'raw'}", f"loss.tune.references=[{tmp_path / 'ref'}]", "loss.tune.rounds=1"]
     tuned = tmp_path / "tuned"

@@ -6,7 +6,6 @@ text, with settings that are kept in the run.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -20,8 +19,6 @@ from xlate.jobs.run_places import located_runs
 from xlate.text.json_files import read_json, write_json
 from xlate.text.tokens import DASH, Preprocessor, split_tokens
 from xlate.text.truecase import Truecaser
-
-log = logging.getLogger(__name__)
 
 SETTINGS = "text.json"
 

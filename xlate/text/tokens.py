@@ -13,17 +13,8 @@ from xlate.progress import track
 BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u00a0\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+")
 # Joiners shape the letters beside them, in Persian or Malayalam: part of a word, but not a word by themselves.
 JOINERS = "\u200c\u200d"
-# What Moses's scripts write in tokens, `&` first.
-ESCAPES = {
-    "&": "&amp;",
-    "|": "&#124;",
-    "<": "&lt;",
-    ">": "&gt;",
-    "'": "&apos;",
-    '"': "&quot;",
-    "[": "&#91;",
-    "]": "&#93;",
-}
+# What Moses's scripts write in tokens in place of the signs & | < > ' " [ ], and of a dash within a word.
+ESCAPED = ("&amp;", "&#124;", "&lt;", "&gt;", "&apos;", "&quot;", "&#91;", "&#93;")
 DASH = "@-@"
 JOINED_MARK = re.compile(r"[^\W\d_][.,!?;:]$")
 
@@ -57,7 +48,7 @@ class Preprocessor:
             language: its rules for abbreviations and apostrophes are used.
             tokenize: false splits only at blanks, for text that is tokenised already.
             normalize: whether typographic punctuation is made plain before tokenising.
-            escape: whether tokens have the marks that Moses's scripts write, `&apos;s`; text has never.
+            escape: whether signs in tokens are written as Moses's scripts write them, `&apos;s`; text never has these.
             dashes: whether a dash within a word is a token, `@-@`, as with Moses's `-a`.
         """
         self.language = language
@@ -96,21 +87,14 @@ class Preprocessor:
             text = self._normalizer.normalize(text)
         if not text:
             return []
-        tokens: list[str] = self._tokenizer.tokenize(text, aggressive_dash_splits=self._dashes, escape=False)
-        pieces = [piece for token in tokens for piece in between_blanks(token)]
-        return [_escaped(piece) for piece in pieces] if self._escape else pieces
+        tokens: list[str] = self._tokenizer.tokenize(text, aggressive_dash_splits=self._dashes, escape=self._escape)
+        return [piece for token in tokens for piece in between_blanks(token)]
 
     def text(self, tokens: Sequence[str]) -> str:
         """The line that tokens stand for; without tokenising they are just joined with blanks."""
         if not self._tokenize or not tokens:
             return " ".join(tokens)
         return str(self._detokenizer.detokenize(list(tokens), unescape=self._escape))
-
-
-def _escaped(token: str) -> str:
-    for sign, mark in ESCAPES.items():
-        token = token.replace(sign, mark)
-    return token
 
 
 def _detokenizer(language: str) -> Any:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.limits import check_limits
@@ -21,10 +20,8 @@ from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
 from xlate.formats.moses_table import phrases_in
 from xlate.jobs.imports.imported import ImportedSystem
 from xlate.jobs.imports.text import imported_text
-from xlate.jobs.run_text import TextSides
 from xlate.jobs.systems.phrase import MODEL, SET
-from xlate.models.phrase.model import PhraseModel
-from xlate.models.phrase.moses import load_moses_model
+from xlate.models.phrase.moses import moses_model
 from xlate.models.phrase.store import save_phrase_model
 from xlate.scoring.weights import Weights
 from xlate.text.lines import atomic_write, iterate_lines
@@ -42,8 +39,8 @@ def phrase_system(config: ImportConfig, file: str) -> ImportedSystem:
         InputError: whatever reading the system's files raises.
     """
     given = with_settings(PhraseDecoderConfig(), config.decoder, "decoder")
-    text = imported_text(config, _sources(read_moses_ini(file)))
-    model, weights_D, ini = _loaded(file, config.filter, given, text)
+    ini = read_moses_ini(file)
+    search, text = search_of(ini, given), imported_text(config, _sources(ini))
     if "weight-file" in ini.settings:
         raise InputError(
             "sparse weights cannot be imported yet",
@@ -51,6 +48,11 @@ def phrase_system(config: ImportConfig, file: str) -> ImportedSystem:
             seen="[weight-file]",
             expected="a system of dense features",
         )
+    only = None
+    if config.filter is not None:
+        assert search.max_phrase is not None
+        only = phrases_in(map(text.source_tokens, iterate_lines(config.filter)), search.max_phrase)
+    model, weights_D = moses_model(ini, only)
     reordering = "none" if model.reordering is None else model.reordering.kind
 
     def save(run: Path) -> None:
@@ -60,7 +62,7 @@ def phrase_system(config: ImportConfig, file: str) -> ImportedSystem:
     return ImportedSystem(
         file=file,
         model=PhraseModelConfig(reordering=reordering),
-        decoder=search_of(ini, given),
+        decoder=search,
         set_name=SET,
         weights=Weights(weights_D, np.zeros(0), model.columns),
         save=save,
@@ -79,17 +81,6 @@ def _sources(ini: MosesIni) -> Iterator[str]:
     table = _table_line(ini)
     if table is not None:
         yield from (line.partition("|||")[0] for line in iterate_lines(ini.file(table)))
-
-
-def _loaded(
-    file: str, needed: str | None, given: PhraseDecoderConfig, text: TextSides
-) -> tuple[PhraseModel, NDArray[np.float64], MosesIni]:
-    """The whole model of a system, or only the phrases that occur in the file `needed`."""
-    if needed is None:
-        return load_moses_model(file)
-    longest = search_of(read_moses_ini(file), given).max_phrase
-    assert longest is not None
-    return load_moses_model(file, phrases_in(map(text.source_tokens, iterate_lines(needed)), longest))
 
 
 def _table_line(ini: MosesIni) -> FeatureLine | None:

@@ -12,7 +12,7 @@ from xlate.errors import InputError
 from xlate.jobs.prepare.corpus_files import SIDES
 from xlate.jobs.prepare.corpus_settings import CASES
 from xlate.jobs.run_text import PreparedText, TextSettings, TextSides, TokenizedText
-from xlate.text.tokens import DASH, ESCAPES
+from xlate.text.tokens import DASH, ESCAPED
 from xlate.text.truecase import Truecaser
 
 log = logging.getLogger(__name__)
@@ -46,8 +46,8 @@ def say_text(text: TextSides, config: ImportConfig) -> None:
         )
         return
     found = {
-        "lower": " (its words have no capitals; else case=keep)",
-        "keep": " (its words have capitals; truecase=[SOURCE,TARGET] names the models of a truecased one)",
+        "lower": " (the system's words have no capitals; else case=keep)",
+        "keep": " (the system's words have capitals; truecase=[SOURCE,TARGET] names the models of a truecased one)",
     }
     assumed = "" if config.case is not None else found.get(text.settings.case, "")
     gives = f"plain {text.settings.target_language} text" if text.settings.tokenize else "tokens"
@@ -84,11 +84,11 @@ class _Written:
 
     @classmethod
     def of(cls, sources: Iterable[str]) -> _Written:
-        """Looks at so many as tell it."""
+        """Looks at source sides until they tell it, or at `LOOKED_AT` of them."""
         capitals = escape = dashes = False
         for source in islice(sources, LOOKED_AT):
             capitals = capitals or source != source.lower()
-            escape = escape or ("&" in source and any(mark in source for mark in ESCAPES.values()))
+            escape = escape or ("&" in source and any(mark in source for mark in ESCAPED))
             dashes = dashes or DASH in source
             if capitals and escape and dashes:
                 break

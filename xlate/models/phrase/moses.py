@@ -20,18 +20,27 @@ from xlate.models.phrase.model import PHRASE_FEATURES, PhraseModel, Reordering, 
 def load_moses_model(
     path: str | Path, only: Container[str] | None = None
 ) -> tuple[PhraseModel, NDArray[np.float64], MosesIni]:
-    """The model and weights of a Moses system, and its configuration.
+    """The model and weights of a Moses system by the path of its moses.ini, and its configuration.
+
+    Raises:
+        InputError: the configuration cannot be used, or as `moses_model`.
+    """
+    ini = read_moses_ini(path)
+    return *moses_model(ini, only), ini
+
+
+def moses_model(ini: MosesIni, only: Container[str] | None = None) -> tuple[PhraseModel, NDArray[np.float64]]:
+    """The model of a Moses system, and its weights in the order of `PHRASE_FEATURES`, shape (15,).
 
     Words are taken as they stand in the tables: Moses's tokenizer has escaped bars in the text too.
 
     Args:
-        path: a moses.ini.
+        ini: its configuration.
         only: the source phrases to read, None for all; see `moses_table.phrases_in`.
 
     Raises:
         InputError: a feature that this decoder has not, a missing or double one, or whatever reading the files raises.
     """
-    ini = read_moses_ini(path)
     lines = _lines_by_feature(ini)
     table, source, target = read_phrase_table(ini.file(lines["TranslationModel0"]), unescape=False, only=only)
     lm = NgramModel.from_arpa(read_arpa(ini.file(lines["LM0"])))
@@ -40,7 +49,7 @@ def load_moses_model(
         kind = _reordering_kind(ini, line)
         reordering = Reordering(kind, read_reordering_table(ini.file(line), table, source, target, unescape=False))
     weights = {name: ini.weight(line.name, PHRASE_FEATURES[name]) for name, line in lines.items()}
-    return PhraseModel(table, source, target, lm, reordering), weight_vector(weights), ini
+    return PhraseModel(table, source, target, lm, reordering), weight_vector(weights)
 
 
 _KINDS = {
