@@ -18,6 +18,7 @@ from xlate.config.schema import TrainConfig
 from xlate.jobs.paper_page import write_pages
 from xlate.jobs.prepare.block_stores import block_stores
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.scoring.centring import true_occurrences
 from xlate.scoring.feature_weights import load_feature_weights
 from xlate.scoring.weights import load_weights
 
@@ -73,6 +74,47 @@ def test_the_global_model_goes_on_from_a_run(work: Path, run: Path, tmp_path: Pa
         assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *options, f"base={base}"]) == status
     assert main(["train", f"work={work}", f"run={tmp_path / 'none'}", "loss=global"]) == 2
     assert main(["train", f"work={work}", f"run={tmp_path / 'x'}", "loss=global", f"base={run}", "model=floats"]) == 2
+
+
+@pytest.mark.parametrize("kind", ["distortion", "block"])
+def test_the_global_model_learns_from_lattices_of_the_training_text(work: Path, tmp_path: Path, kind: str) -> None:  # noqa: F811
+    """Each fold decoded by a system that has not seen it; binary features begin at 0, and learn."""
+    chosen = [f"model={kind}", "model.threshold=1", "model.folds=3"]
+    trained(work, tmp_path / "base", *chosen, "model.binary=[]", *QUICK)
+    folded = ["loss=global", "loss.globally.split=train", "loss.globally.folds=3", "loss.globally.sentences=60"]
+    whole = [*chosen, "model.binary=[BB,WB]", *folded, "loss.globally.rounds=1", f"base={tmp_path / 'base'}"]
+    figures = trained(work, tmp_path / "run", *whole)
+    losses = [entry["valid_loss"] for entry in figures["history"]]
+    assert min(losses[1:]) < losses[0], "held-out sentences become more probable"
+    held = load_weights(tmp_path / "run" / "weights.safetensors").sets["linked"]
+    assert np.count_nonzero(held.sparse_F) > 10
+    assert figures["dev_bleu"] > 15
+    # The same seed draws the same sentences and learns the same.
+    assert trained(work, tmp_path / "again", *whole)["weights"] == figures["weights"]
+
+
+def test_other_models_and_other_floats_do_not_learn_globally_in_folds(
+    work: Path,  # noqa: F811
+    run: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folded = [f"work={work}", f"base={run}", "loss=global", "loss.globally.split=train", f"run={tmp_path / 'run'}"]
+    assert main(["train", *folded, "model=phrase"]) == 2
+    assert "loss.globally.split=dev" in capsys.readouterr().err
+    assert main(["train", *folded, "model.floats=[unigram,lm_first,forward]"]) == 2
+    assert "another model" in capsys.readouterr().err
+    assert main(["train", *folded, "loss.globally.folds=1"]) == 2
+    assert not (tmp_path / "run").exists()
+
+
+def test_centred_families_have_the_mean_zero(work: Path, run: Path, tmp_path: Path) -> None:  # noqa: F811
+    trained(work, tmp_path / "run", *QUICK, "loss.binary.centred=true")
+    plain, found = (load_weights(f / "weights.safetensors").sets["linked"] for f in (run, tmp_path / "run"))
+    stores = block_stores(WorkDirectory(work), load(TrainConfig, "train", [f"work={work}", *QUICK]).model)
+    count_F = true_occurrences(stores.stores["linked"].arrays, len(stores.features))
+    assert abs(found.sparse_F @ count_F) < 1e-3 * (np.abs(found.sparse_F) @ count_F)
+    assert len(set(np.round(plain.sparse_F - found.sparse_F, 5).tolist())) == 1, "one family moves by one number"
 
 
 OWN = {"distortion": "direct,model1,lm_first,length", "swap_or": "unigram,orientation,lm_first"}

@@ -211,6 +211,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     loss_schema.BinaryConfig: {"eta": POSITIVE},
     loss_schema.BinaryPhaseConfig: {"epochs": _whole(0)},
     loss_schema.GlobalConfig: {
+        "folds": _whole(2),
         "sentences": _SOME,
         "heldout_every": _whole(2),
         "rounds": _SOME,

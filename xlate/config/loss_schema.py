@@ -25,6 +25,7 @@ class _BinaryKeys:
 
     epochs: int
     joint: bool
+    centred: bool = False
 
 
 @dataclass
@@ -41,14 +42,16 @@ class BinaryPhaseConfig(BinaryConfig):
     eta: float = key("the step of binary weights", 3.0e-2)
     epochs: int = key("passes", 20)
     joint: bool = key("float weights are learned on with them", False)
+    centred: bool = key("each family loses its mean over the true successors of the training text", False)
 
 
 @dataclass
 class GlobalConfig:
     """Training of the global model."""
 
-    split: str = key("the split whose lattices are learned from", "dev")
-    sentences: int | None = key("the first so many sentences; null for all", None)
+    split: str = key("the split whose lattices are learned from; train: the training text, in folds", "dev")
+    folds: int = key("split=train: each of so many folds is decoded by a system that has not seen it", 10)
+    sentences: int | None = key("the first so many sentences, of train so many drawn by the seed; null: all", None)
     heldout_every: int = key("every so many sentences one is held out", 5)
     rounds: int = key("rounds of decoding", 3)
     epochs: int = key("passes in a round", 2)

@@ -20,6 +20,7 @@ from xlate.jobs.systems.registry import event_kind
 from xlate.jobs.train.measuring import DevBleu, measured_splits, rounded
 from xlate.jobs.train.nbest_events import nbest_stores
 from xlate.jobs.train.warnings import warn_if_all_zero, warn_if_unmoved, warn_of_few_steps
+from xlate.scoring.centring import centred, true_occurrences
 from xlate.scoring.device import device_of
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.train.checkpoint import Checkpoint
@@ -171,6 +172,8 @@ def _learn(config: TrainConfig, work: WorkDirectory, stores: BlockStores, run: R
     held = training.run(initial, run.stop)
     if not training.finished(held):
         return None
+    if config.loss.binary.centred:
+        held = replace(held, weights=_centred(held.weights, stores))
     _warn_of_nothing_learned(config, initial, held.weights)
     save_weights(
         run.weights,
@@ -185,6 +188,12 @@ def _learn(config: TrainConfig, work: WorkDirectory, stores: BlockStores, run: R
         },
     )
     return held
+
+
+def _centred(sets: dict[str, Weights], stores: BlockStores) -> dict[str, Weights]:
+    """The sets, the binary weights centred by the events they were learned from."""
+    count_F = true_occurrences(stores.stores["linked"].arrays, len(stores.features))
+    return {**sets, "linked": centred(sets["linked"], stores.features.ranges, count_F)}
 
 
 def _warn_of_nothing_learned(config: TrainConfig, before: dict[str, Weights], after: Mapping[str, Weights]) -> None:

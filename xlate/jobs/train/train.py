@@ -15,8 +15,8 @@ from xlate.config.varied import varied_settings
 from xlate.jobs.context.list_training import ContextListTraining
 from xlate.jobs.context.training import ContextTraining
 from xlate.jobs.systems.registry import kind_of
-from xlate.jobs.train.global_training import NAME as GLOBAL
-from xlate.jobs.train.global_training import GlobalMethod
+from xlate.jobs.train.global_model.method import NAME as GLOBAL
+from xlate.jobs.train.global_model.method import GlobalMethod
 from xlate.jobs.train.lists import ListTraining
 from xlate.jobs.train.local import LocalTraining
 from xlate.jobs.train.online import OnlineTraining

@@ -1,0 +1,1 @@
+"""The global model: its run, and the texts that it learns from."""

@@ -1,0 +1,168 @@
+"""What the global model learns from: a split with references, or the training text, decoded in folds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from xlate.candidates.lattice import LatticeExample
+from xlate.config.loss_schema import GlobalConfig
+from xlate.config.schema import TrainConfig
+from xlate.errors import InputError
+from xlate.jobs.prepare.estimates import Estimates
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_weights import made_with, weights_of
+from xlate.jobs.systems.blocks.base import check_floats_of_base, check_sums, frequent_features, with_features
+from xlate.jobs.systems.blocks.lists import BlockFolds
+from xlate.jobs.systems.kind import Asked
+from xlate.jobs.systems.registry import EVENT_KINDS, event_kind, kind_of
+from xlate.jobs.systems.to_tune import Saved
+from xlate.jobs.train.warnings import not_too_long
+from xlate.models.system import AnySystem
+from xlate.progress import track
+from xlate.scoring.weights import Weights
+from xlate.search.lattice_oracle import oracle_example
+
+# `loss.globally.split` for the training text.
+TRAIN = "train"
+
+
+class Sentence(NamedTuple):
+    """Tokens of a source sentence and of its references, and the fold that it is in."""
+
+    source: list[str]
+    references: list[list[str]]
+    fold: int = 0
+
+
+class GlobalText(Protocol):
+    """A text and the systems that decode it.
+
+    Attributes:
+        start: the weights to begin with.
+    """
+
+    start: Weights
+
+    def sentences(self) -> list[Sentence]:
+        """What is learned from, without sentences that have an empty side."""
+
+    def opened(self, fold: int, weights: Weights) -> AnySystem:
+        """The system that decodes a fold."""
+
+    def saved(self, weights: Weights) -> tuple[Saved, Mapping[str, Any]]:
+        """Weights as a run keeps them, and what it says of them."""
+
+
+class TextOfSplit:
+    """A split with references, decoded by the system of the base run."""
+
+    def __init__(self, config: TrainConfig, work: WorkDirectory, base: Path) -> None:
+        self.config, self.work = config, work
+        self._kind, self._file = kind_of(config.model.kind), weights_of(base)
+        self._system = self._kind.open(base, config, self._file, work, Asked())
+        self.start: Weights = self._system.weights
+
+    def sentences(self) -> list[Sentence]:
+        """The first ones of the split."""
+        g, work = self.config.loss.globally, self.work
+        lines = [work.source_tokens(line) for line in work.source_lines(g.split)]
+        streams = [[work.target_tokens(line) for line in stream] for stream in work.references(g.split)]
+        whole = not_too_long([len(line) for line in lines], self.config.decoder.max_words, g.split)
+        rows = [Sentence(lines[n], [stream[n] for stream in streams]) for n in whole]
+        return [row for row in rows if row.source and all(row.references)][: g.sentences]
+
+    def opened(self, fold: int, weights: Weights) -> AnySystem:  # noqa: ARG002
+        """The system under other weights."""
+        return self._system.with_weights(weights)
+
+    def saved(self, weights: Weights) -> tuple[Saved, Mapping[str, Any]]:
+        """What the base run says of its weights, with the model of this run."""
+        saved = self._kind.saved(self._system.with_weights(weights), self._file)
+        return saved, {**self._file.metadata, **made_with(self.config.model)}
+
+
+class FoldedText:
+    """The training text, each fold decoded by a system over blocks that has not seen it.
+
+    Binary features that the base run has not learned begin at 0.
+
+    Raises:
+        InputError: a model that is not over blocks, or a base run with other floats.
+    """
+
+    def __init__(self, config: TrainConfig, work: WorkDirectory, base: Path) -> None:
+        self.config, self.work = config, work
+        self._kind = event_kind(config.model.kind)
+        first = self._kind.sets[0]
+        self._features = frequent_features(work, config.model)
+        self._file = with_features(weights_of(base), first, self._features.keys_F)
+        model = self._kind.model(Estimates(work), self._file, config.model)
+        self._whole = self._kind.decoder(model, config.decoder, Asked())
+        self._folds = BlockFolds(self._kind, work, config.model, config.loss.globally.folds, self._file)
+        self.start: Weights = self._whole.weights
+
+    def sentences(self) -> list[Sentence]:
+        """All of them, or so many drawn by the seed."""
+        work, wanted = self.work, self.config.loss.globally.sentences
+        fold_I, (_, targets) = self._folds.fold_I, work.encoded
+        rows = np.sort(np.random.default_rng(self.config.seed).permutation(len(fold_I))[:wanted])
+        word = work.target_vocabulary.word
+        return [
+            Sentence(work.training_sentence(row), [[word(w) for w in targets[row].tolist()]], int(fold_I[row]))
+            for row in rows.tolist()
+        ]
+
+    def opened(self, fold: int, weights: Weights) -> AnySystem:
+        """The system without a fold; its blocks and features have the numbers of the whole text."""
+        return self._folds.opened(fold, weights, self._features, self.config.decoder, 1).decoder
+
+    def saved(self, weights: Weights) -> tuple[Saved, Mapping[str, Any]]:
+        """The floats and binary weights of the whole text's model."""
+        saved = self._kind.saved(self._whole.with_weights(weights), self._file)
+        return saved, {**self._file.metadata, **made_with(self.config.model)}
+
+
+def check_folded(config: TrainConfig) -> None:
+    """Looks whether a model can learn from lattices of the training text.
+
+    Raises:
+        InputError: it is not over blocks, has a partition, or a base run with other floats.
+    """
+    if config.model.kind not in EVENT_KINDS:
+        raise InputError(
+            "only models over blocks learn globally from the training text",
+            seen=f"model={config.model.name} loss.globally.split={TRAIN}",
+            expected="model=block, model=distortion, or loss.globally.split=dev",
+        )
+    check_sums(config)
+    check_floats_of_base(config, Path(str(config.base)))
+
+
+def parted(sentences: Sequence[Sentence], heldout_every: int) -> tuple[list[Sentence], list[Sentence]]:
+    """The sentences to train on and those held out, the last of every so many."""
+    last = heldout_every - 1
+    kept = [row for n, row in enumerate(sentences) if n % heldout_every != last]
+    return kept, list(sentences[last::heldout_every])
+
+
+def lattices(
+    text: GlobalText, sentences: Sequence[Sentence], weights: Weights, settings: GlobalConfig
+) -> Iterator[LatticeExample]:
+    """The lattices of sentences under some weights, fold by fold, with the oracles' derivations wanted.
+
+    There is none where no path has a word of the references.
+    """
+    ordered = track(sorted(sentences, key=attrgetter("fold")), "lattices")
+    for fold, some in groupby(ordered, key=attrgetter("fold")):
+        system = text.opened(fold, weights)
+        for row in some:
+            lattice = system.lattice(row.source)
+            example = oracle_example(lattice, row.references, count=settings.oracles, margin=settings.margin)
+            if example is not None:
+                yield example
