@@ -66,11 +66,15 @@ def test_a_family_nobody_knows():
 @pytest.mark.parametrize("seed", range(6))
 def test_the_context_of_a_block_scores_as_the_block_itself(seed):
     model, _ = model_and_arpa(seed)
-    families, weights = model.weighted_features
+    families, weights = model.families, model.arrays.feature_weights_F
     size = len(model.blocks)
+    # A search asks for the blocks of a sentence only, among them words that are copied.
+    blocks = np.array([b for b in range(size) if b % 3 != seed % 3] + [-1], dtype=np.int32)
+    context_O = model.contexts_of(blocks)
+    assert set(context_O.tolist()) <= set(blocks.tolist())
+    assert context_O[-1] == -1
     differ, shared = 0, 0
-    for before in range(size):
-        context = int(model.context_B[before])
+    for before, context in zip(blocks[:-1].tolist(), context_O.tolist(), strict=False):
         scores = [float(bigrams_weight(families, weights, before, b)) for b in range(size)]
         stand_in = [float(bigrams_weight(families, weights, context, b)) if context >= 0 else 0.0 for b in range(size)]
         assert scores == stand_in
@@ -83,7 +87,8 @@ def test_blocks_of_one_target_phrase_share_a_context_when_only_target_families_a
     words = small().words
     blocks = words.blocks
     index = BigramIndex.frequent(words, ["WB"], 0)
-    context_B = contexts(bigram_families(blocks, index.keys_F), index.keys_F)
+    every = np.arange(len(blocks))
+    context_B = contexts(bigram_families(blocks, index.keys_F), index.keys_F, every)
     last_B, _ = sides(blocks, "WB")
     begun = {split_key(key)[1] for key in index.keys_F.tolist()}
     for b in range(len(blocks)):
@@ -91,4 +96,20 @@ def test_blocks_of_one_target_phrase_share_a_context_when_only_target_families_a
         if context_B[b] >= 0:
             assert last_B[context_B[b]] == last_B[b]
     assert families_of(index.keys_F) == ("WB",)
-    assert (contexts(bigram_families(blocks, np.zeros(0, np.uint64)), np.zeros(0, np.uint64)) == -1).all()
+    nothing = np.zeros(0, np.uint64)
+    assert (contexts(bigram_families(blocks, nothing), nothing, every) == -1).all()
+
+
+def test_a_model_under_other_weights_keeps_what_they_do_not_change():
+    model, _ = model_and_arpa(1)
+    before = model.families, model.source_finder, model.arrays
+    weights = np.asarray(model.feature_weights)
+    assert (weights != 0).any()
+    other = model.reweighted(feature_weights=np.where(np.arange(len(weights)) == 0, 2.0, 0.0))
+    assert other.families is before[0]
+    assert other.source_finder is before[1]
+    assert other.arrays.feature_weights_F.tolist() != before[2].feature_weights_F.tolist()
+    every = np.arange(len(model.blocks), dtype=np.int32)
+    # Fewer features have a weight, so fewer blocks need be told apart.
+    assert len(set(other.contexts_of(every).tolist())) < len(set(model.contexts_of(every).tolist()))
+    assert model.arrays is before[2]

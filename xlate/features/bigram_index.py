@@ -82,10 +82,11 @@ class BigramIndex:
     def of_units(self, pairs_P2: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The ids of all features of pairs (b', b), none where either is negative: offsets (P+1) and ids."""
         before_P, block_P = np.ascontiguousarray(pairs_P2.T, dtype=np.int32)
-        return arc_bigrams(self._families, before_P, block_P)
+        return arc_bigrams(self.families, before_P, block_P)
 
     @cached_property
-    def _families(self) -> BigramFamilies:
+    def families(self) -> BigramFamilies:
+        """What every family sees of blocks, and the ids by key, ready to be looked up."""
         return bigram_families(self.words.blocks, self.keys_F)
 
     @cached_property

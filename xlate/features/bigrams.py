@@ -174,23 +174,27 @@ def bigram_families(blocks: BlockSet, keys_F: NDArray[np.uint64], names: Sequenc
     )
 
 
-def contexts(families: BigramFamilies, keys_F: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """For each block, one that has the same features as predecessor, or -1 when no feature begins with it; shape (B,).
+def contexts(families: BigramFamilies, keys_F: NDArray[np.uint64], block_O: NDArray[np.integer]) -> NDArray[np.int32]:
+    """For each of O blocks the one that stands for it as predecessor, or -1 where no feature begins with it.
 
-    A decoder need remember no more of the block before. Two blocks count as the same when every family sees the same of
-    them, where what no feature begins with counts as nothing.
+    It has the same features, and a decoder need remember no more of the block before. Two blocks count as the same when
+    every family sees the same of them, where what no feature begins with counts as nothing. A negative number is no
+    block.
+
+    Args:
+        families: what every family sees of blocks.
+        keys_F: sorted keys of the features that count.
+        block_O: the blocks that can be the last one.
     """
-    shape = families.left_AB.shape
-    seen_AB = np.full(shape, -1, dtype=np.int64)
-    ranges = family_ranges(np.sort(keys_F))
-    ordered = np.sort(keys_F)
+    context_O = np.full(len(block_O), -1, dtype=np.int32)
+    ranges, seen = family_ranges(keys_F), []
     for family, tag in enumerate(families.tag_A.tolist()):
-        begun = np.unique(ordered[ranges[_family(tag)]] >> np.uint64(SIDE_BITS)).astype(np.int64) & SIDE_MASK
-        left_B = families.left_AB[family]
-        seen_AB[family] = np.where(np.isin(left_B, begun), left_B, -1)
-    if not shape[0] or not shape[1]:
-        return np.full(shape[1], -1, dtype=np.int32)
-    _, first, inverse = np.unique(seen_AB, axis=1, return_index=True, return_inverse=True)
-    context_B = first[inverse.reshape(-1)].astype(np.int32)
-    context_B[(seen_AB < 0).all(axis=0)] = -1
-    return context_B
+        begun = np.unique(keys_F[ranges[_family(tag)]] >> np.uint64(SIDE_BITS)).astype(np.int64) & SIDE_MASK
+        left_O = families.left_AB[family, block_O]
+        seen.append(np.where((block_O >= 0) & np.isin(left_O, begun), left_O, -1))
+    known_K = np.flatnonzero((np.array(seen).reshape(len(seen), len(block_O)) >= 0).any(axis=0))
+    if not len(known_K):
+        return context_O
+    _, first, inverse = np.unique(np.stack(seen)[:, known_K], axis=1, return_index=True, return_inverse=True)
+    context_O[known_K] = block_O[known_K[first[inverse.reshape(-1)]]]
+    return context_O

@@ -22,6 +22,7 @@ from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.jobs.systems.kind import Asked, Kind
 from xlate.jobs.systems.listed import ListedModel
 from xlate.jobs.systems.rule_stage import TABLE, rule_stage
+from xlate.jobs.systems.same_model import check_model_of_base
 from xlate.jobs.systems.to_tune import Saved, ToTune
 from xlate.jobs.train.sparse_models import structure_features
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel, RuleSearch
@@ -92,14 +93,7 @@ class Hierarchical(Kind):
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
         """It must be a hierarchical model of the same rules."""
-        trained = config_of_run(base).model
-        if trained.kind != KIND or asdict(trained.rules) != asdict(config.model.rules):
-            raise InputError(
-                "the base run has another model",
-                file=base,
-                seen=f"model={trained.name}, or other rules",
-                remedy="give both the same model settings",
-            )
+        check_model_of_base(config, base, free=("structure",))
         weights_path(base)
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
-from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
@@ -20,6 +18,7 @@ from xlate.jobs.systems.context import (
 )
 from xlate.jobs.systems.kind import Asked, Kind
 from xlate.jobs.systems.listed import ListedModel
+from xlate.jobs.systems.same_model import check_model_of_base
 from xlate.jobs.systems.to_tune import Saved, ToTune
 from xlate.models.context.distortion import NAME as PLACES
 from xlate.models.context.distortion import PredictedPlaces
@@ -82,10 +81,7 @@ class Lcs(Kind):
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
         """It must be a run with the same classifier."""
-        trained = config_of_run(base).model
-        if asdict(trained) != asdict(config.model):
-            seen = f"model={trained.name}, or another model.context.run"
-            raise InputError("the base run has another model", file=base, seen=seen, expected="the same model settings")
+        check_model_of_base(config, base)
         weights_path(base)
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:

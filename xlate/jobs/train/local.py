@@ -172,7 +172,7 @@ def _learn(config: TrainConfig, work: WorkDirectory, stores: BlockStores, run: R
     held = training.run(initial, run.stop)
     if not training.finished(held):
         return None
-    if config.loss.binary.centred:
+    if any(phase.settings.train_sparse for phase in todo) and config.loss.binary.centred:
         held = replace(held, weights=_centred(held.weights, stores))
     _warn_of_nothing_learned(config, initial, held.weights)
     save_weights(

@@ -36,12 +36,16 @@ NO_MOVE = -2
 
 
 class SentenceArrays(NamedTuple):
-    """The options of n words as `xlate.models.block.options.SentenceOptions` has them, and the estimates of spans."""
+    """The options of n words as `xlate.models.block.options.SentenceOptions` has them, and the estimates of spans.
+
+    `context_O` stands for an option's block in the sparse features of the next one.
+    """
 
     words: int
     longest: int
     cell_offsets_C1: NDArray[np.int64]
     block_O: NDArray[np.int32]
+    context_O: NDArray[np.int32]
     left_O: NDArray[np.bool_]
     static_O3: NDArray[np.float64]
     phrase_offsets_O1: NDArray[np.int64]
@@ -67,8 +71,8 @@ class Workspace(NamedTuple):
 
     `spans_X3` holds the spans (begin, end, orientation) a hypothesis may translate next. The moves of one span lie at
     the numbers of its options (one more place is for moves without option): step scores, histories and bigram contexts
-    behind them, and labels, `NO_MOVE` where an option may not be used. `context_O` is what is to be
-    remembered of an option's block, `fillable_C` whether a cell has an option that may be generated to the left.
+    behind them, and labels, `NO_MOVE` where an option may not be used. `fillable_C` says whether a cell has an
+    option that may be generated to the left.
     """
 
     spans_X3: NDArray[np.int64]
@@ -76,7 +80,6 @@ class Workspace(NamedTuple):
     lm_states_O1: NDArray[np.int64]
     contexts_O1: NDArray[np.int64]
     labels_O1: NDArray[np.int64]
-    context_O: NDArray[np.int32]
     fillable_C: NDArray[np.bool_]
 
 
@@ -87,7 +90,7 @@ def search_blocks(
     """Searches one sentence; returns what `hypotheses.finished` does."""
     n, extra, limits = sentence.words, len(sentence.block_O), numbers.limits
     nobody = whole(NONE)
-    work = _workspace(model, sentence)
+    work = _workspace(sentence)
     search = no_hypotheses(n + 2, emptied(np.empty(MEMO_SIZE, dtype=COSTS)))
     work.scores_O1[extra], work.lm_states_O1[extra] = 0.0, model.begin_state
     _add_moves(search, sentence, work, limits, nobody, cover_of(0, 0, 0, False), extra, extra + 1)
@@ -114,13 +117,8 @@ def search_blocks(
 
 
 @njit(cache=True, nogil=True)
-def _workspace(model: ModelArrays, sentence: SentenceArrays) -> Workspace:
+def _workspace(sentence: SentenceArrays) -> Workspace:
     options, cells = len(sentence.block_O), len(sentence.cell_offsets_C1) - 1
-    context_O = np.full(options, NONE, dtype=np.int32)
-    for option in range(options):
-        block = sentence.block_O[option]
-        if block >= 0:
-            context_O[option] = model.context_B[block]
     fillable_C = np.zeros(cells, dtype=np.bool_)
     for cell in range(cells):
         for option in range(sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]):
@@ -131,7 +129,6 @@ def _workspace(model: ModelArrays, sentence: SentenceArrays) -> Workspace:
         np.empty(options + 1, dtype=np.int64),
         np.full(options + 1, NONE, dtype=np.int64),
         np.full(options + 1, NONE, dtype=np.int64),
-        context_O,
         fillable_C,
     )
 
@@ -163,7 +160,7 @@ def _score_moves(
             score += bigrams_weight(model.features, model.feature_weights_F, context, block)
         scores_O1[option] = score
         work.lm_states_O1[option] = said.after
-        work.contexts_O1[option] = work.context_O[option] if orientation != LEFT else NONE
+        work.contexts_O1[option] = sentence.context_O[option] if orientation != LEFT else NONE
         work.labels_O1[option] = option * 3 + orientation if orientation != LEFT or sentence.left_O[option] else NO_MOVE
     if numbers.local:
         normalizer = log_sum_exp(scores_O1, first, last)

@@ -18,13 +18,12 @@ COSTS = np.dtype([("key", np.uint64), ("first", np.float64), ("rest", np.float64
 
 
 class ModelArrays(NamedTuple):
-    """What stays the same from sentence to sentence; `context_B` stands for a block in sparse features."""
+    """What stays the same from sentence to sentence."""
 
     lm: NgramArrays
     begin_state: int
     features: BigramFamilies
     feature_weights_F: NDArray[np.float64]
-    context_B: NDArray[np.int32]
 
 
 @njit(cache=True, inline="always")

@@ -36,6 +36,7 @@ END = -1
 class JumpSentence(NamedTuple):
     """The options of a sentence of n words as in `xlate.models.distortion.options`, and the estimates of spans.
 
+    `context_O` stands for an option's block in the sparse features of the next one.
     `jump_1n[e, s]` is the weighted cost of going on at s when the last block ended before e (0: none yet).
     """
 
@@ -43,6 +44,7 @@ class JumpSentence(NamedTuple):
     longest: int
     cell_offsets_C1: NDArray[np.int64]
     block_O: NDArray[np.int32]
+    context_O: NDArray[np.int32]
     static_O: NDArray[np.float64]
     phrase_offsets_O1: NDArray[np.int64]
     phrase_words_W: NDArray[np.int32]
@@ -151,12 +153,10 @@ def _expand(
         said = ask_costs(model.lm, search.memo, phrases, offsets_O1, option, lm_state)
         score = sentence.static_O[option] + jump
         score += numbers.first_weight * said.first + numbers.rest_weight * said.rest
-        block, remembered = sentence.block_O[option], NONE
-        if block >= 0:
-            remembered = model.context_B[block]
-            if context >= 0:
-                score += bigrams_weight(model.features, model.feature_weights_F, context, block)
-        key = key_of(covered, join(remembered, said.after), end)
+        block = sentence.block_O[option]
+        if context >= 0 and block >= 0:
+            score += bigrams_weight(model.features, model.feature_weights_F, context, block)
+        key = key_of(covered, join(sentence.context_O[option], said.after), end)
         add_move(search, numbers.limits, node, key, level, future, score, option)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +69,7 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
     def with_weights(self, weights: Weights) -> BlockDecoder:
         """The same decoder under other weights."""
         linked, neutral = np.split(np.array(weights.dense_D), 2)
-        model = replace(self.model, linked=linked, neutral=neutral, feature_weights=weights.sparse_F)
+        model = self.model.reweighted(linked=linked, neutral=neutral, feature_weights=weights.sparse_F)
         return self.changed(model=model)
 
     def space(self, words: Sequence[str]) -> BlockMoves:
@@ -133,6 +132,7 @@ def _sentence_arrays(moves: BlockMoves) -> SentenceArrays:
         longest=options.longest,
         cell_offsets_C1=options.cell_offsets_C1,
         block_O=options.block_O,
+        context_O=moves.context_O,
         left_O=options.left_O,
         static_O3=options.static_O3,
         phrase_offsets_O1=options.phrase_offsets_O1,

@@ -77,7 +77,7 @@ def with_bigrams(
         predecessor_A: the block that each arc is to the arcs behind it, negative for none.
         successor_A: the block whose features with the block before an arc has, negative for none.
     """
-    families, standing_B = model.every_feature
+    families, standing_B = model.families, model.standing_B
     context_A = np.where(predecessor_A < 0, NO_BLOCK, standing_B[predecessor_A]) if len(standing_B) else predecessor_A
     context_A = np.maximum(context_A, NO_BLOCK)
     node_P, context_P, place_A = _pairs(found.graph.target_A, context_A)

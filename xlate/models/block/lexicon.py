@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
 from xlate.features.bigram_index import BigramIndex, BlockNames
-from xlate.features.bigrams import bigram_families, contexts
+from xlate.features.bigrams import contexts
 from xlate.features.more_floats import MoreFloats
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.bigram_features import BigramFamilies, bigram_row, bigrams_weight
@@ -20,6 +21,9 @@ from xlate.phrases.blocks import BlockSet
 from xlate.phrases.matching import phrase_finder
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
+
+# What a model makes when it is asked for and keeps, and other weights do not change.
+OF_ANY_WEIGHTS = frozenset({"feature_index", "phrase_vocabulary", "lm_ids_T", "source_finder", "standing_B", "names"})
 
 
 class BlockLexicon:
@@ -96,51 +100,52 @@ class BlockLexicon:
         """Finds the source phrases of the blocks in a sentence."""
         return phrase_finder(self.blocks.table.source_phrases)
 
-    @cached_property
-    def weighted_features(self) -> tuple[BigramFamilies, NDArray[np.float64]]:
-        """The features whose weight is not 0, ready to be looked up, and their weights by row."""
-        keys, weights = self._weighted
-        return bigram_families(self.blocks, keys), weights
-
-    @cached_property
-    def context_B(self) -> NDArray[np.int32]:
-        """What to remember of a last block: one that shows the same to every weighted feature, or -1; shape (B,)."""
-        return contexts(self.weighted_features[0], self._weighted[0])
+    @property
+    def families(self) -> BigramFamilies:
+        """All features, those of weight 0 too, by their place among the keys."""
+        return self.feature_index.families
 
     @cached_property
     def arrays(self) -> ModelArrays:
         """What kernels take of the model."""
-        return ModelArrays(self.lm.arrays, int(self.lm.begin_state), *self.weighted_features, self.context_B)
+        weights_F = np.asarray(self.feature_weights, dtype=np.float64)
+        return ModelArrays(self.lm.arrays, int(self.lm.begin_state), self.families, weights_F)
 
     @cached_property
-    def every_feature(self) -> tuple[BigramFamilies, NDArray[np.int32]]:
-        """All features, those of weight 0 too, by their place among the keys; and what stands for each block, (B,).
+    def standing_B(self) -> NDArray[np.int32]:
+        """What stands for each of B blocks where every feature counts, those of weight 0 too; see `contexts`."""
+        return contexts(self.families, np.asarray(self.feature_keys), np.arange(len(self.blocks)))
 
-        As in `context_B` a block that precedes in no feature has -1.
-        """
-        keys = np.asarray(self.feature_keys)
-        families = bigram_families(self.blocks, keys)
-        return families, contexts(families, keys)
+    def contexts_of(self, block_O: NDArray[np.int32]) -> NDArray[np.int32]:
+        """What a search remembers of each of O blocks, that all features with a weight need to know; see `contexts`."""
+        return contexts(self.families, self._weighted_keys, block_O)
 
     @cached_property
-    def _weighted(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-        kept = np.asarray(self.feature_weights) != 0
-        return np.asarray(self.feature_keys)[kept], np.asarray(self.feature_weights, dtype=np.float64)[kept]
+    def _weighted_keys(self) -> NDArray[np.uint64]:
+        keys_F: NDArray[np.uint64] = np.asarray(self.feature_keys)
+        kept_K: NDArray[np.uint64] = keys_F[np.asarray(self.feature_weights) != 0]
+        return kept_K
+
+    def reweighted(self, **weights: NDArray[np.floating]) -> Self:
+        """The same model under other weights; what does not depend on them is not made again."""
+        model: Self = replace(self, **weights)  # type: ignore[type-var]
+        model.__dict__.update({name: held for name, held in self.__dict__.items() if name in OF_ANY_WEIGHTS})
+        return model
 
     def features_weight(self, predecessor: int, block: int) -> float:
         """The summed weights of the features of (b', b), 0 when one of the two is no block (negative)."""
         if predecessor < 0 or block < 0:
             return 0.0
-        families, weights = self.weighted_features
-        return float(bigrams_weight(families, weights, predecessor, block))
+        return float(bigrams_weight(self.families, self.arrays.feature_weights_F, predecessor, block))
 
     def features_of(self, predecessor: int, block: int) -> tuple[tuple[str, float], ...]:
         """The weighted features of (b', b) as (name, weight)."""
         if predecessor < 0 or block < 0:
             return ()
-        (families, weights), keys = self.weighted_features, self._weighted[0]
+        families, weights = self.families, self.feature_weights
         rows = [int(bigram_row(families, family, predecessor, block)) for family in range(len(families.tag_A))]
-        return tuple((self.names.feature(int(keys[row])), float(weights[row])) for row in rows if row >= 0)
+        known = [row for row in rows if row >= 0 and weights[row] != 0]
+        return tuple((self.names.feature(int(self.feature_keys[row])), float(weights[row])) for row in known)
 
     @cached_property
     def names(self) -> BlockNames:

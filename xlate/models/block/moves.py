@@ -74,6 +74,11 @@ class BlockMoves(SearchSpace[BlockState]):
         return np.array(self.model.neutral, dtype=np.float64)
 
     @cached_property
+    def context_O(self) -> NDArray[np.int32]:
+        """What is remembered of each option's block; see `BlockLexicon.contexts_of`."""
+        return self.model.contexts_of(self.options.block_O)
+
+    @cached_property
     def future_nn(self) -> NDArray[np.float64]:
         """Estimates of the score of every span, shape (n + 1, n + 1); zeros when `future_cost` is off."""
         if not self.search.future_cost:
@@ -167,8 +172,7 @@ class BlockMoves(SearchSpace[BlockState]):
         begin, end = int(self.options.start_O[option]), int(self.options.end_O[option])
         if orientation == LEFT:
             return BlockState(state.frontier, 0, 0, False, NO_BLOCK, lm_state)
-        block = int(self.options.block_O[option])
-        context = int(self.model.context_B[block]) if block >= 0 else NO_BLOCK
+        context = int(self.context_O[option])
         if begin > state.frontier:
             return BlockState(end, state.frontier, begin, False, context, lm_state)
         return BlockState(end, 0, 0, True, context, lm_state)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +54,7 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
     def with_weights(self, weights: Weights) -> DistortionDecoder:
         """The same decoder under other weights."""
         dense_D = np.array(weights.dense_D)
-        return self.changed(model=replace(self.model, weights=dense_D, feature_weights=weights.sparse_F))
+        return self.changed(model=self.model.reweighted(weights=dense_D, feature_weights=weights.sparse_F))
 
     def space(self, words: Sequence[str]) -> JumpMoves:
         """The moves over a sentence."""
@@ -87,6 +86,7 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
             longest=options.longest,
             cell_offsets_C1=options.cell_offsets_C1,
             block_O=options.block_O,
+            context_O=space.context_O,
             static_O=options.static_O,
             phrase_offsets_O1=options.phrase_offsets_O1,
             phrase_words_W=options.phrase_words_W,

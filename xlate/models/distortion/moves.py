@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.kernels.search.spans import phrase_costs, span_futures
+from xlate.models.block.moves import NO_BLOCK
 from xlate.models.block.steps import BlockDerivation, BlockStep, end_step, float_totals, scored
 from xlate.models.derivation import COPIED, Span, side_of
 from xlate.models.distortion.model import LM_FIRST, LM_REST, DistortionModel
@@ -18,8 +19,6 @@ from xlate.models.distortion.options import JumpOptions
 from xlate.models.distortion.settings import DistortionSearch
 from xlate.search.space import END_LABEL, Move, SearchSpace
 from xlate.text.vocabulary import END_ID
-
-NO_BLOCK = -1
 
 
 class JumpState(NamedTuple):
@@ -55,6 +54,11 @@ class JumpMoves(SearchSpace[JumpState]):
     def levels(self) -> int:
         """Coverage of the goal: one more than the words of the sentence."""
         return len(self.options.words) + 1
+
+    @cached_property
+    def context_O(self) -> NDArray[np.int32]:
+        """What is remembered of each option's block; see `BlockLexicon.contexts_of`."""
+        return self.model.contexts_of(self.options.block_O)
 
     @cached_property
     def future_nn(self) -> NDArray[np.float64]:
@@ -129,9 +133,7 @@ class JumpMoves(SearchSpace[JumpState]):
         """The state behind an option, `lm_state` being the history behind it."""
         assert state.covered is not None
         begin, end = int(self.options.start_O[option]), int(self.options.end_O[option])
-        block = int(self.options.block_O[option])
-        context = int(self.model.context_B[block]) if block >= 0 else NO_BLOCK
-        return JumpState(state.covered | set(range(begin, end)), end, context, lm_state)
+        return JumpState(state.covered | set(range(begin, end)), end, int(self.context_O[option]), lm_state)
 
     def option(self, label: int) -> int:
         """The option of a label, -1 for the end."""

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.bigram_index import BigramIndex, BlockNames
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of
+from xlate.jobs.systems.same_model import check_model_of_base
 from xlate.scoring.weights import WeightsFile
 
 # Keys of a model that do not alter what its floats mean: those of its events, and of its binary features.
-FREE = ("name", "binary", "threshold", "folds", "alternatives", "listed_only", "by_span", "by_target")
+FREE = ("binary", "threshold", "folds", "alternatives", "listed_only", "by_span", "by_target")
 
 
 def check_floats_of_base(config: TrainConfig, base: Path) -> None:
@@ -27,18 +27,8 @@ def check_floats_of_base(config: TrainConfig, base: Path) -> None:
     Raises:
         InputError: it has not, or no weights.
     """
-    trained = config_of_run(base)
-    ours, theirs = (vars(one).items() for one in (config.model, trained.model))
-    differing = [key for key, value in ours if key not in FREE and (key, value) not in theirs]
-    if differing:
-        raise InputError(
-            "the base run has another model",
-            file=base,
-            seen=", ".join(f"model.{key}={vars(trained.model).get(key)}" for key in differing),
-            expected=", ".join(f"model.{key}={vars(config.model)[key]}" for key in differing),
-            remedy="train the floats of this model first, with model.binary=[]",
-        )
-    weights_of(base, trained)
+    check_model_of_base(config, base, FREE, "train the floats of this model first, with model.binary=[]")
+    weights_of(base)
 
 
 def check_sums(config: TrainConfig) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.source_schema import ONLINE
-from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.bigram_index import BigramIndex
 from xlate.features.more_floats import MORE_FLOATS, MoreFloats, more_floats
@@ -22,6 +21,7 @@ from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.jobs.systems.blocks.base import check_floats_of_base, check_sums, frequent_features, with_features
 from xlate.jobs.systems.kind import Asked, Kind
+from xlate.jobs.systems.same_model import check_model_of_base
 from xlate.jobs.systems.to_tune import Saved, ToTune
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.block.tuned import TunedBlocks
@@ -103,14 +103,7 @@ class EventKind(Kind):
         if config.loss.name == ONLINE:
             check_floats_of_base(config, base)
             return
-        trained = config_of_run(base)
-        if asdict(trained.model) != asdict(config.model):
-            raise InputError(
-                "the base run has another model",
-                file=base,
-                seen=f"model={trained.model.name}, or other settings of it",
-                remedy="give both the same model settings",
-            )
+        check_model_of_base(config, base)
         weights_path(base)
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of
+from xlate.jobs.systems.same_model import check_model_of_base
 from xlate.jobs.train.global_model.texts import (
     TRAIN,
     FoldedText,
@@ -125,17 +125,10 @@ def base_of_global(config: TrainConfig, work: WorkDirectory) -> Path:
     if config.base is None:
         raise InputError("the global model starts from a run of the local one", seen="no base", expected="base=RUN")
     base = Path(config.base)
-    trained = config_of_run(base)
     if config.loss.globally.split == TRAIN:
         check_folded(config)
-    elif asdict(trained.model) != asdict(config.model):
-        raise InputError(
-            "the base run has another model",
-            file=base,
-            seen=f"kind {trained.model.kind}, floats {trained.model.floats}, binary {trained.model.binary}",
-            expected=f"kind {config.model.kind}, floats {config.model.floats}, binary {config.model.binary}",
-            remedy="give both the same model settings",
-        )
+    else:
+        check_model_of_base(config, base)
     if weights_of(base).metadata.get("work_identity") != work.identity:
         raise InputError("the base run is of another work directory", file=base, expected=str(work.path))
     return base
