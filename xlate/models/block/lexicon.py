@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +16,14 @@ from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.bigram_features import BigramFamilies, bigram_row, bigrams_weight
 from xlate.kernels.search.block_model import ModelArrays
 from xlate.lm.model import NgramModel
+from xlate.models.block.lasting import Reweighted, lasting
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.matching import phrase_finder
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 
-# What a model makes when it is asked for and keeps, and other weights do not change.
-OF_ANY_WEIGHTS = frozenset({"feature_index", "phrase_vocabulary", "lm_ids_T", "source_finder", "standing_B", "names"})
 
-
-class BlockLexicon:
+class BlockLexicon(Reweighted):
     """Blocks, a language model and F weighted binary features; a model adds its floats.
 
     Attributes:
@@ -76,18 +73,18 @@ class BlockLexicon:
         if (keys[1:] <= keys[:-1]).any():
             raise InputError("feature keys are not sorted", expected="ascending keys, each once")
 
-    @cached_property
+    @lasting
     def feature_index(self) -> BigramIndex:
         """The binary features with their names."""
         names = BlockNames(self.blocks, self.source_vocabulary, self.phrase_vocabulary)
         return BigramIndex(np.asarray(self.feature_keys), names)
 
-    @cached_property
+    @lasting
     def phrase_vocabulary(self) -> Vocabulary:
         """What the blocks' target words are numbered by."""
         return self.target_vocabulary or self.lm.vocabulary
 
-    @cached_property
+    @lasting
     def lm_ids_T(self) -> NDArray[np.int32]:
         """The language model's numbers of the words of `blocks.table.target_phrases`, shape (T,)."""
         ids_T = self.blocks.table.target_phrases.ids_T
@@ -95,7 +92,7 @@ class BlockLexicon:
             return np.asarray(ids_T)
         return self.lm.map_vocabulary(self.target_vocabulary.words)[ids_T]
 
-    @cached_property
+    @lasting
     def source_finder(self) -> PhraseFinder:
         """Finds the source phrases of the blocks in a sentence."""
         return phrase_finder(self.blocks.table.source_phrases)
@@ -111,7 +108,7 @@ class BlockLexicon:
         weights_F = np.asarray(self.feature_weights, dtype=np.float64)
         return ModelArrays(self.lm.arrays, int(self.lm.begin_state), self.families, weights_F)
 
-    @cached_property
+    @lasting
     def standing_B(self) -> NDArray[np.int32]:
         """What stands for each of B blocks where every feature counts, those of weight 0 too; see `contexts`."""
         return contexts(self.families, np.asarray(self.feature_keys), np.arange(len(self.blocks)))
@@ -125,12 +122,6 @@ class BlockLexicon:
         keys_F: NDArray[np.uint64] = np.asarray(self.feature_keys)
         kept_K: NDArray[np.uint64] = keys_F[np.asarray(self.feature_weights) != 0]
         return kept_K
-
-    def reweighted(self, **weights: NDArray[np.floating]) -> Self:
-        """The same model under other weights; what does not depend on them is not made again."""
-        model: Self = replace(self, **weights)  # type: ignore[type-var]
-        model.__dict__.update({name: held for name, held in self.__dict__.items() if name in OF_ANY_WEIGHTS})
-        return model
 
     def features_weight(self, predecessor: int, block: int) -> float:
         """The summed weights of the features of (b', b), 0 when one of the two is no block (negative)."""
@@ -147,7 +138,7 @@ class BlockLexicon:
         known = [row for row in rows if row >= 0 and weights[row] != 0]
         return tuple((self.names.feature(int(self.feature_keys[row])), float(weights[row])) for row in known)
 
-    @cached_property
+    @lasting
     def names(self) -> BlockNames:
         """Puts blocks and features into words."""
         return BlockNames(self.blocks, self.source_vocabulary, self.phrase_vocabulary)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from xlate.features.block import FLOATS
 from xlate.features.more_floats import MoreFloats
 from xlate.lm.model import NgramModel
+from xlate.models.block.lasting import lasting
 from xlate.models.block.lexicon import BlockLexicon
 from xlate.phrases.blocks import BlockSet
 from xlate.text.vocabulary import Vocabulary
@@ -63,7 +63,7 @@ class BlockModel(BlockLexicon):
         """The names of the floats of L and R steps, then of N steps."""
         return tuple(f"{kind}_{name}" for kind in ("linked", "neutral") for name in self.float_names)
 
-    @cached_property
+    @lasting
     def orientation_cost_B2(self) -> NDArray[np.float32]:
         """(b) for o = L, R of every block."""
         return self.blocks.orientation_cost_B2(self.orientation_smoothing)

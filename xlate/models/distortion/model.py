@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from xlate.features.block import DISTORTION_FLOATS
 from xlate.features.more_floats import MoreFloats
 from xlate.lm.model import NgramModel
+from xlate.models.block.lasting import lasting
 from xlate.models.block.lexicon import BlockLexicon
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
@@ -50,7 +50,7 @@ class DistortionModel(BlockLexicon):
     more: MoreFloats = field(default_factory=MoreFloats.none)
     direct_discount: float = 0.0
 
-    @cached_property
+    @lasting
     def direct_cost_B(self) -> NDArray[np.float32]:
         """(a) of every block."""
         return self.blocks.direct_cost_B(self.direct_discount)
