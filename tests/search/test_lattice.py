@@ -14,6 +14,7 @@ from tests.models.small_models import enumerate_all, model_and_arpa, random_word
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
 from xlate.models.block.steps import float_totals
+from xlate.search.lattice import first_paths, paths_by_score
 from xlate.search.lattice_graph import chosen_arcs
 
 EXACT = BlockSearch(beam=None, threshold=0.0, options=3)
@@ -105,6 +106,27 @@ def test_nbest_is_the_decoders():
         found = list(itertools.islice(decoder.lattice(words).nbest(), 30))
         assert [path.words for path in found] == [tuple(derivation.words) for derivation in expected]
         assert [path.score for path in found] == pytest.approx([derivation.score for derivation in expected])
+
+
+@pytest.mark.parametrize("most", [1, 7, 10**6])
+def test_the_first_paths_are_those_of_the_readable_search(most):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        model, _ = model_and_arpa(seed, others=False)
+        lattice = BlockDecoder(model, EXACT).lattice(random_words(rng, 4))
+        # Under the scores of the model, and under others, as an oracle looks for paths.
+        for scores_A in (lattice.score_A, rng.normal(size=len(lattice)), np.zeros(len(lattice))):
+            every = np.arange(len(lattice))
+            readable = paths_by_score(lattice, lattice.graph, scores_A, every, distinct=True)
+            expected = list(itertools.islice(readable, most))
+            found = first_paths(lattice, lattice.graph, scores_A, every, most)
+            assert [path.words for path in found] == [path.words for path in expected]
+            totals = [[scores_A[path.arcs].sum() for path in paths] for paths in (found, expected)]
+            assert totals[0] == pytest.approx(totals[1])
+            for path in found:
+                ends = lattice.graph.target_A[path.arcs]
+                assert ends[-1] == lattice.graph.nodes - 1
+                assert lattice.graph.source_A[path.arcs].tolist() == [0, *ends[:-1].tolist()]
 
 
 def test_posteriors_leave_and_enter_whole():

@@ -76,7 +76,7 @@ def test_paths_by_gain_are_those_of_counting():
                 grams = [path.words[i : i + n] for i in range(len(path.words) - n + 1)]
                 gain += gain_n[n - 1] * sum(gram in known for gram in grams)
             expected[path.words] = gain
-        found = [path.words for path in search.by_gain(gain_n, word_gain)]
+        found = [path.words for path in search.by_gain(gain_n, word_gain, 10**6)]
         assert sorted(found) == sorted(expected)
         assert [expected[words] for words in found] == pytest.approx(sorted(expected.values(), reverse=True))
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.arrays.ragged import offsets_of, places_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lattice import LatticeExample, SubLattice
 from xlate.errors import InputError
+from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.lattice_passes import ArcGraph, arc_posteriors, best_path, best_through, trimmed
 from xlate.kernels.search.lattice_product import DEAD, product
+from xlate.kernels.search.search_graph import GraphArcs
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs, chosen_arcs, linear_scores
 from xlate.search.nbest import best_paths
@@ -86,6 +91,13 @@ class Lattice:
         """The number of target words of each arc."""
         return np.array([len(phrase) for phrase in self.phrases], dtype=np.int64)[self.phrase_A]
 
+    @cached_property
+    def spelled(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The words of all phrases as numbers, those of a phrase from one offset to the next."""
+        numbers: dict[str, int] = {}
+        ids = [numbers.setdefault(word, len(numbers)) for phrase in self.phrases for word in phrase]
+        return offsets_of([len(phrase) for phrase in self.phrases]), np.array(ids, dtype=np.int32)
+
     def arc_words(self, arc: int) -> Words:
         """The target words of an arc."""
         return self.phrases[self.phrase_A[arc]]
@@ -103,6 +115,10 @@ class Lattice:
     def nbest(self, *, distinct: bool = True) -> Iterator[LatticePath]:
         """All paths, best first, one by one; with `distinct` only the best one of those with the same words."""
         return paths_by_score(self, self.graph, self.score_A, np.arange(len(self)), distinct=distinct)
+
+    def first(self, most: int) -> list[LatticePath]:
+        """The best `most` paths of distinct words, as `nbest` has them, by compiled code."""
+        return first_paths(self, self.graph, self.score_A, np.arange(len(self)), most)
 
     def log_sum(self, scale: float = 1.0) -> float:
         """ln Z = ln Σ exp(scale · score) over all paths (TZ07 Eq. 4)."""
@@ -202,3 +218,28 @@ def paths_by_score(
     )
     for _, labels in best_paths(search, (lambda b: lattice.arc_words(arc_B[b])) if distinct else None):
         yield lattice.path(arc_B[labels])
+
+
+def first_paths(
+    lattice: Lattice, graph: ArcGraph, score_B: NDArray[np.float64], arc_B: NDArray[np.integer], most: int
+) -> list[LatticePath]:
+    """The first `most` of `paths_by_score` with distinct words, by the compiled search."""
+    goal = graph.nodes - 1
+    offsets_U1, ids_W = lattice.spelled
+    phrase_B = lattice.phrase_A[arc_B]
+    texts = Texts(offsets_of(np.diff(offsets_U1)[phrase_B]), ids_W[places_of(offsets_U1, phrase_B)], True)
+    labels_B = np.arange(len(score_B), dtype=np.int32)
+    log_paths = float(arc_posteriors(graph, np.zeros(len(score_B)))[0])
+    room = min(most, math.ceil(math.exp(min(log_paths, 40.0))) + 1)
+    source_B, target_B = np.ascontiguousarray(graph.source_A), np.ascontiguousarray(graph.target_A)
+    arcs = GraphArcs(source_B, target_B, labels_B, np.ascontiguousarray(score_B), goal, graph.nodes)
+    offsets_N1, labels_L, _ = k_best_paths(arcs, texts, room)
+    # The search leaves out the last arc of a path, which is the best one from its node to the goal.
+    ends = np.flatnonzero(graph.target_A == goal)
+    end_of = {int(graph.source_A[b]): int(b) for b in ends[np.argsort(score_B[ends], kind="stable")]}
+    found = []
+    for first, last in pairwise(offsets_N1.tolist()):
+        path_L = labels_L[first:last]
+        node = int(graph.target_A[path_L[-1]]) if len(path_L) else 0
+        found.append(lattice.path(arc_B[[*path_L.tolist(), end_of[node]]]))
+    return found

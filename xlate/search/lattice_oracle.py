@@ -12,9 +12,8 @@ statistics needs no ratios to be tuned; and as the n best by model score are whe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ from xlate.kernels.search.lattice_product import product
 from xlate.metrics.bleu import ORDER
 from xlate.metrics.reference_automaton import ReferenceAutomaton
 from xlate.metrics.sentence_bleu import ReferenceNgrams, sentence_bleu
-from xlate.search.lattice import Lattice, LatticePath, paths_by_score
+from xlate.search.lattice import Lattice, LatticePath, first_paths
 from xlate.search.space import Words
 from xlate.text.encoded import EncodedText
 
@@ -43,7 +42,7 @@ class OraclePath:
 
 def nbest_oracle(lattice: Lattice, references: Sequence[Sequence[str]], nbest: int) -> list[OraclePath]:
     """The `nbest` distinct translations of the highest score, best by sentence BLEU first, then by score."""
-    return _ranked(OracleSearch(lattice, references), islice(lattice.nbest(), nbest))
+    return _ranked(OracleSearch(lattice, references), lattice.first(nbest))
 
 
 def lattice_oracle(
@@ -61,7 +60,7 @@ def lattice_oracle(
         InputError: no reference.
     """
     search = OracleSearch(lattice, references)
-    found = {oracle.path.words: oracle for oracle in _ranked(search, islice(lattice.nbest(), nbest))}
+    found = {oracle.path.words: oracle for oracle in _ranked(search, lattice.first(nbest))}
     tried: Words | None = None
     for _ in range(ROUNDS):
         best = max(found.values(), key=lambda oracle: oracle.bleu).path.words
@@ -69,7 +68,7 @@ def lattice_oracle(
             break
         tried = best
         gain_n, word_gain = bleu_tangent(search.statistics([best])[0])
-        for oracle in _ranked(search, islice(search.by_gain(gain_n, word_gain), nbest)):
+        for oracle in _ranked(search, search.by_gain(gain_n, word_gain, nbest)):
             found.setdefault(oracle.path.words, oracle)
     ordered = sorted(found.values(), key=lambda oracle: (-oracle.bleu, -oracle.path.score))[:count]
     return [OraclePath(_best_derivation(lattice, oracle.path.words), oracle.bleu) for oracle in ordered]
@@ -123,13 +122,13 @@ class OracleSearch:
         self.graph, self.arc_B = made.graph, made.arc_B
         self.matches_Bn = matches_SPn[made.state_B, lattice.phrase_A[made.arc_B]]
 
-    def by_gain(self, gain_n: NDArray[np.float64], word_gain: float) -> Iterator[LatticePath]:
-        """Distinct paths by Σ_n gain_n · (n-grams that some reference has) + word_gain · words, best first.
+    def by_gain(self, gain_n: NDArray[np.float64], word_gain: float, most: int) -> list[LatticePath]:
+        """The first distinct paths by Σ_n gain_n · (n-grams that some reference has) + word_gain · words, best first.
 
         Unlike BLEU this counts an n-gram however often it occurs.
         """
         gain_B = self.matches_Bn @ gain_n + word_gain * self.lattice.length_A[self.arc_B]
-        return paths_by_score(self.lattice, self.graph, gain_B, self.arc_B, distinct=True)
+        return first_paths(self.lattice, self.graph, gain_B, self.arc_B, most)
 
     def statistics(self, translations: Sequence[Words]) -> NDArray[np.int64]:
         """BLEU statistics of H translations, (H, 10); see `xlate.metrics.bleu.bleu_scores`."""
