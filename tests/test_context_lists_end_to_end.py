@@ -20,7 +20,8 @@ from xlate.config.stored import config_of_run, read_config
 from xlate.jobs.prepare.context_stores import context_stores
 from xlate.jobs.prepare.fold_models import FoldModels
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.systems.context import classifier, fold_classifier, with_fold_predictions
+from xlate.jobs.systems.context import classifier, with_fold_predictions
+from xlate.jobs.systems.predictions import fold_classifier
 from xlate.models.context.model import ContextModel
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.phrase.sentence_scores import SentencePhrases

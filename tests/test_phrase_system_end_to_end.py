@@ -240,6 +240,18 @@ def test_sparse_weights_of_an_imported_system_are_tuned(
     assert "." in family.left.labels
 
 
+def test_an_export_takes_its_truecasing_along(phrase_run: Path, tmp_path: Path) -> None:
+    moses = tmp_path / "moses"
+    assert main(["export", f"run={phrase_run}", f"out={moses}"]) == 0
+    models = [moses / f"truecase-model.{side}" for side in ("source", "target")]
+    usual = [{line.split(" ", 1)[0] for line in path.read_text().splitlines()} for path in models]
+    assert {"va", "pikum"} <= usual[0]
+    assert any(word != word.lower() for word in usual[1]), "names"
+    given = ["pair=src-tgt", f"truecase=[{models[0]},{models[1]}]", f"out={tmp_path / 'back'}"]
+    assert main(["import", f"moses={moses / 'moses.ini'}", *given]) == 0
+    assert translated(tmp_path / "back", tmp_path) == translated(phrase_run, tmp_path)
+
+
 def assert_all_bits_alike(before: PhraseModel, after: PhraseModel) -> None:
     tables = []
     for model in (before, after):

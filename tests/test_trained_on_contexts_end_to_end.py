@@ -17,7 +17,8 @@ from tests.test_phrase_system_end_to_end import PHRASE, phrase_run, trained, tra
 from xlate.cli.main import main
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.systems.context import context_model, fold_classifier
+from xlate.jobs.systems.context import context_model
+from xlate.jobs.systems.predictions import fold_classifier
 from xlate.scoring.weights import load_weights
 from xlate.train.list_checkpoint import ListCheckpoint, ListState
 

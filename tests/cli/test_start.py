@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.test_end_to_end import work  # noqa: F401
+from tests.test_phrase_system_end_to_end import PHRASE
 from xlate.cli.main import main
 
 HEAVY = ("torch", "sacrebleu", "tensorboard", "pandas", "matplotlib", "scipy", "nltk", "thot")
@@ -46,3 +47,10 @@ def test_translating_needs_neither_pytorch_nor_other_systems(work: Path, tmp_pat
     others = ("xlate.models.hierarchical", "xlate.models.distortion", "xlate.formats.lattice_fst", "rich")
     given = "a b\n"
     assert imported(["translate", f"run={run}"], (*HEAVY, *others), given) == "[]"
+
+
+def test_translating_with_phrases_needs_nothing_of_training(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    run = tmp_path / "run"
+    assert main(["train", f"work={work}", f"run={run}", *PHRASE, "loss=mira", "loss.tune.rounds=1"]) == 0
+    others = ("xlate.jobs.systems.context", "xlate.models.tuned", "xlate.candidates.units", "xlate.phrases.blocks")
+    assert imported(["translate", f"run={run}"], (*HEAVY, *others, "rich"), "a b\n") == "[]"

@@ -11,6 +11,7 @@ from tests.report.pages import Page
 from xlate.cli.main import main
 from xlate.text.lines import write_lines
 
+MOSES = {"imported": "moses.ini", "ini": "1234"}
 REFERENCES = [f"the old house number {n} stands here" for n in range(20)]
 
 
@@ -68,3 +69,22 @@ def test_a_report_is_never_written_into_a_run(runs: Path, capsys: pytest.Capture
     assert main(["report", str(runs), f"out='{run / 'report'}'"]) == 2
     assert "a report is not written into a run" in capsys.readouterr().err
     assert files(run) == before
+
+
+def test_imported_systems_are_named_and_left_out(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_run(runs / "ours", {"seed": 3}, {"finished": True, "dev_bleu": 30.0})
+    make_run(runs / "moses", MOSES, {"finished": True, "pairs": 3})
+    assert main(["report", str(runs), f"out={tmp_path / 'out'}", "plots=false", "html=false"]) == 0
+    told = capsys.readouterr().err
+    assert "left out: moses (moses.ini)" in told
+    assert "ours" not in told
+    table = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "| ours |" in table
+    assert "| moses |" not in table
+    assert "moses.ini" not in table
+    assert main(["report", str(runs / "moses"), f"out={tmp_path / 'out'}"]) == 2
+    assert "imported systems alone" in capsys.readouterr().err
+    assert main(["report", str(runs), f"out={runs / 'moses' / 'here'}"]) == 2
+    assert "a report is not written into a run" in capsys.readouterr().err

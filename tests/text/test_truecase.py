@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.errors import InputError
+from xlate.text.lines import write_lines
 from xlate.text.truecase import Truecaser
 
 CORPUS = [line.split() for line in ("Yesterday Anna saw the NASA men .", "The man saw Anna .", "We saw the THE the")]
@@ -49,6 +50,22 @@ def test_restore() -> None:
     assert caser.restore(['"', "the", "man", ".", "does", "he", "?"]) == ['"', "The", "man", ".", "Does", "he", "?"]
     for line in ("The man saw Anna .", "Anna ! What now ?"):
         assert caser.restore(caser.apply(line.split())) == line.split()
+
+
+def test_a_model_for_moses_has_usual_forms_first() -> None:
+    caser = Truecaser.train(CORPUS)
+    lines = caser.moses_lines(["the", "THE", "The", "man", "Anna", ".", "5"])
+    assert lines == ["Anna (1/1)", "man (1/1)", "NASA (1/1)", "the (1/3) THE (1) The (1)"]
+
+
+@settings(deadline=None)
+@given(st.lists(TOKENS.map(lambda tokens: [t for t in tokens if not set(t) & set(" ()")]), max_size=5), TOKENS)
+def test_a_model_for_moses_is_read_back(corpus: list[list[str]], tokens: list[str]) -> None:
+    caser = Truecaser.train(corpus)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        write_lines(path, caser.moses_lines(token for line in corpus for token in line))
+        assert Truecaser.of_moses(path).apply(tokens) == caser.apply(tokens)
 
 
 @settings(deadline=None)

@@ -18,8 +18,8 @@ from xlate.errors import InputError, Interrupted
 from xlate.train.signals import termination_raised
 
 # So many more objects made than freed, and Python looks for those that nothing holds any more. The usual 700 have it
-# look hundreds of times while modules are imported, which all stay.
-MANY_OBJECTS = 50_000
+# look hundreds of times while modules are imported, which all stay; so many are more than a command begins with.
+MANY_OBJECTS = 400_000
 
 
 def start() -> int:

@@ -188,7 +188,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     },
     model_schema.ContextUseConfig: {"threshold": PROBABILITY, "best": _whole(0), "share": PROBABILITY},
     model_schema.ContextModelConfig: {
-        "predicts": ("translation", "distortion"),
+        "predicts": (model_schema.TRANSLATION, model_schema.DISTORTION),
         "reach": _SOME,
         "left_out": _whole(0),
         "left_out_of": _whole(2),

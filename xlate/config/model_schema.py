@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from xlate.config.fields import key
 
+# What a classifier may predict: values of `model.predicts`.
+TRANSLATION, DISTORTION = "translation", "distortion"
 OF_FLOATS = (
     "float features that are trained; more by choice: forward, forward_lexical (-ln p and -ln lex of target given "
     "source), block_count (for tuning and the global model: events cannot tell, so local training leaves it at 0)"
@@ -202,7 +204,7 @@ class ContextModelConfig(ModelConfig):
 
     name: str = key("what tables call it", "context")
     kind: str = key("context", "context")
-    predicts: str = key("translation; distortion: how far from its place the translation stands", "translation")
+    predicts: str = key("translation; distortion: how far from its place the translation stands", TRANSLATION)
     unit: str = key("phrase: pairs of the phrase table; word: those of one source word whose ends are linked", "phrase")
     longest: int = key("the most words of a source phrase", 3)
     alternatives: int = key("the most translations of a source phrase, the most frequent ones", 30)

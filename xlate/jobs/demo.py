@@ -11,8 +11,9 @@ import contextlib
 import json
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from rich.table import Table
 from xlate.config.load import load
 from xlate.config.schema import DemoConfig, PrepareConfig, ReportConfig, TrainConfig
 from xlate.errors import InputError
+from xlate.jobs.prepare.beside import side_by_side
 from xlate.jobs.prepare.prepare import prepare
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.report import Report
@@ -97,6 +99,9 @@ OTHERS = (
         text="blocks",
     ),
 )
+# Trained side by side, as no system in one row stands on one in the other. The rows take about the same time, and what
+# takes long to compile is needed in one of them alone, or later in the other, which finds it made.
+BESIDE = (("phrase", "sparse", "classifier", "context"), ("hierarchical", "local", "tuned", "bigrams"))
 
 
 @dataclass(frozen=True)
@@ -144,20 +149,32 @@ def _few_words() -> Iterator[None]:
 def _trained_systems(config: DemoConfig) -> tuple[dict[str, WorkDirectory], dict[str, Row]]:
     """The work directories and the rows, by name."""
     log.info("the built-in corpus: word alignment, language model, phrases, blocks")
-    given = ["data=demo", f"data.generated.test={config.sentences}", f"seed={config.seed}"]
-    works = {
-        text: prepare(load(PrepareConfig, "prepare", [*given, *settings, f"work={config.work}-{text}"]))
-        for text, settings in WORDS.items()
-    }
-    rows: dict[str, Row] = {}
-    systems = (*FIRST, *OTHERS)
     log.info("compiled loops are made when they are first needed: a minute or two once in each installation")
-    for number, system in enumerate(systems, start=1):
-        log.info("%d of %d: %s", number, len(systems), system.title or STEP)
-        summary = _trained(config, works[system.text], system)
-        if system.title:
-            rows[system.name] = _row(config, works[system.text], system, summary)
-    return works, rows
+    # Nothing is prepared before this forks: threads of the aligner are not there in forked processes.
+    found = side_by_side([partial(_trained_row, config, names) for names in BESIDE])
+    summaries = {name: summary for row in found for name, summary in row.items()}
+    works = {text: WorkDirectory(Path(f"{config.work}-{text}")).check() for text in WORDS}
+    titled = [system for system in (*FIRST, *OTHERS) if system.title]
+    return works, {one.name: _row(config, works[one.text], one, summaries[one.name]) for one in titled}
+
+
+def _trained_row(config: DemoConfig, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Trains systems one after the other; returns the summaries of their runs.
+
+    Where two processes prepare a work directory, one waits for the other and finds it done.
+    """
+    systems = {system.name: system for system in (*FIRST, *OTHERS)}
+    works = {text: _prepared(config, text) for text in dict.fromkeys(["phrases", *(systems[n].text for n in names)])}
+    summaries = {}
+    for system in (systems[name] for name in names):
+        log.info("training: %s", system.title or STEP)
+        summaries[system.name] = _trained(config, works[system.text], system)
+    return summaries
+
+
+def _prepared(config: DemoConfig, text: str) -> WorkDirectory:
+    given = ["data=demo", f"data.generated.test={config.sentences}", f"seed={config.seed}", *WORDS[text]]
+    return prepare(load(PrepareConfig, "prepare", [*given, f"work={config.work}-{text}"]))
 
 
 def _page(config: DemoConfig) -> Path:

@@ -19,7 +19,9 @@ from xlate.formats.sentence_tables import MARK
 from xlate.jobs.imports.moses import copy_packed
 from xlate.jobs.packs.archive import unpacked
 from xlate.jobs.packs.form import is_pack
+from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import located_config
+from xlate.jobs.run_text import text_of
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.sentence_export import ExportedTables
 from xlate.jobs.systems.phrase import KIND, SET, Phrase, open_phrase_model
@@ -30,10 +32,12 @@ from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.locks import refused_while_written
 
 TABLE, LM, INI = "phrase-table.gz", "lm.arpa.gz", "moses.ini"
+# Models of Moses's truecaser; `source` or `target` stands behind.
+TRUECASING = "truecase-model"
 # The mark says that a folder is an exported system, which a later export may replace.
 FORMAT = "xlate export 1"
 FILES = (
-    r"(phrase|reordering)-table\..*gz|lm\.arpa\.gz|moses\.ini|xlate-export\.json"
+    r"(phrase|reordering)-table\..*gz|lm\.arpa\.gz|moses\.ini|xlate-export\.json|truecase-model\.(source|target)"
     r"|(reordering\.)?\d+\.gz|input\.txt|README\.txt|translate\.sh"
 )
 ALGORITHMS = {"stack": 0, "cube": 1}
@@ -44,7 +48,8 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
 
     Numbers are written with all their digits, so an imported system scores as the run does. If any word holds a bar,
     bars are written `&#124;` in tables and language model, and have to be in the text that is translated with them.
-    That text has to be tokenised as the run's was.
+    That text has to be tokenised as the run's was, and truecased by the models that are written of a run that
+    truecases.
 
     With `input` there is a table for each of its lines in place of one for all; see `ExportedTables`.
 
@@ -78,6 +83,7 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
             _copy_language_model(language_model_file(run, trained), aside / LM, tables.escape)
             weights = tables.weights(_weights(tables.model, tables.decoder.weights_D))
             _write_ini(aside, trained, tables.model, tables.features, weights)
+            _write_truecasing(aside, run, trained, tables.model, tables.escape)
             write_mark(aside / MARK, {"format": FORMAT, "run": str(run), "tables": True, "escaped": tables.escape})
         return {"out": str(out), "pairs": pairs, "tables": len(tables.lines)}
     model = open_phrase_model(run, trained)
@@ -113,6 +119,16 @@ def _write(out: Path, run: Path, trained: TrainConfig, model: PhraseModel, weigh
     if model.reordering is not None:
         tables.append(reordering_feature(model.reordering.kind, _reordering_file(model)))
     _write_ini(out, trained, model, tables, _weights(model, weights_D))
+    _write_truecasing(out, run, trained, model, escape)
+
+
+def _write_truecasing(out: Path, run: Path, trained: TrainConfig, model: PhraseModel, escape: bool) -> None:
+    """Writes a model of Moses's truecaser for each side that is truecased, of the words that the system knows."""
+    text = WorkDirectory(Path(trained.work)) if trained.work else text_of(run)
+    vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
+    for side, caser in text.casers.items():
+        lines = caser.moses_lines(vocabularies[side].words)
+        write_lines(out / f"{TRUECASING}.{side}", map(escape_bars, lines) if escape else lines)
 
 
 def _write_ini(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from xlate.report.runs import Run, collect_runs
 from xlate.report.sweep_table import SweepTable, sweep_table
 from xlate.text.lines import atomic_write
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Report:
@@ -25,13 +28,15 @@ class Report:
 
     @classmethod
     def of(cls, config: ReportConfig) -> Report:
-        """The report of all runs found under the folders that a configuration names.
+        """The report of all trained runs found under the folders that a configuration names.
+
+        Imported systems have neither settings nor figures to compare: a line says that they are left out.
 
         Raises:
-            InputError: there are no runs, or the folder for the report is inside one of them.
+            InputError: there are no runs or only imported ones, or the folder for the report is inside one of them.
         """
         runs = collect_runs([Path(folder) for folder in config.runs])
-        return cls(config, _folder(config, runs), sweep_table(runs))
+        return cls(config, _folder(config, runs), sweep_table(_trained(runs)))
 
     def write(self) -> list[Path]:
         """Writes the table, and plots and page if they are asked for; returns the files."""
@@ -43,6 +48,23 @@ class Report:
                 stream.write(report_html(self.found, self.config).encode("utf-8"))
             written.append(self.folder / "report.html")
         return written
+
+
+def _trained(runs: Sequence[Run]) -> list[Run]:
+    """The runs that were trained; says which others there are."""
+    trained = [run for run in runs if run.imported is None]
+    imported = ", ".join(f"{run.name} ({run.imported})" for run in runs if run.imported is not None)
+    if not trained:
+        raise InputError(
+            "imported systems alone: nothing was trained or measured of them here",
+            file=runs[0].path,
+            seen=imported,
+            expected="a run of xlate train",
+            remedy="translate with them, then xlate score or xlate compare",
+        )
+    if imported:
+        log.info("imported, so without figures of a training, and left out: %s", imported)
+    return trained
 
 
 def _folder(config: ReportConfig, runs: Sequence[Run]) -> Path:

@@ -26,6 +26,10 @@ SETTINGS = "text.json"
 class TextSides(Protocol):
     """How lines become tokens and tokens lines."""
 
+    @property
+    def casers(self) -> Mapping[str, Truecaser]:
+        """What each side is truecased by; none where text is not truecased."""
+
     def source_tokens(self, line: str) -> list[str]:
         """The tokens of a source line."""
 
@@ -38,6 +42,11 @@ class TextSides(Protocol):
 
 class TokenizedText:
     """Lines that are tokens between blanks on both sides."""
+
+    @property
+    def casers(self) -> Mapping[str, Truecaser]:
+        """None."""
+        return {}
 
     def source_tokens(self, line: str) -> list[str]:
         """The tokens between blanks."""

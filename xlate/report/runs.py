@@ -38,6 +38,12 @@ class Run:
         """Whether its summary says so."""
         return self.summary is not None and self.summary.get("finished") is True
 
+    @property
+    def imported(self) -> str | None:
+        """The file of other software that its system came from, of which nothing was trained or measured here."""
+        held = self.settings.get("imported")
+        return None if held is None else str(held)
+
     @cached_property
     def curves(self) -> dict[str, list[tuple[int, float]]]:
         """The pairs (step, value) of each tag."""

@@ -17,6 +17,10 @@ BUFFER = 1 << 20
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 
 
+# Bytes that are packed at a time.
+PIECE = 1 << 16
+
+
 @dataclass(frozen=True)
 class Packing:
     """One way to pack a stream.
@@ -68,8 +72,9 @@ class Packing:
             import bz2
 
             packed = bz2.BZ2File(raw, "wb")
-        with packed:
-            yield cast(BinaryIO, packed)
+        # Packing takes its time for each piece that it is given, and lines are small ones.
+        with packed, io.BufferedWriter(cast(io.RawIOBase, packed), PIECE) as pieces:
+            yield pieces
 
 
 PACKINGS = (

@@ -74,6 +74,23 @@ class Truecaser:
             casing[word.lower()] = word
         return cls(casing)
 
+    def moses_lines(self, words: Iterable[str]) -> list[str]:
+        """The lines of a model of Moses's truecaser for the words of a text in this casing.
+
+        Each has the usual form of a word and then its others. Counts are 1, as they are not known here; Moses goes by
+        the order alone.
+        """
+        forms: dict[str, set[str]] = {lower: {form} for lower, form in self._casing.items()}
+        for word in words:
+            if word[:1].isalpha():
+                forms.setdefault(word.lower(), set()).add(word)
+        lines = []
+        for lower in sorted(forms):
+            usual = self._casing.get(lower, lower)
+            others = sorted(forms[lower] - {usual})
+            lines.append(" ".join([f"{usual} (1/{1 + len(others)})", *(f"{form} (1)" for form in others)]))
+        return lines
+
     @classmethod
     def of_moses(cls, path: str | Path) -> Truecaser:
         """Reads a model of Moses's train-truecaser: `Haus (12/13) HAUS (1)`, the most frequent form first.

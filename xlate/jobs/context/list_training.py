@@ -16,27 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.candidates.batch import CandidateBatch
-from xlate.config.model_schema import ContextUseConfig, PhraseModelConfig
+from xlate.config.model_schema import TRANSLATION, ContextUseConfig, PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.context.folded import TrainPart, fold_classifiers
 from xlate.jobs.context.predicted_lists import predicted, predicted_identity
-from xlate.jobs.prepare.context_stores import TRANSLATION
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import located_config
 from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.systems.context import (
-    ALONE,
-    KIND,
-    check_folds,
-    check_predicted_by,
-    classifier_config,
-    context_model,
-)
+from xlate.jobs.systems.context import ALONE, context_model
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase import Phrase
 from xlate.jobs.systems.phrase_models import open_phrase_model, phrase_base, phrase_decoder
+from xlate.jobs.systems.predictions import KIND, check_folds, check_predicted_by, classifier_config
 from xlate.jobs.train.jackknife import Jackknife
 from xlate.jobs.train.list_settings import list_settings
 from xlate.jobs.train.measuring import measured_splits

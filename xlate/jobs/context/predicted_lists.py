@@ -14,7 +14,8 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.units import LENGTH, PAIR, START
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.systems.context import context_model, fold_classifier
+from xlate.jobs.systems.context import context_model
+from xlate.jobs.systems.predictions import fold_classifier
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.predicted import PredictedParts, span_logs
 from xlate.models.context.listed import NO_CHOICE, chosen_in

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from xlate.candidates.context_instances import DENSE
+from xlate.config.model_schema import DISTORTION
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.features.context import check_target
 from xlate.jobs.context.figures import heldout_quality, report_quality
-from xlate.jobs.prepare.context_stores import DISTORTION, ContextParts, ContextStores, context_stores
+from xlate.jobs.prepare.context_stores import ContextParts, ContextStores, context_stores
 from xlate.jobs.prepare.stages import discard_stage, identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with
-from xlate.jobs.systems.context import KIND
+from xlate.jobs.systems.predictions import KIND
 from xlate.jobs.train.local import learner_of
 from xlate.losses.loss import Needs, losses
 from xlate.scoring.weights import Weights, save_weights

@@ -14,7 +14,7 @@ from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.candidates.context_choices import Choices, Places, Translations
 from xlate.candidates.context_instances import DENSE, NO_PAIR, ContextInstances, Examples
 from xlate.candidates.store import CandidateStore, StoreWriter
-from xlate.config.model_schema import ModelConfig
+from xlate.config.model_schema import DISTORTION, ModelConfig
 from xlate.features.context import ContextFeatures, Layer, Spans, TargetFeatures
 from xlate.features.distances import UNLINKED, Distances, distance_classes, first_links
 from xlate.features.sparse_sets import word_values
@@ -30,8 +30,6 @@ from xlate.phrases.table import PhraseTable
 from xlate.progress import track
 
 TRAIN, HELDOUT, COUNTS = "train", "train.heldout", "counts"
-# What a classifier may predict.
-TRANSLATION, DISTORTION = "translation", "distortion"
 KIND = "counts of predicted pairs"
 LAYOUT = {"count_B": ("<i8", 1)}
 

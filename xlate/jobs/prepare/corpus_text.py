@@ -45,6 +45,12 @@ class CorpusText:
         """Whether its text was lowercased, so that its translations are."""
         return bool(self.preprocessing["case"] == "lower")
 
+    @property
+    def casers(self) -> dict[str, Truecaser]:
+        """What each side was truecased by; none where the text was not truecased."""
+        sides = {"source": self._source_side, "target": self._target_side}
+        return {name: side.caser for name, side in sides.items() if side.caser is not None}
+
     def factor_names(self, side: str) -> FactorNames:
         """The factors of `source` or `target`, in their order; none for most corpora.
 

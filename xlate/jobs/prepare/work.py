@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,6 @@ from xlate.jobs.prepare import annotation_store
 from xlate.jobs.prepare.corpus_text import CorpusText
 from xlate.jobs.prepare.stages import MARK, read_stage
 from xlate.lm.model import NgramModel
-from xlate.phrases.blocks import BlockSet
-from xlate.phrases.matching import Matches
 from xlate.text.documents import Documents
 from xlate.text.encoded import EncodedText
 from xlate.text.factors import with_factors
@@ -27,6 +25,11 @@ from xlate.text.json_files import Fields, check_fields, read_json
 from xlate.text.lines import read_lines
 from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    # Of the block models: others have no need of them.
+    from xlate.phrases.blocks import BlockSet
+    from xlate.phrases.matching import Matches
 
 VOCABULARIES = "pair of vocabularies"
 STAGES = ("corpus", "align", "lm", "phrases", "blocks")
@@ -69,6 +72,8 @@ class WorkDirectory(CorpusText):
     @cached_property
     def blocks(self) -> BlockSet:
         """The block set with its counts."""
+        from xlate.phrases.blocks import BlockSet
+
         return BlockSet.load(self.path / "blocks" / "set", self.words)
 
     @property
@@ -99,6 +104,8 @@ class WorkDirectory(CorpusText):
     @cached_property
     def matches(self) -> Matches:
         """Where blocks match in the training text."""
+        from xlate.phrases.matching import Matches
+
         return Matches.load(self.path / "blocks" / "matches", len(self.blocks))
 
     def settings(self, stage: str, fields: Fields) -> dict[str, Any]:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.estimates import WithoutFold
 from xlate.jobs.prepare.work import WorkDirectory
-from xlate.jobs.systems.listed import ListedModel
-from xlate.jobs.systems.to_tune import Saved, ToTune
 from xlate.models.system import AnySystem
-from xlate.models.tuned import TunedSystem
 from xlate.scoring.weights import WeightsFile
+
+if TYPE_CHECKING:
+    # Of training, which translating has no need of.
+    from xlate.jobs.prepare.estimates import WithoutFold
+    from xlate.jobs.systems.listed import ListedModel
+    from xlate.jobs.systems.to_tune import Saved, ToTune
+    from xlate.models.tuned import TunedSystem
 
 
 @dataclass(frozen=True)

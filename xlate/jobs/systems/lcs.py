@@ -9,15 +9,10 @@ from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
-from xlate.jobs.systems.context import (
-    check_predicted_by,
-    check_use,
-    context_model,
-    distance_model,
-    predicted_by,
-)
+from xlate.jobs.systems.context import context_model, distance_model
 from xlate.jobs.systems.kind import Asked, Kind
 from xlate.jobs.systems.listed import ListedModel
+from xlate.jobs.systems.predictions import check_predicted_by, check_use, predicted_by
 from xlate.jobs.systems.same_model import check_model_of_base
 from xlate.jobs.systems.to_tune import Saved, ToTune
 from xlate.models.context.distortion import NAME as PLACES

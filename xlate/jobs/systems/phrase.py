@@ -1,10 +1,13 @@
-"""The phrase-based model of a work directory or of an imported system, and its decoder."""
+"""The phrase-based model of a work directory or of an imported system, and its decoder.
+
+What only training needs is imported where it is used, so that translating a line does not wait for it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -14,16 +17,7 @@ from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import located_config
 from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.systems.context import (
-    check_folds,
-    check_predicted_by,
-    check_same_use,
-    check_use,
-    predicted_by,
-    with_predictions,
-)
 from xlate.jobs.systems.kind import Asked, Kind
-from xlate.jobs.systems.phrase_lists import PhraseLists
 from xlate.jobs.systems.phrase_models import (
     KIND,
     check_words_of_base,
@@ -34,13 +28,21 @@ from xlate.jobs.systems.phrase_models import (
     unweighted_decoder,
 )
 from xlate.jobs.systems.phrase_stage import MODEL, REORDERINGS
-from xlate.jobs.systems.to_tune import Saved, ToTune
-from xlate.jobs.train.sparse_models import check_orientations
+from xlate.jobs.systems.predictions import (
+    check_folds,
+    check_predicted_by,
+    check_same_use,
+    check_use,
+    predicted_by,
+)
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.settings import PhraseSearch
-from xlate.models.phrase.tuned import TunedPhrases, with_sums
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
+
+if TYPE_CHECKING:
+    from xlate.jobs.systems.phrase_lists import PhraseLists
+    from xlate.jobs.systems.to_tune import Saved, ToTune
 
 __all__ = ["KIND", "MODEL", "REORDERINGS", "SET", "Phrase", "open_phrase_model"]
 SET = KIND
@@ -70,11 +72,15 @@ class Phrase(Kind):
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
         """The one set."""
+        from xlate.jobs.systems.to_tune import Saved
+
         weights, index = system.weights, system.features
         return Saved({SET: weights.single()}, {} if index is None else {SET: index}, file.extra)
 
     def check(self, model: ModelConfig) -> None:
         """Sparse reordering features must have the stack that they look at; a classifier must be trained."""
+        from xlate.jobs.train.sparse_models import check_orientations
+
         check_orientations(model)
         check_use(model.context)
 
@@ -95,6 +101,10 @@ class Phrase(Kind):
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """All dense weights, and those of sparse features, if there are any."""
+        from xlate.jobs.systems.context import with_predictions
+        from xlate.jobs.systems.to_tune import Saved, ToTune
+        from xlate.models.phrase.tuned import TunedPhrases, with_sums
+
         assert config.loss.tune is not None
         if config.base is not None and config.model.sparse is None:
             model = open_phrase_model(Path(config.base), located_config(Path(config.base)))
@@ -134,4 +144,6 @@ class Phrase(Kind):
 
     def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> PhraseLists:
         """The sparse features."""
+        from xlate.jobs.systems.phrase_lists import PhraseLists
+
         return PhraseLists(config, work, base)

@@ -19,10 +19,11 @@ from xlate.jobs.prepare.fold_models import FoldModels
 from xlate.jobs.prepare.stages import identity_of
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.systems.context import classifier_runs, fold_classifier, predicted_by, with_fold_predictions
+from xlate.jobs.systems.context import with_fold_predictions
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.listed import FoldSystem, ListedModel
 from xlate.jobs.systems.phrase_models import KIND, open_phrase_model, phrase_decoder, unweighted_decoder
+from xlate.jobs.systems.predictions import classifier_runs, fold_classifier, predicted_by
 from xlate.jobs.systems.to_tune import Saved, ToTune
 from xlate.models.phrase.list_arrays import with_units
 from xlate.models.phrase.model import SPARSE_REORDERING, PhraseModel

@@ -14,10 +14,9 @@ from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import located_config, located_runs
 from xlate.jobs.run_weights import weights_path
-from xlate.jobs.systems.context import with_predictions
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase_stage import MODEL, phrase_stage
-from xlate.jobs.train.sparse_models import imported_sparse_features, no_text_for, sparse_features
+from xlate.jobs.systems.predictions import classifier_runs
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.settings import PhraseSearch
@@ -50,7 +49,12 @@ def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
     Raises:
         InputError: none of them is there.
     """
-    return with_predictions(_of_table(run, config), config.model.context, Path(config.work))
+    model, use = _of_table(run, config), config.model.context
+    if not classifier_runs(use):
+        return model
+    from xlate.jobs.systems.context import with_predictions
+
+    return with_predictions(model, use, Path(config.work))
 
 
 def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
@@ -58,6 +62,8 @@ def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
     if (run / MODEL).exists():
         return load_phrase_model(run / MODEL)
     if config.model.sparse is not None and (imported := _imported(config)) is not None:
+        from xlate.jobs.train.sparse_models import imported_sparse_features
+
         model = load_phrase_model(imported / MODEL)
         return replace(model, sparse=imported_sparse_features(config.model.sparse, model))
     # Sparse features are those of the work directory, whatever run the float weights came from.
@@ -77,6 +83,8 @@ def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
     model = load_phrase_model(phrase_stage(work, config.model.reordering or "none").folder / MODEL)
     if config.model.sparse is None:
         return model
+    from xlate.jobs.train.sparse_models import sparse_features
+
     sparse = sparse_features(work, config.model.sparse, model.table, model.orientations)
     return replace(model, sparse=sparse)
 
@@ -89,6 +97,8 @@ def check_words_of_base(config: TrainConfig, sparse: SparseConfig) -> None:
     """
     computed = [kind for kind in sparse.words if kind.startswith("class")]
     if computed and _imported(config) is not None:
+        from xlate.jobs.train.sparse_models import no_text_for
+
         no_text_for(computed[0])
 
 

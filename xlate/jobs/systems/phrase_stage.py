@@ -11,7 +11,6 @@ from xlate.jobs.prepare.stages import Stage, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.models.phrase.model import PhraseModel, Reordering
 from xlate.models.phrase.store import save_phrase_model
-from xlate.phrases.reordering import reordering_counts, reordering_probabilities
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
 
@@ -53,5 +52,8 @@ def reordering_model(
     """
     if kind == "none":
         return None
+    # Of training, which translating has no need of.
+    from xlate.phrases.reordering import reordering_counts, reordering_probabilities
+
     counts_BK2 = reordering_counts(table, source, target, links, kind, max_length)
     return Reordering(kind if kind in ("hier", "hier5") else "wbe", reordering_probabilities(counts_BK2))

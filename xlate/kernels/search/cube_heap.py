@@ -49,7 +49,7 @@ class Cubes(NamedTuple):
     sizes: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def no_cubes(words: int) -> Cubes:
     """No cube yet of a sentence of so many words."""
     return Cubes(
@@ -63,7 +63,7 @@ def no_cubes(words: int) -> Cubes:
     )
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def groups_of(alive: NDArray[np.int64], keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Hypotheses, best first, put together where their keys are equal; and where each of G groups begins, (G + 1,)."""
     order = np.argsort(keys, kind="mergesort")
@@ -154,7 +154,7 @@ def drop_top(cubes: Cubes) -> None:
         sift_down(cubes, cubes.heap[last], cubes.estimates[last])
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def cubes_with_room(cubes: Cubes, rows: int, more: int, cells: int) -> Cubes:
     """The same cubes in arrays that can take more rows, cubes and cells."""
     rows_R, records, heads_L, waiting, heap, estimates, sizes = cubes

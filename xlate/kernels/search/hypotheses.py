@@ -110,7 +110,7 @@ def key_of(first: int, second: int, third: int) -> Key:
     return Key(int(np.int64(first)), int(np.int64(second)), int(np.int64(third)))
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def no_hypotheses(levels: int, memo: NDArray[Any]) -> Hypotheses:
     """A search of so many levels before its first hypothesis."""
     return Hypotheses(
@@ -196,7 +196,7 @@ def _enter(search: Hypotheses, limits: Limits, node: int, level: int) -> None:
             _raise_bar(search, level, limits.beam)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def _raise_bar(search: Hypotheses, level: int, beam: int) -> None:
     """Leaves the best `beam` hypotheses of a stack, and their equals, in its chain."""
     members = _members(search, level)
@@ -213,7 +213,7 @@ def _raise_bar(search: Hypotheses, level: int, beam: int) -> None:
             search.sizes_L[level] += 1
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def _members(search: Hypotheses, level: int) -> NDArray[np.int64]:
     members = np.empty(search.sizes_L[level], dtype=np.int64)
     node = search.heads_L[level]
@@ -223,7 +223,7 @@ def _members(search: Hypotheses, level: int) -> NDArray[np.int64]:
     return members
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def survivors(search: Hypotheses, limits: Limits, level: int) -> NDArray[np.int64]:
     """The hypotheses of a level that are expanded, best first, equal ones in the order of creation."""
     members = np.sort(_members(search, level))
@@ -255,7 +255,7 @@ def _best_of_groups(nodes: NDArray[Any], ordered: NDArray[np.int64], most: int) 
     return kept[:size]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def with_room(search: Hypotheses, more: int) -> Hypotheses:
     """The same search in arrays that can take `more` nodes and arcs."""
     nodes, arcs, slots_H, counts = search.nodes, search.arcs, search.slots_H, search.counts

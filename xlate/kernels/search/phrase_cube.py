@@ -93,7 +93,7 @@ def search_cubes(
     return finished(finish(lm, search, numbers, n))
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def _groups(search: Hypotheses, alive: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Hypotheses, best first, put together where coverage and end are equal; and where each of G groups begins."""
     nodes = search.nodes

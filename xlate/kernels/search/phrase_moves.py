@@ -130,7 +130,7 @@ def last_of(node: Any) -> int:
     return low(node.third)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def first_hypothesis(coverages: Coverages, numbers: PhraseNumbers, n: int) -> Hypotheses:
     """A search of n words that has the hypothesis that has translated nothing."""
     search = no_hypotheses(n + 2, emptied(np.empty(MEMO_SIZE, dtype=SAID)))
@@ -142,7 +142,7 @@ def first_hypothesis(coverages: Coverages, numbers: PhraseNumbers, n: int) -> Hy
     return search
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(cache=True, nogil=True)
 def finish(lm: NgramArrays, search: Hypotheses, numbers: PhraseNumbers, n: int) -> Hypotheses:
     """Ends the sentence after every surviving hypothesis that covers it; returns the search, perhaps in new arrays."""
     target = Target(NONE, n + 1, NONE, n + 1, ROOT, 0, True, 0.0)

@@ -38,7 +38,6 @@ from xlate.models.phrase.options import PhraseOptions, collect_phrase_options
 from xlate.models.phrase.orientation import adjacent_orientation
 from xlate.models.phrase.parts import sparse_ids
 from xlate.models.phrase.ranking import RankedPhrases
-from xlate.models.phrase.sentence_tables import SentenceTables
 from xlate.models.phrase.settings import PhraseSearch
 from xlate.models.phrase.text import explain_phrases, shown_features, word_links
 from xlate.models.unit_system import UnitSystem
@@ -185,6 +184,8 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
 
     def with_tables(self, folder: Path, sentences: int) -> Callable[[int], PhraseDecoder]:
         """The decoder of each sentence's number; see `SentenceTables`."""
+        from xlate.models.phrase.sentence_tables import SentenceTables
+
         tables = SentenceTables(self.model, folder, sentences)
         return lambda number: self.changed(model=tables.of(number))
 

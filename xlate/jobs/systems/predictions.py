@@ -1,0 +1,145 @@
+"""The classifiers that a phrase model's settings name: their runs, and what is checked of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from xlate.config.identity import identity_of_training
+from xlate.config.model_schema import DISTORTION, ClassifierConfig, ContextModelConfig, ContextUseConfig
+from xlate.config.schema import TrainConfig
+from xlate.config.stored import config_of_run
+from xlate.errors import InputError
+from xlate.jobs.prepare.stages import file_hash, identity_of
+from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_weights import weights_path
+from xlate.scoring.weights import WeightsFile
+
+KIND = "context"
+# What a weights file says of the classifiers that its weights were tuned with.
+PREDICTED_BY, PLACED_BY = "predicted_by", "placed_by"
+
+
+def classifier_config(run: Path) -> TrainConfig:
+    """The configuration of a finished run of a classifier.
+
+    Raises:
+        InputError: it is missing, unfinished, or of another model.
+    """
+    config = config_of_run(run)
+    if config.model.kind != KIND:
+        seen = config.model.name
+        raise InputError("not a run of a classifier in context", file=run, seen=seen, expected="model=context")
+    weights_path(run)
+    return config
+
+
+def predicted(run: Path) -> str:
+    """What the classifier of a finished run predicts: `translation` or `distortion`; raises as `classifier_config`."""
+    return str(classifier_config(run).model.predicts)
+
+
+def predicted_by(use: ClassifierConfig | None) -> dict[str, str]:
+    """What a weights file says of the classifiers that its weights were tuned with, nothing without any."""
+    if use is None:
+        return {}
+    found = {PREDICTED_BY: file_hash(weights_path(Path(use.run)))}
+    more = use.distortion
+    return found if more is None else {**found, PLACED_BY: file_hash(weights_path(Path(more)))}
+
+
+def check_predicted_by(use: ClassifierConfig | None, weights: WeightsFile) -> None:
+    """Looks whether classifiers are still those that weights were tuned with.
+
+    Raises:
+        InputError: one was trained anew.
+    """
+    for key, seen in predicted_by(use).items():
+        if weights.metadata.get(key) != seen:
+            assert use is not None
+            raise InputError(
+                "the classifier is not the one that this run was tuned with",
+                file=Path(use.run if key == PREDICTED_BY else str(use.distortion)),
+                seen="other weights",
+                expected=f"those of SHA-256 {weights.metadata.get(key)}",
+                remedy="train it as before, or tune anew under another name",
+            )
+
+
+def check_use(use: ClassifierConfig | None) -> None:
+    """Looks whether the classifiers are trained, and predict what they are asked for.
+
+    Raises:
+        InputError: as `classifier_config`; a second one, or predictions alone, where there are no translations.
+    """
+    if use is None:
+        return
+    placed = predicted(Path(use.run)) == DISTORTION
+    alone = isinstance(use, ContextUseConfig) and not use.only and use.distortion is None
+    if placed and not alone:
+        seen = f"model.context.run={use.run}, which predicts distortion"
+        raise InputError("no classifier of translations", seen=seen, expected="model.context.run=RUN of one")
+    if use.distortion is not None and predicted(Path(use.distortion)) != DISTORTION:
+        seen, expected = "model.predicts=translation", "model.predicts=distortion"
+        raise InputError("not a classifier of distortion", file=Path(use.distortion), seen=seen, expected=expected)
+
+
+def check_same_use(use: ClassifierConfig | None, base: Path) -> None:
+    """Looks whether a base run has the predictions that its float weights are to be used with.
+
+    Raises:
+        InputError: it has others, or none.
+    """
+    other = config_of_run(base).model.context
+    if use != other:
+        seen = "context=none" if other is None else f"model.context.run={other.run}"
+        raise InputError(
+            "the base run has other predictions",
+            file=base,
+            seen=seen,
+            expected="the same settings of context=…",
+            remedy="leave base=RUN out: float weights are tuned then",
+        )
+
+
+def classifier_runs(use: ClassifierConfig | None) -> list[Path]:
+    """The runs of the classifiers that a phrase model uses."""
+    if not isinstance(use, ContextUseConfig):
+        return []
+    return [Path(run) for run in (use.run, use.distortion) if run is not None]
+
+
+def fold_classifier(run: Path, work: WorkDirectory, left_out: tuple[int, int]) -> tuple[TrainConfig, Path]:
+    """How a classifier is trained without a fold as that of a run was with it, and the folder of that run.
+
+    Raises:
+        InputError: as `classifier_config`; or it was trained on over lists of the whole text.
+    """
+    config = _checked_for_folds(run)
+    assert isinstance(config.model, ContextModelConfig)
+    model = replace(config.model, left_out=left_out[0], left_out_of=left_out[1])
+    config = replace(config, work=str(work.path), model=model, run=None, row=None)
+    key = identity_of({**identity_of_training(config), "on": work.identity})
+    return config, work.path / "context" / key[:16]
+
+
+def check_folds(use: ClassifierConfig | None) -> None:
+    """Looks whether classifiers can be trained without a fold, as lists of the training text need them.
+
+    Raises:
+        InputError: as `classifier_config`; or one was trained on over lists of the whole text.
+    """
+    for run in classifier_runs(use):
+        _checked_for_folds(run)
+
+
+def _checked_for_folds(run: Path) -> TrainConfig:
+    config = classifier_config(run)
+    if config.loss.lists is not None:
+        raise InputError(
+            "a classifier trained on over lists has learned from every fold",
+            file=run,
+            seen=f"loss={config.loss.name}",
+            expected="one that can be trained without a fold: loss=one_of_many or another loss of single decisions",
+        )
+    return config
