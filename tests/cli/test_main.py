@@ -129,6 +129,20 @@ def test_a_run_of_a_sweep_is_opened_by_its_path(tmp_path: Path, capsys: pytest.C
     assert "quotes" in capsys.readouterr().err
 
 
+def test_outputs_in_folders_of_sweeps_stand_in_lists_without_quotes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The names of such folders have the signs that separate values."""
+    outputs = [tmp_path / name / "dev.out" for name in ("loss=pro,seed=1", "loss=pro,seed=2", "ref=x")]
+    for output in outputs:
+        output.parent.mkdir()
+        output.write_text("a small house stands here\n")
+    assert main(["score", f"hyp=[{outputs[0]},{outputs[1]}]", f"ref={outputs[2]}", "measures=[bleu]"]) == 0
+    assert '"bleu": 100.0' in capsys.readouterr().out
+    assert main(["score", f"hyp=[{outputs[0]},{tmp_path}/absent=1]", f"ref={outputs[2]}"]) == 2
+    assert "quotes" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -120,9 +120,11 @@ def test_rescoring_refuses_what_has_no_finite_total(
     [
         (["import", "{list}", "out=x"], "ref is not set"),
         (["import", "{list}", "ref={ref}"], "out is not set"),
-        (["rescore", "{list}", "out=x"], "weights is not set"),
+        (["rescore", "{list}", "out=x"], "weights=FILE, run=RUN or mbr=chrf"),
         (["oracle", "{list}", "ref={list}", "first_id=3"], "do not fit"),
         (["chek", "{list}"], "check, import, oracle, rescore, pairs"),
+        (["chek", "{list}"], "did you mean check?"),
+        (["zzz", "{list}"], "--help"),
         (["check"], "nbest is not set"),
         (["check", "absent"], "cannot be read"),
     ],

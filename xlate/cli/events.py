@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from xlate.cli.shell.arguments import action_of
 from xlate.config.events_schema import EventsConfig
-from xlate.errors import InputError
 
 CONFIG = EventsConfig
 POSITIONAL = ("action", "events")
@@ -17,9 +17,7 @@ INSTANCES_AT_A_TIME = 4096
 
 def run(config: EventsConfig) -> None:
     """Does what `action` says and prints how much was written, as JSON."""
-    if config.action not in ACTIONS:
-        raise InputError("unknown action", seen=config.action, expected=", ".join(ACTIONS))
-    print(json.dumps(ACTIONS[config.action](config), indent=2, ensure_ascii=False))
+    print(json.dumps(action_of(ACTIONS, config.action)(config), indent=2, ensure_ascii=False))
 
 
 def export(config: EventsConfig) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xlate.cli.shell.arguments import action_of
 from xlate.config.nbest_schema import NbestConfig
 from xlate.errors import InputError
 
@@ -25,10 +26,7 @@ POSITIONAL = ("action", "nbest")
 
 def run(config: NbestConfig) -> None:
     """Does what `action` says; prints figures as JSON on standard output, and remarks on standard error."""
-    action = ACTIONS.get(config.action)
-    if action is None:
-        raise InputError("unknown action", seen=config.action, expected=", ".join(ACTIONS))
-    figures = json.dumps(action(config), indent=2, ensure_ascii=False)
+    figures = json.dumps(action_of(ACTIONS, config.action)(config), indent=2, ensure_ascii=False)
     # The list itself may go to standard output.
     print(figures, file=sys.stderr if "-" in (config.out, config.best_out) else sys.stdout)
 
@@ -214,7 +212,7 @@ def _references(config: NbestConfig, needed: bool = False) -> list[list[str]]:
 def _weights(config: NbestConfig) -> dict[str, float]:
     from xlate.scoring.feature_weights import load_feature_weights
 
-    return load_feature_weights(_needed(config.weights, "weights", "FILE"))
+    return load_feature_weights(_needed(config.weights, "weights", "FILE, run=RUN or mbr=chrf"))
 
 
 def _needed(value: str | None, key: str, kind: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from dataclasses import replace
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from hydra.conf import HydraConf
 
 CONFIG = TrainConfig
+log = logging.getLogger(__name__)
 # Where the values of a configuration group are; a model brings a decoder and a loss, an experiment may set any.
 GROUPS = {
     "model": ("model.", "decoder.", "loss."),
@@ -50,6 +52,7 @@ def run(config: TrainConfig) -> None:
     check_training(config)
     folder = _folder(config, running)
     if config.work == "work/demo" and not Path(config.work).exists() and config.base is config.nbest is None:
+        log.info("no work=FOLDER is given: work/demo is made first, from the small corpus that xlate makes up")
         prepare(load(PrepareConfig, "prepare", ["work=work/demo"]))
     outcome = train(config, folder, [] if running is None else list(running.overrides.task))
     if outcome.interrupted is not None:

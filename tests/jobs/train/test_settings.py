@@ -219,7 +219,11 @@ def test_weights_of_another_scale_did_not_move(caplog: pytest.LogCaptureFixture)
     warn_if_unmoved({"set": one}, {"set": other}, "why")
     assert not caplog.text
     warn_if_unmoved({"set": one}, {"set": same}, "why")
-    assert "changed no weight (why)" in caplog.text
+    assert "warning: training changed no weight (why)" in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.INFO):
+        warn_if_unmoved({"set": one}, {"set": same}, "why", "tuning", expected=True)
+    assert caplog.messages == ["tuning changed no weight (why)"]
 
 
 def test_sentences_that_are_too_long_are_left_out_and_counted(caplog: pytest.LogCaptureFixture) -> None:

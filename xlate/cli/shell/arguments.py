@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from xlate.errors import InputError
 
+Action = TypeVar("Action")
 Positional = str | tuple[str, ...] | None
 # Keys whose values are NAME=FILE, which Hydra does not take without quotes.
 NAMED_FILES = ("add_scores", "merge", "columns", "against_columns")
@@ -108,6 +109,19 @@ def _value(name: str, left: list[str]) -> str:
     raise InputError("an option without its value", seen=seen, expected=f"{name} {expected}")
 
 
+def action_of(actions: Mapping[str, Action], asked: str) -> Action:
+    """What the first word behind a command asks for.
+
+    Raises:
+        InputError: the command has no such action.
+    """
+    if asked in actions:
+        return actions[asked]
+    near = difflib.get_close_matches(asked, actions, n=1)
+    remedy = f"did you mean {near[0]}?" if near else "see the command's --help"
+    raise InputError("unknown action", seen=asked, expected=", ".join(actions), remedy=remedy)
+
+
 def _unknown_option(word: str) -> InputError:
     # Without the dashes, in which all are alike.
     known = [option.removeprefix("--") for option in OPTIONS if option.startswith("--")]
@@ -119,14 +133,29 @@ def _unknown_option(word: str) -> InputError:
 
 def quoted(argument: str) -> str:
     """The argument, in quotes if it is an existing path that Hydra would read as several values; folders of sweeps have
-    such names. Each NAME=FILE of a list is put in quotes too.
+    such names. So are the paths of a list, and each NAME=FILE.
     """
     key, sign, value = argument.partition("=")
     if key in NAMED_FILES and not set("'\"{") & set(value):
         return f"{key}={_NAMED_FILE.sub(lambda found: in_quotes(found[0]), value)}"
-    if not sign or os.path.exists(argument) or not set("=, ") & set(value) or not os.path.exists(value):
+    if not sign or os.path.exists(argument) or not set("=, ") & set(value):
         return argument
-    return f"{key}={in_quotes(value)}"
+    if os.path.exists(value):
+        return f"{key}={in_quotes(value)}"
+    if value[0] + value[-1] == "[]" and (paths := _paths(value[1:-1].split(","))):
+        return f"{key}=[{','.join(map(in_quotes, paths))}]"
+    return argument
+
+
+def _paths(pieces: Sequence[str]) -> list[str]:
+    """The existing paths that pieces between commas make, the shortest first; none when they make no whole list."""
+    for end in range(1, len(pieces) + 1):
+        path = ",".join(pieces[:end]).strip()
+        if path and os.path.exists(path):
+            rest = _paths(pieces[end:])
+            if rest or end == len(pieces):
+                return [path, *rest]
+    return []
 
 
 def in_quotes(word: str) -> str:

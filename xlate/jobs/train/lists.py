@@ -72,7 +72,7 @@ class ListTraining:
         if learned is None:
             return None
         tuned = model.to_tune(learned.theta, learned.phi_F)
-        found = tune(_as_tuning(config), tuned.system, tuned.start, self.text, run)
+        found = tune(_as_tuning(config), tuned.system, tuned.start, self.text, run, again=True)
         if found is None:
             return None
         weights, rounds = found

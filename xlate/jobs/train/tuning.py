@@ -137,8 +137,11 @@ def tune(
     start: Weights,
     text: TuningText,
     run: Run,
+    again: bool = False,
 ) -> tuple[Weights, list[RoundFigures]] | None:
     """The tuned weights and the figures of every round; None when stopped by a signal.
+
+    Tuning `again` begins with weights tuned before, which often stay the best: that is told, not warned of.
 
     Raises:
         InputError: settings that cannot be.
@@ -161,7 +164,7 @@ def tune(
         return None
     if found is not None:
         seen = f"loss.tune.rounds={settings.rounds}: no round was better than the weights it began with"
-        warn_if_unmoved({"start": start}, {"start": found[0]}, seen, doing="tuning")
+        warn_if_unmoved({"start": start}, {"start": found[0]}, seen, "tuning", expected=again)
     return found
 
 

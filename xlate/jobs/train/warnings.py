@@ -40,11 +40,21 @@ def warn_of_few_steps(phases: Sequence[Phase], batch: int) -> None:
 
 
 def warn_if_unmoved(
-    before: Mapping[str, Weights], after: Mapping[str, Weights], seen: str, doing: str = "training"
+    before: Mapping[str, Weights],
+    after: Mapping[str, Weights],
+    seen: str,
+    doing: str = "training",
+    expected: bool = False,
 ) -> None:
-    """Says so when training, or what else was done, left every weight of every set where it was."""
+    """Says so when training, or what else was done, left every weight of every set where it was.
+
+    It is a warning unless it was to be `expected`.
+    """
     if all(_same(before[name], after[name]) for name in before):
-        log.warning("warning: %s changed no weight (%s)", doing, seen)
+        if expected:
+            log.info("%s changed no weight (%s)", doing, seen)
+        else:
+            log.warning("warning: %s changed no weight (%s)", doing, seen)
 
 
 def warn_if_all_zero(weights_F: np.ndarray, seen: str) -> None:
