@@ -48,6 +48,15 @@ def test_a_line_a_minute_says_how_far_it_is(clock: Clock, caplog: pytest.LogCapt
     ]
 
 
+def test_the_first_of_many_items_says_nothing_of_the_time_left(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    """Loops were compiled for it."""
+    for number in track(range(100), "sentence"):
+        clock.now += (180, 61, 61)[number] if number < 3 else 0
+        tell()
+    # 122 seconds for the second item and what is done of the third, 98 are left.
+    assert caplog.messages == ["sentence 0/100", "sentence 1/100", "sentence 2/100, about 3.3 h left"]
+
+
 def test_rounds_behind_the_first_are_counted(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     for _ in track(range(3), "round", from_zero=True):
         clock.now += 61

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PATIENCE_SECONDS = 2.0
 LINE_SECONDS = 60.0
+# Of more items than this, the first one says nothing of the others: loops may be compiled for it.
+MANY = 20
 log = logging.getLogger(__name__)
 
 
@@ -40,6 +42,7 @@ class _Work:
     start: float
     from_zero: bool = False
     done: int = 0
+    first_done: float | None = None
     task: TaskID | None = None
     figures: dict[str, float] = field(default_factory=dict)
 
@@ -55,7 +58,10 @@ class _Work:
         """What is left at the pace so far; None where nothing tells."""
         if self.total is None or not self.done:
             return None
-        return (now - self.start) / self.done * max(0, self.total - self.done)
+        start, done = self.start, self.done
+        if self.total > MANY and self.first_done is not None:
+            start, done = self.first_done, done - 1
+        return (now - start) / done * max(0, self.total - self.done) if done else None
 
 
 class _Display:
@@ -148,6 +154,8 @@ def track(items: Iterable[T], description: str, total: int | None = None, *, fro
     try:
         for done, item in enumerate(items):
             work.done = done
+            if done == 1:
+                work.first_done = time.monotonic()
             _DISPLAY.look()
             yield item
     finally:

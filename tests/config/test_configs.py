@@ -149,8 +149,7 @@ def test_a_model_brings_its_decoder_and_loss(given_keys: list[str], decoder: str
         (["loss=hinge", "loss.sink=1"], "loss.sink", "loss."),
         (["model=phrase", "model.threshold=1"], "model.threshold", "model."),
         (["model=rerank", "loss.lists.folds=3"], "loss.lists.folds", "loss.lists."),
-        (["model=rerank", "loss.tune.nbest=3"], "loss.tune.nbest", "loss."),
-        (["model=rerank", "loss.tune.metric=chrf"], "loss.tune.metric", "model.rerank.metric?"),
+        (["model=rerank", "loss.tune.nbest=3"], "loss.tune", "loss."),
         (["loss=uniform", "loss.eta=1"], "loss.eta", "loss."),
     ],
 )

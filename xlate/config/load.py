@@ -70,10 +70,7 @@ def words_of_hydra(error: HydraException, command: str, overrides: Sequence[str]
     if key is None and "ConfigKeyError" in text:
         key = re.search(r"full_key: (\S+)", text)
     if key:
-        # Of loss.tune.rounds, where the choice has no loss.tune, only that is named.
-        given = (override.partition("=")[0].lstrip("+~") for override in overrides)
-        whole = next((one for one in given if one.startswith(f"{key.group(1)}.")), key.group(1))
-        return unknown_key(whole, _keys_of(command, overrides))
+        return unknown_key(key.group(1), _keys_of(command, overrides))
     choice = re.search(r"Could not (?:find|load) '([^']+)'", text)
     if choice:
         available = re.search(r"Available options in '[^']+':\n((?:\t.*\n?)+)", text)

@@ -118,16 +118,13 @@ def unknown_key(key: str, known: list[str]) -> InputError:
 
 
 def _nearest(key: str, known: list[str]) -> list[str]:
-    """The key most like another: the only one with the same last part, or of its own group if any is; those that hold
-    others only where the names of groups are alike, `modell=phrase`.
+    """The key most like another, of its own group if any is; those that hold others only where the names of groups are
+    alike, `modell=phrase`.
     """
     groups = [one for one in known if "." not in one and any(other.startswith(f"{one}.") for other in known)]
     if "." not in key and (named := difflib.get_close_matches(key, groups, n=1, cutoff=0.75)):
         return named
     single = [one for one in known if not any(other.startswith(f"{one}.") for other in known)]
-    same = [one for one in single if "." in one and one.rpartition(".")[2] == key.rpartition(".")[2]]
-    if "." in key and len(same) == 1:
-        return same
     group = [one for one in single if "." in key and one.partition(".")[0] == key.partition(".")[0]]
     near = difflib.get_close_matches(key, group, n=1, cutoff=0.4) or difflib.get_close_matches(
         key, single, n=1, cutoff=0.4
