@@ -34,8 +34,16 @@ def figures_of(folder: Path) -> dict:
     return json.loads((folder / "summary.json").read_text())
 
 
-def test_a_classifier_says_how_good_it_is(work: Path, classifier: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_classifier_says_how_good_it_is(
+    work: Path,  # noqa: F811
+    classifier: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    capsys.readouterr()
     one_vs_rest = trained(work, tmp_path / "run", *CONTEXT, "loss=one_vs_rest", "loss.epochs=1")
+    told = f"the right translation first in {100 * one_vs_rest['accuracy']:.1f} %"
+    assert told in capsys.readouterr().err
     for folder, figures in ((classifier, figures_of(classifier)), (tmp_path / "run", one_vs_rest)):
         bands = figures["accuracy_by_frequency"].values()
         assert sum(band["instances"] for band in bands) == figures["heldout_instances"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from xlate.report.reliability import reliability_picture
 from xlate.scoring.weights import Weights
 from xlate.train import tags
 from xlate.train.reporter import Reporter
+
+log = logging.getLogger(__name__)
 
 
 def heldout_quality(
@@ -64,6 +67,14 @@ def report_quality(quality: Quality, weights: Weights, reporter: Reporter, step:
         "baseline_accuracy": quality.baseline,
         "calibration_error": quality.best.error,
     }
+    log.info(
+        "%s held-out instances: the right %s first in %.1f %%, by frequency alone %.1f %%; calibration error %.4f",
+        f"{len(quality):,}",
+        what,
+        100 * quality.accuracy,
+        100 * quality.baseline,
+        quality.best.error,
+    )
     for name, value in figures.items():
         reporter.scalar(f"valid/{name}", value, step)
     curves = {f"the most probable {what}": quality.best, f"every {what}": quality.every}
