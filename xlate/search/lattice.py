@@ -216,7 +216,11 @@ def paths_by_score(
     search = SearchGraph(
         graph.source_A, graph.target_A, labels_B, score_B, nothing_N, nothing_N.astype(np.int32), graph.nodes - 1
     )
-    for _, labels in best_paths(search, (lambda b: lattice.arc_words(arc_B[b])) if distinct else None):
+
+    def words_of(label: int) -> Words:
+        return lattice.arc_words(int(arc_B[label]))
+
+    for _, labels in best_paths(search, words_of if distinct else None, newest_first=True):
         yield lattice.path(arc_B[labels])
 
 
@@ -227,7 +231,12 @@ def first_paths(
     goal = graph.nodes - 1
     offsets_U1, ids_W = lattice.spelled
     phrase_B = lattice.phrase_A[arc_B]
-    texts = Texts(offsets_of(np.diff(offsets_U1)[phrase_B]), ids_W[places_of(offsets_U1, phrase_B)], True)
+    texts = Texts(
+        offsets_of(np.diff(offsets_U1)[phrase_B]),
+        ids_W[places_of(offsets_U1, phrase_B)],
+        distinct=True,
+        newest_first=True,
+    )
     labels_B = np.arange(len(score_B), dtype=np.int32)
     log_paths = float(arc_posteriors(graph, np.zeros(len(score_B)))[0])
     room = min(most, math.ceil(math.exp(min(log_paths, 40.0))) + 1)

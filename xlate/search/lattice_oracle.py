@@ -30,6 +30,8 @@ from xlate.search.space import Words
 from xlate.text.encoded import EncodedText
 
 ROUNDS = 10
+# Gains are rounded to multiples of this.
+GRID = 2.0**-20
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,8 @@ class OracleSearch:
         Unlike BLEU this counts an n-gram however often it occurs.
         """
         gain_B = self.matches_Bn @ gain_n + word_gain * self.lattice.length_A[self.arc_B]
+        # Sums of such numbers are exact, so that paths with the same counts are equally good.
+        gain_B = np.round(gain_B / GRID) * GRID
         return first_paths(self.lattice, self.graph, gain_B, self.arc_B, most)
 
     def statistics(self, translations: Sequence[Words]) -> NDArray[np.int64]:

@@ -16,7 +16,9 @@ from xlate.search.graph import SearchGraph
 Words = tuple[str, ...]
 
 
-def best_paths(graph: SearchGraph, words_of: Callable[[int], Words] | None = None) -> Iterator[tuple[float, list[int]]]:
+def best_paths(
+    graph: SearchGraph, words_of: Callable[[int], Words] | None = None, *, newest_first: bool = False
+) -> Iterator[tuple[float, list[int]]]:
     """Yields (score, labels) of the paths from start to goal, best first, lazily.
 
     Best-first search with the exact best completion of every node, so nothing is expanded that is not on a path at
@@ -26,8 +28,9 @@ def best_paths(graph: SearchGraph, words_of: Callable[[int], Words] | None = Non
         graph: of a finished search.
         words_of: target words of a label; when given, of the paths with equal words only the best is yielded. Exact:
             of two ways to one node with equal words so far, the worse one can only repeat the better one's words.
+        newest_first: of paths that are equally good the newest goes on, not the oldest.
     """
-    return _BestPaths(graph, words_of).walk()
+    return _BestPaths(graph, words_of, -1 if newest_first else 1).walk()
 
 
 class _Link(NamedTuple):
@@ -53,8 +56,9 @@ class _Path:
 class _BestPaths:
     """The arcs that lead to the goal, sorted for each node by score plus best completion."""
 
-    def __init__(self, graph: SearchGraph, words_of: Callable[[int], Words] | None) -> None:
+    def __init__(self, graph: SearchGraph, words_of: Callable[[int], Words] | None, direction: int) -> None:
         self.graph = graph
+        self.direction = direction
         self.words_of = words_of
         self.offsets_N1, self.order_A, self.cost_A = _sorted_arcs(graph)
         self.seen: set[tuple[int, int]] = set()
@@ -88,7 +92,7 @@ class _BestPaths:
         at = self.offsets_N1[node] + rank
         if at < self.offsets_N1[node + 1]:
             cost = self.cost_A[at] - score
-            heapq.heappush(self.heap, _Path(cost, self.pushed, node, score, rank, text, last))
+            heapq.heappush(self.heap, _Path(cost, self.direction * self.pushed, node, score, rank, text, last))
             self.pushed += 1
 
     def _text(self, text: int, label: int) -> int:

@@ -48,17 +48,23 @@ class Arcs(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """The words of each label, and whether paths of the same words count once."""
+    """The words of each label, and whether paths of the same words count once.
+
+    Of paths that cost the same the oldest goes on, or the newest, which comes to the goal at once: where costs are
+    counts, so many paths cost the same that the oldest would never do.
+    """
 
     offsets_O1: NDArray[np.int64]
     words_W: NDArray[np.int32]
     distinct: bool
+    newest_first: bool = False
 
 
 class Frontier(NamedTuple):
     """Paths that wait, in the order they came, a heap of their numbers, labels, and paths found.
 
-    `sizes` counts waiting paths, the heap, labels, and paths found. `texts` numbers the words so far, `seen` the pairs
+    `sizes` counts waiting paths, the heap, labels, and paths found, and is 1 behind them where of equally good paths
+    the newest goes on. `texts` numbers the words so far, `seen` the pairs
     of node and text.
     """
 
@@ -85,6 +91,7 @@ def k_best_paths(
     for label in range(len(texts.offsets_O1) - 1):
         longest = max(longest, texts.offsets_O1[label + 1] - texts.offsets_O1[label])
     frontier = _new_frontier(most)
+    frontier.sizes[4] = texts.newest_first
     if goal >= 0:
         _push(arcs, frontier, whole(0), 0.0, whole(0), whole(0), whole(NONE))
     while frontier.sizes[1] > 0 and frontier.sizes[3] < most:
@@ -115,7 +122,7 @@ def _new_frontier(most: int) -> Frontier:
         np.empty(most, dtype=np.int32),
         new_trie(1024),
         new_trie(1024),
-        np.zeros(4, dtype=np.int64),
+        np.zeros(5, dtype=np.int64),
     )
 
 
@@ -201,9 +208,11 @@ def _sort(arcs: Arcs, first: int, end: int) -> None:
 
 @njit(cache=True, nogil=True, inline="always")
 def _before(frontier: Frontier, one: int, other: int) -> bool:
-    """Whether a waiting path comes before another: the cheaper, of equals the older."""
+    """Whether a waiting path comes before another: the cheaper, of equals the older, or the newer."""
     costs = frontier.waiting[one].cost, frontier.waiting[other].cost
-    return costs[0] < costs[1] or (costs[0] == costs[1] and one < other)
+    if costs[0] != costs[1]:
+        return bool(costs[0] < costs[1])
+    return one > other if frontier.sizes[4] else one < other
 
 
 @njit(cache=True, nogil=True, forceinline=True)
