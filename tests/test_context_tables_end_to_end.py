@@ -69,7 +69,8 @@ def test_tables_of_sentences_translate_as_the_run_does(run: Path, tmp_path: Path
     assert (tmp_path / "own.nbest").read_text() == (tmp_path / "free.nbest").read_text()
     files = {"0.gz", "1.gz", "2.gz", "README.txt", "translate.sh", "input.txt", "moses.ini", "lm.arpa.gz"}
     beside = {f"reordering.{n}.gz" for n in range(3)} if reordering == "files" else set()
-    assert {path.name for path in out.iterdir()} == files | beside | {"xlate-export.json"}
+    cased = {"truecase-model.source", "truecase-model.target"}
+    assert {path.name for path in out.iterdir()} == files | beside | cased | {"xlate-export.json"}
     size = 5 if reordering == "files" else 11
     assert f"num-features={size} path=0.gz " in (out / "moses.ini").read_text()
     assert {len(line.split(" ||| ")[2].split()) for line in read_lines(out / "0.gz")} == {size}
