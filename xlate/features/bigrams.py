@@ -175,7 +175,7 @@ def bigram_families(blocks: BlockSet, keys_F: NDArray[np.uint64], names: Sequenc
 
 
 def contexts(families: BigramFamilies, keys_F: NDArray[np.uint64], block_O: NDArray[np.integer]) -> NDArray[np.int32]:
-    """For each of O blocks the one that stands for it as predecessor, or -1 where no feature begins with it.
+    """For each of O blocks the one that stands for it as predecessor, or -1 where no feature begins with it; (O,).
 
     It has the same features, and a decoder need remember no more of the block before. Two blocks count as the same when
     every family sees the same of them, where what no feature begins with counts as nothing. A negative number is no

@@ -93,7 +93,7 @@ class Lattice:
 
     @cached_property
     def spelled(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The words of all phrases as numbers, those of a phrase from one offset to the next."""
+        """Offsets (U + 1,) of the U phrases, and the words of all of them as numbers, (W,)."""
         numbers: dict[str, int] = {}
         ids = [numbers.setdefault(word, len(numbers)) for phrase in self.phrases for word in phrase]
         return offsets_of([len(phrase) for phrase in self.phrases]), np.array(ids, dtype=np.int32)
@@ -227,7 +227,15 @@ def paths_by_score(
 def first_paths(
     lattice: Lattice, graph: ArcGraph, score_B: NDArray[np.float64], arc_B: NDArray[np.integer], most: int
 ) -> list[LatticePath]:
-    """The first `most` of `paths_by_score` with distinct words, by the compiled search."""
+    """The first paths that `paths_by_score` gives with distinct words, by the compiled search.
+
+    Args:
+        lattice: whose arcs the paths have.
+        graph: B arcs from node 0 to the last node.
+        score_B: the score of each arc, which paths add up, (B,).
+        arc_B: the lattice's arc that each stands for, (B,).
+        most: how many paths there are at most.
+    """
     goal = graph.nodes - 1
     offsets_U1, ids_W = lattice.spelled
     phrase_B = lattice.phrase_A[arc_B]
@@ -238,6 +246,7 @@ def first_paths(
         newest_first=True,
     )
     labels_B = np.arange(len(score_B), dtype=np.int32)
+    # Memory is taken for as many paths as are asked for, so no more are than there are.
     log_paths = float(arc_posteriors(graph, np.zeros(len(score_B)))[0])
     room = min(most, math.ceil(math.exp(min(log_paths, 40.0))) + 1)
     source_B, target_B = np.ascontiguousarray(graph.source_A), np.ascontiguousarray(graph.target_A)

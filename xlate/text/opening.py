@@ -14,11 +14,9 @@ from typing import Any, BinaryIO, cast
 from xlate.errors import InputError
 
 BUFFER = 1 << 20
-_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
-
-
 # Bytes that are packed at a time.
 PIECE = 1 << 16
+_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 
 
 @dataclass(frozen=True)

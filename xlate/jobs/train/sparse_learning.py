@@ -165,8 +165,8 @@ def _learner(
     return DeviceListLearner(*given, device_of(config.device)), len(batch)
 
 
-def sample(lists: int, wanted: int, seed: int) -> NDArray[np.int64]:
-    """Some of the lists by lot, in their order."""
+def sample(lists: int, wanted: int | None, seed: int) -> NDArray[np.int64]:
+    """So many of some lists or sentences by lot, in their order; all of them with None; (W,)."""
     chosen: NDArray[np.int64] = np.sort(np.random.default_rng(seed).permutation(lists)[:wanted])
     return chosen
 

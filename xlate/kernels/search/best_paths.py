@@ -50,8 +50,8 @@ class Arcs(NamedTuple):
 class Texts(NamedTuple):
     """The words of each label, and whether paths of the same words count once.
 
-    Of paths that cost the same the oldest goes on, or the newest, which comes to the goal at once: where costs are
-    counts, so many paths cost the same that the oldest would never do.
+    Of paths that cost the same the oldest goes on, or with `newest_first` the newest. Where costs come from counts,
+    very many paths cost the same: the newest reaches the goal soon, while the oldest would wait for all others.
     """
 
     offsets_O1: NDArray[np.int64]
@@ -63,9 +63,8 @@ class Texts(NamedTuple):
 class Frontier(NamedTuple):
     """Paths that wait, in the order they came, a heap of their numbers, labels, and paths found.
 
-    `sizes` counts waiting paths, the heap, labels, and paths found, and is 1 behind them where of equally good paths
-    the newest goes on. `texts` numbers the words so far, `seen` the pairs
-    of node and text.
+    `sizes` counts waiting paths, the heap, labels, and paths found. `texts` numbers the words so far, `seen` the pairs
+    of node and text. `newest_first` is that of `Texts`.
     """
 
     waiting: NDArray[Any]
@@ -76,6 +75,7 @@ class Frontier(NamedTuple):
     texts: Trie
     seen: Trie
     sizes: NDArray[np.int64]
+    newest_first: bool
 
 
 @njit(cache=True, nogil=True)
@@ -90,8 +90,7 @@ def k_best_paths(
     longest = whole(1)
     for label in range(len(texts.offsets_O1) - 1):
         longest = max(longest, texts.offsets_O1[label + 1] - texts.offsets_O1[label])
-    frontier = _new_frontier(most)
-    frontier.sizes[4] = texts.newest_first
+    frontier = _new_frontier(most, texts.newest_first)
     if goal >= 0:
         _push(arcs, frontier, whole(0), 0.0, whole(0), whole(0), whole(NONE))
     while frontier.sizes[1] > 0 and frontier.sizes[3] < most:
@@ -113,7 +112,7 @@ def _by_node(graph: GraphArcs) -> Arcs:
 
 
 @njit(cache=True, nogil=True)
-def _new_frontier(most: int) -> Frontier:
+def _new_frontier(most: int, newest_first: bool) -> Frontier:
     return Frontier(
         np.empty(1024, dtype=WAITING),
         np.empty(1024, dtype=np.int32),
@@ -122,14 +121,15 @@ def _new_frontier(most: int) -> Frontier:
         np.empty(most, dtype=np.int32),
         new_trie(1024),
         new_trie(1024),
-        np.zeros(5, dtype=np.int64),
+        np.zeros(4, dtype=np.int64),
+        newest_first,
     )
 
 
 @njit(cache=True, nogil=True)
 def _with_room(frontier: Frontier, longest: int) -> Frontier:
     """The same in arrays that can take `STEPS` more steps."""
-    waiting, heap, links, found_score, found_last, texts, seen, sizes = frontier
+    waiting, heap, links, found_score, found_last, texts, seen, sizes, newest_first = frontier
     if sizes[0] + 2 * STEPS > len(waiting):
         waiting = np.empty(2 * len(waiting) + 2 * STEPS, dtype=WAITING)
         waiting[: sizes[0]] = frontier.waiting[: sizes[0]]
@@ -139,7 +139,7 @@ def _with_room(frontier: Frontier, longest: int) -> Frontier:
         links = np.empty(2 * len(links) + STEPS, dtype=LINK)
         links[: sizes[2]] = frontier.links[: sizes[2]]
     texts, seen = room(texts, STEPS * longest), room(seen, STEPS)
-    return Frontier(waiting, heap, links, found_score, found_last, texts, seen, sizes)
+    return Frontier(waiting, heap, links, found_score, found_last, texts, seen, sizes, newest_first)
 
 
 @njit(cache=True, nogil=True)
@@ -212,7 +212,7 @@ def _before(frontier: Frontier, one: int, other: int) -> bool:
     costs = frontier.waiting[one].cost, frontier.waiting[other].cost
     if costs[0] != costs[1]:
         return bool(costs[0] < costs[1])
-    return one > other if frontier.sizes[4] else one < other
+    return one > other if frontier.newest_first else one < other
 
 
 @njit(cache=True, nogil=True, forceinline=True)

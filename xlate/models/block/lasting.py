@@ -37,10 +37,13 @@ class lasting(Generic[Value]):
 
 
 class Reweighted:
-    """A frozen dataclass that is used under one vector of weights after the other."""
+    """A frozen dataclass that is used under one vector of weights after the other.
+
+    No property that is `lasting` may depend on its weights.
+    """
 
     def reweighted(self, **weights: Any) -> Self:
-        """The same under other weights; properties that are `lasting` are not made again."""
+        """The same under other weights, given by the names of its fields; `lasting` properties are not made again."""
         other: Self = replace(self, **weights)  # type: ignore[type-var]
         other.__dict__[LASTING] = self.__dict__.setdefault(LASTING, {})
         return other

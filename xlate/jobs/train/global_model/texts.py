@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from xlate.candidates.lattice import LatticeExample
 from xlate.config.loss_schema import GlobalConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.estimates import Estimates
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.blocks.base import check_floats_of_base, check_sums, frequent_features, with_features
 from xlate.jobs.systems.blocks.lists import BlockFolds
-from xlate.jobs.systems.kind import Asked
+from xlate.jobs.systems.kind import Asked, Kind
 from xlate.jobs.systems.registry import EVENT_KINDS, event_kind, kind_of
 from xlate.jobs.systems.to_tune import Saved
+from xlate.jobs.train.sparse_learning import sample
 from xlate.jobs.train.warnings import not_too_long
 from xlate.models.system import AnySystem
 from xlate.progress import track
-from xlate.scoring.weights import Weights
+from xlate.scoring.weights import Weights, WeightsFile
 from xlate.search.lattice_oracle import oracle_example
 
 # `loss.globally.split` for the training text.
@@ -40,33 +39,48 @@ class Sentence(NamedTuple):
     fold: int = 0
 
 
-class GlobalText(Protocol):
-    """A text and the systems that decode it.
+class GlobalText(ABC):
+    """A text, and the model whose weights are learned from it.
 
-    Attributes:
-        start: the weights to begin with.
+    Args:
+        config: of the run.
+        work: its work directory.
+        kind: of the model.
+        file: the weights to begin with.
+        system: the model under them.
     """
 
-    start: Weights
+    def __init__(
+        self, config: TrainConfig, work: WorkDirectory, kind: Kind, file: WeightsFile, system: AnySystem
+    ) -> None:
+        self.config, self.work, self.system = config, work, system
+        self._kind, self._file = kind, file
 
+    @property
+    def start(self) -> Weights:
+        """The weights to begin with."""
+        return self.system.weights
+
+    @abstractmethod
     def sentences(self) -> list[Sentence]:
         """What is learned from, without sentences that have an empty side."""
 
+    @abstractmethod
     def opened(self, fold: int, weights: Weights) -> AnySystem:
-        """The system that decodes a fold."""
+        """The system that decodes a fold, under some weights."""
 
     def saved(self, weights: Weights) -> tuple[Saved, Mapping[str, Any]]:
         """Weights as a run keeps them, and what it says of them."""
+        saved = self._kind.saved(self.system.with_weights(weights), self._file)
+        return saved, {**self._file.metadata, **made_with(self.config.model)}
 
 
-class TextOfSplit:
+class TextOfSplit(GlobalText):
     """A split with references, decoded by the system of the base run."""
 
     def __init__(self, config: TrainConfig, work: WorkDirectory, base: Path) -> None:
-        self.config, self.work = config, work
-        self._kind, self._file = kind_of(config.model.kind), weights_of(base)
-        self._system = self._kind.open(base, config, self._file, work, Asked())
-        self.start: Weights = self._system.weights
+        kind, file = kind_of(config.model.kind), weights_of(base)
+        super().__init__(config, work, kind, file, kind.open(base, config, file, work, Asked()))
 
     def sentences(self) -> list[Sentence]:
         """The first ones of the split."""
@@ -78,16 +92,11 @@ class TextOfSplit:
         return [row for row in rows if row.source and all(row.references)][: g.sentences]
 
     def opened(self, fold: int, weights: Weights) -> AnySystem:  # noqa: ARG002
-        """The system under other weights."""
-        return self._system.with_weights(weights)
-
-    def saved(self, weights: Weights) -> tuple[Saved, Mapping[str, Any]]:
-        """What the base run says of its weights, with the model of this run."""
-        saved = self._kind.saved(self._system.with_weights(weights), self._file)
-        return saved, {**self._file.metadata, **made_with(self.config.model)}
+        """The one system, which has seen none of the text."""
+        return self.system.with_weights(weights)
 
 
-class FoldedText:
+class FoldedText(GlobalText):
     """The training text, each fold decoded by a system over blocks that has not seen it.
 
     Binary features that the base run has not learned begin at 0.
@@ -97,21 +106,16 @@ class FoldedText:
     """
 
     def __init__(self, config: TrainConfig, work: WorkDirectory, base: Path) -> None:
-        self.config, self.work = config, work
-        self._kind = event_kind(config.model.kind)
-        first = self._kind.sets[0]
-        self._features = frequent_features(work, config.model)
-        self._file = with_features(weights_of(base), first, self._features.keys_F)
-        model = self._kind.model(Estimates(work), self._file, config.model)
-        self._whole = self._kind.decoder(model, config.decoder, Asked())
-        self._folds = BlockFolds(self._kind, work, config.model, config.loss.globally.folds, self._file)
-        self.start: Weights = self._whole.weights
+        kind, features = event_kind(config.model.kind), frequent_features(work, config.model)
+        file = with_features(weights_of(base), kind.sets[0], features.keys_F)
+        super().__init__(config, work, kind, file, kind.open(base, config, file, work, Asked()))
+        self._features = features
+        self._folds = BlockFolds(kind, work, config.model, config.loss.globally.folds, file)
 
     def sentences(self) -> list[Sentence]:
         """All of them, or so many drawn by the seed."""
-        work, wanted = self.work, self.config.loss.globally.sentences
-        fold_I, (_, targets) = self._folds.fold_I, work.encoded
-        rows = np.sort(np.random.default_rng(self.config.seed).permutation(len(fold_I))[:wanted])
+        work, fold_I, targets = self.work, self._folds.fold_I, self.work.encoded[1]
+        rows = sample(len(fold_I), self.config.loss.globally.sentences, self.config.seed)
         word = work.target_vocabulary.word
         return [
             Sentence(work.training_sentence(row), [[word(w) for w in targets[row].tolist()]], int(fold_I[row]))
@@ -121,11 +125,6 @@ class FoldedText:
     def opened(self, fold: int, weights: Weights) -> AnySystem:
         """The system without a fold; its blocks and features have the numbers of the whole text."""
         return self._folds.opened(fold, weights, self._features, self.config.decoder, 1).decoder
-
-    def saved(self, weights: Weights) -> tuple[Saved, Mapping[str, Any]]:
-        """The floats and binary weights of the whole text's model."""
-        saved = self._kind.saved(self._whole.with_weights(weights), self._file)
-        return saved, {**self._file.metadata, **made_with(self.config.model)}
 
 
 def check_folded(config: TrainConfig) -> None:
@@ -138,7 +137,8 @@ def check_folded(config: TrainConfig) -> None:
         raise InputError(
             "only models over blocks learn globally from the training text",
             seen=f"model={config.model.name} loss.globally.split={TRAIN}",
-            expected="model=block, model=distortion, or loss.globally.split=dev",
+            expected="model=block or model=distortion",
+            remedy="loss.globally.split=dev learns from the dev set",
         )
     check_sums(config)
     check_floats_of_base(config, Path(str(config.base)))
