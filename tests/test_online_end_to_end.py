@@ -13,10 +13,15 @@ from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, SEARCH, phrase_run, translated  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
+from xlate.jobs.prepare.estimates import WithoutFold
+from xlate.jobs.prepare.folds import Folds
+from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
+from xlate.jobs.train.online import OnlineTraining
 from xlate.models.block.tuned import TunedBlocks
-from xlate.models.tuned import TunedCosts
+from xlate.models.tuned import TunedByFold, TunedCosts
+from xlate.phrases.table_rows import TableRows
 from xlate.scoring.weights import load_weights
 from xlate.train.online_learner import OnlineLearner
 
@@ -102,6 +107,30 @@ def test_binary_features_of_blocks_learn_from_a_run_of_floats(work: Path, tmp_pa
     assert next(iter(lists)).part_offsets_C1.tolist() == [0, 0]
     refused = [*given, "model.floats=[direct]"]
     assert main(["train", f"work={work}", f"run={tmp_path / 'other'}", *refused]) == 2
+
+
+@pytest.mark.parametrize("binary", ["[BB,WB]", "[]"])
+def test_models_over_blocks_learn_from_the_training_text_in_folds(work: Path, tmp_path: Path, binary: str) -> None:  # noqa: F811
+    own = ["model=distortion", "model.threshold=1"]
+    trained(work, tmp_path / "base", *own, "loss.binary.epochs=1")
+    given = [*own, f"model.binary={binary}", *ONLINE, f"base={tmp_path / 'base'}", "source.start=base"]
+    figures = trained(work, tmp_path / "run", *given, "source.folds=2", "source.sentences=12", "source.batch=4")
+    assert figures["online_sentences"] == 12
+    assert ("active_features" in figures) == (binary != "[]")
+    online = OnlineTraining(config_of_run(tmp_path / "run"))
+    tuned, held = online.to_tune.system, WorkDirectory(work)
+    assert isinstance(tuned, TunedByFold)
+    folds, whole = Folds.of_events(held, 2), held.blocks
+    assert set(tuned.parts) == {0, 1}
+    for fold, part in tuned.parts.items():
+        system = (part.costs if binary != "[]" else part).system
+        others = WithoutFold(held, folds, fold, TableRows(whole.table))
+        assert system.model.blocks.count_B.tolist() == others.blocks.count_B.tolist() != whole.count_B.tolist()
+        # Blocks have one number everywhere, and so have the features of two of them.
+        assert len(system.model.blocks.table) == len(whole.table)
+        if binary != "[]":
+            assert part.index is tuned.whole.index
+            assert system.features.keys_F.tolist() == tuned.whole.index.keys_F.tolist()
 
 
 @pytest.mark.parametrize(

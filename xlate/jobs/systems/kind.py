@@ -97,7 +97,7 @@ class Kind(ABC):
         raise InputError(
             "such a model is not trained online on folds of the training text",
             seen=f"model={config.model.name} source.folds={config.source.folds}",
-            expected="model=hierarchical",
+            expected="model=hierarchical, block or distortion",
             remedy="source.folds=0, or lists of the training text: loss=xbleu",
         )
 

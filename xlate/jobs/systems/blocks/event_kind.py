@@ -16,7 +16,7 @@ from xlate.config.source_schema import ONLINE
 from xlate.errors import InputError
 from xlate.features.bigram_index import BigramIndex
 from xlate.features.more_floats import MORE_FLOATS, MoreFloats, more_floats
-from xlate.jobs.prepare.estimates import Estimates
+from xlate.jobs.prepare.estimates import Estimates, WithoutFold
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.jobs.systems.blocks.base import check_floats_of_base, check_sums, frequent_features, with_features
@@ -26,7 +26,7 @@ from xlate.jobs.systems.to_tune import Saved, ToTune
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.block.tuned import TunedBlocks
 from xlate.models.system import AnySystem
-from xlate.models.tuned import TunedCosts
+from xlate.models.tuned import TunedCosts, TunedSystem
 from xlate.scoring.weights import Weights, WeightsFile
 
 
@@ -120,6 +120,16 @@ class EventKind(Kind):
         start = tuned.trained if config.loss.tune.start == "base" else tuned.uniform
         metadata = {**file.metadata, **made_with(config.model)}
         return ToTune(tuned, start, lambda weights: self.saved(tuned.weighted(weights), file), metadata)
+
+    def without_fold(self, config: TrainConfig, whole: TunedSystem, without: WithoutFold) -> TunedSystem:
+        """The blocks, counts and language model of the other folds; blocks and features are numbered as in the whole."""
+        costs = whole.costs if isinstance(whole, TunedBlocks) else whole
+        assert isinstance(costs, TunedCosts)
+        file = weights_of(Path(str(config.base)))
+        if isinstance(whole, TunedBlocks):
+            file = with_features(file, self.sets[0], whole.index.keys_F)
+        part = replace(costs, system=self.decoder(self.model(without, file, config.model), config.decoder))
+        return replace(whole, costs=part) if isinstance(whole, TunedBlocks) else part
 
     def tuned(self, system: AnySystem, model: ModelConfig, processes: int) -> TunedCosts:
         """A system to be tuned: its floats that have a weight, and the optional ones that are named."""
