@@ -122,7 +122,7 @@ class EventKind(Kind):
         return ToTune(tuned, start, lambda weights: self.saved(tuned.weighted(weights), file), metadata)
 
     def without_fold(self, config: TrainConfig, whole: TunedSystem, without: WithoutFold) -> TunedSystem:
-        """The blocks, counts and language model of the other folds; blocks and features are numbered as in the whole."""
+        """Blocks, counts and language model of the other folds; blocks and features have the numbers of the whole text."""
         costs = whole.costs if isinstance(whole, TunedBlocks) else whole
         assert isinstance(costs, TunedCosts)
         file = weights_of(Path(str(config.base)))
