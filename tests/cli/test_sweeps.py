@@ -195,7 +195,9 @@ def launchers(tmp_path: Path) -> Path:
     """A folder of configurations that has what the extra `sweep` would bring."""
     folder = tmp_path / "conf" / "hydra" / "launcher"
     folder.mkdir(parents=True)
-    (folder / "submitit_slurm.yaml").write_text(f"_target_: {ONE_AFTER_THE_OTHER}\n", encoding="utf-8")
+    # It has a time limit of its own, which conf/ must not leave there.
+    held = f"_target_: {ONE_AFTER_THE_OTHER}\ntimeout_min: 60\n"
+    (folder / "submitit_slurm.yaml").write_text(held, encoding="utf-8")
     return tmp_path / "conf"
 
 
@@ -247,3 +249,14 @@ def test_the_demo_corpus_is_not_made_unsaid(
     said = "no work=FOLDER is given: work/demo is made first, from the small corpus that xlate makes up"
     assert (prepared, said in caplog.messages) == (["work/demo"] if made else [], made)
     assert len(trained) == 1
+
+
+def test_slurm_that_is_not_there_is_said_in_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: object) -> None:
+        raise RuntimeError('Could not detect "srun", are you indeed on a slurm cluster?')
+
+    monkeypatch.setattr("xlate.cli.shell.compose._run_jobs", refused)
+    assert main(["train", "-m", "seed=1,2", "work=nowhere"]) == 2
+    assert "no Slurm on this machine" in capsys.readouterr().err
