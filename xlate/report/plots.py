@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from xlate.report.drawing import BLUE, CYCLE, new_figure, quiet_style, save
 from xlate.report.runs import Run
@@ -108,6 +108,8 @@ def _curves(
             _curve(axes, number, labels[number], [run.curves.get(phase, []) for run in setting.runs])
         axes.set_title(phase.removeprefix(tag).strip("/"), loc="left", fontsize=11)
         axes.set_xlabel(axis_labels[0])
+        # Nothing is between two rounds.
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
         axes.xaxis.set_major_formatter(FuncFormatter(_short))
         axes.locator_params(axis="x", nbins=6)
         axes.grid(True)
