@@ -22,6 +22,7 @@ CURVES = (
     ("valid/loss", "curve-valid-loss", "loss (held out, nats a positive)", "instances seen"),
     ("train/loss", "curve-train-loss", "loss (training, nats an instance)", "instances seen"),
     ("tune/BLEU", "curve-tune-BLEU", "BLEU (tuning set)", "round"),
+    ("tune/objective", "curve-tune-objective", "what is tuned for (tuning set)", "round"),
     ("tune/heldout_BLEU", "curve-tune-heldout-BLEU", "BLEU (held-out sentences of the tuning set)", "round"),
     ("sparse/train_loss", "curve-sparse-train-loss", "loss (lists of the training text)", "epoch"),
     ("sparse/heldout_loss", "curve-sparse-heldout-loss", "loss (held-out lists)", "epoch"),
