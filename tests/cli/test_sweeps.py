@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,7 @@ from xlate.cli.main import main
 from xlate.cli.shell.arguments import read_words
 from xlate.cli.shell.compose import ONE_AFTER_THE_OTHER
 from xlate.cli.train import expand, in_sweep
-from xlate.cli.train import run as train_without_hydra
 from xlate.config.folder_names import folder_name
-from xlate.config.load import load
-from xlate.config.schema import TrainConfig
-from xlate.train.run import Outcome
 
 
 def expanded(*arguments: str) -> list[str]:
@@ -231,24 +226,6 @@ def test_a_job_that_meets_another_run_says_how_to_name_the_folder_of_a_sweep(
     said = capsys.readouterr().err
     assert "seed: 1 there, 2 asked for" in said
     assert "give the values together, seed=1,2, or name another folder for the sweep, hydra.sweep.dir=FOLDER" in said
-
-
-@pytest.mark.parametrize(("given", "made"), [([], True), (["base=runs/x"], False), (["work=work/mine"], False)])
-def test_the_demo_corpus_is_not_made_unsaid(
-    given: list[str], made: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    prepared, trained = [], []
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("xlate.jobs.prepare.prepare.prepare", lambda config: prepared.append(config.work))
-    monkeypatch.setattr("xlate.jobs.train.settings.check_training", lambda config: None)
-    monkeypatch.setattr(
-        "xlate.jobs.train.train.train", lambda config, *_: trained.append(config.work) or Outcome(summary={})
-    )
-    with caplog.at_level(logging.INFO, "xlate"):
-        train_without_hydra(load(TrainConfig, "train", given))
-    said = "no work=FOLDER is given: work/demo is made first, from the small corpus that xlate makes up"
-    assert (prepared, said in caplog.messages) == (["work/demo"] if made else [], made)
-    assert len(trained) == 1
 
 
 def test_slurm_that_is_not_there_is_said_in_words(
