@@ -79,6 +79,10 @@ def test_other_measures_are_tuned_for(work: Path, tmp_path: Path, loss: str, met
     figures = trained(work, tmp_path / "run", *PHRASE, *overrides, *QUICKER.get(loss, []))
     history = figures["history"]
     assert 100 > max(one["bleu"] for one in history[1:]) > history[0]["bleu"]
+    # What is no BLEU is not called so.
+    assert "tune_BLEU" not in figures
+    assert figures["tune_objective"] == round(max(one["bleu"] for one in history), 4)
+    assert (tmp_path / "run" / "metrics.jsonl").read_text().count("tune/objective") == len(history)
 
 
 def test_nbest_lists_trace_and_search_settings(phrase_run: Path, tmp_path: Path) -> None:

@@ -58,14 +58,15 @@ def test_the_first_of_many_items_says_nothing_of_the_time_left(clock: Clock, cap
 
 
 def test_rounds_behind_the_first_are_counted(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
-    for _ in track(range(3), "round", from_zero=True):
-        clock.now += 61
+    for number in track(range(4), "round", from_zero=True):
+        clock.now += 61 if number else 300
         tell(score=40.5)
-    # While the last of three items is done, the time that one takes is left.
+    # What is before the first round takes its own time. While the last of four items is done, that of one is left.
     assert caplog.messages == [
-        "round 0/2 score 40.5",
-        "round 1/2 score 40.5, about 4 min left",
-        "round 2/2 score 40.5, about 2 min left",
+        "round 0/3 score 40.5",
+        "round 1/3 score 40.5",
+        "round 2/3 score 40.5, about 4 min left",
+        "round 3/3 score 40.5, about 2 min left",
     ]
 
 

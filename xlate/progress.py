@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PATIENCE_SECONDS = 2.0
 LINE_SECONDS = 60.0
-# Of more items than this, the first one says nothing of the others: loops may be compiled for it.
+# Of more items than this, the first one says nothing of the others: loops may be compiled for it. Nor does what there
+# is before the first round or epoch.
 MANY = 20
 log = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ class _Work:
         if self.total is None or not self.done:
             return None
         start, done = self.start, self.done
-        if self.total > MANY and self.first_done is not None:
+        if (self.from_zero or self.total > MANY) and self.first_done is not None:
             start, done = self.first_done, done - 1
         return (now - start) / done * max(0, self.total - self.done) if done else None
 

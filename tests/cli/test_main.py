@@ -218,6 +218,14 @@ def test_completion_of_experiments_actions_and_paths(tmp_path: Path, monkeypatch
         "experiment=auli2014/table4",
         *(f"experiment=auli2014/table4-row{row}" for row in range(1, 5)),
     ]
+    assert candidates("xlate train exper") == ["experiment="]
+    assert candidates("xlate train hydra/launcher=") == ["hydra/launcher=box", "hydra/launcher=slurm"]
+    assert candidates("xlate train hyd") == ["hydra/launcher="]
+    assert candidates("xlate score exper") == []
+    # Lists are no groups of keys.
+    assert candidates("xlate train meas") == ["measure_test=", "measures="]
+    assert candidates("xlate train loss=mira loss.tune.r") == ["loss.tune.references=", "loss.tune.rounds="]
+    assert "loss.floats." in candidates("xlate train loss.f")
     assert candidates("xlate nbest ") == ["check", "import", "oracle", "rescore", "pairs", "score"]
     assert candidates("xlate events im") == ["import"]
     monkeypatch.chdir(tmp_path)

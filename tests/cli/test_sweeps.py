@@ -190,7 +190,9 @@ def launchers(tmp_path: Path) -> Path:
     """A folder of configurations that has what the extra `sweep` would bring."""
     folder = tmp_path / "conf" / "hydra" / "launcher"
     folder.mkdir(parents=True)
-    (folder / "submitit_slurm.yaml").write_text(f"_target_: {ONE_AFTER_THE_OTHER}\n", encoding="utf-8")
+    # It has a time limit of its own, which conf/ must not leave there.
+    held = f"_target_: {ONE_AFTER_THE_OTHER}\ntimeout_min: 60\n"
+    (folder / "submitit_slurm.yaml").write_text(held, encoding="utf-8")
     return tmp_path / "conf"
 
 
@@ -208,3 +210,30 @@ def test_settings_of_jobs_on_slurm(launchers: Path, capsys: pytest.CaptureFixtur
     launcher = yaml.safe_load(capsys.readouterr().out)["hydra"]["launcher"]
     assert (launcher["timeout_min"], launcher["mem_gb"], launcher["cpus_per_task"]) == (90, 32, 2)
     assert launcher["submitit_folder"].endswith(".submitit/%j")
+
+
+def test_a_job_that_meets_another_run_says_how_to_name_the_folder_of_a_sweep(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A key with one value is no part of the names of folders where something else is swept over."""
+    sweep = ["train", "-m", "model=floats", "loss=uniform", f"work={work}", "decoder.beam=5,6", "dev_sentences=2"]
+    folder = f"hydra.sweep.dir={tmp_path / 'sweep'}"
+    assert main([*sweep, "seed=1", folder]) == 0
+    capsys.readouterr()
+    assert main([*sweep, "seed=2", folder]) != 0
+    said = capsys.readouterr().err
+    assert "seed: 1 there, 2 asked for" in said
+    assert "give the values together, seed=1,2, or name another folder for the sweep, hydra.sweep.dir=FOLDER" in said
+
+
+def test_slurm_that_is_not_there_is_said_in_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: object) -> None:
+        raise RuntimeError('Could not detect "srun", are you indeed on a slurm cluster?')
+
+    monkeypatch.setattr("xlate.cli.shell.compose._run_jobs", refused)
+    assert main(["train", "-m", "seed=1,2", "work=nowhere"]) == 2
+    assert "no Slurm on this machine" in capsys.readouterr().err

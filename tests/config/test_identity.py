@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from xlate.config.identity import identity_of_training
+from xlate.config.identity import defaults_of_training, identity_of_training
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
-from xlate.report.identity import identity_hash
+from xlate.report.identity import differing_settings, flat, identity_hash, plain
 
 
 def base(folder: Path, weights: bytes) -> Path:
@@ -48,3 +48,28 @@ def test_only_used_keys_are_in_it() -> None:
     assert set(held["loss"]) == {"name", "lists"}
     assert not {"folds", "shard", "joint"} & set(held["loss"]["lists"])
     assert set(held["model"]) == {"name", "kind", "rerank"}
+
+
+@pytest.mark.parametrize("given", [[], ["loss=mira", "model=phrase"], ["model=context"], ["source=online", "base=b"]])
+def test_every_key_has_the_default_of_its_schema(given: list[str]) -> None:
+    config = load(TrainConfig, "train", given)
+    defaults, held = plain(defaults_of_training(config)), flat(identity_of_training(config))
+    # The others must be given, here by conf/train.yaml and by choices.
+    unknown = {key for key in held if key not in defaults and held[key] != {}}
+    assert {key for key in unknown if "." in key} <= {"base.name", "model.name", "model.kind", "loss.name"}
+
+
+def test_a_choice_has_its_own_defaults_and_a_part_those_that_it_is_given() -> None:
+    assert defaults_of_training(load(TrainConfig, "train", ["loss=local_softmax"]))["loss.binary.eta"] == 0.03
+    phrase = load(TrainConfig, "train", ["model=phrase", "loss=mira", "decoder.pop_limit=7"])
+    assert defaults_of_training(phrase)["decoder.pop_limit"] == type(phrase.decoder)().pop_limit != 7  # type: ignore[attr-defined]
+
+
+def test_a_run_of_an_earlier_version_is_the_same_as_long_as_new_keys_have_their_defaults() -> None:
+    config = load(TrainConfig, "train", [])
+    before = plain(identity_of_training(config))
+    del before["loss"]["binary"]["centred"]
+    assert not differing_settings(before, plain(identity_of_training(config)), defaults_of_training(config))
+    config = load(TrainConfig, "train", ["loss.binary.centred=true"])
+    found = differing_settings(before, plain(identity_of_training(config)), defaults_of_training(config))
+    assert found == [("loss.binary.centred", "nothing", True)]

@@ -20,3 +20,11 @@ def test_a_set_that_a_run_has_not_translated(split: str, remedy: str, tmp_path: 
         read_output(tmp_path, split)
     assert caught.value.file == str(tmp_path / f"{split}.out")
     assert (split == "dev") == ("split=dev" not in str(caught.value))
+
+
+def test_a_name_that_is_not_there_says_what_could_stand_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such run or file") as caught:
+        read_output(tmp_path / "nowhere", "dev")
+    assert caught.value.file == str(tmp_path / "nowhere")
+    assert caught.value.expected == "the folder of a run, or a text file with a translation a line"
+    assert "xlate translate" in str(caught.value.remedy)

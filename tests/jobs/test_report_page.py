@@ -71,6 +71,19 @@ def test_a_report_is_never_written_into_a_run(runs: Path, capsys: pytest.Capture
     assert files(run) == before
 
 
+def test_a_report_lies_beside_a_run_and_is_named_as_the_run_is(
+    runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(runs)
+    few = ["plots=false", "html=false"]
+    for named, folder in (("eta=1,seed=1", "eta=1,seed=1-report"), ("./eta=2,seed=1/", "eta=2,seed=1-report")):
+        assert main(["report", f"runs=['{named}','eta=1,seed=2']", *few]) == 0
+        assert capsys.readouterr().out.splitlines()[-2:] == [f"{folder}/report.md", f"{folder}/report.tsv"]
+    monkeypatch.chdir(runs / "eta=1,seed=2")
+    assert main(["report", ".", *few]) == 0
+    assert files(runs / "eta=1,seed=2-report") == {"report.md", "report.tsv"}
+
+
 def test_imported_systems_are_named_and_left_out(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -52,3 +52,17 @@ def test_smoothing_of_sentences_is_chosen() -> None:
     assert Objective.of("bleu").sentences(rows) == pytest.approx(sentence_bleu(rows) / 100)
     with pytest.raises(InputError, match="smoothing"):
         Objective.of("bleu", "other")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("bleu", "BLEU"),
+        ("bleu:2", "BLEU"),
+        ("chrf", "chrF"),
+        ("ter", "(100 - TER)"),
+        ("bleu:1,ter:3", "0.25 BLEU + 0.75 (100 - TER)"),
+    ],
+)
+def test_figures_are_called_by_what_they_are(text: str, name: str) -> None:
+    assert str(Objective.of(text)) == name

@@ -12,6 +12,7 @@ from matplotlib.image import imread
 from tests.report.examples import make_run
 from xlate.report.drawing import CYCLE, quiet_style
 from xlate.report.plots import drawn, mean_curve, plot_runs, setting_labels
+from xlate.report.run_directory import RunDirectory
 from xlate.report.runs import collect_runs
 from xlate.report.seeds import by_setting
 
@@ -89,3 +90,15 @@ def test_curves_of_tuned_and_sparse_runs_are_drawn(tmp_path: Path) -> None:
     assert [path.stem for path in written if path.suffix == ".png"] == [
         "curve-tune-BLEU", "curve-sparse-heldout-BLEU", "curve-online-BLEU"
     ]  # fmt: skip
+
+
+def test_there_is_nothing_between_two_epochs(tmp_path: Path) -> None:
+    records = RunDirectory.open(make_run(tmp_path / "r").path).records
+    for round_, score in enumerate((30.0, 31.0)):
+        records.append_scalar("tune/BLEU", score, round_)
+    with quiet_style():
+        plot = next(drawn(by_setting(collect_runs([tmp_path]))))
+    low, high = plot.figure.axes[0].get_xlim()
+    ticks = [tick for tick in plot.figure.axes[0].get_xticks() if low <= tick <= high]
+    assert ticks
+    assert all(tick == round(tick) for tick in ticks)

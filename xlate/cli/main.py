@@ -13,7 +13,7 @@ from xlate import __version__
 from xlate.cli.shell.arguments import Words, read_words
 from xlate.cli.shell.commands import COMMANDS
 from xlate.cli.shell.failures import in_words
-from xlate.cli.shell.streams import drop_output, open_streams, output_fails
+from xlate.cli.shell.streams import drop_errors, drop_output, open_streams, output_fails
 from xlate.errors import InputError, Interrupted
 from xlate.train.signals import termination_raised
 
@@ -36,6 +36,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status: 0, 2 for bad input, 143 after SIGTERM, 130 after SIGINT."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     open_streams()
+    try:
+        return _status(arguments)
+    finally:
+        drop_errors()
+
+
+def _status(arguments: list[str]) -> int:
     called = " ".join(["xlate", *arguments[:1]])
     debug = "debug=true" in arguments
     try:

@@ -15,6 +15,7 @@ from xlate.config.folder_names import folder_name
 from xlate.config.schema import TrainConfig
 from xlate.errors import Interrupted
 from xlate.report.identity import VOLATILE
+from xlate.report.run_directory import AnotherRun
 
 if TYPE_CHECKING:
     from hydra.conf import HydraConf
@@ -54,10 +55,24 @@ def run(config: TrainConfig) -> None:
     if config.work == "work/demo" and not Path(config.work).exists() and config.base is config.nbest is None:
         log.info("no work=FOLDER is given: work/demo is made first, from the small corpus that xlate makes up")
         prepare(load(PrepareConfig, "prepare", ["work=work/demo"]))
-    outcome = train(config, folder, [] if running is None else list(running.overrides.task))
+    given = [] if running is None else list(running.overrides.task)
+    try:
+        outcome = train(config, folder, given)
+    except AnotherRun as error:
+        if not _is_job(running):
+            raise
+        raise AnotherRun(error.path, error.differences, _elsewhere(error, given)) from error
     if outcome.interrupted is not None:
         raise Interrupted(f"stopped by a signal; the same command goes on from {folder}", 128 + outcome.interrupted)
     print(folder)
+
+
+def _elsewhere(error: AnotherRun, given: list[str]) -> str:
+    """What to do where a job of a sweep meets another run: a key with a single value names no folder."""
+    keys = {_key(argument) for argument in given}
+    both = [f"{key}={there},{here}" for key, there, here in error.differences if key in keys]
+    together = f"give the values together, {' '.join(both)}, or " if both else ""
+    return f"{together}name another folder for the sweep, hydra.sweep.dir=FOLDER; a key with one value names no folder"
 
 
 def _is_job(running: HydraConf | None) -> bool:
@@ -124,14 +139,15 @@ def _name(config: TrainConfig, overrides: list[str]) -> str:
 
 def _is_free(folder: Path, config: TrainConfig) -> bool:
     """Whether a folder holds no run but this one, as far as settings tell."""
-    from xlate.config.identity import identity_of_training
-    from xlate.report.identity import differing_keys, plain
+    from xlate.config.identity import defaults_of_training, identity_of_training
+    from xlate.report.identity import differing_settings, plain
     from xlate.report.run_directory import MARK, RunDirectory
 
     if not (folder / MARK).exists():
         return True
     held, asked = RunDirectory.open(folder).identity, plain(identity_of_training(config))
-    return not differing_keys({key: held.get(key) for key in asked}, asked)
+    known = {key: held[key] for key in asked if key in held}
+    return not differing_settings(known, asked, defaults_of_training(config))
 
 
 def _mark(config: TrainConfig) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from collections.abc import Iterator
+from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any
+
+from omegaconf import MISSING
 
 from xlate.arrays.npy import values_sha256
 from xlate.config.nbest_schema import GivenListsConfig
@@ -34,6 +37,24 @@ def identity_of_training(config: TrainConfig) -> dict[str, Any]:
     else:
         settings["source"] = settings_of_source(config.source)
     return settings | {"base": None if config.base is None else _sums(Path(config.base))}
+
+
+def defaults_of_training(config: TrainConfig) -> dict[str, Any]:
+    """What the schemas that a training chose have for each of its keys, by dotted key.
+
+    A run made before there was a key is the one that has the key's default. Keys that must be given have none.
+    """
+    return {key: default for key, default in _defaults(config, type(config)()) if default != MISSING}
+
+
+def _defaults(held: Any, default: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for field in fields(held):
+        value, own = getattr(held, field.name), getattr(default, field.name)
+        if is_dataclass(value) and not isinstance(value, type):
+            # A choice has the defaults of its own schema, not those of what it was chosen in place of.
+            yield from _defaults(value, own if type(own) is type(value) else type(value)(), f"{prefix}{field.name}.")
+        else:
+            yield f"{prefix}{field.name}", own
 
 
 def settings_of_source(source: SourceConfig) -> dict[str, Any]:

@@ -22,6 +22,13 @@ from xlate.errors import InputError
 
 T = TypeVar("T")
 
+
+def _to_be_given(key: str) -> None:
+    """Stands for a value that must be given where `???` would leave what a schema of others has."""
+    raise InterpolationToMissingValueError(f"Interpolation to a missing value: {key}")
+
+
+OmegaConf.register_new_resolver("to_be_given", _to_be_given, replace=True)
 OmegaConf.register_new_resolver("basename", lambda path: Path(path).name, replace=True)
 
 

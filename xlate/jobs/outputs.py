@@ -37,6 +37,14 @@ def read_output(path: str | Path, split: str) -> Output:
         InputError: the folder is no run or the run has not translated this set, or the file cannot be read.
     """
     path = Path(path)
+    if not path.exists():
+        raise InputError(
+            "no such run or file",
+            file=path,
+            seen="nothing of this name",
+            expected="the folder of a run, or a text file with a translation a line",
+            remedy="check the name; xlate train run=RUN makes a run, xlate translate run=RUN output=FILE a text file",
+        )
     if not path.is_dir():
         return Output(path.name, read_lines(path))
     if not (path / MARK).exists():

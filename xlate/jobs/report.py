@@ -70,8 +70,8 @@ def _trained(runs: Sequence[Run]) -> list[Run]:
 def _folder(config: ReportConfig, runs: Sequence[Run]) -> Path:
     """Where the report is written, which is never inside a run."""
     held = {run.path.resolve() for run in runs}
-    first = Path(config.runs[0]).resolve()
-    beside = first.with_name(f"{first.name}-report") if first in held else Path(config.runs[0])
+    first = Path(config.runs[0])
+    beside = _beside(first) if first.resolve() in held else first
     folder = Path(config.out) if config.out else beside
     within = next((path for path in (folder.resolve(), *folder.resolve().parents) if path in held), None)
     if within is not None:
@@ -79,3 +79,10 @@ def _folder(config: ReportConfig, runs: Sequence[Run]) -> Path:
             "a report is not written into a run", file=folder, seen=f"inside {within}", expected="a folder beside it"
         )
     return folder
+
+
+def _beside(run: Path) -> Path:
+    """A folder beside a run, named as the run is: relative to the current folder where the run is."""
+    # `.`, `..` and links have another name than the folder that they lead to.
+    plain = run if run.name and run.name != ".." and not run.is_symlink() else run.resolve()
+    return plain.with_name(f"{plain.name}-report")

@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 # `column` is a number that each sentence has, from 0 to 1, with how many there are.
 COLUMNS = {"bleu": 2 + 2 * ORDER, "chrf": 18, "ter": 2, "column": 2}
 COLUMN = "column"
+_NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "(100 - TER)", COLUMN: "column"}
 _PART = re.compile(r"(bleu|chrf|ter|column)(?::([0-9.]+))?")
 
 
@@ -62,6 +63,12 @@ class Objective:
     def is_bleu(self) -> bool:
         """Whether the objective is BLEU alone."""
         return set(self.weights) == {"bleu"}
+
+    def __str__(self) -> str:
+        """What its figures are called: `BLEU`, `chrF`, `(100 - TER)`, or `0.5 BLEU + 0.5 chrF`."""
+        if len(self.weights) == 1:
+            return _NAMES[next(iter(self.weights))]
+        return " + ".join(f"{weight:.3g} {_NAMES[name]}" for name, weight in self.weights.items())
 
     @property
     def width(self) -> int:

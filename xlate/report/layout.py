@@ -14,6 +14,8 @@ from typing import Any
 CHARTS: dict[str, dict[str, tuple[str, ...]]] = {
     "quality": {
         "BLEU of the dev set": (r"^(tune|online|local)/BLEU$",),
+        "what is tuned for, of the dev set": (r"^tune/objective$",),
+        "what is tuned for, of sentences held out": (r"^tune/heldout_objective$",),
         "BLEU of sentences held out": (r"^(tune|sparse|rerank)/heldout_BLEU$",),
         "block prediction error P, held out": (r"^valid/P/",),
         "accuracy, held out": (r"^valid/accuracy",),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from xlate.report.drawing import BLUE, CYCLE, new_figure, quiet_style, save
 from xlate.report.runs import Run
@@ -22,6 +22,7 @@ CURVES = (
     ("valid/loss", "curve-valid-loss", "loss (held out, nats a positive)", "instances seen"),
     ("train/loss", "curve-train-loss", "loss (training, nats an instance)", "instances seen"),
     ("tune/BLEU", "curve-tune-BLEU", "BLEU (tuning set)", "round"),
+    ("tune/objective", "curve-tune-objective", "what is tuned for (tuning set)", "round"),
     ("tune/heldout_BLEU", "curve-tune-heldout-BLEU", "BLEU (held-out sentences of the tuning set)", "round"),
     ("sparse/train_loss", "curve-sparse-train-loss", "loss (lists of the training text)", "epoch"),
     ("sparse/heldout_loss", "curve-sparse-heldout-loss", "loss (held-out lists)", "epoch"),
@@ -108,6 +109,8 @@ def _curves(
             _curve(axes, number, labels[number], [run.curves.get(phase, []) for run in setting.runs])
         axes.set_title(phase.removeprefix(tag).strip("/"), loc="left", fontsize=11)
         axes.set_xlabel(axis_labels[0])
+        # Nothing is between two rounds.
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
         axes.xaxis.set_major_formatter(FuncFormatter(_short))
         axes.locator_params(axis="x", nbins=6)
         axes.grid(True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
-from xlate.report.identity import differing_keys, identity_hash, plain
+from xlate.report.identity import differing_keys, differing_settings, identity_hash, plain
 from xlate.report.records import Records
 from xlate.report.versions import versions
 from xlate.text.folders import check_is_folder, foreign_files
@@ -21,8 +21,24 @@ from xlate.text.opening import checked_name
 log = logging.getLogger(__name__)
 
 MARK, CONFIG_FILE = "run.json", "config.yaml"
+NO_DEFAULTS: Mapping[str, Any] = {}
+OTHER_FOLDER = "name another folder with run=…, give the same settings to go on, or remove the folder"
 # What may be in a folder before a run begins: hidden files, and logs of a sweep.
 HARMLESS_NAMES, HARMLESS_ENDINGS = frozenset({"multirun.yaml"}), (".log",)
+
+
+class AnotherRun(InputError):
+    """The folder holds a run with other settings; `differences` are the keys, what is there and what is asked for."""
+
+    def __init__(self, path: Path, differences: Sequence[tuple[str, Any, Any]], remedy: str = OTHER_FOLDER) -> None:
+        self.path, self.differences = path, differences
+        super().__init__(
+            "the folder holds another run",
+            file=path,
+            seen="; ".join(f"{key}: {there} there, {here} asked for" for key, there, here in differences[:8]),
+            expected="the settings it was made with",
+            remedy=remedy,
+        )
 
 
 @dataclass(frozen=True)
@@ -37,7 +53,13 @@ class RunDirectory:
     identity: Mapping[str, Any]
 
     @classmethod
-    def create(cls, path: str | Path, config_text: str, identity: Mapping[str, Any]) -> RunDirectory:
+    def create(
+        cls,
+        path: str | Path,
+        config_text: str,
+        identity: Mapping[str, Any],
+        defaults: Mapping[str, Any] = NO_DEFAULTS,
+    ) -> RunDirectory:
         """Makes the folder of a new run, or opens it when it holds the same run, which then goes on.
 
         Args:
@@ -45,15 +67,17 @@ class RunDirectory:
             config_text: the resolved configuration, written to `config.yaml`.
             identity: all settings that make it this run and no other, as JSON values, perhaps nested; `VOLATILE` keys
                 at the top level are left out.
+            defaults: of dotted keys: a run that was made before there was a key counts as one with its default.
 
         Raises:
-            InputError: the folder holds another run (the keys that differ are named), or files that are not of a run.
+            AnotherRun: the folder holds another run.
+            InputError: it holds files that are not of a run.
         """
         path = Path(path)
         kept = plain(identity)
         if (path / MARK).exists():
             run = cls.open(path)
-            _check_same(path, run.identity, kept)
+            _check_same(path, run.identity, kept, defaults)
             _note_versions(path)
         else:
             _check_free(path)
@@ -113,16 +137,10 @@ class RunDirectory:
         write_json(self.path / "summary.json", dict(summary))
 
 
-def _check_same(path: Path, held: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-    differences = differing_keys(held, asked)
+def _check_same(path: Path, held: Mapping[str, Any], asked: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+    differences = differing_settings(held, asked, defaults)
     if differences:
-        raise InputError(
-            "the folder holds another run",
-            file=path,
-            seen="; ".join(f"{key}: {there} there, {here} asked for" for key, there, here in differences[:8]),
-            expected="the settings it was made with",
-            remedy="name another folder with run=…, give the same settings to go on, or remove the folder",
-        )
+        raise AnotherRun(path, differences)
 
 
 def _check_free(path: Path) -> None:

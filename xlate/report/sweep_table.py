@@ -19,6 +19,7 @@ FIGURES = (
     ("dev_bleu", "dev BLEU", 2, 1),
     ("bleu", "BLEU", 2, 1),
     ("tune_BLEU", "tuned BLEU", 2, 1),
+    ("tune_objective", "tuned for", 2, 1),
     ("dev_chrf", "dev chrF", 2, 1),
     ("P", "P", 4, -1),
     ("valid_loss", "loss", 4, -1),
@@ -30,7 +31,7 @@ TAGS = {"P": "valid/P", "valid_loss": "valid/loss", "active_features": "train/ac
 # Rows are in the order of the first of these that a run has; the test set chooses nothing unless there is no other.
 ORDER = (("dev_bleu", 1), ("tune_BLEU", 1), ("P", -1), ("bleu", 1), ("test_bleu", 1))
 # What a terminal has no room for goes in this order, and stands in the files alone.
-LEFT_OUT = ("dev chrF", "loss", "tuned BLEU", "seconds", "features", "state")
+LEFT_OUT = ("dev chrF", "loss", "tuned BLEU", "tuned for", "seconds", "features", "state")
 LABEL, WHAT = "row.label", "what"
 SEEDS = "seeds"
 FEW_KEYS = 4

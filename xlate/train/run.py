@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from xlate.report.identity import flat
 from xlate.report.memory import peak_megabytes
-from xlate.report.run_directory import RunDirectory
+from xlate.report.run_directory import NO_DEFAULTS, RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import WEIGHTS_FILE
 from xlate.train.signals import StopFlag
@@ -93,6 +93,7 @@ def conduct(
     checkpoint_seconds: float = 20.0,
     stop: StopFlag | None = None,
     shown: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, Any] = NO_DEFAULTS,
 ) -> Outcome:
     """Trains a run in its folder by a method, goes on with one that was stopped, or returns a finished one's figures.
 
@@ -104,12 +105,13 @@ def conduct(
         checkpoint_seconds: the least time between two checkpoints.
         stop: the flag of the training that this one is a part of.
         shown: the settings in TensorBoard's table of runs; all when they are not given.
+        defaults: of dotted keys of the settings, for runs made before there were such keys.
 
     Raises:
         InputError: the folder holds something else, or whatever the method raises.
     """
     identity = {**settings, **method.made_from()}
-    directory = RunDirectory.create(folder, config_text, identity)
+    directory = RunDirectory.create(folder, config_text, identity, defaults)
     if directory.finished:
         log.info("%s is finished", folder)
         return Outcome(directory.summary)

@@ -180,9 +180,10 @@ class Tuning:
 
     def _report(self, weights: Weights, figures: RoundFigures) -> None:
         step = figures.round
-        self.reporter.scalar("tune/BLEU", figures.bleu, step)
+        name = "BLEU" if self.objective.is_bleu else "objective"
+        self.reporter.scalar(f"tune/{name}", figures.bleu, step)
         if figures.heldout_bleu is not None:
-            self.reporter.scalar("tune/heldout_BLEU", figures.heldout_bleu, step)
+            self.reporter.scalar(f"tune/heldout_{name}", figures.heldout_bleu, step)
         self.reporter.scalar("tune/length_ratio", figures.length_ratio, step)
         self.reporter.scalar("tune/pool", figures.pool, step)
         self.reporter.scalar("tune/new", figures.new, step)
@@ -193,8 +194,8 @@ class Tuning:
             self.reporter.histogram("weights/sparse", weights.sparse_F, step)
         round_of = f"{step}/{self.settings.rounds}" + ("" if step else ", the first decoding")
         log.info(
-            "round %s: BLEU %.2f, length ratio %.3f, %d hypotheses (%d new)",
-            round_of, figures.bleu, figures.length_ratio, figures.pool, figures.new,
+            "round %s: %s %.2f, length ratio %.3f, %d hypotheses (%d new)",
+            round_of, self.objective, figures.bleu, figures.length_ratio, figures.pool, figures.new,
         )  # fmt: skip
 
     def _chosen(self, tried: list[tuple[Weights, RoundFigures]]) -> Weights:

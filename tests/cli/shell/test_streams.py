@@ -120,3 +120,12 @@ def test_what_cannot_be_read_is_said(files: Path) -> None:
     done = shell(files, f"{SCORE} hyp=/proc/self/mem")
     assert (done.returncode, b"cannot be read" in done.stderr) == (2, True), done.stderr
     assert b"Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_is_no_failure(files: Path) -> None:
+    """What a command says while it works may go to `head`, too; it works on and ends as it would."""
+    line = "xlate lm text=h order=2 out=lm.arpa -v 2>&1 > said; echo $? > status"
+    done = shell(files, f"({line}) | true")
+    assert done.returncode == 0, done.stderr
+    assert (files / "lm.arpa").stat().st_size > 0
+    assert (files / "status").read_text() == "0\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -72,8 +72,9 @@ def candidates(line: str) -> list[str]:
         return []
     if last.startswith("-"):
         return _starting(last, [flag for flag in (*OURS, *HYDRA, *FLAGS) if flag.startswith("--") or len(last) == 1])
-    if last.startswith("experiment="):
-        return _starting(last, (f"experiment={name}" for name in _experiments()))
+    chosen = next((key for key in CHOSEN if command == "train" and last.startswith(f"{key}=")), None)
+    if chosen is not None:
+        return _starting(last, (f"{chosen}={name}" for name in CHOSEN[chosen]()))
     return _bare(command, before, last) or _of_key(command, before, last)
 
 
@@ -84,6 +85,15 @@ def _starting(start: str, words: Iterable[str]) -> list[str]:
 def _experiments() -> list[str]:
     """All tables and rows."""
     return [name for table, rows in rows_of_tables().items() for name in (*filter(None, [table]), *rows)]
+
+
+def _launchers() -> list[str]:
+    """What launches the jobs of a sweep, as conf/ has it."""
+    return sorted(path.stem for path in (conf_folder() / "hydra" / "launcher").glob("*.yaml"))
+
+
+# Keys of a training whose choices Hydra does not tell, or not as they are called here.
+CHOSEN: dict[str, Callable[[], list[str]]] = {"experiment": _experiments, "hydra/launcher": _launchers}
 
 
 def _bare(command: str, before: Sequence[str], last: str) -> list[str]:
@@ -110,6 +120,8 @@ def _of_key(command: str, before: Sequence[str], last: str) -> list[str]:
         return paths
     known = _known(command)
     found = [word for word in _hydra_words(command, " ".join([*before, last])) if _head(word) in known]
+    if not sign and command == "train":
+        found = [*found, *_starting(last, (f"{key}=" for key in CHOSEN))]
     return found if not sign or [word for word in found if word != last] else paths
 
 
@@ -150,4 +162,30 @@ def _hydra_words(command: str, rest: str) -> list[str]:
             words = list(completion._query(config_name=command, line=rest))
         except Exception:  # a line that does not compose as yet
             words = list(completion._query(config_name=command, line=rest.rpartition(" ")[2]))
-    return [word for word in words if not word.startswith(("hydra", "experiment/")) and "/keys" not in word]
+    found = [word for word in words if not word.startswith(("hydra", "experiment/")) and "/keys" not in word]
+    lists = _lists(command, rest) if any(word.endswith(".") for word in found) else ()
+    return [f"{word[:-1]}=" if word[:-1] in lists else word for word in found]
+
+
+def _lists(command: str, rest: str) -> set[str]:
+    """The keys that hold lists, with which Hydra goes on as if they held keys: `references.` in place of `references=`.
+
+    Those of the default choices where what is typed does not compose.
+    """
+    from omegaconf import OmegaConf
+
+    from xlate.config.load import composed
+
+    try:
+        config = composed(command, [word for word in rest.split(" ")[:-1] if "=" in word])
+    except Exception:
+        config = composed(command, [])
+    return set(_held_lists(OmegaConf.to_container(config)))
+
+
+def _held_lists(values: Any, prefix: str = "") -> Iterator[str]:
+    for name, value in values.items():
+        if isinstance(value, list):
+            yield f"{prefix}{name}"
+        elif isinstance(value, dict):
+            yield from _held_lists(value, f"{prefix}{name}.")

@@ -24,6 +24,7 @@ from xlate.config.folder_names import folder_name
 from xlate.config.load import composed, words_of_hydra
 from xlate.config.location import conf_folder
 from xlate.config.typed import in_our_words, typed
+from xlate.errors import InputError
 
 OmegaConf.register_new_resolver("folder_name", folder_name, replace=True)
 # The launcher that runs the jobs of a sweep one after the other, in this process.
@@ -81,6 +82,16 @@ def _our_words(command: str, words: Words) -> Iterator[None]:
         raise words_of_hydra(error, command, words.overrides) from error
     except OmegaConfBaseException as error:
         raise in_our_words(error) from error
+    except RuntimeError as error:
+        # submitit has no class of its own for it.
+        if '"srun"' not in str(error):
+            raise
+        raise InputError(
+            "no Slurm on this machine",
+            seen="no command srun",
+            expected="a machine from which Slurm takes jobs",
+            remedy="log in to one, or take hydra/launcher=box, which runs the jobs here",
+        ) from error
 
 
 def _asks_hydra(command: str, words: Words) -> bool:

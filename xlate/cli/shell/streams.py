@@ -84,6 +84,15 @@ def drop_output() -> None:
         _point(sys.stdout.fileno(), os.O_WRONLY)
 
 
+def drop_errors() -> None:
+    """Sends nowhere what standard error no longer takes: Python would end with status 120 when it failed again."""
+    try:
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
+            _point(sys.stderr.fileno(), os.O_WRONLY)
+
+
 def output_fails() -> bool:
     """Whether printing to standard output fails."""
     try:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from xlate.config.identity import identity_of_training
+from xlate.config.identity import defaults_of_training, identity_of_training
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.config.stored import to_yaml
@@ -57,7 +57,8 @@ def trained(config: TrainConfig, folder: Path, stop: StopFlag | None = None, giv
     # A run without settings of its own for something has those of its base.
     used = method.config
     identity, shown = identity_of_training(used), varied_settings(used, given)
-    return conduct(method, folder, to_yaml(used), identity, used.checkpoint_seconds, stop, shown)
+    defaults = defaults_of_training(used)
+    return conduct(method, folder, to_yaml(used), identity, used.checkpoint_seconds, stop, shown, defaults)
 
 
 def _say_device(method: ConfiguredMethod) -> None:

@@ -17,6 +17,7 @@ from xlate.jobs.systems.to_tune import ToTune
 from xlate.jobs.train.measuring import measured_splits, rounded
 from xlate.jobs.train.tuners import chosen_weights
 from xlate.jobs.train.tuning import TuningText, tune, tuning_text
+from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights, save_weights
 from xlate.train.run import Run
 from xlate.train.tuning import RoundFigures
@@ -75,11 +76,12 @@ def tuning_summary(
 ) -> dict[str, Any]:
     """What a tuned run says of itself."""
     best = max(rounds, key=lambda figures: figures.bleu)
+    objective = BLEU if config.loss.tune is None else Objective.of(config.loss.tune.metric)
     return {
         "work": config.work,
         **({"active_features": weights.active} if len(weights.sparse_F) else {}),
         "rounds": rounds[-1].round,
-        "tune_BLEU": round(best.bleu, 4),
+        ("tune_BLEU" if objective.is_bleu else "tune_objective"): round(best.bleu, 4),
         "tune_sentences": len(text),
         "pool": rounds[-1].pool,
         "weights": {"dense": rounded(weights)},
