@@ -83,6 +83,7 @@ def test_a_small_transformer_writes_lists_that_are_reranked(
     before = (tmp_path / "out" / "model.pt").stat().st_mtime_ns
     neural.main(arguments)
     assert (tmp_path / "out" / "model.pt").stat().st_mtime_ns == before
+    assert "model.pt is there: nothing is trained" in capsys.readouterr().out
 
 
 def test_steps_of_the_search_score_as_the_whole_decoder_does(neural: ModuleType) -> None:

@@ -28,7 +28,8 @@ def example() -> Iterator[Example]:
     opened: list[str] = []
 
     def module_of(name: str) -> ModuleType:
-        specification = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / name / f"{name}.py")
+        file = min(EXAMPLES.glob(f"*/{name}.py"))
+        specification = importlib.util.spec_from_file_location(f"example_{name}", file)
         assert specification is not None
         assert specification.loader is not None
         module = importlib.util.module_from_spec(specification)
@@ -85,6 +86,40 @@ def test_sparse_weights_from_own_lists(
     found = example("own_lists").main([*files, f"--loss={loss}", "--epochs=20"])
     assert found["reranked"] > found["first"] + 0.05
     assert "bigram=" in capsys.readouterr().out
+
+
+def test_gains_are_added_to_the_list_of_any_system(example: Example, tmp_path: Path) -> None:
+    lines = [
+        "0 ||| a dog runs fast ||| F= 1 2 ||| -1",
+        "0 ||| a dog ||| F= 1 2 ||| -2",
+        "1 ||| so it is now ||| F= 0 1 ||| -1",
+    ]
+    (tmp_path / "list").write_text("\n".join(lines) + "\n")
+    (tmp_path / "ref").write_text("a dog runs fast\nbut that was then\n")
+    (tmp_path / "src").write_text("ein hund rennt schnell\nso ist es nun\n")
+    given = [str(tmp_path / name) for name in ("list", "ref", "out.jsonl")]
+    add_gains, reranker = example("add_gains"), example("torch_reranker")
+    add_gains.main([*given, f"--source={tmp_path / 'src'}"])
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in rows] == [0, 0, 1]
+    assert rows[0]["gain"] == pytest.approx(1.0)
+    assert rows[0]["gain"] > rows[1]["gain"] > rows[2]["gain"] == 0
+    assert rows[0]["scores"] == {"F_0": 1.0, "F_1": 2.0, "total": -1.0}
+    assert [one.source for one in reranker.read(given[2], "total")] == ["ein hund rennt schnell", "so ist es nun"]
+    with pytest.raises(SystemExit, match=r"out\.jsonl:1: no score log_prob; --score=NAME: F_0, F_1, total"):
+        reranker.read(given[2], "log_prob")
+    (tmp_path / "ref").write_text("a dog runs fast\n")
+    with pytest.raises(SystemExit, match=r"list:3: sentence 1, but 1 reference lines"):
+        add_gains.main(given)
+
+
+@pytest.mark.parametrize("name", ["torch_reranker", "own_lists"])
+def test_lists_without_gains_are_refused_with_what_adds_them(example: Example, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "list.jsonl"
+    path.write_text('{"id": 0, "src": "s", "hyp": "a", "scores": {"log_prob": -1}}\n')
+    given = [f"--train={path}", f"--test={path}"] if name == "torch_reranker" else [str(path), str(path)]
+    with pytest.raises(SystemExit, match=r"list\.jsonl:1: no gain; .*add_gains\.py"):
+        example(name).main(given)
 
 
 def test_the_loss_of_our_own_has_the_right_gradient(example: Example) -> None:

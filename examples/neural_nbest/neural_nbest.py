@@ -5,12 +5,14 @@
 `--data` is a folder with train, val and test_2016_flickr of two languages, one sentence a line, `.gz` or not. The model
 is trained on train for so many minutes, lists of val and test are decoded with a beam, weights are learned on those of
 val and measured on those of test. With `--held 3000` the last pairs of train are not trained on, and lists of them are
-learned from too. What was finished is not done again, and training goes on behind its last epoch.
+learned from too. What was finished is not done again; training that was stopped goes on behind its last
+epoch, and one that had ended does so where `model.pt` is removed and `--minutes` is more than before.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 from argparse import ArgumentParser
 from argparse import Namespace as Settings
 from collections import Counter
@@ -24,6 +26,7 @@ from search import Found, beam_search
 from training import Training
 
 from xlate.cli.main import main as xlate
+from xlate.progress import track
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.tokens import Preprocessor, preprocess_lines
 
@@ -59,7 +62,8 @@ def write_list(path: Path, model: Translator, pieces: Pieces, sources: list[list
     """Writes the lists of some sentences as JSON lines, those of like lengths decoded together."""
     ids = [pieces.ids(words) or [UNKNOWN] for words in sources]
     order, lists = sorted(range(len(ids)), key=lambda i: len(ids[i])), {}
-    for start in range(0, len(order), given.sentences):
+    starts = range(0, len(order), given.sentences)
+    for start in track(starts, f"batches of {path.name}"):
         some = order[start : start + given.sentences]
         lists |= zip(some, beam_search(model, [ids[i] for i in some], given.beam, given.device), strict=True)
     write_lines(path, (json_line(i, sources[i], found, pieces) for i in range(len(ids)) for found in lists[i]))
@@ -82,7 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.held:
         text[HELD] = [side[-given.held :] for side in text["train"]]
         text["train"] = [side[: -given.held] for side in text["train"]]
-    if not (given.out / "model.pt").exists():
+    if (given.out / "model.pt").exists():
+        print(f"{given.out / 'model.pt'} is there: nothing is trained", flush=True)
+    else:
         train(text, given)
     if not given.lists:
         return
@@ -151,4 +157,5 @@ def parsed(arguments: Sequence[str] | None) -> Settings:
 
 
 if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
     main()

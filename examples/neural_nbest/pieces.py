@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from pathlib import Path
@@ -118,7 +118,7 @@ def padded(rows: Sequence[Sequence[int]], device: str) -> Tensor:
     return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows], device=device)
 
 
-def batches(pairs: Pairs, tokens: int, seed: int) -> Iterator[list[int]]:
+def batches(pairs: Pairs, tokens: int, seed: int) -> list[list[int]]:
     """Sentences of like lengths together, in an order drawn for the epoch."""
     order = sorted(range(len(pairs)), key=lambda i: (len(pairs[i][1]), len(pairs[i][0]), i))
     found: list[list[int]] = [[]]
@@ -126,5 +126,5 @@ def batches(pairs: Pairs, tokens: int, seed: int) -> Iterator[list[int]]:
         if (len(found[-1]) + 1) * (max(map(len, pairs[i])) + 2) > tokens:
             found.append([])
         found[-1].append(i)
-    for place in torch.randperm(len(found), generator=torch.Generator().manual_seed(seed)).tolist():
-        yield found[place]
+    order = torch.randperm(len(found), generator=torch.Generator().manual_seed(seed)).tolist()
+    return [found[place] for place in order]

@@ -9,6 +9,7 @@ translates the other way, and tells how probable the source is, given each hypot
 
 from __future__ import annotations
 
+import logging
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -63,4 +64,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
     main()

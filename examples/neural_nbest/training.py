@@ -14,6 +14,8 @@ from pieces import BEGIN, END, PAD, Pairs, batches, padded
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from xlate.progress import track
+
 
 def loss_of(model: Translator, pairs: Pairs, device: str, smooth: float) -> Tensor:
     """The mean cross-entropy of the pieces of some targets."""
@@ -61,7 +63,7 @@ class Training:
         """Trains an epoch, or as far as time allows, and gives the mean loss."""
         self.model.train()
         losses, began = [], time.monotonic() - self.seconds
-        for batch in batches(pairs, self.given.tokens, self.epoch):
+        for batch in track(batches(pairs, self.given.tokens, self.epoch), f"batches of epoch {self.epoch + 1}"):
             self.adam.param_groups[0]["lr"] = self.rate()
             self.adam.zero_grad()
             loss = self._loss([pairs[i] for i in batch], 0.1)

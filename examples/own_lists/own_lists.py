@@ -53,6 +53,9 @@ def features(row: dict) -> dict[str, float]:
 def read(path: str, names: FeatureNames | None = None) -> tuple[CandidateBatch, FeatureNames]:
     """The lists of a file, and the names of their features: those of other lists when they are given."""
     rows = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    for number, row in enumerate(rows, 1):
+        if "gain" not in row:
+            raise SystemExit(f"{path}:{number}: no gain; add_gains.py adds it to any list")
     lists = [list(group) for _, group in groupby(rows, key=lambda row: row["id"])]
     told, gains = [[features(row) for row in one] for one in lists], [[row["gain"] for row in one] for one in lists]
     names = FeatureNames.of(told) if names is None else names

@@ -1,9 +1,9 @@
 """Trains a reranker of n-best lists in a plain PyTorch loop, with expected BLEU from `xlate.losses`.
 
-    python torch_reranker.py --train=TRAIN.jsonl --test=TEST.jsonl
+    python torch_reranker.py --train=TRAIN.jsonl --test=TEST.jsonl [--score=log_prob]
 
 Each line of the files is one hypothesis: {"id": 0, "src": "…", "hyp": "…", "gain": 0.31, "scores": {"log_prob": -4.2}},
-those of a sentence one after the other.
+those of a sentence one after the other. `--score` names the score that the system ranked them by.
 """
 
 from __future__ import annotations
@@ -32,15 +32,20 @@ class NBest:
     gains: list[float]
 
 
-def read(path: str) -> list[NBest]:
-    """The lists of a file."""
+def read(path: str, score: str) -> list[NBest]:
+    """The lists of a file, with one of their scores."""
     rows = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    for number, row in enumerate(rows, 1):
+        if "gain" not in row:
+            raise SystemExit(f"{path}:{number}: no gain; ../own_lists/add_gains.py adds it to any list")
+        if score not in row.get("scores", {}):
+            raise SystemExit(f"{path}:{number}: no score {score}; --score=NAME: {', '.join(row.get('scores', {}))}")
     groups = [list(group) for _, group in groupby(rows, key=lambda row: row["id"])]
     return [
         NBest(
             group[0]["src"],
             [row["hyp"] for row in group],
-            [row["scores"]["log_prob"] for row in group],
+            [row["scores"][score] for row in group],
             [row["gain"] for row in group],
         )
         for group in groups
@@ -118,13 +123,14 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--train", required=True)
     parser.add_argument("--test", required=True)
+    parser.add_argument("--score", default="log_prob", help="the score of the system that is used (log_prob)")
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--gamma", type=float, default=5.0)
     given = parser.parse_args(arguments)
     torch.manual_seed(1)
     model = Reranker()
-    train(model, read(given.train), given.epochs, given.gamma)
-    found = figures(model, read(given.test))
+    train(model, read(given.train, given.score), given.epochs, given.gamma)
+    found = figures(model, read(given.test, given.score))
     print("  ".join(f"{name} {value:.4f}" for name, value in found.items()))
     return found
 

@@ -196,18 +196,19 @@ def keys_elsewhere(group: str) -> dict[str, list[Any]]:
     """The keys that the schemas of a group have, each with its defaults there; nested ones by their dotted names."""
     found: dict[str, list[Any]] = {}
     for kind in SCHEMAS.get(group, ()):
-        for name, default in _defaults(kind):
+        for name, default in keys_of(kind):
             found.setdefault(name, []).append(default)
     return found
 
 
-def _defaults(kind: type[Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+def keys_of(kind: type[Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    """The keys of a schema, nested ones by their dotted names, and their defaults."""
     for field in fields(kind):
         default = default_of(field)
         yield prefix + field.name, asdict(default) if is_dataclass(default) else default  # type: ignore[arg-type]
         nested = schema_within(kind, field)
         if nested is not None:
-            yield from _defaults(nested, f"{prefix}{field.name}.")
+            yield from keys_of(nested, f"{prefix}{field.name}.")
 
 
 def default_of(field: Field[Any]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from xlate.config.choices import RENAMED, SCHEMAS, keys_elsewhere, schema_within, schemas_of
+from xlate.config.choices import RENAMED, SCHEMAS, keys_elsewhere, keys_of, schema_within, schemas_of
 from xlate.errors import InputError
 
 # A margin was called gamma where it is one.
@@ -53,19 +53,32 @@ def _used(
         elif name in own:
             kept[name] = value
         elif f"{below}{name}" not in elsewhere or not (stored or value in elsewhere[f"{below}{name}"]):
-            raise unknown_key(f"{here}.{name}", [f"{here}.{known}" for known in own])
+            raise unknown_key(f"{group}.{_set(f'{below}{name}', value, elsewhere)}", _keys_of(chosen))
     return kept
+
+
+def _set(key: str, value: Any, elsewhere: Mapping[str, list[Any]]) -> str:
+    """The key within a key that was set, where it holds others."""
+    for name, inner in value.items() if isinstance(value, Mapping) else ():
+        if inner not in elsewhere.get(f"{key}.{name}", [inner]):
+            return f"{key}.{name}"
+    return key
+
+
+def _keys_of(chosen: Mapping[str, type[Any]]) -> list[str]:
+    """The dotted names of all keys that the schemas of a configuration's groups have."""
+    return list(dict.fromkeys(f"{group}.{name}" for group, kind in chosen.items() for name, _ in keys_of(kind)))
 
 
 def _check_decoder(plain: Mapping[str, Any], kind: type[Any]) -> None:
     """Refuses the decoder of another model, as its name would be; single keys are looked at one by one."""
-    keys_of = {other: {field.name for field in fields(other)} for other in SCHEMAS["decoder"]}
-    if all(plain.keys() != keys for other, keys in keys_of.items() if other is not kind):
+    keys_by_kind = {other: {field.name for field in fields(other)} for other in SCHEMAS["decoder"]}
+    if all(plain.keys() != keys for other, keys in keys_by_kind.items() if other is not kind):
         return
-    own = sorted(keys_of[kind])
+    own = sorted(keys_by_kind[kind])
     raise InputError(
         "the decoder belongs to another model",
-        seen=", ".join(f"decoder.{name}" for name in sorted(plain.keys() - keys_of[kind])) or "no decoder",
+        seen=", ".join(f"decoder.{name}" for name in sorted(plain.keys() - keys_by_kind[kind])) or "no decoder",
         expected=", ".join(own) if own else "no decoder: lists are given",
         remedy="leave decoder=… out: every model brings its own",
     )
@@ -118,18 +131,22 @@ def unknown_key(key: str, known: list[str]) -> InputError:
 
 
 def _nearest(key: str, known: list[str]) -> list[str]:
-    """The key most like another, of its own group if any is; those that hold others only where the names of groups are
-    alike, `modell=phrase`.
+    """The one key that ends in the same name as another, or the key most like it; of its own group if any is.
+
+    Those that hold others only where the names of groups are alike, `modell=phrase`.
     """
     groups = [one for one in known if "." not in one and any(other.startswith(f"{one}.") for other in known)]
     if "." not in key and (named := difflib.get_close_matches(key, groups, n=1, cutoff=0.75)):
         return named
-    single = [one for one in known if not any(other.startswith(f"{one}.") for other in known)]
+    single = [one for one in known if one != key and not any(other.startswith(f"{one}.") for other in known)]
     group = [one for one in single if "." in key and one.partition(".")[0] == key.partition(".")[0]]
+    for some in (group, single):
+        if len(named := [one for one in some if one.rpartition(".")[2] == key.rpartition(".")[2]]) == 1:
+            return named
     near = difflib.get_close_matches(key, group, n=1, cutoff=0.4) or difflib.get_close_matches(
         key, single, n=1, cutoff=0.4
     )
-    return near or [one for one in single if one.rpartition(".")[2] == key.rpartition(".")[2]]
+    return near
 
 
 def known_keys(config: Any, prefix: str = "") -> list[str]:

@@ -20,6 +20,8 @@ from xlate.text.opening import check_read_again
 
 KEEP, DROP = "keep", "drop"
 log = logging.getLogger(__name__)
+# What was said of dropped hypotheses: a job that reads a list several times says it once.
+_DROPPED: set[tuple[str, int]] = set()
 
 
 @dataclass(frozen=True)
@@ -128,8 +130,9 @@ class NbestFile:
                 first.setdefault(hypothesis.text, hypothesis)
             dropped += len(group) - len(first)
             yield list(first.values())
-        if dropped:
-            log.info("%s: %d hypotheses of the same words dropped", self.path, dropped)
+        if dropped and (told := (str(self.path), dropped)) not in _DROPPED:
+            _DROPPED.add(told)
+            log.info("%s: %d hypotheses of the same words dropped", *told)
 
     def _named(self, pairs: Sequence[str], key: str) -> Mapping[str, str]:
         found: dict[str, str] = {}

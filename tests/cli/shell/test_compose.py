@@ -33,6 +33,7 @@ def test_how_much_is_said(flags: list[str], level: str, capsys: pytest.CaptureFi
         log = logging.getLogger("xlate.somewhere")
         for each in ("DEBUG", "INFO", "WARNING"):
             log.log(getattr(logging, each), "said as %s", each)
+        logging.getLogger("matplotlib.font_manager").info("generated new fontManager")
         said = capsys.readouterr().err.splitlines()
     finally:
         root.setLevel(before[0])

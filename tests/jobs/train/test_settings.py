@@ -124,6 +124,7 @@ WRONG = [
     [*RERANK, "loss.lists.rounds=2"],
     [*RERANK, "model.rerank.ngrams=-1"],
     [*RERANK[:2], "nbest=list.nbest"],
+    [*RERANK, "loss=mira", "loss.tune.weights=[F]"],
 ]  # fmt: skip
 
 
@@ -170,6 +171,18 @@ def test_wrong_settings_write_nothing(
     seen = capsys.readouterr().err
     assert "  seen:     " in seen or "  expected: " in seen
     assert (files(work), files(tmp_path)) == before
+
+
+def test_the_metric_that_lists_are_ranked_for_is_named_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "list.nbest").write_text("0 ||| a ||| F= 1 ||| 1\n")
+    assert main(["train", *RERANK, "loss=mira", "loss.tune.metric=chrf"]) == 2
+    seen = capsys.readouterr().err
+    assert "loss.tune.metric=chrf" in seen
+    assert "model.rerank.metric=chrf" in seen
+    assert "weights" not in seen
 
 
 def test_the_corrected_command_runs_where_the_wrong_one_was_refused(work: Path, tmp_path: Path) -> None:

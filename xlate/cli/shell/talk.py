@@ -42,4 +42,5 @@ class Talk:
         logging.getLogger("xlate").setLevel(
             logging.WARNING if self.quiet else logging.DEBUG if self.detailed else logging.INFO
         )
+        logging.getLogger("matplotlib").setLevel(logging.WARNING)
         set_style(Style.SILENT if self.quiet else Style.LINES if job is not None else Style.FITTING)

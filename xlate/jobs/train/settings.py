@@ -83,9 +83,12 @@ def _check_rerank(config: TrainConfig) -> None:
     if tune is None:
         seen, expected = f"loss={config.loss.name}", "loss=xbleu, or a tuner: " + ", ".join(TUNERS)
         raise InputError("lists are ranked by a loss over lists", seen=seen, expected=expected)
-    if tune.weights or tune.metric != "bleu":
-        seen, expected = f"loss.tune.weights={tune.weights}, metric={tune.metric}", "model.rerank.metric=METRIC"
-        raise InputError("of lists all weights are learned, for the metric of the model", seen=seen, expected=expected)
+    if tune.metric != "bleu":
+        seen, expected = f"loss.tune.metric={tune.metric}", f"model.rerank.metric={tune.metric}"
+        raise InputError("lists are ranked for the metric of the model", seen=seen, expected=expected)
+    if tune.weights:
+        seen, expected = f"loss.tune.weights={tune.weights}", "no loss.tune.weights"
+        raise InputError("of lists all weights are learned", seen=seen, expected=expected)
     optimiser(tune, np.ones(1, dtype=np.bool_), ranking_objective(config))
 
 
