@@ -122,7 +122,7 @@ class EventKind(Kind):
         return ToTune(tuned, start, lambda weights: self.saved(tuned.weighted(weights), file), metadata)
 
     def without_fold(self, config: TrainConfig, whole: TunedSystem, without: WithoutFold) -> TunedSystem:
-        """Blocks, counts and language model of the other folds; blocks and features have the numbers of the whole text."""
+        """Blocks, counts and language model of the other folds; all numbers are those of the whole text."""
         costs = whole.costs if isinstance(whole, TunedBlocks) else whole
         assert isinstance(costs, TunedCosts)
         file = weights_of(Path(str(config.base)))
