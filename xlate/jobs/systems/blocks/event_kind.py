@@ -123,13 +123,17 @@ class EventKind(Kind):
 
     def without_fold(self, config: TrainConfig, whole: TunedSystem, without: WithoutFold) -> TunedSystem:
         """Blocks, counts and language model of the other folds; all numbers are those of the whole text."""
-        costs = whole.costs if isinstance(whole, TunedBlocks) else whole
-        assert isinstance(costs, TunedCosts)
         file = weights_of(Path(str(config.base)))
         if isinstance(whole, TunedBlocks):
             file = with_features(file, self.sets[0], whole.index.keys_F)
-        part = replace(costs, system=self.decoder(self.model(without, file, config.model), config.decoder))
-        return replace(whole, costs=part) if isinstance(whole, TunedBlocks) else part
+            return replace(whole, costs=self._without_fold(config, whole.costs, without, file))
+        assert isinstance(whole, TunedCosts)
+        return self._without_fold(config, whole, without, file)
+
+    def _without_fold(
+        self, config: TrainConfig, whole: TunedCosts, without: WithoutFold, file: WeightsFile
+    ) -> TunedCosts:
+        return replace(whole, system=self.decoder(self.model(without, file, config.model), config.decoder))
 
     def tuned(self, system: AnySystem, model: ModelConfig, processes: int) -> TunedCosts:
         """A system to be tuned: its floats that have a weight, and the optional ones that are named."""
