@@ -124,6 +124,7 @@ def test_rescoring_refuses_what_has_no_finite_total(
         (["oracle", "{list}", "ref={list}", "first_id=3"], "do not fit"),
         (["chek", "{list}"], "check, import, oracle, rescore, pairs"),
         (["chek", "{list}"], "did you mean check?"),
+        (["chek"], "did you mean check?"),
         (["zzz", "{list}"], "--help"),
         (["check"], "nbest is not set"),
         (["check", "absent"], "cannot be read"),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xlate import __version__
-from xlate.cli.shell.arguments import Words, read_words
+from xlate.cli.shell.arguments import Words, action_of, read_words
 from xlate.cli.shell.commands import COMMANDS
 from xlate.cli.shell.failures import in_words
 from xlate.cli.shell.streams import drop_errors, drop_output, open_streams, output_fails
@@ -109,15 +109,19 @@ def _run_known(command: str, arguments: list[str]) -> int:
     """
     module = importlib.import_module(f"xlate.cli.{command}")
     words = read_words(arguments, getattr(module, "POSITIONAL", None))
+    actions: dict[str, Any] = getattr(module, "ACTIONS", {})
     if "--version" in words.flags:
         print(f"xlate {__version__}")
         return 0
     if "--help" in words.flags:
         from xlate.cli.shell.help import Command, help_of
 
-        described = Command(command, COMMANDS[command], module.CONFIG, getattr(module, "ACTIONS", {}))
+        described = Command(command, COMMANDS[command], module.CONFIG, actions)
         print(help_of(described, words.bracketed(module.CONFIG)))
         return 0
+    # A misspelt action is said before what else is missing.
+    if actions and (asked := words.value("action")) is not None:
+        action_of(actions, asked)
     from xlate.cli.shell.compose import run_with_hydra
     from xlate.cli.shell.talk import Talk
 

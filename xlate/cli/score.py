@@ -17,8 +17,9 @@ def run(config: ScoreConfig) -> None:
 
     figures, words = score(config)
     text = json.dumps(figures, indent=2, ensure_ascii=False)
-    print(text)
-    print(words, file=sys.stderr)
     if config.out not in (None, "-"):
         with atomic_write(config.out) as stream:
             stream.write(text.encode("utf-8") + b"\n")
+    # Nothing is lost when nobody reads the table.
+    print(text, flush=True)
+    print(words, file=sys.stderr)

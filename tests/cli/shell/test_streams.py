@@ -101,6 +101,15 @@ def test_closed_standard_error_takes_nothing_from_the_output(files: Path) -> Non
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_standard_error_that_takes_nothing_leaves_the_output(files: Path) -> None:
+    done = shell(files, f"{SCORE} hyp=h out=figures 2>/dev/full")
+    assert json.loads(done.stdout)["chrf"] == 100
+    assert json.loads((files / "figures").read_text())["chrf"] == 100
+    done = shell(files, f"{SCORE} hyp=h out=figures 2> >(exec 0<&-)")
+    assert json.loads(done.stdout)["chrf"] == 100
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
 def test_full_standard_output_is_said(files: Path) -> None:
     done = shell(files, f"{SCORE} hyp=h >/dev/full")
     assert done.returncode == 2

@@ -59,6 +59,11 @@ class Words:
         folders = ("--config-dir", "--config-path", "hydra.searchpath", "+hydra.searchpath")
         return any(word.startswith(folders) for word in (*self.options, *self.overrides))
 
+    def value(self, key: str) -> str | None:
+        """What a key is set to, without quotes; None where it is not."""
+        values = (word.removeprefix(f"{key}=") for word in self.overrides if word.startswith(f"{key}="))
+        return next((value.strip("'") for value in values), None)
+
     def bracketed(self, schema: type[Any]) -> Words:
         """The same with brackets around single values of keys that are lists."""
         from xlate.config.keys.brackets import with_brackets
