@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.tuners.test_mira import random_lists, start
 from xlate.candidates.batch import CandidateBatch
@@ -64,6 +67,51 @@ def test_fixed_weights_stay() -> None:
 def test_settings_are_checked() -> None:
     with pytest.raises(InputError):
         GradientSettings(epochs=0)
+    with pytest.raises(InputError):
+        GradientSettings(step_l2=-1.0)
+
+
+def direction(weights: Weights) -> NDArray[np.float64]:
+    together = np.concatenate([weights.dense_D, weights.sparse_F])
+    return together / np.linalg.norm(together)
+
+
+def test_a_penalty_on_the_step_keeps_the_weights_near_where_they_began() -> None:
+    lists, begin = random_lists(4), start()
+    loss, far = ExpectedBleu(), []
+    for step_l2 in (1e-4, 1e-2, 1.0, 1e4):
+        found = descend(lists, begin, loss, GradientSettings(step_l2=step_l2))
+        far.append(np.linalg.norm(direction(found.weights) - direction(begin)))
+    assert far == sorted(far, reverse=True)
+    assert far[0] > 0.1
+    assert far[-1] < 1e-3
+
+
+def test_a_descent_with_a_step_penalty_begins_at_the_scale_that_suits_the_loss() -> None:
+    """So weights that are an eighth of others lead to the same direction."""
+    lists, begin = random_lists(4), start()
+    small = Weights(begin.dense_D / 8, begin.sparse_F / 8, begin.dense_names)
+    settings = GradientSettings(step_l2=1e-2)
+    found, again = (descend(lists, weights, ExpectedBleu(), settings) for weights in (begin, small))
+    assert again.figures["scale"] == 8 * found.figures["scale"]
+    assert np.allclose(direction(found.weights), direction(again.weights), atol=1e-6)
+    assert found.figures["loss"] == pytest.approx(again.figures["loss"])
+
+
+def test_fixed_weights_stay_at_any_scale_and_count_in_no_penalty() -> None:
+    trained = np.array([True, False, True])
+    begin = Weights(start().dense_D / 8, start().sparse_F / 8, start().dense_names)
+    settings = GradientSettings(step_l2=1e-2, trained_D=trained)
+    found = descend(random_lists(4), begin, ExpectedBleu(), settings)
+    assert found.figures["scale"] > 1
+    assert found.weights.dense_D[1] == pytest.approx(begin.dense_D[1])
+    # A float that is the same in every list changes no loss, whatever its weight.
+    lists = random_lists(4)
+    lists.dense_CD[:, 1] = 1.0
+    weights = (replace(begin, dense_D=np.array([begin.dense_D[0], large, begin.dense_D[2]])) for large in (0.0, 50.0))
+    ends = [descend(lists, one, ExpectedBleu(), settings) for one in weights]
+    assert ends[0].figures["scale"] == ends[1].figures["scale"]
+    assert np.allclose(ends[0].weights.dense_D[[0, 2]], ends[1].weights.dense_D[[0, 2]])
 
 
 def test_a_loss_over_true_candidates_takes_the_best_of_each_list() -> None:

@@ -240,7 +240,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "least_gain": NOT_NEGATIVE,
         "window": _whole(0),
     },
-    tune_schema.PenaltyConfig: {"penalty": NOT_NEGATIVE},
+    tune_schema.PenaltyConfig: {"penalty": NOT_NEGATIVE, "step_penalty": NOT_NEGATIVE},
     tune_schema.ProConfig: {"samples": _SOME, "kept": _SOME, "least": SHARE, "share": SHARE},
     tune_schema.ExpectedBleuConfig: {"gamma": POSITIVE},
     tune_schema.SoftmaxMarginConfig: {"margin": NOT_NEGATIVE},

@@ -2,11 +2,16 @@
 
 The sum of squares of the weights, times l2, keeps losses with a free scale (expected BLEU, likelihoods) from growing
 without end. Standardised means divided by the standard deviation within lists; weights are mapped back.
+
+Tuned weights are kept with sizes that sum to 1, under which lists look nearly flat to most losses, and from there the
+descent ends where it should not: at weights that are good for these lists and for no other translation. So scores
+are first multiplied by what suits the loss best, and what moves the weights away from the beginning is penalised, too.
+A round of tuning then goes only as far as its lists tell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +29,10 @@ from xlate.scoring.weights import Weights
 from xlate.tuners.tuned import Tuned, best_statistics, checked_lists
 
 
+# Scores are multiplied by at most two to this power.
+MOST_DOUBLINGS = 10
+
+
 @dataclass(frozen=True)
 class GradientSettings:
     """How the loss is minimised.
@@ -31,11 +40,14 @@ class GradientSettings:
     Attributes:
         epochs: the most evaluations of all lists.
         l2: half the penalty on the squared weights of standardised features, a list.
+        step_l2: the same on their squared distance from where the descent begins, at the scale that is best there; 0
+            begins at the scale that is given.
         trained_D: which float weights move; None for all.
     """
 
     epochs: int = 60
     l2: float = 1e-4
+    step_l2: float = 0.0
     trained_D: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
@@ -44,9 +56,9 @@ class GradientSettings:
         Raises:
             InputError: a value outside its range.
         """
-        if self.epochs < 1 or self.l2 < 0:
-            seen = f"epochs {self.epochs}, l2 {self.l2}"
-            raise InputError("settings of the gradient", seen=seen, expected="epochs ≥ 1, l2 ≥ 0")
+        if self.epochs < 1 or self.l2 < 0 or self.step_l2 < 0:
+            seen = f"epochs {self.epochs}, l2 {self.l2}, step_l2 {self.step_l2}"
+            raise InputError("settings of the gradient", seen=seen, expected="epochs ≥ 1, l2 ≥ 0, step_l2 ≥ 0")
 
 
 def descend(
@@ -75,37 +87,62 @@ def descend(
     trained_D = np.ones(len(start.dense_D), np.bool_) if settings.trained_D is None else settings.trained_D
     gains = told(loss, statistics_CK, lists.candidate_offsets_I1, objective.sentences)
     gain, offsets = torch.as_tensor(gains), torch.as_tensor(lists.candidate_offsets_I1)
-    value = _minimise(
+    penalised = _Penalised(
         scorer, lambda scores: loss(scores, gain, offsets), torch.as_tensor(trained_D), settings, len(lists)
     )
-    dense_D, sparse_F = scorer.dense.detach().numpy() / spread_D, scorer.sparse.detach().numpy()
-    weights = replace(start, dense_D=dense_D, sparse_F=sparse_F)
+    scale = penalised.best_scale() if settings.step_l2 else 1.0
+    value = penalised.minimise(scale)
+    dense_D, sparse_F = (p.detach().numpy() / scale for p in (scorer.dense, scorer.sparse))
+    weights = replace(start, dense_D=dense_D / spread_D, sparse_F=sparse_F)
     score = float(objective.corpus(best_statistics(arrays, statistics_CK, weights)[None])[0])
-    return Tuned(weights, score, {"loss": value})
+    return Tuned(weights, score, {"loss": value, "scale": scale})
 
 
-def _minimise(
-    scorer: CompiledScorer,
-    loss: Callable[[Tensor], Tensor],
-    trained_D: Tensor,
-    settings: GradientSettings,
-    instances: int,
-) -> float:
-    """Changes the scorer's weights; returns the last value of the loss."""
-    parameters = [scorer.dense, *([scorer.sparse] if len(scorer.sparse) else [])]
-    most = settings.epochs
-    rule = torch.optim.LBFGS(parameters, max_iter=most, max_eval=most, line_search_fn="strong_wolfe")
-    reached = [0.0]
+@dataclass(frozen=True)
+class _Penalised:
+    """The loss of all lists as a function of a scorer's weights, and its penalties."""
 
-    def closure() -> Tensor:
-        rule.zero_grad()
-        penalty = sum((p**2).sum() for p in parameters)
-        value = loss(scorer()) + 0.5 * settings.l2 * instances * penalty
-        value.backward()  # type: ignore[no-untyped-call]
-        assert scorer.dense.grad is not None
-        scorer.dense.grad *= trained_D
-        reached[0] = float(value.detach())
-        return value
+    scorer: CompiledScorer
+    loss: Callable[[Tensor], Tensor]
+    trained_D: Tensor
+    settings: GradientSettings
+    instances: int
 
-    rule.step(closure)  # type: ignore[no-untyped-call]
-    return reached[0]
+    def best_scale(self) -> float:
+        """The power of two by which scores are multiplied where loss and penalty are least; the smaller of equals."""
+        factors = [2.0**power for power in range(MOST_DOUBLINGS + 1)]
+        with torch.no_grad():
+            scores, size = self.scorer(), self._squares([0.0, 0.0])
+            values = [float(self.loss(factor * scores) + self._penalty(factor**2 * size)) for factor in factors]
+        return factors[int(np.argmin(values))]
+
+    def minimise(self, scale: float) -> float:
+        """Changes the scorer's weights, from so many times what they are; returns the last value of the loss."""
+        scorer, most = self.scorer, self.settings.epochs
+        parameters = [scorer.dense, *([scorer.sparse] if len(scorer.sparse) else [])]
+        with torch.no_grad():
+            for parameter in parameters:
+                parameter *= scale
+        begun = [scorer.dense.detach().clone(), scorer.sparse.detach().clone()]
+        rule = torch.optim.LBFGS(parameters, max_iter=most, max_eval=most, line_search_fn="strong_wolfe")
+        reached = [0.0]
+
+        def closure() -> Tensor:
+            rule.zero_grad()
+            value = self.loss(scorer()) + self._penalty(self._squares([0.0, 0.0]), self._squares(begun))
+            value.backward()  # type: ignore[no-untyped-call]
+            assert scorer.dense.grad is not None
+            scorer.dense.grad *= self.trained_D
+            reached[0] = float(value.detach())
+            return value
+
+        rule.step(closure)  # type: ignore[no-untyped-call]
+        return reached[0]
+
+    def _squares(self, origin: Sequence[Tensor | float]) -> Tensor:
+        """The squared distance of the weights that move from an origin."""
+        dense_D, sparse_F = self.scorer.dense - origin[0], self.scorer.sparse - origin[1]
+        return (torch.where(self.trained_D, dense_D, 0.0) ** 2).sum() + (sparse_F**2).sum()
+
+    def _penalty(self, size: Tensor, step: Tensor | float = 0.0) -> Tensor:
+        return 0.5 * self.instances * (self.settings.l2 * size + self.settings.step_l2 * step)

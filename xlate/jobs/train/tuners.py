@@ -101,11 +101,15 @@ def _mert(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objecti
 
 
 def _pro(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
-    regression = GradientSettings(settings.epochs, settings.penalty, trained_D)
+    regression = _gradient_settings(settings, trained_D)
     chosen = ProSettings(
         settings.samples, settings.kept, settings.least, settings.share, not settings.weights, regression
     )
     return lambda lists, weights, seed: pro(lists, weights, chosen, seed, objective)
+
+
+def _gradient_settings(settings: TuneConfig, trained_D: NDArray[np.bool_]) -> GradientSettings:
+    return GradientSettings(settings.epochs, settings.penalty, settings.step_penalty, trained_D)
 
 
 def _by_gradient(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
@@ -115,13 +119,13 @@ def _by_gradient(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: 
     module = loss_of(
         name, **{key: getattr(settings, key) for key in LOSS_KEYS if key in known and hasattr(settings, key)}
     )
-    chosen = GradientSettings(settings.epochs, settings.penalty, trained_D)
+    chosen = _gradient_settings(settings, trained_D)
     return lambda lists, weights, _: descend(lists, weights, module, chosen, objective)
 
 
 def _expected(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
     """Expected BLEU of the whole text; of another objective, the sum over sentences."""
-    chosen = GradientSettings(settings.epochs, settings.penalty, trained_D)
+    chosen = _gradient_settings(settings, trained_D)
     if objective.is_bleu:
         return lambda lists, weights, _: descend(lists, weights, ExpectedCorpusBleu(settings.gamma), chosen)
     return lambda lists, weights, _: descend(lists, weights, ExpectedBleu(settings.gamma), chosen, objective)
