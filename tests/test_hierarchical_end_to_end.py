@@ -146,6 +146,34 @@ def test_floats_are_tuned_on_with_the_structure_features_as_one(work: Path, rule
     assert main(["train", f"work={work}", f"run={tmp_path / 'other'}", *other]) == 2
 
 
+def test_online_training_goes_on_from_a_run_that_has_learned_the_same_features(
+    work: Path,  # noqa: F811
+    rules_run: Path,
+    tmp_path: Path,
+) -> None:
+    """It begins with what that run's model is: the weight of the sum of its features goes into their own weights."""
+    trained(work, tmp_path / "run", *RULES, *ONLINE, f"base={rules_run}")
+    given = [*RULES, *ONLINE[:2], *FEW, f"base={tmp_path / 'run'}", "loss.tune.start=base"]
+    trained(work, tmp_path / "tuned", *given, "loss.tune.weights=[SparseStructure0]", "loss.tune.select=last")
+    begun = load_weights(tmp_path / "tuned" / "weights.safetensors")
+    of_sum = begun.sets["hierarchical"].dense_D[-1]
+    assert of_sum != 1.0
+    still = ["source.C=1e-12", "source.dense_rate=0", "source.iterations=1", f"base={tmp_path / 'tuned'}"]
+    trained(work, tmp_path / "still", *RULES, *ONLINE, *still)
+    same = load_weights(tmp_path / "still" / "weights.safetensors")
+    floats_2D = [file.sets["hierarchical"].dense_D for file in (begun, same)]
+    assert floats_2D[1] == pytest.approx([*floats_2D[0][:-1], 1.0])
+    before, after = ({f.name: f.weight for f in file.learned("hierarchical")} for file in (begun, same))
+    large = {name: of_sum * weight for name, weight in before.items() if abs(weight) > 1e-4}
+    assert large
+    assert {name: after[name] for name in large} == pytest.approx(large, rel=1e-5)
+    figures = trained(work, tmp_path / "on", *RULES, *ONLINE, f"base={tmp_path / 'tuned'}", "source.shards=2")
+    assert figures["active_features"] > len(before)
+    # Other features than those of the base cannot be numbered together with them.
+    refused = [*RULES, *ONLINE, "model.structure.words=[all]", f"base={tmp_path / 'tuned'}", f"run={tmp_path / 'other'}"]
+    assert main(["train", f"work={work}", *refused]) == 2
+
+
 def test_any_number_of_processes_gives_the_same_bits(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811
     for ways in ("source.batch=8", "source.shards=3"):
         bits = []

@@ -101,11 +101,15 @@ class Hierarchical(Kind):
         assert config.loss.tune is not None
         if config.model.structure is not None and config.loss.name != ONLINE:
             return self._floats_to_tune(config, work)
-        model = hierarchical_model(work, config.model)
+        from_base = config.loss.tune.start == "base"
+        learned = _same_features(config) if from_base else None
+        model = hierarchical_model(work, config.model, None if learned is None else learned.extra[FEATURES])
         decoder = HierarchicalDecoder(model, np.zeros(model.size), self.search(config.decoder))
         tuned = TunedRules(decoder, config.loss.tune.processes, tunes_sparse=model.structure is not None)
         start = tuned.uniform
-        if config.loss.tune.start == "base":
+        if learned is not None:
+            start = with_sum_in(learned.sets[KIND])
+        elif from_base:
             start = with_sum(weights_of(Path(str(config.base))).sets[KIND], model)
         return ToTune(tuned, start, lambda weights: saved_rules(weights, model.structure), _metadata(config, work))
 
@@ -121,16 +125,14 @@ class Hierarchical(Kind):
     def _floats_to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """The float weights of a run that has structure features, the sum of these among them as one more float."""
         assert config.loss.tune is not None
-        base = Path(str(config.base)) if config.base is not None else None
-        trained = None if base is None else config_of_run(base).model.structure
-        if base is None or trained is None or asdict(trained) != asdict(config.model.structure):  # type: ignore[arg-type]
+        file = _same_features(config)
+        if file is None:
             raise InputError(
                 "structure features are numbered when they are met, which only online training does",
-                file=base,
+                file=None if config.base is None else Path(config.base),
                 seen=f"structure=… and loss={config.loss.name}, and no base run with the same features",
                 expected="source=online, structure=none, or base=RUN that has learned them",
             )
-        file = weights_of(base)
         model, held = hierarchical_model(work, config.model, file.extra[FEATURES]), file.sets[KIND]
         tuned = TunedRules(self.decoder(model, held, config.decoder, Asked()), config.loss.tune.processes)
         start = replace(held, sparse_F=np.zeros(0)) if config.loss.tune.start == "base" else tuned.uniform
@@ -148,6 +150,15 @@ class Hierarchical(Kind):
         """Raises InputError."""
         _refuse_lists()
         raise AssertionError
+
+
+def _same_features(config: TrainConfig) -> WeightsFile | None:
+    """The weights of the base run if it has learned the structure features that are asked for, else None."""
+    base, asked = config.base, config.model.structure
+    trained = None if base is None else config_of_run(Path(base)).model.structure
+    if base is None or asked is None or trained is None or asdict(trained) != asdict(asked):
+        return None
+    return weights_of(Path(base))
 
 
 def _metadata(config: TrainConfig, work: WorkDirectory | None) -> dict[str, Any]:
@@ -175,6 +186,13 @@ def with_sum(weights: Weights, model: HierarchicalModel) -> Weights:
     dense_D = np.ones(model.size)
     dense_D[: len(COLUMNS)] = weights.dense_D[: len(COLUMNS)]
     return Weights(dense_D, np.zeros(0), model.columns)
+
+
+def with_sum_in(weights: Weights) -> Weights:
+    """The same model with 1 for the sum of its structure features, whose own weights are so much larger or smaller."""
+    dense_D = weights.dense_D.copy()
+    dense_D[-1] = 1.0
+    return replace(weights, dense_D=dense_D, sparse_F=weights.dense_D[-1] * weights.sparse_F.astype(np.float64))
 
 
 def saved_rules(weights: Weights, features: FeatureIndex | None) -> Saved:
