@@ -87,7 +87,7 @@ class PenaltyConfig(EpochsConfig):
 
     gain: str = key("smoothing of BLEU of one sentence: add-1, gao, floor, exp or none", "add-1")
     penalty: float = key("on the squared weights of standardised features", 1.0e-4)
-    step_penalty: float = key("on the square of what a round changes in them; 0 lets it go anywhere", 1.0e-3)
+    step_penalty: float = key("on the square of what a round changes in them; 0 lets it go anywhere", 1.0e-4)
 
 
 @dataclass
