@@ -170,7 +170,13 @@ def test_online_training_goes_on_from_a_run_that_has_learned_the_same_features(
     figures = trained(work, tmp_path / "on", *RULES, *ONLINE, f"base={tmp_path / 'tuned'}", "source.shards=2")
     assert figures["active_features"] > len(before)
     # Other features than those of the base cannot be numbered together with them.
-    refused = [*RULES, *ONLINE, "model.structure.words=[all]", f"base={tmp_path / 'tuned'}", f"run={tmp_path / 'other'}"]
+    refused = [
+        *RULES,
+        *ONLINE,
+        "model.structure.words=[all]",
+        f"base={tmp_path / 'tuned'}",
+        f"run={tmp_path / 'other'}",
+    ]
     assert main(["train", f"work={work}", *refused]) == 2
 
 
