@@ -28,7 +28,6 @@ from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
 from xlate.tuners.tuned import Tuned, best_statistics, checked_lists
 
-
 # Scores are multiplied by at most two to this power.
 MOST_DOUBLINGS = 10
 
@@ -122,7 +121,7 @@ class _Penalised:
         parameters = [scorer.dense, *([scorer.sparse] if len(scorer.sparse) else [])]
         with torch.no_grad():
             for parameter in parameters:
-                parameter *= scale
+                parameter.mul_(scale)
         begun = [scorer.dense.detach().clone(), scorer.sparse.detach().clone()]
         rule = torch.optim.LBFGS(parameters, max_iter=most, max_eval=most, line_search_fn="strong_wolfe")
         reached = [0.0]
