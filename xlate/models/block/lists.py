@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.candidates.decoded import DecodedList, Draw
 from xlate.errors import InputError
-from xlate.kernels.search.best_paths import Texts, k_best_paths
+from xlate.kernels.search.best_paths import k_best_paths
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.kernels.search.sampled_paths import sample_paths
 from xlate.models.block.moves import NO_BLOCK
-from xlate.models.block.options import SpanOptions
 from xlate.models.block.system import AnyBlockSystem
 from xlate.models.derivation import END
-from xlate.models.option_words import numbered_words
 from xlate.search.space import END_LABEL
 
 Ints = NDArray[np.int64]
@@ -47,7 +45,7 @@ def with_steps(
         raise InputError("an empty sentence has no list", expected="one word or more")
     space, search = decoder.space(words), decoder.search
     arcs = decoder.search_space(space, every_arc=True).arcs
-    texts = _texts(decoder, space.options, search.distinct)
+    texts = decoder.texts(space)
     if draw is None:
         offsets_N1, labels_L, _ = k_best_paths(arcs, texts, search.nbest)
         draws_C = np.zeros(len(offsets_N1) - 1, dtype=np.int32)
@@ -70,18 +68,6 @@ def with_steps(
         between_T=np.zeros(0, dtype=np.int32),
         draws_C=draws_C,
     )
-
-
-def _texts(decoder: AnyBlockSystem, options: SpanOptions, distinct: bool) -> Texts:
-    """The target words of each label."""
-    model, offsets_O1 = decoder.model, options.phrase_offsets_O1
-    ids_W = numbered_words(
-        model.blocks.table, model.phrase_vocabulary, options.words, options.block_O, options.start_O, offsets_O1
-    )
-    if decoder.LABELS == 1:
-        return Texts(offsets_O1, ids_W, distinct)
-    option = np.repeat(np.arange(len(options)), decoder.LABELS)
-    return Texts(offsets_of(np.diff(offsets_O1)[option]), ids_W[places_of(offsets_O1, option)], distinct)
 
 
 def _units(
