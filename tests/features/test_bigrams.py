@@ -14,7 +14,7 @@ from tests.models.small_models import model_and_arpa
 from tests.phrases.small_corpora import bigrams_by_trial, corpora, matches_by_trial, tables, texts
 from xlate.errors import InputError
 from xlate.features.bigram_index import BigramIndex
-from xlate.features.bigrams import FAMILIES, bigram_families, contexts, families_of, sides, split_key
+from xlate.features.bigrams import FAMILIES, Contexts, bigram_families, families_of, sides, split_key
 from xlate.features.index import all_names
 from xlate.kernels.features.bigram_features import bigrams_weight
 
@@ -88,7 +88,7 @@ def test_blocks_of_one_target_phrase_share_a_context_when_only_target_families_a
     blocks = words.blocks
     index = BigramIndex.frequent(words, ["WB"], 0)
     every = np.arange(len(blocks))
-    context_B = contexts(bigram_families(blocks, index.keys_F), index.keys_F, every)
+    context_B = Contexts.of(bigram_families(blocks, index.keys_F), index.keys_F).standing(every)
     last_B, _ = sides(blocks, "WB")
     begun = {split_key(key)[1] for key in index.keys_F.tolist()}
     for b in range(len(blocks)):
@@ -97,7 +97,7 @@ def test_blocks_of_one_target_phrase_share_a_context_when_only_target_families_a
             assert last_B[context_B[b]] == last_B[b]
     assert families_of(index.keys_F) == ("WB",)
     nothing = np.zeros(0, np.uint64)
-    assert (contexts(bigram_families(blocks, nothing), nothing, every) == -1).all()
+    assert (Contexts.of(bigram_families(blocks, nothing), nothing).standing(every) == -1).all()
 
 
 def test_a_model_under_other_weights_keeps_what_they_do_not_change():

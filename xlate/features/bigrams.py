@@ -174,27 +174,53 @@ def bigram_families(blocks: BlockSet, keys_F: NDArray[np.uint64], names: Sequenc
     )
 
 
-def contexts(families: BigramFamilies, keys_F: NDArray[np.uint64], block_O: NDArray[np.integer]) -> NDArray[np.int32]:
-    """For each of O blocks the one that stands for it as predecessor, or -1 where no feature begins with it; (O,).
+@dataclass(frozen=True)
+class Contexts:
+    """Which block stands for another one as predecessor: it has the same features.
 
-    It has the same features, and a decoder need remember no more of the block before. Two blocks count as the same when
-    every family sees the same of them, where what no feature begins with counts as nothing. A negative number is no
-    block.
+    A decoder need remember no more of the block before. Two blocks count as the same when every family sees the same of
+    them, where what no feature begins with counts as nothing.
 
-    Args:
+    Attributes:
         families: what every family sees of blocks.
-        keys_F: sorted keys of the features that count.
-        block_O: the blocks that can be the last one.
+        begun: of each family, what features begin with, ascending.
     """
-    context_O = np.full(len(block_O), -1, dtype=np.int32)
-    ranges, seen = family_ranges(keys_F), []
-    for family, tag in enumerate(families.tag_A.tolist()):
-        begun = np.unique(keys_F[ranges[_family(tag)]] >> np.uint64(SIDE_BITS)).astype(np.int64) & SIDE_MASK
-        left_O = families.left_AB[family, block_O]
-        seen.append(np.where((block_O >= 0) & np.isin(left_O, begun), left_O, -1))
-    known_K = np.flatnonzero((np.array(seen).reshape(len(seen), len(block_O)) >= 0).any(axis=0))
-    if not len(known_K):
+
+    families: BigramFamilies
+    begun: tuple[NDArray[np.int64], ...]
+
+    @classmethod
+    def of(cls, families: BigramFamilies, keys_F: NDArray[np.uint64]) -> Contexts:
+        """Those of the features with some sorted keys."""
+        ranges = family_ranges(keys_F)
+        return cls(families, tuple(_begun(keys_F[ranges[_family(tag)]]) for tag in families.tag_A.tolist()))
+
+    def standing(self, block_O: NDArray[np.integer]) -> NDArray[np.int32]:
+        """For each of O blocks the one that stands for it, or -1 where no feature begins with it; (O,).
+
+        A negative number is no block.
+        """
+        context_O = np.full(len(block_O), -1, dtype=np.int32)
+        seen_AO = np.full((len(self.begun), len(block_O)), -1, dtype=np.int64)
+        for family, begun in enumerate(self.begun):
+            left_O = self.families.left_AB[family, block_O]
+            seen_AO[family] = np.where((block_O >= 0) & _among(left_O, begun), left_O, -1)
+        known_K = np.flatnonzero((seen_AO >= 0).any(axis=0))
+        if not len(known_K):
+            return context_O
+        _, first, inverse = np.unique(seen_AO[:, known_K], axis=1, return_index=True, return_inverse=True)
+        context_O[known_K] = block_O[known_K[first[inverse.reshape(-1)]]]
         return context_O
-    _, first, inverse = np.unique(np.stack(seen)[:, known_K], axis=1, return_index=True, return_inverse=True)
-    context_O[known_K] = block_O[known_K[first[inverse.reshape(-1)]]]
-    return context_O
+
+
+def _begun(keys_K: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """What features of one family begin with, ascending; their keys are sorted."""
+    left_K = (keys_K >> np.uint64(SIDE_BITS)).astype(np.int64) & SIDE_MASK
+    return left_K[np.flatnonzero(np.diff(left_K, prepend=-1))]
+
+
+def _among(left_O: NDArray[np.integer], begun: NDArray[np.int64]) -> NDArray[np.bool_]:
+    if not len(begun):
+        return np.zeros(len(left_O), dtype=np.bool_)
+    places_O = np.minimum(np.searchsorted(begun, left_O), len(begun) - 1)
+    return np.asarray(begun[places_O] == left_O)

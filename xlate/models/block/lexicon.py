@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from xlate.errors import InputError
 from xlate.features.bigram_index import BigramIndex, BlockNames
-from xlate.features.bigrams import contexts
+from xlate.features.bigrams import Contexts
 from xlate.features.more_floats import MoreFloats
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.bigram_features import BigramFamilies, bigram_row, bigrams_weight
@@ -110,18 +110,17 @@ class BlockLexicon(Reweighted):
 
     @lasting
     def standing_B(self) -> NDArray[np.int32]:
-        """What stands for each of B blocks where every feature counts, those of weight 0 too; see `contexts`."""
-        return contexts(self.families, np.asarray(self.feature_keys), np.arange(len(self.blocks)))
+        """What stands for each of B blocks where every feature counts, those of weight 0 too; see `Contexts`."""
+        return Contexts.of(self.families, np.asarray(self.feature_keys)).standing(np.arange(len(self.blocks)))
 
     def contexts_of(self, block_O: NDArray[np.int32]) -> NDArray[np.int32]:
-        """What a search remembers of each of O blocks, that all features with a weight need to know; see `contexts`."""
-        return contexts(self.families, self._weighted_keys, block_O)
+        """What a search remembers of each of O blocks, that all features with a weight need to know; see `Contexts`."""
+        return self._contexts.standing(block_O)
 
     @cached_property
-    def _weighted_keys(self) -> NDArray[np.uint64]:
+    def _contexts(self) -> Contexts:
         keys_F: NDArray[np.uint64] = np.asarray(self.feature_keys)
-        kept_K: NDArray[np.uint64] = keys_F[np.asarray(self.feature_weights) != 0]
-        return kept_K
+        return Contexts.of(self.families, keys_F[np.asarray(self.feature_weights) != 0])
 
     def features_weight(self, predecessor: int, block: int) -> float:
         """The summed weights of the features of (b', b), 0 when one of the two is no block (negative)."""
