@@ -23,6 +23,7 @@ mark { background: #ffe08a; color: inherit; border-radius: 2px; padding: 0 1px; 
 .right { color: #00694f; } .said { color: #555; white-space: pre-line; }
 img { max-width: 100%; } pre { background: #f6f6f6; padding: .7rem; white-space: pre-wrap; font-size: .82rem; }
 img[src^="data:image/png"] { max-width: min(100%, 44rem); } td:first-child { white-space: nowrap; }
+td:not(.number):not(:first-child) { min-width: 6.5rem; }
 """
 
 
