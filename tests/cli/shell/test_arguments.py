@@ -29,6 +29,7 @@ def test_paths_of_sweeps_need_no_quotes(tmp_path: Path, monkeypatch: pytest.Monk
     assert quoted("loss=pro,mira") == "loss=pro,mira"
     assert quoted("run='loss=pro'") == "run='loss=pro'"
     assert quoted(str(folder)) == str(folder)
+    assert quoted(f"'{folder}'") == str(folder)
     one = r"runs/it\'s/loss=pro,seed=1"
     assert read_words([str(folder), "out=x"], "runs").overrides == ("out=x", f"runs=['{one}']")
     assert read_words([str(folder)], ("action", "nbest")).overrides == (f"action='{one}'",)

@@ -140,6 +140,9 @@ def quoted(argument: str) -> str:
     """The argument, in quotes if it is an existing path that Hydra would read as several values; folders of sweeps have
     such names. So are the paths of a list, and each NAME=FILE.
     """
+    if argument[:1] == argument[-1:] == "'" and os.path.exists(argument[1:-1]):
+        # Quotes inside quotes, as a value with a key needs them.
+        return argument[1:-1]
     key, sign, value = argument.partition("=")
     if key in NAMED_FILES and not set("'\"{") & set(value):
         return f"{key}={_NAMED_FILE.sub(lambda found: in_quotes(found[0]), value)}"
