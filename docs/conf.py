@@ -15,6 +15,8 @@ version = release
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.apidoc"]
 html_theme = "furo"
 html_title = f"xlate {release}"
+html_static_path = ["style.css"]
+html_css_files = ["style.css"]
 
 # The reference: a page for each folder of the package, made from docstrings. Every page of the site shows the whole
 # tree of contents, so a page for each module, its classes in the tree, takes minutes. Attributes stand in the docstring
