@@ -87,7 +87,7 @@ class PenaltyConfig(EpochsConfig):
 
     gain: str = key("smoothing of BLEU of one sentence: add-1, gao, floor, exp or none", "add-1")
     penalty: float = key("on the squared weights of standardised features", 1.0e-4)
-    step_penalty: float = key("on the square of what a round changes in them; 0 lets it go anywhere", 1.0e-4)
+    step_penalty: float = key("on the square of what a round changes; 0 for none, as always in model=rerank", 1.0e-4)
 
 
 @dataclass
@@ -98,7 +98,7 @@ class ProConfig(PenaltyConfig):
     # BLEU+1 does not punish short sentences enough, and PRO makes them shorter (Nakov, Guzman & Vogel 2012).
     gain: str = key("smoothing of BLEU of one sentence: add-1, gao, floor, exp or none", "gao")
     # The classifier of pairs has one minimum, wherever it begins.
-    step_penalty: float = key("on the square of what a round changes in them; 0 lets it go anywhere", 0.0)
+    step_penalty: float = key("on the square of what a round changes; 0 for none, as always in model=rerank", 0.0)
     samples: int = key("pairs drawn from a list", 5000)
     kept: int = key("how many of them stay", 50)
     least: float = key("the least difference of their sentence scores, from 0 to 1", 0.05)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from xlate.candidates.nbest_columns import NbestArrays
 from xlate.config.schema import TrainConfig
+from xlate.config.tune_schema import PenaltyConfig
 from xlate.jobs.prepare.stages import file_hash
 from xlate.jobs.ranking.floats import begin
 from xlate.jobs.ranking.given import given_list
@@ -106,6 +108,9 @@ class RankTraining:
         """The same by a tuner, which sees all lists that are not held out at once."""
         tune = self.config.loss.tune
         assert tune is not None
+        if isinstance(tune, PenaltyConfig):
+            # The lists are all there are, so nothing speaks against a long step.
+            tune = replace(tune, step_penalty=0.0)
         start_D = begin(given.dense_names, START)
         start = Weights(start_D, np.zeros(len(given.features)), given.dense_names)
         find = optimiser(tune, np.ones(len(start_D), dtype=np.bool_), given.objective)
