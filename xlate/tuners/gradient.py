@@ -28,6 +28,7 @@ from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
 from xlate.tuners.tuned import Tuned, best_statistics, checked_lists
 
+ZERO = (0.0, 0.0)
 # Scores are multiplied by at most two to this power.
 MOST_DOUBLINGS = 10
 
@@ -111,7 +112,7 @@ class _Penalised:
         """The power of two by which scores are multiplied where loss and penalty are least; the smaller of equals."""
         factors = [2.0**power for power in range(MOST_DOUBLINGS + 1)]
         with torch.no_grad():
-            scores, size = self.scorer(), self._squares([0.0, 0.0])
+            scores, size = self.scorer(), self._squares(ZERO)
             values = [float(self.loss(factor * scores) + self._penalty(factor**2 * size)) for factor in factors]
         return factors[int(np.argmin(values))]
 
@@ -128,7 +129,7 @@ class _Penalised:
 
         def closure() -> Tensor:
             rule.zero_grad()
-            value = self.loss(scorer()) + self._penalty(self._squares([0.0, 0.0]), self._squares(begun))
+            value = self.loss(scorer()) + self._penalty(self._squares(ZERO), self._squares(begun))
             value.backward()  # type: ignore[no-untyped-call]
             assert scorer.dense.grad is not None
             scorer.dense.grad *= self.trained_D

@@ -109,7 +109,7 @@ class RankTraining:
         tune = self.config.loss.tune
         assert tune is not None
         if isinstance(tune, PenaltyConfig):
-            # The lists are all there are, so nothing speaks against a long step.
+            # The lists are not decoded anew, so weights need not stay near those that they were decoded with.
             tune = replace(tune, step_penalty=0.0)
         start_D = begin(given.dense_names, START)
         start = Weights(start_D, np.zeros(len(given.features)), given.dense_names)
