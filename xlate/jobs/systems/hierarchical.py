@@ -189,7 +189,7 @@ def with_sum(weights: Weights, model: HierarchicalModel) -> Weights:
 
 
 def with_sum_in(weights: Weights) -> Weights:
-    """The same model, the weight of the sum of structure features multiplied into their own weights, so that it is 1."""
+    """The same model with 1 for the sum of structure features, whose tuned weight goes into their own weights."""
     dense_D = weights.dense_D.copy()
     dense_D[-1] = 1.0
     return replace(weights, dense_D=dense_D, sparse_F=weights.dense_D[-1] * weights.sparse_F.astype(np.float64))
