@@ -57,7 +57,7 @@ def run(config: TrainConfig) -> None:
         prepare(load(PrepareConfig, "prepare", ["work=work/demo"]))
     given = [] if running is None else list(running.overrides.task)
     try:
-        outcome = train(config, folder, given)
+        outcome = train(config, folder, given, _sweep(config, running))
     except AnotherRun as error:
         if not _is_job(running):
             raise
@@ -78,6 +78,11 @@ def _elsewhere(error: AnotherRun, given: list[str]) -> str:
 def _is_job(running: HydraConf | None) -> bool:
     """Whether this is a job of a sweep."""
     return running is not None and getattr(running.mode, "name", None) == "MULTIRUN"
+
+
+def _sweep(config: TrainConfig, running: HydraConf | None) -> Path | None:
+    """The folder of the sweep that this is a job of, if it is one."""
+    return Path(config.run or running.sweep.dir) if running is not None and _is_job(running) else None
 
 
 def _in_sweep(config: TrainConfig, running: HydraConf | None) -> None:
@@ -115,8 +120,9 @@ def in_sweep(run: str, folder: str, settings: str) -> str:
 
 def _folder(config: TrainConfig, running: HydraConf | None) -> Path:
     """The folder of the run: the one that was named, that of a job, or one named after all that was set."""
-    if running is not None and _is_job(running):
-        return Path(config.run or running.sweep.dir) / running.sweep.subdir
+    sweep = _sweep(config, running)
+    if running is not None and sweep is not None:
+        return sweep / running.sweep.subdir
     if config.run:
         return Path(config.run)
     folder = Path("runs") / _name(config, [] if running is None else list(running.overrides.task))

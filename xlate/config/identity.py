@@ -36,7 +36,7 @@ def identity_of_training(config: TrainConfig) -> dict[str, Any]:
         settings["source"] = settings.pop("nbest_source")
     else:
         settings["source"] = settings_of_source(config.source)
-    return settings | {"base": None if config.base is None else _sums(Path(config.base))}
+    return settings | {"base": None if config.base is None else sums_of_run(Path(config.base))}
 
 
 def defaults_of_training(config: TrainConfig) -> dict[str, Any]:
@@ -66,7 +66,8 @@ def settings_of_source(source: SourceConfig) -> dict[str, Any]:
     return settings
 
 
-def _sums(base: Path) -> dict[str, str]:
+def sums_of_run(base: Path) -> dict[str, str]:
+    """Checksums of a run's weights, and of the mark of an imported system; its name if it has neither."""
     files = [base / WEIGHTS_FILE]
     if (base / MODEL).exists():
         files.append(base / MARK)

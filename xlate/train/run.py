@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,6 +94,7 @@ def conduct(
     stop: StopFlag | None = None,
     shown: Mapping[str, Any] | None = None,
     defaults: Mapping[str, Any] = NO_DEFAULTS,
+    taken: Callable[[RunDirectory], bool] = lambda _: False,
 ) -> Outcome:
     """Trains a run in its folder by a method, goes on with one that was stopped, or returns a finished one's figures.
 
@@ -106,6 +107,7 @@ def conduct(
         stop: the flag of the training that this one is a part of.
         shown: the settings in TensorBoard's table of runs; all when they are not given.
         defaults: of dotted keys of the settings, for runs made before there were such keys.
+        taken: finishes a run in another way, with what is there from elsewhere; false if nothing is.
 
     Raises:
         InputError: the folder holds something else, or whatever the method raises.
@@ -115,6 +117,8 @@ def conduct(
     if directory.finished:
         log.info("%s is finished", folder)
         return Outcome(directory.summary)
+    if taken(directory):
+        return Outcome(directory.summary)
     start = time.perf_counter()
     with StopFlag() if stop is None else nullcontext(stop) as flag:
         reporter = TensorBoardReporter(directory)
@@ -122,8 +126,8 @@ def conduct(
             figures = method.learn(Run(directory, reporter, flag, checkpoint_seconds))
             if figures is None:
                 return Outcome(None, flag.signal)
-            taken = {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak_megabytes(), 1)}
-            summary = {"finished": True, **figures, **taken}
+            cost = {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak_megabytes(), 1)}
+            summary = {"finished": True, **figures, **cost}
             if summary["finished"]:
                 reporter.hparams(flat(identity) if shown is None else shown, numbers_of(summary))
         finally:

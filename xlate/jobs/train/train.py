@@ -21,9 +21,11 @@ from xlate.jobs.train.lists import ListTraining
 from xlate.jobs.train.local import LocalTraining
 from xlate.jobs.train.online import OnlineTraining
 from xlate.jobs.train.rerank import RankTraining
+from xlate.jobs.train.same_training import take_from_sweep
 from xlate.jobs.train.settings import check_training
 from xlate.jobs.train.tuned import TunedTraining
 from xlate.jobs.train.untrained import Untrained
+from xlate.report.run_directory import RunDirectory
 from xlate.scoring.device import device_of
 from xlate.text.locks import refused_while_written
 from xlate.train.run import Method, Outcome, conduct
@@ -35,10 +37,14 @@ BY_EVENTS = (LocalTraining, ContextTraining)
 UNIFORM = "uniform"
 
 
-def train(config: TrainConfig, folder: Path, given: Sequence[str] = ()) -> Outcome:
+def train(config: TrainConfig, folder: Path, given: Sequence[str] = (), sweep: Path | None = None) -> Outcome:
     """Trains a run in `folder`, goes on with one that was stopped, or returns the figures of a finished one.
 
-    `given` are the arguments of the command line, `key=value`, if any: TensorBoard's table of runs shows those keys.
+    Args:
+        config: the settings.
+        folder: of the run.
+        given: the arguments of the command line, `key=value`, if any: TensorBoard's table of runs shows those keys.
+        sweep: the folder of a sweep that the run is a job of. What a finished job got by the same training is taken.
 
     Raises:
         InputError: no prepared work directory, another run in the folder, settings that do not fit each other, or
@@ -46,10 +52,16 @@ def train(config: TrainConfig, folder: Path, given: Sequence[str] = ()) -> Outco
     """
     check_training(config)
     with refused_while_written(folder, "run"):
-        return trained(config, folder, given=given)
+        return trained(config, folder, given=given, sweep=sweep)
 
 
-def trained(config: TrainConfig, folder: Path, stop: StopFlag | None = None, given: Sequence[str] = ()) -> Outcome:
+def trained(
+    config: TrainConfig,
+    folder: Path,
+    stop: StopFlag | None = None,
+    given: Sequence[str] = (),
+    sweep: Path | None = None,
+) -> Outcome:
     """The same without looking at settings and other processes; `stop` is that of a training this one is a part of."""
     method = method_of(config)
     if stop is None:
@@ -58,7 +70,11 @@ def trained(config: TrainConfig, folder: Path, stop: StopFlag | None = None, giv
     used = method.config
     identity, shown = identity_of_training(used), varied_settings(used, given)
     defaults = defaults_of_training(used)
-    return conduct(method, folder, to_yaml(used), identity, used.checkpoint_seconds, stop, shown, defaults)
+
+    def taken(run: RunDirectory) -> bool:
+        return sweep is not None and take_from_sweep(run, used, sweep)
+
+    return conduct(method, folder, to_yaml(used), identity, used.checkpoint_seconds, stop, shown, defaults, taken)
 
 
 def _say_device(method: ConfiguredMethod) -> None:

@@ -1,0 +1,119 @@
+"""Rows of a paper's tables that repeat each other are trained once in a sweep."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.report.examples import make_run
+from tests.test_end_to_end import run, work  # noqa: F401
+from xlate.cli.main import main
+from xlate.config.load import load
+from xlate.config.schema import TrainConfig
+from xlate.config.stored import to_yaml
+from xlate.jobs.train.same_training import take_from_sweep
+from xlate.report.run_directory import RunDirectory
+from xlate.scoring.weights import WEIGHTS_FILE, save_weights
+
+ROW = "row: {{page: {page}, table: {table}, number: {number}, label: x, paper: ''}}\n"
+
+
+def write_rows(folder: Path, page: Path) -> None:
+    """Tables `one` and `two`: row 1 without training, row 2 on top of it; row 3 of `two` with another threshold."""
+    folder.mkdir(parents=True)
+    for table in ("one", "two"):
+        for number in (1, 2, 3) if table == "two" else (1, 2):
+            loss = "uniform" if number == 1 else "mert"
+            text = f"# @package _global_\ndefaults:\n  - override /model: floats\n  - override /loss: {loss}\n"
+            if number > 1:
+                text += f"base: '{{sweep}}/experiment=paper/{table}-row1'\n"
+                text += f"loss: {{tune: {{rounds: {number - 1}, nbest: 5}}}}\n"
+            text += f"decoder: {{beam: 5}}\n{ROW.format(page=page, table=table, number=number)}"
+            (folder / f"{table}-row{number}.yaml").write_text(text)
+
+
+def test_a_row_of_another_table_is_taken_with_all_that_it_has(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    write_rows(tmp_path / "mine" / "experiment" / "paper", tmp_path / "page.md")
+    folder = tmp_path / "sweep"
+    rows = ("one-row1", "one-row2", "two-row1", "two-row2", "two-row3")
+    sweep = ["-m", "experiment=" + ",".join(f"paper/{row}" for row in rows), "measure_test=true"]
+    few = [f"work={work}", "dev_sentences=5", "samples=1", f"hydra.sweep.dir={folder}"]
+    assert main(["train", *sweep, *few, "--config-dir", str(tmp_path / "mine")]) == 0
+
+    def held(row: str, name: str) -> Any:
+        return json.loads((folder / f"experiment=paper/{row}" / name).read_text())
+
+    for number in (1, 2):
+        ours, theirs = (held(f"{table}-row{number}", "summary.json") for table in ("two", "one"))
+        assert ours.pop("taken_from") == str(folder / f"experiment=paper/one-row{number}")
+        assert ours == theirs
+        assert held(f"two-row{number}", "run.json")["identity"]["row"]["table"] == "two"
+        files = {path.name for path in (folder / f"experiment=paper/two-row{number}").iterdir()}
+        assert {"dev.out", "test.out", WEIGHTS_FILE} <= files
+        assert ("metrics.jsonl" in files) == (number == 2)
+    assert "taken_from" not in held("two-row3", "summary.json")
+    page = (tmp_path / "page.md").read_text()
+    assert page.count("| 2 | x |") == 2
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("summary.json")}
+    assert main(["train", *sweep, *few, "--config-dir", str(tmp_path / "mine")]) == 0
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("summary.json")} == before
+
+
+def config(*given: str) -> TrainConfig:
+    return load(TrainConfig, "train", ["work=w", "model=floats", "loss=uniform", *given])
+
+
+def finished(folder: Path, identity: dict[str, Any], asked: TrainConfig, weight: float = 1.0) -> None:
+    run = make_run(folder, identity, {"finished": True, "dev_bleu": 12.5})  # noqa: F811
+    (run.path / "config.yaml").write_text(to_yaml(asked))
+    save_weights(run.path / WEIGHTS_FILE, {}, extra={"a": np.array([weight])})
+
+
+@pytest.mark.parametrize(
+    ("change", "taken"),
+    [
+        ({}, True),
+        ({"row": {"table": "other"}}, True),
+        ({"seed": 2}, False),
+        ({"model": {"context": {"run": "first", "threshold": 0.2}}}, False),
+        ({"model": {"context": {"run": "same", "threshold": 0.1}}}, True),
+        ({"model": {"context": {"run": "other", "threshold": 0.1}}}, False),
+    ],
+)
+def test_only_the_row_and_the_names_of_predicting_runs_may_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], taken: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, weight in (("first", 1.0), ("same", 1.0), ("other", 2.0)):
+        finished(Path(name), {"name": name}, config(), weight)
+    identity = {"seed": 1, "row": {"table": "one"}, "model": {"context": {"run": "first", "threshold": 0.1}}}
+    finished(Path("sweep/done"), identity, config())
+    directory = RunDirectory.create("sweep/asked", "", {**identity, **change})
+    assert take_from_sweep(directory, config(), Path("sweep")) == taken
+    assert directory.finished == taken
+    if taken:
+        assert directory.summary == {"finished": True, "dev_bleu": 12.5, "taken_from": "sweep/done"}
+        assert Path("sweep/asked", WEIGHTS_FILE).read_bytes() == Path("sweep/done", WEIGHTS_FILE).read_bytes()
+
+
+def test_a_run_without_a_measure_that_is_asked_for_is_not_taken(tmp_path: Path) -> None:
+    finished(tmp_path / "done", {"seed": 1}, config("measures=[bleu]"))
+    directory = RunDirectory.create(tmp_path / "asked", "", {"seed": 1})
+    assert not take_from_sweep(directory, config("measures=[bleu,nist]"), tmp_path)
+    assert take_from_sweep(directory, config("measures=[bleu]"), tmp_path)
+
+
+def test_neither_an_unfinished_run_is_taken_nor_one_that_has_begun_is_replaced(tmp_path: Path) -> None:
+    make_run(tmp_path / "half", {"seed": 1}, None, [1.0])
+    directory = RunDirectory.create(tmp_path / "asked", "", {"seed": 1})
+    assert not take_from_sweep(directory, config(), tmp_path)
+    finished(tmp_path / "done", {"seed": 1}, config())
+    directory.records.append_scalar("x", 1.0, 1)
+    assert not take_from_sweep(directory, config(), tmp_path)
