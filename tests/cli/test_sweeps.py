@@ -130,6 +130,23 @@ def test_a_sweep_with_a_job_that_fails_has_a_summary(
     assert f"xlate report {tmp_path / 'sweep'}" in seen
 
 
+def test_rows_that_are_finished_are_on_the_page_when_another_fails(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    rows, page = tmp_path / "mine" / "experiment" / "paper", tmp_path / "page.md"
+    rows.mkdir(parents=True)
+    for number, folds in ((1, 10), (2, 1)):
+        text = "# @package _global_\ndefaults:\n  - override /model: floats\n  - override /loss: uniform\n"
+        text += f"model: {{folds: {folds}}}\n"
+        row = f"row: {{page: {page}, table: T, number: {number}, label: row, paper: ''}}\n"
+        (rows / f"t-row{number}.yaml").write_text(text + row)
+    sweep = ["-m", "experiment=paper/t-row1,paper/t-row2", f"work={work}", "dev_sentences=2"]
+    assert main(["train", *sweep, "--config-dir", str(tmp_path / "mine"), f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 2
+    assert "| 1 | row |" in page.read_text()
+    assert "| 2 | row |" not in page.read_text()
+
+
 def test_a_key_that_no_job_knows_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sweep = ["-m", "model=phrase", "decoder=phrase", "loss=mira,pro", "loss.tune.rouns=1", "work=nowhere"]
     assert main(["train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 2

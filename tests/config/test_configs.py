@@ -154,6 +154,9 @@ def test_a_model_brings_its_decoder_and_loss(given_keys: list[str], decoder: str
         (["model=rerank", "loss.tune.heldout_every=4"], "loss.tune.heldout_every", "loss.lists.heldout_every?"),
         (["model=rerank", "loss=mira", "loss.lists.heldout_every=4"], "loss.lists.heldout_every", "loss.tune.held"),
         (["loss=uniform", "loss.eta=1"], "loss.eta", "loss."),
+        (["model=phrase", "loss=mira", "metric=chrf"], "metric", "loss.tune.metric?"),
+        (["model=rerank", "metric=chrf"], "metric", "loss.tune.metric or model.rerank.metric?"),
+        (["model=rerank", "loss=xbleu", "loss.lists.metric=chrf"], "loss.lists.metric", "loss.tune.metric or model.re"),
     ],
 )
 def test_a_key_that_a_choice_does_not_use_is_refused(given_keys: list[str], key: str, near: str) -> None:

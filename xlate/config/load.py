@@ -70,7 +70,8 @@ def words_of_hydra(error: HydraException, command: str, overrides: Sequence[str]
     if key is None and "ConfigKeyError" in text:
         key = re.search(r"full_key: (\S+)", text)
     if key:
-        return unknown_key(key.group(1), _keys_of(command, overrides))
+        others = [given for given in overrides if given.partition("=")[0].lstrip("+~") != key.group(1)]
+        return unknown_key(key.group(1), _keys_of(command, others))
     choice = re.search(r"Could not (?:find|load) '([^']+)'", text)
     if choice:
         available = re.search(r"Available options in '[^']+':\n((?:\t.*\n?)+)", text)

@@ -14,6 +14,8 @@ from xlate.errors import InputError
 
 # A margin was called gamma where it is one.
 MARGINS = ("softmax_margin", "ramp")
+# Of keys that end in the same name, `name` itself say, so many are proposed in place of an unknown one.
+MOST_NAMED = 3
 
 
 def used_keys(plain: Mapping[str, Any], command: type[Any], *, stored: bool = False) -> dict[str, Any]:
@@ -123,7 +125,7 @@ def unknown_key(key: str, known: list[str]) -> InputError:
     elsewhere = keys_elsewhere(group).keys() | {f"tune.{name}" for name in keys_elsewhere("loss.tune")}
     other = bool(group) and key.removeprefix(f"{group}.") in elsewhere
     near = [RENAMED[key]] if key in RENAMED else _nearest(key, known)
-    remedy = f"did you mean {near[0]}?" if near else "see the command's --help for the keys there are"
+    remedy = f"did you mean {' or '.join(near)}?" if near else "see the command's --help for the keys there are"
     if other:
         expected = f"a key that the chosen {group} has; docs/configuration.md lists them"
         return InputError(f"the chosen {group} does not use this key", seen=key, expected=expected, remedy=remedy)
@@ -131,7 +133,7 @@ def unknown_key(key: str, known: list[str]) -> InputError:
 
 
 def _nearest(key: str, known: list[str]) -> list[str]:
-    """The one key that ends in the same name as another, or the key most like it; of its own group if any is.
+    """The keys that end in the same name as another, or the key most like it; of its own group first.
 
     Those that hold others only where the names of groups are alike, `modell=phrase`.
     """
@@ -140,13 +142,14 @@ def _nearest(key: str, known: list[str]) -> list[str]:
         return named
     single = [one for one in known if one != key and not any(other.startswith(f"{one}.") for other in known)]
     group = [one for one in single if "." in key and one.partition(".")[0] == key.partition(".")[0]]
-    for some in (group, single):
-        if len(named := [one for one in some if one.rpartition(".")[2] == key.rpartition(".")[2]]) == 1:
-            return named
+    named = [one for one in single if one.rpartition(".")[2] == key.rpartition(".")[2]]
+    if 0 < len(named) <= MOST_NAMED:
+        return sorted(named, key=lambda one: one not in group)
+    own = [one for one in named if one in group]
     near = difflib.get_close_matches(key, group, n=1, cutoff=0.4) or difflib.get_close_matches(
         key, single, n=1, cutoff=0.4
     )
-    return near
+    return own if len(own) == 1 else near
 
 
 def known_keys(config: Any, prefix: str = "") -> list[str]:

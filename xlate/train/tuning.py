@@ -126,7 +126,8 @@ class Tuning:
             before = 0 if lists is None else lists.candidates
             fresh = done if self._heldout is None else done.select(np.flatnonzero(~self._heldout_of(done)))
             lists = fresh if lists is None else pool([lists, fresh])
-            figures = self._figures(number, done, lists, lists.candidates - before)
+            # Equal translations of the first lists leave only when those of the next come.
+            figures = self._figures(number, done, lists, max(lists.candidates - before, 0))
             tried.append((weights, figures))
             tell(score=figures.bleu)
             self._report(weights, figures)

@@ -1,4 +1,4 @@
-"""What is said at the end of a sweep: its runs, the best first, and where their table is."""
+"""What is said and written at the end of a sweep: its runs, the best first, their table, and tables of papers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SweepSummary(Callback):
 
 
 def say_sweeps() -> None:
-    """Says which runs the sweeps that ended have, and writes their tables."""
+    """Says which runs the sweeps that ended have; writes their tables, and those of papers that they have rows of."""
     if _begun:
         from xlate.report.runs import collect_runs
 
@@ -45,6 +45,18 @@ def say_sweeps() -> None:
             continue
         write_table(folder / TABLE, runs)
         log.info("%s", summary_of(runs, folder))
+        _write_pages(folder)
+
+
+def _write_pages(folder: Path) -> None:
+    """Writes the rows of papers' tables that are finished into their pages; a sweep without such rows writes none."""
+    from xlate.jobs.paper_page import write_pages
+
+    try:
+        for page in write_pages(folder):
+            log.info("%s", page)
+    except InputError as error:  # rows that differ in more than their seed
+        log.info("no table of a paper is written: %s", error)
 
 
 def best_first(runs: Sequence[Run]) -> list[Run]:
