@@ -15,6 +15,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.mira import background_gain
 from xlate.metrics.bleu import bleu_scores
+from xlate.metrics.objective import Objective
 from xlate.scoring.weights import Weights
 from xlate.tuners.mira import MiraSettings, mira
 from xlate.tuners.tuned import best_statistics, checked_lists
@@ -84,8 +85,8 @@ def gain_of(statistics: np.ndarray, background: np.ndarray) -> float:
     return math.exp(min(0.0, 1 - s[1] / s[0]) + sum(logs) / 4) * s[1]
 
 
-def naive_mira(lists: CandidateBatch, options: MiraSettings, seed: int) -> list[np.ndarray]:
-    """The averages after each epoch, every history kept and summed."""
+def naive_mira(lists: CandidateBatch, options: MiraSettings, seed: int, share: float = 1.0) -> list[np.ndarray]:
+    """The averages after each epoch, every history kept and summed; `share` is BLEU's, the rest that of a column."""
     random = np.random.default_rng(seed)
     matrix, first = features_of(lists), start()
     w = np.concatenate([first.dense_D, first.sparse_F])
@@ -100,7 +101,10 @@ def naive_mira(lists: CandidateBatch, options: MiraSettings, seed: int) -> list[
             if not rows:
                 continue
             scores = matrix[rows] @ w
-            gains = np.array([gain_of(lists.gain_CG[c].astype(float), background) for c in rows])
+            statistics = lists.gain_CG[rows].astype(float)
+            gains = share * np.array([gain_of(row[:10], background) for row in statistics])
+            if share < 1.0:
+                gains += (1.0 - share) * statistics[:, 10] * statistics[:, 1]
             hope, fear = int(np.argmax(scores + gains)), int(np.argmax(scores - gains))
             delta = matrix[rows[hope]] - matrix[rows[fear]]
             loss = (gains[hope] - gains[fear]) - (scores[hope] - scores[fear])
@@ -108,7 +112,7 @@ def naive_mira(lists: CandidateBatch, options: MiraSettings, seed: int) -> list[
             if loss > 0 and norm > 0:
                 w = w + min(options.C, loss / norm) * rate * delta
             history.append(w)
-            background = options.decay * (background + lists.gain_CG[rows[hope]])
+            background = options.decay * (background + statistics[hope, :10])
         averages.append(np.mean(history, axis=0))
     return averages
 
@@ -128,6 +132,22 @@ def test_kernel_is_the_naive_twin(seed: int, sparse_rate: float, masked: bool, m
     epoch = int(found.figures["epoch"])
     assert found.score == pytest.approx(max(scores), abs=1e-9)
     assert np.allclose(np.concatenate([found.weights.dense_D, found.weights.sparse_F]), averages[epoch], atol=1e-9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.4]))
+def test_other_measures_gain_in_words_of_their_sentence_as_bleu_does(seed: int, share: float) -> None:
+    """A column of numbers in a mixture, or alone, against the naive twin."""
+    lists = random_lists(seed)
+    values = np.random.default_rng(seed).random((lists.candidates, 1))
+    columns = np.concatenate([lists.gain_CG, values, np.ones_like(values)], axis=1).astype(np.float32)
+    lists = replace(lists, gain_CG=columns)
+    mixture = f"bleu:{share},column:{1.0 - share}" if share else "column"
+    options = MiraSettings(epochs=3, C=0.05, length_band=9.0)
+    averages = naive_mira(lists, options, seed, share)
+    found = mira(lists, start(), options, seed, Objective.of(mixture, column=True))
+    epoch = int(found.figures["epoch"])
+    assert np.allclose(np.concatenate([found.weights.dense_D, found.weights.sparse_F]), averages[epoch], atol=1e-6)
 
 
 @given(st.integers(0, 1000))

@@ -132,7 +132,8 @@ def _hope_and_fear(
         if other > highest:
             best, highest = c, other
         gain = gains.bleu_share * background_gain(gains.statistics_CK[c], background_K, gains.order)
-        gain += gains.beside_C[c] * (gains.statistics_CK[c, 1] + background_K[1])
+        # What the background's BLEU gains by a hypothesis is in words of its own sentence, too.
+        gain += gains.beside_C[c] * gains.statistics_CK[c, 1]
         if c == first or score + gain > hope_score + hope_gain:
             hope, hope_score, hope_gain = c, score, gain
         if c == first or score - gain > fear_score - fear_gain:
