@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +111,18 @@ def test_other_settings_are_not_another_seed(folder: Path) -> None:
         write_pages(folder)
     assert "model.floats" in str(error.value)
     assert not (folder.parent / "page.md").exists()
+
+
+def test_measures_that_the_rows_name_have_columns(folder: Path) -> None:
+    path = row(folder, 1, 1, 0.3)
+    assert not any("NIST" in title for title in cells(*write_pages(folder)))
+    lines = read_lines(path / "test.out")
+    found = evaluate(lines, [REFERENCES], bootstrap=100, measures=["bleu", "nist"]).to_json()
+    figures = {f"{split}_{key}": value for split in ("dev", "test") for key, value in found.items()}
+    (path / "summary.json").write_text(json.dumps({"finished": True, **figures}))
+    (path / "config.yaml").write_text("measures: [bleu, chrf, ter, nist, lexacc]\n")
+    assert not any("NIST" in title for title in cells(*write_pages(folder)))
+    (path / "config.yaml").write_text("measures:\n- bleu\n- nist\n")
+    shown = cells(*write_pages(folder))
+    assert shown["test NIST"] == [f"{found['nist']:.2f} ± {found['nist_interval']:.2f}"]
+    assert "test LexAcc" not in shown

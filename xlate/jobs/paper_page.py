@@ -7,10 +7,14 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import fmean
 
+import yaml
+
+from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.metrics.significance import paired_runs, sentence_statistics
 from xlate.metrics.statistics import Stats
+from xlate.report.run_directory import CONFIG_FILE
 from xlate.report.runs import Run, collect_runs
 from xlate.report.seeds import Spread, by_seed, of_common_seeds, settings_besides_seed
 from xlate.text.lines import atomic_write, read_lines
@@ -20,6 +24,9 @@ Rows = dict[int, list[Run]]
 NONE = "–"
 # These columns are written even when they are empty.
 ALWAYS = ("row", "what", "paper BLEU", "dev BLEU", "test BLEU")
+# Measures with columns of their own in some tables.
+BESIDE_BLEU = {"nist": "NIST", "lexacc": "LexAcc"}
+ALL_MEASURES = set(TrainConfig().measures)
 CHEATING = " **(cheating: trained on the test set)**"
 OVER_SEEDS = (
     "A figure with (n) is the mean over n seeds ± its standard deviation; one without is of one run, and ± is half its "
@@ -58,7 +65,9 @@ def table_text(work: WorkDirectory, rows: Rows) -> str:
 
     Columns that are empty in every row are left out. Where a row has several seeds, a line below says what is shown.
     """
-    table = [_cells(work, rows, number, list(by_seed(runs).values())) for number, runs in sorted(rows.items())]
+    measures = _shown_measures(rows)
+    seeds = {number: list(by_seed(runs).values()) for number, runs in sorted(rows.items())}
+    table = [_cells(work, rows, measures, number, runs) for number, runs in seeds.items()]
     several = any(len(by_seed(runs)) > 1 for runs in rows.values())
     shown = [name for name in table[0] if name in ALWAYS or any(cells[name] not in ("", NONE) for cells in table)]
     lines = ["| " + " | ".join(shown) + " |", "|" + "---|" * len(shown)]
@@ -79,7 +88,7 @@ def _check_same(runs: list[Run]) -> None:
         )
 
 
-def _cells(work: WorkDirectory, rows: Rows, number: int, runs: list[Run]) -> dict[str, str]:
+def _cells(work: WorkDirectory, rows: Rows, shown: set[str], number: int, runs: list[Run]) -> dict[str, str]:
     settings = runs[-1].settings
     return {
         "row": str(number),
@@ -88,8 +97,11 @@ def _cells(work: WorkDirectory, rows: Rows, number: int, runs: list[Run]) -> dic
         "dev BLEU": _figure(runs, "dev_bleu"),
         "test BLEU": _figure(runs, "test_bleu"),
         "paper LexAcc": str(settings.get("row.paper_lexacc") or ""),
-        "dev LexAcc": _figure(runs, "dev_lexacc") if _shows_lexacc(rows) else "",
-        "test LexAcc": _figure(runs, "test_lexacc") if _shows_lexacc(rows) else "",
+        **{
+            f"{split} {name}": _figure(runs, f"{split}_{measure}") if measure in shown else ""
+            for measure, name in BESIDE_BLEU.items()
+            for split in ("dev", "test")
+        },
         "paper P": str(settings.get("row.paper_P") or ""),
         "P": _spread(runs, "P", 4),
         "features": _mean(runs, "active_features"),
@@ -98,9 +110,17 @@ def _cells(work: WorkDirectory, rows: Rows, number: int, runs: list[Run]) -> dic
     }
 
 
-def _shows_lexacc(rows: Rows) -> bool:
-    """Whether the paper has this measure in the table."""
-    return any(run.settings.get("row.paper_lexacc") for runs in rows.values() for run in runs)
+def _shown_measures(rows: Rows) -> set[str]:
+    """The measures with columns beside BLEU: those that rows name, and LexAcc where the paper has it in the table."""
+    runs = [run for some in rows.values() for run in some]
+    named = {measure for run in runs if set(asked := _measures(run)) != ALL_MEASURES for measure in asked}
+    return named | ({"lexacc"} if any(run.settings.get("row.paper_lexacc") for run in runs) else set())
+
+
+def _measures(run: Run) -> list[str]:
+    """What the run was asked to measure, which does not belong to its identity."""
+    held = yaml.safe_load((run.path / CONFIG_FILE).read_text(encoding="utf-8")) or {}
+    return list(held.get("measures") or [])
 
 
 def _figure(runs: list[Run], name: str) -> str:
