@@ -13,7 +13,7 @@ import pytest
 
 from xlate.errors import InputError
 from xlate.report.records import Records
-from xlate.train.run import Outcome, Run, conduct
+from xlate.train.run import Outcome, Run, RunSettings, conduct
 from xlate.train.signals import StopFlag
 
 
@@ -41,7 +41,7 @@ class Counting:
 
 
 def counted(folder: Path, method: Counting, seed: int = 1) -> Outcome:
-    return conduct(method, folder, "seed: 1\n", {"seed": seed})
+    return conduct(method, folder, RunSettings("seed: 1\n", {"seed": seed}))
 
 
 def test_a_finished_run_has_weights_figures_and_its_identity(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_part_of_a_run_does_not_close_it(tmp_path: Path) -> None:
 def test_a_training_within_another_shares_its_flag(tmp_path: Path) -> None:
     with StopFlag() as stop:
         inner = Counting(4, lambda step: os.kill(os.getpid(), signal.SIGTERM) if step == 1 else None)
-        outcome = conduct(inner, tmp_path / "inner", "", {}, stop=stop)
+        outcome = conduct(inner, tmp_path / "inner", RunSettings("", {}), stop)
         assert outcome.interrupted == signal.SIGTERM
         assert stop
         # The flag is still the outer one's: a second signal does not end the process.

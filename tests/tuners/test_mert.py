@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -120,6 +121,20 @@ def test_mert_finds_the_feature_that_counts_and_scales_it() -> None:
     assert found.score > 0.95 * best
     again = mert(lists, start, MertSettings(restarts=4), 1)
     assert np.array_equal(found.weights.dense_D, again.weights.dense_D)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("start", [0.0, 0.5])
+def test_the_score_of_a_place_is_not_that_of_a_tie_broken_by_chance(seed: int, start: float) -> None:
+    # Whole numbers make many hypotheses equal where the weight of the last feature is 0.
+    lists = random_lists(seed, instances=8, most=6)
+    whole_CD = np.random.default_rng(seed).integers(-1, 2, (lists.candidates, 2))
+    mixed_CD = np.column_stack([whole_CD, lists.dense_CD[:, 2]]).astype(np.float32)
+    lists = replace(lists, dense_CD=mixed_CD, part_values_N=0 * lists.part_values_N)
+    begin = Weights(np.full(3, start), np.zeros(5), ("a", "b", "c"))
+    found = mert(lists, begin, MertSettings(restarts=5, window=0, length_band=99.0), 1)
+    # The weights are scaled, so that other roundings break the ties.
+    assert found.score == pytest.approx(found.figures["smoothed"])
 
 
 def test_lengths_off_the_band_are_not_taken() -> None:

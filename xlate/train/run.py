@@ -6,13 +6,13 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from xlate.report.identity import flat
 from xlate.report.memory import peak_megabytes
-from xlate.report.run_directory import NO_DEFAULTS, RunDirectory
+from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import WEIGHTS_FILE
 from xlate.train.signals import StopFlag
@@ -85,15 +85,30 @@ class Method(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class RunSettings:
+    """What a run is asked to be.
+
+    Attributes:
+        text: the configuration, kept as `config.yaml`.
+        identity: what makes it this run and no other, with what the method says it is made from.
+        shown: the settings in TensorBoard's table of runs; the whole identity when they are not given.
+        defaults: of dotted keys of the identity, for runs made before there were such keys.
+        checkpoint_seconds: the least time between two checkpoints.
+    """
+
+    text: str
+    identity: Mapping[str, Any]
+    shown: Mapping[str, Any] | None = None
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    checkpoint_seconds: float = 20.0
+
+
 def conduct(
     method: Method,
     folder: Path,
-    config_text: str,
-    settings: Mapping[str, Any],
-    checkpoint_seconds: float = 20.0,
+    settings: RunSettings,
     stop: StopFlag | None = None,
-    shown: Mapping[str, Any] | None = None,
-    defaults: Mapping[str, Any] = NO_DEFAULTS,
     taken: Callable[[RunDirectory], bool] = lambda _: False,
 ) -> Outcome:
     """Trains a run in its folder by a method, goes on with one that was stopped, or returns a finished one's figures.
@@ -101,19 +116,15 @@ def conduct(
     Args:
         method: how it is trained.
         folder: of the run: new, empty, or holding this run.
-        config_text: the configuration, kept as `config.yaml`.
-        settings: what makes it this run and no other, with what the method says it is made from.
-        checkpoint_seconds: the least time between two checkpoints.
+        settings: see `RunSettings`.
         stop: the flag of the training that this one is a part of.
-        shown: the settings in TensorBoard's table of runs; all when they are not given.
-        defaults: of dotted keys of the settings, for runs made before there were such keys.
         taken: finishes a run in another way, with what is there from elsewhere; false if nothing is.
 
     Raises:
         InputError: the folder holds something else, or whatever the method raises.
     """
-    identity = {**settings, **method.made_from()}
-    directory = RunDirectory.create(folder, config_text, identity, defaults)
+    identity = {**settings.identity, **method.made_from()}
+    directory = RunDirectory.create(folder, settings.text, identity, settings.defaults)
     if directory.finished:
         log.info("%s is finished", folder)
         return Outcome(directory.summary)
@@ -123,13 +134,14 @@ def conduct(
     with StopFlag() if stop is None else nullcontext(stop) as flag:
         reporter = TensorBoardReporter(directory)
         try:
-            figures = method.learn(Run(directory, reporter, flag, checkpoint_seconds))
+            figures = method.learn(Run(directory, reporter, flag, settings.checkpoint_seconds))
             if figures is None:
                 return Outcome(None, flag.signal)
             cost = {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak_megabytes(), 1)}
             summary = {"finished": True, **figures, **cost}
             if summary["finished"]:
-                reporter.hparams(flat(identity) if shown is None else shown, numbers_of(summary))
+                shown = flat(identity) if settings.shown is None else settings.shown
+                reporter.hparams(shown, numbers_of(summary))
         finally:
             reporter.close()
     if summary["finished"]:

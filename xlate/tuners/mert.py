@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
-from xlate.kernels.learning.envelope import corpus_bleu, envelopes, slope_orders, swept_statistics
+from xlate.kernels.learning.envelope import corpus_bleu, envelopes, same_place, slope_orders, swept_statistics
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.scoring.weights import Weights
 from xlate.tuners.tuned import Tuned, checked_lists
@@ -150,8 +150,11 @@ class _Search:
         if fits_B.any():
             values_B = np.where(fits_B, values_B, -np.inf)
         b = int(np.argmax(values_B))
-        here = float(values_B[np.searchsorted(edge_B, 0.0)])
-        if values_B[b] <= here:
+        behind = int(np.searchsorted(edge_B, 0.0))
+        here = float(values_B[behind])
+        # On an edge hypotheses are equal, and a score would be chance: either side is better than to stay.
+        on_edge = any(same_place(edge, 0.0) for edge in edge_B[max(behind - 1, 0) : behind + 1])
+        if values_B[b] <= here and not on_edge:
             return 0.0, here
         return _middle(edge_B, b), float(values_B[b])
 

@@ -28,7 +28,7 @@ from xlate.jobs.train.untrained import Untrained
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.device import device_of
 from xlate.text.locks import refused_while_written
-from xlate.train.run import Method, Outcome, conduct
+from xlate.train.run import Method, Outcome, RunSettings, conduct
 from xlate.train.signals import StopFlag
 
 log = logging.getLogger(__name__)
@@ -68,13 +68,18 @@ def trained(
         _say_device(method)
     # A run without settings of its own for something has those of its base.
     used = method.config
-    identity, shown = identity_of_training(used), varied_settings(used, given)
-    defaults = defaults_of_training(used)
+    settings = RunSettings(
+        to_yaml(used),
+        identity_of_training(used),
+        varied_settings(used, given),
+        defaults_of_training(used),
+        used.checkpoint_seconds,
+    )
 
     def taken(run: RunDirectory) -> bool:
         return sweep is not None and take_from_sweep(run, used, sweep)
 
-    return conduct(method, folder, to_yaml(used), identity, used.checkpoint_seconds, stop, shown, defaults, taken)
+    return conduct(method, folder, settings, stop, taken)
 
 
 def _say_device(method: ConfiguredMethod) -> None:

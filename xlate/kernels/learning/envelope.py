@@ -152,6 +152,12 @@ def envelopes(
     return at_E[:size], before_E[:size], after_E[:size], leftmost_I
 
 
+@njit(cache=True, inline="always")
+def same_place(one: float, other: float) -> bool:
+    """Whether two places differ by no more than rounding: hypotheses that are equal at one place meet there."""
+    return abs(one - other) <= 1e-9 * max(abs(other), 1e-3)
+
+
 @njit(cache=True, nogil=True)
 def swept_statistics(
     order_E: NDArray[np.int64],
@@ -161,7 +167,10 @@ def swept_statistics(
     leftmost_I: NDArray[np.int32],
     statistics_CK: NDArray[np.float32],
 ) -> tuple[Floats, Floats]:
-    """Summed statistics in each of the B intervals between different changes, and the B - 1 places between them."""
+    """Summed statistics in each of the B intervals between different changes, and the B - 1 places between them.
+
+    Changes that are apart by rounding alone are one, or a tie that is broken by chance would pass for an interval.
+    """
     size, columns = len(order_E), statistics_CK.shape[1]
     sums_BK, edge_B = np.zeros((size + 1, columns)), np.empty(size)
     for i in range(len(leftmost_I)):
@@ -170,7 +179,7 @@ def swept_statistics(
     b = 0
     for k in range(size):
         e = order_E[k]
-        if k == 0 or at_E[e] != edge_B[b - 1]:
+        if k == 0 or not same_place(at_E[e], edge_B[b - 1]):
             edge_B[b] = at_E[e]
             b += 1
             for n in range(columns):
