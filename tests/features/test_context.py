@@ -10,11 +10,12 @@ import pytest
 from tests.phrases.small_corpora import encoded, table_of
 from xlate.errors import InputError
 from xlate.features.context import ContextFeatures, Layer, Spans, TargetFeatures, check_target
+from xlate.features.word_values import every_word, word_classes
 from xlate.text.vocabulary import Vocabulary
 
 WORDS = Vocabulary.build([["a", "b", "c", "d"]])
 A, B, C, D = WORDS.ids(["a", "b", "c", "d"]).tolist()
-ALL = Layer("all", tuple(WORDS.words), np.arange(len(WORDS), dtype=np.int32))
+ALL = Layer.of_words("all", every_word(WORDS.words))
 POS = Layer("pos", ("N", "V"))
 TEXT = encoded([[A, B, C], [D]])
 PHRASES = encoded([[A], [B], [B, C], [D]])
@@ -25,6 +26,16 @@ def names(features: ContextFeatures, spans: Spans, factors: list[np.ndarray]) ->
     found = list(features.names(ids, PHRASES, WORDS))
     assert (ids < len(features)).all()
     return [found[a:b] for a, b in pairwise(offsets)]
+
+
+def test_word_classes_are_named_with_their_words() -> None:
+    classes = word_classes("class2", WORDS.words, {"a": "0", "b": "1", "c": "1", "d": "1"})
+    features = ContextFeatures((Layer.of_words("class2", classes),), 1, "distance", 4)
+    spans = Spans(np.array([0]), np.array([0]), np.array([1]), np.array([0]))
+    _, ids = features.of(TEXT, [], spans)
+    assert list(features.names(ids, PHRASES, WORDS))[-1] == "class2[+1]=1"
+    shown = list(features.names(ids, PHRASES, WORDS, members=2))
+    assert shown[2:] == ["class2[-1]=<begin>", "class2[first]=0{a}", "class2[last]=0{a}", "class2[+1]=1{b c …}"]
 
 
 def test_words_around_a_phrase_by_distance() -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.errors import InputError
 from xlate.features.index import Numbers
+from xlate.features.word_values import WordValues
 from xlate.kernels.features.contexts import ContextPlaces, PhraseSpans, TargetArrays, context_bags, target_bags
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
@@ -37,20 +38,27 @@ class Layer:
     Attributes:
         name: such as `all`, `class50` or the name of a factor.
         labels: what each value is called.
-        value_V: the value of each word, -1 for none; None where tokens have values of their own, as factors have.
+        words: the values of words; None where tokens have values of their own, as factors have.
     """
 
     name: str
     labels: tuple[str, ...]
-    value_V: NDArray[np.int32] | None = None
+    words: WordValues | None = None
+
+    @classmethod
+    def of_words(cls, kind: str, words: WordValues) -> Layer:
+        """Words looked at as one kind of value."""
+        return cls(kind, words.labels, words)
 
     @property
     def size(self) -> int:
         """How many values there are, with the two outside of a sentence."""
         return len(self.labels) + len(OUTSIDE)
 
-    def label(self, value: int) -> str:
-        """What a value is called."""
+    def label(self, value: int, members: int = 0) -> str:
+        """What a value is called, a word class with so many of its words."""
+        if self.words is not None and value < len(self.labels):
+            return self.words.spelled(value, members)
         return (*self.labels, *OUTSIDE)[value]
 
 
@@ -144,7 +152,7 @@ class ContextFeatures:
         given = iter(factors)
         value_LT = np.empty((len(self.layers), len(ids_T)), np.int32)
         for number, layer in enumerate(self.layers):
-            value_LT[number] = next(given) if layer.value_V is None else layer.value_V[ids_T]
+            value_LT[number] = next(given) if layer.words is None else layer.words.value_V[ids_T]
         return value_LT
 
     @cached_property
@@ -163,12 +171,13 @@ class ContextFeatures:
         """The source phrase of each of I instances, by its features as `of` gives them: the second is the phrase."""
         return np.asarray(ids[offsets_I1[:-1] + 1], dtype=np.int64) - 1
 
-    def names(self, ids: Numbers, phrases: EncodedText, words: Vocabulary) -> Iterator[str]:
-        """The names of some features: `always`, `phrase=a house`, `all[-1]=the`.
+    def names(self, ids: Numbers, phrases: EncodedText, words: Vocabulary, members: int = 0) -> Iterator[str]:
+        """The names of some features: `always`, `phrase=a house`, `all[-1]=the`, `class50[-1]=7{the this …}`.
 
         Args:
             ids: the features.
             phrases, words: the source phrases of the table, and their words.
+            members: so many words stand behind the number of a word class.
         """
         starts = sorted((at, layer, place) for (layer, place), at in self._starts.items())
         layers = {layer.name: layer for layer in self.layers}
@@ -180,7 +189,7 @@ class ContextFeatures:
                 yield "phrase=" + " ".join(words.word(w) for w in phrases[feature - 1].tolist())
             else:
                 at, layer, place = starts[int(np.searchsorted(firsts, feature, side="right")) - 1]
-                yield f"{layer}[{place}]={layers[layer].label(feature - at)}"
+                yield f"{layer}[{place}]={layers[layer].label(feature - at, members)}"
 
 
 def joined_bags(bags: Sequence[Bags]) -> Bags:

@@ -32,7 +32,7 @@ def models(seed: int, *, alone: bool = False, longest: int = 2, most: int = 2) -
     phrases = random_phrase_model(rng, "hier")
     table = phrases.table
     values = every_word(SOURCE.words)
-    words = Layer("all", values.labels, values.value_V)
+    words = Layer.of_words("all", values)
     model = ContextModel(
         contexts=ContextFeatures((words,), 2, "distance", len(table.source_phrases)),
         targets=TargetFeatures(table, ("pair", "words"), len(phrases.target_vocabulary)),

@@ -15,6 +15,7 @@ from rich.table import Table
 from xlate.config.schema import InspectConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
+from xlate.jobs.inspect.fired import MEMBERS
 from xlate.jobs.prepare.context_stores import factors_of_text
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.context import classifier
@@ -70,7 +71,7 @@ class _Shown:
                 seen=text,
                 expected=f"up to {self.model.longest} words of the training text, as xlate prepare made them",
             )
-        found = influences(self.model, row, self.work.encoded[0], self.factors)
+        found = influences(self.model, row, self.work.encoded[0], self.factors, MEMBERS)
         counted = f"{found.places:,} times, {len(found.pair_C)} {self.model.what}s, {len(found.names):,} features"
         self.console.print(f"{text}: {counted}", markup=False, highlight=False)
         for c in range(min(len(found.pair_C), TRANSLATIONS)):
@@ -103,7 +104,7 @@ class _Shown:
         for column in ("phrase", self.model.what, self.model.without, "in context", "change", "features that made it"):
             numbers = column in (self.model.without, "in context", "change")
             table.add_column(column, justify="right" if numbers else "left", overflow="fold")
-        for change in changes(self.model, words)[: self.top]:
+        for change in changes(self.model, words, MEMBERS)[: self.top]:
             self._add_rows(table, words, change)
         self.console.print(table)
 

@@ -77,9 +77,7 @@ class ContextParts:
         table = PhraseTable.load(work.path / "phrases" / "table", work.words)
         source = side_of(work, "source")
         found = [word_values(kind, source, classes_of(work, settings.class_seed)) for kind in settings.words]
-        layers = tuple(
-            Layer(kind, values.labels, values.value_V) for kind, values in zip(settings.words, found, strict=True)
-        )
+        layers = tuple(Layer.of_words(kind, values) for kind, values in zip(settings.words, found, strict=True))
         layers += tuple(Layer(name, tuple(work.factor_vocabulary("source", name).words)) for name in settings.factors)
         contexts = ContextFeatures(layers, settings.window, settings.marks, len(table.source_phrases))
         targets = TargetFeatures(table, tuple(settings.target), len(work.target_vocabulary))

@@ -77,10 +77,10 @@ class DistanceModel(Classifier):
         sources = np.arange(len(table.source_phrases))
         return np.asarray(order[np.searchsorted(table.source_B[order], sources)], dtype=np.int64)
 
-    def context_names(self, ids_X: NDArray[np.integer]) -> list[str]:
+    def context_names(self, ids_X: NDArray[np.integer], members: int = 0) -> list[str]:
         """The names of features of contexts, and of translations: `to pair=a house`, `to word=house`."""
         behind_X = np.asarray(ids_X, np.int64) - len(self.contexts)
-        names = super().context_names(ids_X[behind_X < 0])
+        names = super().context_names(ids_X[behind_X < 0], members)
         # Those of translations stand behind those of the context, in each instance.
         return [*names, *(f"to {name}" for name in self.targets.names(behind_X[behind_X >= 0], self.target_vocabulary))]
 

@@ -55,11 +55,13 @@ class Influences:
     places: int
 
 
-def influences(model: Classifier, phrase: int, text: EncodedText, factors: Sequence[NDArray[np.int32]]) -> Influences:
+def influences(
+    model: Classifier, phrase: int, text: EncodedText, factors: Sequence[NDArray[np.int32]], members: int = 0
+) -> Influences:
     """The features of the contexts in which a source phrase of the table stands in a text.
 
     Those of every place, such as the phrase itself, tell no context from another and are left out. `factors` are those
-    of the text's tokens; see `ContextFeatures.of`.
+    of the text's tokens; see `ContextFeatures.of`. Names of word classes have so many `members` behind them.
     """
     spans = _places(model.targets.table.source_phrases[phrase], phrase, text)
     _, ids = model.contexts.of(text, factors, spans)
@@ -73,7 +75,7 @@ def influences(model: Classifier, phrase: int, text: EncodedText, factors: Seque
     if not model.alone:
         weight_XC = against_the_others(weight_XC, share_C)
     order = np.argsort(-share_C, kind="stable")
-    names = model.context_names(ids_X)
+    names = model.context_names(ids_X, members)
     return Influences(names, count_X, weight_XC[:, order], chosen.number_C[order], share_C[order], len(spans))
 
 
@@ -129,8 +131,8 @@ class SpanChange:
         return float(np.abs(self.change_C).max(initial=0.0))
 
 
-def changes(model: Classifier, words: Sequence[str]) -> list[SpanChange]:
-    """What the context changes in a sentence, the phrases with the largest changes first."""
+def changes(model: Classifier, words: Sequence[str], members: int = 0) -> list[SpanChange]:
+    """What the context changes in a sentence, the phrases with the largest changes first; `members` as above."""
     found = model.predict(words)
     _, batch, _ = model.instances(words)
     offsets_I1, contexts_X = batch.context_offsets_I1, batch.contexts_X
@@ -143,7 +145,7 @@ def changes(model: Classifier, words: Sequence[str]) -> list[SpanChange]:
         pair_C, log_C, share_C = found.pair_C[part], found.log_C[part], found.share_C[part]
         ids_X = contexts_X[offsets_I1[i] : offsets_I1[i + 1]]
         candidates = gathered_bags(chosen.ids, part)
-        rows, names = candidate_weights(model, ids_X, candidates), model.context_names(ids_X)
+        rows, names = candidate_weights(model, ids_X, candidates), model.context_names(ids_X, members)
         probability_C = np.exp(log_C)
         if not model.alone:
             forward_C = (float(model.weights.dense_D[0]) - 1.0) * share_C

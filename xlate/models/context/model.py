@@ -140,9 +140,9 @@ class Classifier(ABC):
         spans = self.spans(text)
         return spans, *ContextInstances(self.contexts, self.choices, text, self.factors(words)).of(spans)
 
-    def context_names(self, ids_X: NDArray[np.integer]) -> list[str]:
-        """The names of features of contexts."""
-        return list(self.contexts.names(ids_X, self.targets.table.source_phrases, self.vocabulary))
+    def context_names(self, ids_X: NDArray[np.integer], members: int = 0) -> list[str]:
+        """The names of features of contexts, so many words behind that of a word class."""
+        return list(self.contexts.names(ids_X, self.targets.table.source_phrases, self.vocabulary, members))
 
     def predict(self, words: Sequence[str]) -> Prediction:
         """The candidates of all known phrases of a sentence with their probabilities in it."""
