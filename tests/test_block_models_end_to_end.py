@@ -227,11 +227,16 @@ def test_settings_out_of_range_are_refused(work: Path, tmp_path: Path, override:
 
 
 def test_inspect_lists_and_explains(run: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
-    assert main(["inspect", f"run={run}", "top=3", "sentence='Nirka no holdo va bolko ast.'"]) == 0
+    assert main(["inspect", f"run={run}", "top=3"]) == 0
     shown = capsys.readouterr().out
     assert "BB:" in shown
     assert "lm_first" in shown
+    assert "sum " not in shown
+    assert main(["inspect", f"run={run}", "top=3", "sentence='Nirka no holdo va bolko ast.'"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Nirka no holdo va bolko ast.\n")
     assert "sum " in shown
+    assert "float weights" not in shown
     assert main(["inspect", f"run={run}", "find=nothing-has-this"]) == 2
 
 

@@ -118,9 +118,10 @@ def test_its_weights_and_its_trees_are_shown(system: Path, tmp_path: Path, capsy
     held = load_weights(run / "weights.safetensors").sets["grammar"]
     assert {0.5, 0.25} & set(held.dense_D.tolist())
     capsys.readouterr()
+    assert main(["inspect", f"run={run}"]) == 0
+    assert "CopiedWords" in capsys.readouterr().out
     assert main(["inspect", f"run={run}", "sentence='ne va pas'"]) == 0
     said = capsys.readouterr().out
-    assert "CopiedWords" in said
     assert "ne [X,1] pas | do [X,1] not" in said
     assert main(["inspect", f"run={run}", f"weights={tmp_path / 'weights'}"]) == 0
     assert "LanguageModel\t" in (tmp_path / "weights").read_text()

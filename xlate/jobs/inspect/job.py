@@ -30,7 +30,7 @@ from xlate.scoring.feature_weights import load_feature_weights, write_feature_we
 
 
 def inspect(config: InspectConfig, console: Console) -> None:
-    """Prints float weights, families of sparse features, the strongest ones, and one translation explained.
+    """Prints float weights, families of sparse features and the strongest ones; of a sentence what decided it instead.
 
     With `weights` also writes every weight that is not 0 into a text file; with `diff` prints what differs from another
     run in place of the weights. Of a classifier in context it prints what `inspect_context` does instead.
@@ -42,7 +42,8 @@ def inspect(config: InspectConfig, console: Console) -> None:
     kind = kind_of(run.trained.model.kind)
     if kind.predicts:
         _only_without(config, "a classifier in context has no families, and is not compared")
-        print_table(float_table(run.weights.sets, of_costs=False), console)
+        if config.find is None and config.sentence is None:
+            print_table(float_table(run.weights.sets, of_costs=False), console)
         work = Path(located_config(run.folder, work=config.work).work)
         inspect_context(run.folder, work, config, console)
         return
@@ -50,7 +51,7 @@ def inspect(config: InspectConfig, console: Console) -> None:
         write_feature_weights(config.weights, load_feature_weights(run.folder))
     if config.diff is not None:
         print_difference(run, InspectedRun(config.diff), config, console)
-    else:
+    elif config.sentence is None:
         _print_weights(run, config, kind.of_costs, console)
     if config.sentence is not None:
         print_sentence(run, config.sentence, config, console)
