@@ -132,7 +132,10 @@ class SpanChange:
 
 
 def changes(model: Classifier, words: Sequence[str], members: int = 0) -> list[SpanChange]:
-    """What the context changes in a sentence, the phrases with the largest changes first; `members` as above."""
+    """What the context changes in a sentence, the phrases with the largest changes first.
+
+    Names of word classes have so many `members` behind them.
+    """
     found = model.predict(words)
     _, batch, _ = model.instances(words)
     offsets_I1, contexts_X = batch.context_offsets_I1, batch.contexts_X
