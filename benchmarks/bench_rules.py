@@ -72,8 +72,8 @@ def anywhere(text: Text) -> tuple[int, str]:
     )
 
 
-def chiang(text: Text) -> tuple[int, str]:
-    """Rules as Chiang extracts them, in target normal form."""
+def by_default(text: Text) -> tuple[int, str]:
+    """Rules in target normal form, of phrase pairs with unaligned words at their edges too."""
     return rules(text, RuleSettings())
 
 
@@ -82,16 +82,16 @@ def in_little_memory(text: Text) -> tuple[int, str]:
     return rules(text, RuleSettings(memory_mb=SMALL_MB))
 
 
-def loose(text: Text) -> tuple[int, str]:
-    """Rules of phrase pairs with unaligned words at their edges too."""
-    return rules(text, RuleSettings(loose_phrases=True))
+def chiang(text: Text) -> tuple[int, str]:
+    """Rules as Chiang extracts them: no phrase pair begins or ends with an unaligned word."""
+    return rules(text, RuleSettings(loose_phrases=False))
 
 
 JOBS: dict[str, Callable[[Text], tuple[int, str]]] = {
     "phrase pairs": phrases,
-    "rules": chiang,
+    "rules": by_default,
     f"rules, {SMALL_MB} MB": in_little_memory,
-    "rules, loose phrases": loose,
+    "rules, aligned edges": chiang,
     "rules anywhere, counted": anywhere,
 }
 

@@ -59,7 +59,7 @@ def test_orders_of_non_terminals_are_other_target_sides():
 
 def test_scores_by_the_definition(rng):
     corpus = random_corpus(rng, 150, 8)
-    asked = RuleSettings(loose_phrases=True, unlikely=0.25)
+    asked = RuleSettings(unlikely=0.25)
     texts = encode(s for s, _, _ in corpus), encode(t for _, t, _ in corpus), Links.from_pairs(c[2] for c in corpus)
     counts, lexical = extract_rules(*texts, asked), lexical_table(*texts)
     table = score_rules(counts, lexical, asked)
@@ -114,9 +114,9 @@ def test_save_and_load(tmp_path, memory_map):
 
 def test_a_table_over_a_larger_vocabulary_is_refused(tmp_path):
     small_rules().save(tmp_path)
-    assert len(RuleTable.load(tmp_path, (7, 12))) == len(small_rules())
+    assert len(RuleTable.load(tmp_path, (8, 12))) == len(small_rules())
     with pytest.raises(InputError, match="another vocabulary"):
-        RuleTable.load(tmp_path, (6, 12))
+        RuleTable.load(tmp_path, (7, 12))
 
 
 def test_select_keeps_rules_and_drops_unused_sides():

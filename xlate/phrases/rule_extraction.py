@@ -41,7 +41,8 @@ class RuleSettings:
     words or more, and at least `least_links` links; non-terminals side by side in the source must be `adjacent`.
 
     Chiang keeps the smallest of the phrase pairs that hold the same links, so that no phrase begins or ends with an
-    unaligned word. With `loose_phrases` others give rules too, with `loose_gaps` they are also cut out of larger ones.
+    unaligned word. With `loose_phrases` others give rules too (decision 24), with `loose_gaps` they are also cut out of
+    larger ones.
 
     With `shared_counts` a phrase pair counts 1, divided equally among all rules that come from it (Chiang 2005, section
     3.2; Moses too); otherwise each of its rules counts 1, so that long phrase pairs, of which many rules come, weigh
@@ -61,7 +62,7 @@ class RuleSettings:
     least_gap: int = 1
     least_links: int = 1
     adjacent: bool = False
-    loose_phrases: bool = False
+    loose_phrases: bool = True
     loose_gaps: bool = False
     shared_counts: bool = True
     least_count: float = 0.0
