@@ -36,8 +36,34 @@ def test_the_same_run_goes_on(tmp_path: Path) -> None:
     assert (tmp_path / "config.yaml").read_text() == "first"
 
 
+def measured(path: Path, identity: dict[str, object]) -> None:
+    """A run that has learned something."""
+    RunDirectory.create(path, "", identity).records.append_scalar("train/loss", 1.0, 10)
+
+
+def test_an_attempt_that_learned_nothing_makes_room(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path, "failed", IDENTITY)
+    assert run.checkpoint.is_dir()
+    (tmp_path / "events.out.tfevents.1").write_bytes(b"head")
+    (tmp_path / "train.log").write_text("mine")
+    mended = {**IDENTITY, "data": "mended"}
+    assert RunDirectory.create(tmp_path, "mended", mended).identity == mended
+    assert (tmp_path / "config.yaml").read_text() == "mended"
+    assert {entry.name for entry in tmp_path.iterdir()} == {"config.yaml", "run.json", "train.log", "versions.json"}
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "weights.safetensors", "checkpoint/latest.safetensors", "mine.txt"])
+def test_whatever_else_there_is_of_another_run_is_left_alone(tmp_path: Path, name: str) -> None:
+    assert RunDirectory.create(tmp_path, "", IDENTITY).checkpoint.is_dir()
+    (tmp_path / name).write_text("{}")
+    with pytest.raises(InputError, match="another run"):
+        RunDirectory.create(tmp_path, "", {**IDENTITY, "data": "mended"})
+    assert (tmp_path / name).read_text() == "{}"
+    assert RunDirectory.open(tmp_path).identity == IDENTITY
+
+
 def test_another_run_is_refused_and_the_keys_are_named(tmp_path: Path) -> None:
-    RunDirectory.create(tmp_path, "", IDENTITY)
+    measured(tmp_path, IDENTITY)
     other = {"work": "work/demo", "loss": {"name": "local_softmax", "eta": 0.1, "decay": 1}, "model": IDENTITY["model"]}
     with pytest.raises(InputError) as caught:
         RunDirectory.create(tmp_path, "", other)
@@ -111,7 +137,7 @@ def test_the_folder_for_checkpoints(tmp_path: Path) -> None:
 def test_a_key_that_a_run_has_not_yet_stands_for_its_default(tmp_path: Path) -> None:
     """Runs were made before there was a key; whoever gives it another value, or less keys, asks for another run."""
     defaults = {"loss.centred": False, "loss.list": [1], "loss.eta": 0.5, "seed": 1}
-    RunDirectory.create(tmp_path, "", IDENTITY)
+    measured(tmp_path, IDENTITY)
     now = {**IDENTITY, "loss": {**IDENTITY["loss"], "centred": False, "list": [1]}, "seed": 1}  # type: ignore[dict-item]
     assert RunDirectory.create(tmp_path, "", now, defaults).identity == IDENTITY
     with pytest.raises(InputError, match=r"loss\.centred: nothing there, False asked for"):
@@ -123,6 +149,6 @@ def test_a_key_that_a_run_has_not_yet_stands_for_its_default(tmp_path: Path) -> 
     with pytest.raises(InputError, match=r"loss\.eta: 0\.01 there, 0\.5 asked for"):
         RunDirectory.create(tmp_path, "", {**IDENTITY, "loss": {"name": "local_softmax", "eta": 0.5}}, defaults)
     # So does one that a later version made, and this one does not know.
-    RunDirectory.create(tmp_path / "later", "", now)
+    measured(tmp_path / "later", now)
     with pytest.raises(InputError, match=r"loss\.centred: False there, nothing asked for"):
         RunDirectory.create(tmp_path / "later", "", IDENTITY, defaults)

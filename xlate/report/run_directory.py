@@ -25,6 +25,8 @@ NO_DEFAULTS: Mapping[str, Any] = {}
 OTHER_FOLDER = "name another folder with run=…, give the same settings to go on, or remove the folder"
 # What may be in a folder before a run begins: hidden files, and logs of a sweep.
 HARMLESS_NAMES, HARMLESS_ENDINGS = frozenset({"multirun.yaml"}), (".log",)
+# What an attempt leaves that failed before it learned or measured anything; so are its empty files and folders.
+FIRST_FILES, FIRST_BEGINNING = frozenset({MARK, CONFIG_FILE, "versions.json"}), "events.out."
 
 
 class AnotherRun(InputError):
@@ -63,7 +65,8 @@ class RunDirectory:
         """Makes the folder of a new run, or opens it when it holds the same run, which then goes on.
 
         Args:
-            path: the folder, which is new, empty, or holds this run.
+            path: the folder, which is new, empty, or holds this run, or another that failed before it learned or
+                measured anything and makes room.
             config_text: the resolved configuration, written to `config.yaml`.
             identity: all settings that make it this run and no other, as JSON values, perhaps nested; `VOLATILE` keys
                 at the top level are left out.
@@ -75,9 +78,8 @@ class RunDirectory:
         """
         path = Path(path)
         kept = plain(identity)
-        if (path / MARK).exists():
+        if (path / MARK).exists() and not _makes_room(path, cls.open(path).identity, kept, defaults):
             run = cls.open(path)
-            _check_same(path, run.identity, kept, defaults)
             _note_versions(path)
         else:
             _check_free(path)
@@ -137,10 +139,25 @@ class RunDirectory:
         write_json(self.path / "summary.json", dict(summary))
 
 
-def _check_same(path: Path, held: Mapping[str, Any], asked: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+def _makes_room(path: Path, held: Mapping[str, Any], asked: Mapping[str, Any], defaults: Mapping[str, Any]) -> bool:
+    """Removes another run's first files if there is nothing else of it; false if the folder holds the run asked for."""
     differences = differing_settings(held, asked, defaults)
-    if differences:
+    if not differences:
+        return False
+    first = [entry for entry in path.iterdir() if _is_first(entry)]
+    if _foreign([entry.name for entry in path.iterdir() if entry not in first]):
         raise AnotherRun(path, differences)
+    log.info("%s: an attempt with other settings failed there before it learned anything; begun anew", path)
+    # The identity goes last: a folder that has it is a run.
+    for entry in sorted(first, key=lambda entry: entry.name == MARK):
+        entry.rmdir() if entry.is_dir() else entry.unlink()
+    return True
+
+
+def _is_first(entry: Path) -> bool:
+    if entry.is_dir():
+        return not any(entry.iterdir())
+    return entry.name in FIRST_FILES or entry.name.startswith(FIRST_BEGINNING) or entry.stat().st_size == 0
 
 
 def _check_free(path: Path) -> None:
