@@ -31,6 +31,7 @@ from xlate.phrases.rule_extraction import RuleSettings, extract_rules
 from xlate.phrases.rule_scores import score_rules
 from xlate.phrases.table_rows import TableRows
 from xlate.scoring.weights import load_weights
+from xlate.text.lines import read_lines, write_lines
 from xlate.train.online_learner import OnlineLearner
 
 RULES = ["model=hierarchical", "decoder.pop_limit=50", "decoder.stack=50"]
@@ -125,8 +126,34 @@ def test_sentences_of_the_training_text_are_decoded_without_their_folds(
     refused = [f"work={work}", f"run={tmp_path / 'refused'}", "source=online", "source.folds=2"]
     assert main(["train", *refused, "model=phrase"]) == 2
     assert "not trained online on folds" in capsys.readouterr().err
-    assert main(["train", *refused, *RULES, "source.text=x"]) == 2
-    assert "two texts to learn from" in capsys.readouterr().err
+    dev = [f"source.text={work / 'generated' / 'dev.src'}", f"source.references=[{work / 'generated' / 'dev.tgt'}]"]
+    assert main(["train", *refused, *RULES, *dev]) == 2
+    assert "no sentence of the training text" in capsys.readouterr().err
+
+
+def test_the_training_text_may_be_given_with_more_translations(
+    work: Path,  # noqa: F811
+    rules_run: Path,
+    tmp_path: Path,
+) -> None:
+    source, target = (work / "generated" / f"train.{side}" for side in ("src", "tgt"))
+    given = [*RULES, *ONLINE, f"base={rules_run}", "source.folds=2", "source.sentences=9", "source.iterations=1"]
+    trained(work, tmp_path / "own", *given)
+    once = trained(work, tmp_path / "once", *given, f"source.text={source}", f"source.references=[{target}]")
+    assert once["online_sentences"] == 9
+    own, same = ((tmp_path / name / "weights.safetensors").read_bytes() for name in ("own", "once"))
+    assert own == same
+    # A line that is not in the training text has no fold, and is left out.
+    lines = [[*read_lines(path), "gonban"] for path in (source, target)]
+    others = [lines[0], lines[1], [" ".join(reversed(line.split())) for line in lines[1]]]
+    for name, text in zip(("text", "one", "two"), others, strict=True):
+        write_lines(tmp_path / name, text)
+    references = f"source.references=[{tmp_path / 'one'},{tmp_path / 'two'}]"
+    more = trained(work, tmp_path / "more", *given, f"source.text={tmp_path / 'text'}", references)
+    assert more["online_sentences"] == 9
+    assert (tmp_path / "more" / "weights.safetensors").read_bytes() != own
+    online = OnlineTraining(config_of_run(tmp_path / "more"))
+    assert all(len(references) == 2 and references[0] != references[1] for references in online.text.references)
 
 
 def test_floats_are_tuned_on_with_the_structure_features_as_one(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811

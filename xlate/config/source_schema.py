@@ -91,7 +91,9 @@ class OnlineSourceConfig(SourceConfig):
     text: str | None = key("or from this file of tokens (of raw text, where base= takes that)", None)
     references: list[str] = key("and its references, written as it is", [])
     folds: int = key(
-        "or from the training text, each sentence decoded by a system made without its fold, of so many; 0: not so", 0
+        "or from the training text, each sentence decoded by a system made without its fold, of so many; 0: not so. "
+        "text and references are then the raw training text and any number of its translations",
+        0,
     )
     sentences: int = key("folds: from so many sentences, spread evenly over the text", 1000)
 

@@ -23,8 +23,9 @@ from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.systems.to_tune import ToTune
 from xlate.jobs.train.measuring import measured_splits, rounded
 from xlate.jobs.train.sentence_lists import ListsOfSentences
+from xlate.jobs.train.training_text import training_sentences
 from xlate.jobs.train.tuned import made_from_text
-from xlate.jobs.train.tuning import NbestLists, training_sentences, tuning_text
+from xlate.jobs.train.tuning import NbestLists, tuning_text
 from xlate.jobs.train.warnings import warn_if_unmoved
 from xlate.losses.loss import loss_of, losses
 from xlate.metrics.objective import Objective
@@ -59,7 +60,7 @@ class OnlineTraining:
         assert self.asked.loss.tune is not None
         most = config.decoder.max_words
         if self.work is not None and config.source.folds:
-            self.text = training_sentences(self.work, config.source.sentences, most)
+            self.text = training_sentences(self.work, self.asked.loss.tune, config.source.sentences, most)
         else:
             self.text = tuning_text(self.asked.loss.tune, self.work, most, "source.text", text_of_base(self.config))
 
@@ -183,9 +184,9 @@ def check_online(config: TrainConfig) -> None:
     if source.k > source.nbest:
         seen = f"source.k={source.k} source.nbest={source.nbest}"
         raise InputError("fewer translations of a list than are held against oracles", seen=seen, expected="k ≤ nbest")
-    if source.folds and (source.text is not None or not config.work):
-        seen, expected = f"source.folds={source.folds} source.text={source.text}", "one of them, and work=…"
-        raise InputError("two texts to learn from", seen=seen, expected=expected)
+    if source.folds and not config.work:
+        seen, expected = f"source.folds={source.folds} and no work=", "work=…"
+        raise InputError("folds of no training text", seen=seen, expected=expected)
     from_run = kind_of(config.model.kind).tunes_from_run
     if config.base is None and (source.start == "base" or from_run):
         raise InputError("no run to start from", seen="base is not set", expected="base=RUN")

@@ -99,21 +99,6 @@ def _check_lengths(source: str, lines: int, names: Sequence[str], references: Se
         )
 
 
-def training_sentences(work: WorkDirectory, sentences: int, most: int) -> TuningText:
-    """So many sentences of the training text, spread evenly over it, each with its translation.
-
-    Args:
-        work: the work directory.
-        sentences: how many at most.
-        most: the most words of one.
-    """
-    source, target = work.encoded
-    kept = np.array(not_too_long(np.diff(source.offsets_S1).tolist(), most, "training text"), dtype=np.int64)
-    chosen = kept[np.unique(np.linspace(0, len(kept) - 1, min(sentences, len(kept))).round().astype(np.int64))]
-    words = [[work.source_vocabulary.word(w) for w in source[s].tolist()] for s in chosen.tolist()]
-    return TuningText(words, [[[work.target_vocabulary.word(w) for w in target[s].tolist()]] for s in chosen.tolist()])
-
-
 def tuning_settings(tune: TuneConfig, seed: int) -> TuningSettings:
     """The settings of the rounds.
 
