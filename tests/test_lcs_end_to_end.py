@@ -75,7 +75,7 @@ def test_what_does_not_fit_is_refused(
         ([], "model.context.run is not set"),
         ([f"model.context.run={tmp_path / 'none'}"], "not a run directory"),
         ([f"model.context.run={lcs_run}"], "not a run of a classifier"),
-        ([use, f"base={lcs_run}"], "nothing is trained"),
+        ([use, f"base={lcs_run}"], "starts from no run"),
         ([use, "loss=hinge"], "trained by tuning"),
         ([use, "loss=xbleu"], "no sparse features"),
         ([use, "context=alone"], "does not use this key"),

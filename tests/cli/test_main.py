@@ -46,6 +46,9 @@ def test_an_unknown_subcommand_names_the_nearest(capsys: pytest.CaptureFixture[s
     assert "did you mean train?" in capsys.readouterr().err
 
 
+FILES = ["data=files", "data.name=x", "data.pair=a-b", "data.train_source=a", "data.train_target=b"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -62,9 +65,10 @@ def test_an_unknown_subcommand_names_the_nearest(capsys: pytest.CaptureFixture[s
         (["train", "-m", "seed=1,2", "--cfg", "job"], ["exclude each other"]),
         (["train", "word"], ["a word too many", "word", "remedy:"]),
         (
-            ["prepare", "data=files", "data.name=x", "data.pair=a-b", "data.train_source=a", "data.train_target=b"],
+            ["prepare", *FILES],
             ["no dev set", "data.dev_pairs"],
         ),
+        (["prepare", *FILES, "data.dev_source=c"], ["c: a dev set without references", "data.dev_references"]),
         (["lm", "text=absent.txt", "out=x.arpa"], ["absent.txt", "cannot be read"]),
         (["prepare", "data=multi30k", "data.root=null"], ["XLATE_DATA"]),
         (["prepare", "data=demo", "data.pair=xy"], ["xy", "de-en"]),

@@ -156,6 +156,18 @@ def test_a_damaged_folder(tmp_path: Path) -> None:
         read_pack(tmp_path / "other")
 
 
+def test_what_the_files_of_a_folder_hold_is_looked_at(tmp_path: Path) -> None:
+    packed(tmp_path / "run")
+    slots = tmp_path / "run" / "work" / "lm" / "slots.npy"
+    slots.write_bytes(slots.read_bytes()[:-1] + b"x")
+    with pytest.raises(InputError, match=r"slots\.npy: a damaged packed run(?s:.*)SHA-256"):
+        unpacked(tmp_path / "run")
+    packed(tmp_path / "short")
+    (tmp_path / "short" / "work" / "lm" / "slots.npy").unlink()
+    with pytest.raises(InputError, match=r"slots\.npy: not the whole packed run(?s:.*)no such file"):
+        unpacked(tmp_path / "short")
+
+
 def test_a_folder_that_a_run_was_unpacked_into(archive: Path, tmp_path: Path) -> None:
     named = tmp_path / "named"
     named.mkdir()

@@ -66,6 +66,9 @@ WRONG = [
     ["loss.floats.epochs=-1"],
     ["loss.floats.data=nbest"],
     ["loss.floats.data=nbest", "base=nowhere"],
+    ["base=nowhere"],
+    ["loss=perceptron", "base={run}"],
+    ["model=context", "base={run}"],
     # of the global model
     ["loss=global"],
     ["loss=global", "base=nowhere"],
@@ -124,6 +127,7 @@ WRONG = [
     [*RERANK, "loss.lists.rounds=2"],
     [*RERANK, "model.rerank.ngrams=-1"],
     [*RERANK[:2], "nbest=list.nbest"],
+    [*RERANK, "base={run}"],
     [*RERANK, "loss=mira", "loss.tune.weights=[F]"],
 ]  # fmt: skip
 

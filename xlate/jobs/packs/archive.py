@@ -8,10 +8,11 @@ import os
 import shutil
 import tarfile
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from xlate.errors import InputError
-from xlate.jobs.packs.form import EXPECTED, MARK, REMEDY, Pack, is_pack
+from xlate.jobs.packs.form import EXPECTED, MARK, REMEDY, Pack, check_files, is_pack, read_pack
 from xlate.text.lines import atomic_write
 
 ENDING = ".tar"
@@ -36,13 +37,18 @@ def write_archive(folder: Path, pack: Pack, top: str, out: Path) -> None:
 def unpacked(run: Path) -> Path:
     """The folder of a run; an archive is unpacked into a temporary folder, which is removed at the process's end.
 
-    A folder that an archive was unpacked into, `tar -C FOLDER`, stands for the packed run inside.
+    A folder that an archive was unpacked into, `tar -C FOLDER`, stands for the packed run inside. The checksums of a
+    packed run that is a folder are looked at once in a process.
 
     Raises:
-        InputError: a file that is no packed run, is damaged or cut off, or holds more than it says.
+        InputError: a file that is no packed run, is damaged or cut off, or holds more than it says; a folder of a
+            packed run with missing or damaged files.
     """
     if not run.is_file():
-        return _only_pack(run) or run
+        folder = _only_pack(run) or run
+        if is_pack(folder):
+            _check_folder(folder.resolve())
+        return folder
     key = run.resolve()
     if key not in _unpacked:
         folder = Path(tempfile.mkdtemp(prefix="xlate-pack-"))
@@ -69,6 +75,11 @@ def extract(archive: Path, folder: Path) -> Path:
     except (tarfile.TarError, EOFError) as error:
         message = "not a packed run, or a damaged or cut off one"
         raise InputError(message, file=archive, seen=error, expected=EXPECTED, remedy=REMEDY) from error
+
+
+@cache
+def _check_folder(folder: Path) -> None:
+    check_files(folder, read_pack(folder))
 
 
 def _only_pack(folder: Path) -> Path | None:

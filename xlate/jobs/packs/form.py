@@ -102,6 +102,19 @@ def read_pack(folder: Path) -> Pack:
     return pack
 
 
+def check_files(folder: Path, pack: Pack) -> None:
+    """Looks whether the files of a packed run hold what they held when it was packed.
+
+    Raises:
+        InputError: one does not.
+    """
+    for name, (_, sha256) in pack.files.items():
+        _, seen = _described(folder / name)
+        if seen != sha256:
+            seen, expected = f"SHA-256 {seen}", f"SHA-256 {sha256}"
+            raise InputError("a damaged packed run", file=folder / name, seen=seen, expected=expected, remedy=REMEDY)
+
+
 def write_pack(folder: Path, xlate: str, sentences: Sequence[Sentence]) -> Pack:
     """Completes the folder of a packed run, whose files are there, and returns what was written."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())

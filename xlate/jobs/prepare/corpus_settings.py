@@ -57,11 +57,19 @@ def check_settings(data: DataConfig, files: CorpusFiles) -> None:
 
 
 def check_dev_set(data: DataConfig) -> None:
-    """Looks whether there is a dev set, which trainings learn or choose by.
+    """Looks whether there is a dev set with references, which trainings learn or choose by.
 
     Raises:
         InputError: there is none, and none was said to be needed.
     """
+    if data.dev_source is not None and not data.dev_references:
+        raise InputError(
+            "a dev set without references",
+            file=data.dev_source,
+            seen="data.dev_references is empty",
+            expected="data.dev_references=[FILE,…]",
+            remedy="without translations of this text, data.dev_pairs=1000 takes the last 1000 training pairs",
+        )
     if data.dev_source is None and data.dev_pairs is None:
         raise InputError(
             "no dev set",

@@ -89,8 +89,13 @@ def check_split(work: WorkDirectory, setting: str, split: str) -> None:
         InputError: it is not, or has no references.
     """
     if not work.has_split(split) or not work.references(split):
-        seen = f"{setting}={split}"
-        raise InputError(f"no {split} set to train on", file=work.path, seen=seen, expected="a set with references")
+        raise InputError(
+            f"no {split} set to train on",
+            file=work.path,
+            seen=f"{setting}={split}",
+            expected="a set with references",
+            remedy=f"xlate prepare with data.{split}_source=FILE data.{split}_references=[FILE], or data.dev_pairs=1000",
+        )
 
 
 def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:

@@ -40,11 +40,13 @@ def check_training(config: TrainConfig) -> None:
     _check_sparse(config)
     kind = kind_of(config.model.kind)
     if kind.ranks_lists:
+        _refuse_base(config, "no base")
         _check_rerank(config)
     elif kind.predicts and config.loss.lists is not None:
         check_context_lists(config)
         _check_lists(config.loss.lists, config.seed)
     elif kind.predicts:
+        _refuse_base(config, "no base, or loss=xbleu, which trains the classifier of a run on")
         check_context(config)
     elif config.nbest is not None:
         seen = f"nbest={config.nbest} model={config.model.name}"
@@ -56,7 +58,7 @@ def check_training(config: TrainConfig) -> None:
     elif config.loss.name == "global" and config.model.kind not in EVENT_KINDS:
         _check_global(config)
     elif kind.untrained and config.loss.name == "uniform":
-        _check_untrained(config)
+        _refuse_base(config, "no base, or a tuner: loss=mira")
     elif config.loss.tune is not None or config.model.kind not in EVENT_KINDS:
         _check_tuning(config)
     else:
@@ -134,9 +136,10 @@ def _check_tuning(config: TrainConfig, *, started: bool = False) -> None:
         raise InputError("no run to start from", seen="base is not set", expected="base=RUN")
 
 
-def _check_untrained(config: TrainConfig) -> None:
+def _refuse_base(config: TrainConfig, expected: str) -> None:
+    """For trainings that have no use for a run to start from."""
     if config.base is not None:
-        raise InputError("nothing is trained", seen=f"base={config.base}", expected="no base, or a tuner: loss=mira")
+        raise InputError("this training starts from no run", seen=f"base={config.base}", expected=expected)
 
 
 def _check_local(config: TrainConfig) -> None:
@@ -147,7 +150,10 @@ def _check_local(config: TrainConfig) -> None:
     _one_of("loss.name", [loss.name], (*local, "uniform", "global"))
     if loss.name == "global":
         _check_global(config)
-    elif loss.name != "uniform":
+        return
+    if loss.floats.data != "nbest":
+        _refuse_base(config, "no base, or what goes on from a run: loss=mira, another tuner, xbleu or global")
+    if loss.name != "uniform":
         _check_steps(config)
 
 
