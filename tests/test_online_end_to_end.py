@@ -18,7 +18,7 @@ from xlate.jobs.prepare.folds import Folds
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
-from xlate.jobs.train.online import OnlineTraining
+from xlate.jobs.train.online_training.method import OnlineTraining
 from xlate.models.block.tuned import TunedBlocks
 from xlate.models.tuned import TunedByFold, TunedCosts
 from xlate.phrases.table_rows import TableRows

@@ -94,7 +94,7 @@ def check_split(work: WorkDirectory, setting: str, split: str) -> None:
             file=work.path,
             seen=f"{setting}={split}",
             expected="a set with references",
-            remedy=f"xlate prepare with data.{split}_source=FILE data.{split}_references=[FILE], or data.dev_pairs=1000",
+            remedy=f"xlate prepare with data.{split}_source=FILE data.{split}_references=[FILE], or data.dev_pairs=N",
         )
 
 

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from xlate.candidates.nbest_columns import NbestArrays
 from xlate.config.schema import TrainConfig
 from xlate.config.tune_schema import PenaltyConfig
+from xlate.features.named import NamedFeatures, family_of
 from xlate.jobs.prepare.stages import file_hash
 from xlate.jobs.ranking.floats import begin
 from xlate.jobs.ranking.given import given_list
 from xlate.jobs.ranking.lists import RankedLists
 from xlate.jobs.ranking.report import FIRST, ORACLE, RERANKED, Reported, reported
-from xlate.jobs.ranking.scores import KNOWN, SET
+from xlate.jobs.ranking.scores import KNOWN, NEARLY, SET, SOURCES
 from xlate.jobs.run_weights import made_with
 from xlate.jobs.train.list_settings import list_settings
 from xlate.jobs.train.tuners import optimiser
@@ -40,6 +41,8 @@ from xlate.train.reporter import Reporter
 from xlate.train.run import Run
 
 KIND = "rerank"
+# The tuner that learns no sparse weights.
+FLOATS_ALONE = "mert"
 # Where the weight of the totals starts: p of the list's order is sharp, but not certain, at the usual γ.
 START = 0.05
 log = logging.getLogger(__name__)
@@ -67,10 +70,12 @@ class RankTraining:
         if found is None:
             return None
         dense_D = found.dense_D.astype(np.float64) / given.spread_D
-        sparse_F = found.sparse_F.astype(np.float64)
+        sparse_F = found.sparse_F.astype(np.float64) / given.scale_F
         weights = Weights(dense_D, sparse_F, given.dense_names)
         run.reporter.histogram("rerank/weights", weights.sparse_F[weights.sparse_F != 0], 0)
-        write_json(run.path / KNOWN, {"lexicon": given.lexicon, "classes": given.classes}, indent=None)
+        known: dict[str, Any] = {"lexicon": given.lexicon, "classes": given.classes}
+        known |= {SOURCES: given.sources is not None, NEARLY: given.nearly}
+        write_json(run.path / KNOWN, known, indent=None)
         metadata = made_with(self.config.model)
         save_weights(run.weights, {SET: weights}, features={SET: given.features}, metadata=metadata)
         return {
@@ -113,6 +118,8 @@ class RankTraining:
             tune = replace(tune, step_penalty=0.0)
         start_D = begin(given.dense_names, START)
         start = Weights(start_D, np.zeros(len(given.features)), given.dense_names)
+        if tune.name == FLOATS_ALONE and len(given.features):
+            _warn_of_unlearned(given.features)
         find = optimiser(tune, np.ones(len(start_D), dtype=np.bool_), given.objective)
         return find(given.batch.select(np.flatnonzero(~given.heldout_I)), start, self.config.seed)
 
@@ -128,6 +135,17 @@ class RankTraining:
         log.info("%s lists: %d\n%s", part, len(rows), found.table(tuple(given.objective.weights)))
         reporter.text(f"samples/{part}", samples(given, rows[: self.config.samples], arrays, found).markdown(), 0)
         return {**{f"{part}_{key}": value for key, value in found.headroom().items()}, f"{part}_rows": found.to_json()}
+
+
+def _warn_of_unlearned(features: NamedFeatures) -> None:
+    """Says that a tuner leaves the sparse features at 0, and what learns them."""
+    families = ", ".join(dict.fromkeys(family_of(name) for name in features.names_F))
+    log.warning(
+        "warning: loss=%s learns float features alone: the weights of %d sparse features (%s) stay 0; loss=mira, pro "
+        "or xbleu learns them; model.rerank.ngrams=0 model.rerank.length=false model.rerank.pairs=false "
+        "model.rerank.given_sparse=false leaves them out",
+        FLOATS_ALONE, len(features), families,
+    )  # fmt: skip
 
 
 def samples(given: RankedLists, rows: NDArray[np.int64], arrays: NbestArrays, found: Reported) -> Table:

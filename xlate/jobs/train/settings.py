@@ -17,7 +17,7 @@ from xlate.jobs.ranking.given import given_list
 from xlate.jobs.ranking.lists import ranking_objective
 from xlate.jobs.systems.registry import EVENT_KINDS, event_kind, kind_of
 from xlate.jobs.train.list_settings import check_lists, list_settings
-from xlate.jobs.train.online import check_online
+from xlate.jobs.train.online_training.method import check_online
 from xlate.jobs.train.tuners import TUNERS, optimiser
 from xlate.jobs.train.tuning import tuning_settings
 from xlate.losses.loss import Needs, losses

@@ -19,7 +19,7 @@ from xlate.jobs.train.global_model.method import NAME as GLOBAL
 from xlate.jobs.train.global_model.method import GlobalMethod
 from xlate.jobs.train.lists import ListTraining
 from xlate.jobs.train.local import LocalTraining
-from xlate.jobs.train.online import OnlineTraining
+from xlate.jobs.train.online_training.method import OnlineTraining
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.same_training import take_from_sweep
 from xlate.jobs.train.settings import check_training

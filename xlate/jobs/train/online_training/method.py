@@ -22,8 +22,8 @@ from xlate.jobs.systems.folded import by_fold
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.systems.to_tune import ToTune
 from xlate.jobs.train.measuring import measured_splits, rounded
-from xlate.jobs.train.sentence_lists import ListsOfSentences
-from xlate.jobs.train.training_text import training_sentences
+from xlate.jobs.train.online_training.sentence_lists import ListsOfSentences
+from xlate.jobs.train.online_training.texts import training_sentences
 from xlate.jobs.train.tuned import made_from_text
 from xlate.jobs.train.tuning import NbestLists, tuning_text
 from xlate.jobs.train.warnings import warn_if_unmoved

@@ -1,0 +1,1 @@
+"""Training with the decoder in the loop: source=online."""
