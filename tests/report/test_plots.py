@@ -68,8 +68,8 @@ def test_labels_say_what_differs(tmp_path: Path) -> None:
 
 def test_a_curve_of_seeds_is_their_mean_with_a_band(tmp_path: Path) -> None:
     steps, mean, deviation = mean_curve([[(1, 1.0), (2, 3.0), (3, 9.0)], [(1, 2.0), (2, 5.0), (3, math.nan)]])
-    assert (steps, mean) == ([1, 2], [1.5, 4.0])
-    assert deviation == [math.sqrt(0.5), math.sqrt(2)]
+    assert (steps, mean) == ([1, 2, 3], [1.5, 4.0, 9.0])
+    assert deviation == [math.sqrt(0.5), math.sqrt(2), 0.0]
     assert mean_curve([[(1, 2.0)]]) == ([1], [2.0], [0.0])
     assert mean_curve([[(1, math.nan)]]) == ([], [], [])
     for seed in (1, 2):
@@ -79,6 +79,15 @@ def test_a_curve_of_seeds_is_their_mean_with_a_band(tmp_path: Path) -> None:
     axes = plot.figure.axes[0]
     assert (plot.stem, len(axes.lines), len(axes.collections)) == ("curve-P", 1, 1)
     assert axes.lines[0].get_color() == CYCLE[0]
+
+
+def test_a_curve_of_seeds_goes_on_behind_the_end_of_the_shortest() -> None:
+    long = [[(step, 1.0 + more) for step in range(1, 7)] for more in (0.0, 2.0)]
+    steps, mean, deviation = mean_curve([[(1, 5.0), (3, 8.0)], *long])
+    # The second step is one that the shortest curve jumps over, not one behind its end.
+    assert steps == [1, 3, 4, 5, 6]
+    assert mean == [3.0, 4.0, 2.0, 2.0, 2.0]
+    assert deviation[2:] == [math.sqrt(2)] * 3
 
 
 def test_curves_of_tuned_and_sparse_runs_are_drawn(tmp_path: Path) -> None:

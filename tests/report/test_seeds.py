@@ -52,22 +52,6 @@ def test_what_is_no_replica_is_another_row(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("names", "common"),
-    [
-        (["loss=a,seed=1/r", "loss=a,seed=2/r"], "r"),
-        (["x,seed=1", "x,seed=2"], "x"),
-        (["seed2/t/row1", "t/row1"], "row1"),
-        (["one", "second"], "one"),
-        (["1", "2"], "1"),
-    ],
-)
-def test_names_of_settings(tmp_path: Path, names: list[str], common: str) -> None:
-    for seed, name in enumerate(names):
-        make_run(tmp_path / name, {"seed": seed})
-    assert [setting.name for setting in by_setting(collect_runs([tmp_path]))] == [common]
-
-
 def test_common_seeds_can_be_paired(sweep: Path) -> None:
     mert, mira, pro = (setting.runs for setting in by_setting(collect_runs([sweep])))
     ours, theirs = of_common_seeds(mert[1:], mira[:2])

@@ -105,6 +105,48 @@ def test_strange_cells_do_not_break_tables() -> None:
     assert "[red]" in stream.getvalue()
 
 
+def test_long_names_are_folded_behind_commas() -> None:
+    name = "phrase-xbleu,loss.lists.epochs=3,loss.tune.rounds=2,measure_test=true,model=phrase,seed=1,sparse=local"
+    stream = io.StringIO()
+    Table([Column("run", [name]), Column("BLEU", [70.84], 2), Column("P", ["x" * 40])]).print(Console(file=stream))
+    lines = [line.rstrip() for line in stream.getvalue().splitlines()[3:] if line.strip()]
+    parts = [line.split()[0] for line in lines]
+    assert "".join(parts) == name
+    assert len(parts) > 1
+    assert all(part.endswith(",") for part in parts[:-1])
+    # A part that is longer than the whole line is still printed whole.
+    stream = io.StringIO()
+    Table([Column("run", ["a," + "漢" * 120])]).print(Console(file=stream))
+    assert stream.getvalue().count("漢") == 120
+
+
+def test_what_only_one_run_has_is_told_if_someone_chose_it(tmp_path: Path) -> None:
+    names = ["source_first_of_the_phrase", "target_last_of_the_phrase"] * 3
+    sparse = {"words": ["all", "top80"], "reordering": names, "class_seed": 1}
+    kinds = {"phrase": ({"sparse": None}, {"rounds": 3}, None), "sparse": ({"sparse": sparse}, {"rounds": 6}, {"w": 1})}
+    for name, (model, tune, base) in kinds.items():
+        for seed in (1, 2):
+            figures = {"finished": True, "dev_bleu": 30.0 + len(name)}
+            make_run(
+                tmp_path / name / f"seed={seed}", {"model": model, "tune": tune, "seed": seed, "base": base}, figures
+            )
+    runs = collect_runs([tmp_path])
+    chosen = {
+        run.path: {"model.sparse.words": ["all"], "base": f"runs/phrase/seed={run.settings['seed']}"}
+        for run in runs
+        if run.name.startswith("sparse")
+    }
+    stream = io.StringIO()
+    sweep_table(runs, chosen=chosen).print(Console(file=stream))
+    lines = stream.getvalue().splitlines()
+    assert "Usual settings: tune.rounds=3, model.sparse.words=–, base=–" in lines
+    assert "   1  the usual ones" in lines
+    assert "   2  tune.rounds=6, model.sparse.words=all, top80, base=runs/phrase" in lines
+    stream = io.StringIO()
+    sweep_table(runs).print(Console(file=stream))
+    assert "   2  tune.rounds=6" in stream.getvalue().splitlines()
+
+
 @pytest.mark.parametrize(
     ("values", "better", "best"),
     [([1.0, 2.0, 2.0], 1, {1, 2}), ([1.0, 2.0, None], -1, {0}), ([1.0, 1.0], 1, set()), ([1.0, 2.0], 0, set())],

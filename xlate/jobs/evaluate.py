@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from xlate.config.schema import TrainConfig
+from xlate.jobs.inspect.fired_text import full_explanation
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.translate import Translation, Translator
 from xlate.kernels.orientation import LEFT
@@ -103,8 +104,7 @@ def _show(
     for number, drawn in enumerate(shown[:PICTURES], start=1):
         picture = reordering_picture(drawn.source, list(drawn.derivations[0].words), phrase_rows(drawn))
         reporter.image(f"samples/reordering/{number}", picture, step)
-        assert drawn.system is not None
-        explained = drawn.system.explain(drawn.source, drawn.derivations[0]).splitlines()
+        explained = full_explanation(drawn).splitlines()
         # Four spaces make it code, so that a tree keeps its form.
         words = "\n".join(f"    {line}" for line in [" ".join(drawn.source), *explained])
         reporter.text(f"samples/derivation/{number}", f"Line {drawn.number + 1} of the dev set\n\n{words}", step)

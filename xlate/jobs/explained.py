@@ -12,6 +12,7 @@ from matplotlib import image
 
 from xlate.config.stored import config_of_run
 from xlate.jobs.evaluate import phrase_rows
+from xlate.jobs.inspect.fired_text import full_explanation
 from xlate.jobs.outputs import work_of_run
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.translate import Translation, Translator
@@ -66,10 +67,8 @@ def explained_sentences(run: Path, split: str, wanted: int) -> Iterator[Explaine
     found = list(translator.translate(list(short)))
     found.sort(key=lambda t: (-sum(row[4] == LEFT for row in phrase_rows(t)), -len(t.source), t.number))
     for translation in found[:wanted]:
-        assert translation.system is not None
-        best = translation.derivations[0]
         words = f"{' '.join(translation.source)} → {translation.text}"
-        yield Explained(words, _picture(translation), translation.system.explain(translation.source, best))
+        yield Explained(words, _picture(translation), full_explanation(translation))
 
 
 def _picture(translation: Translation) -> bytes | None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+from xlate.config.identity import defaults_of_training
 from xlate.config.schema import ReportConfig
+from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.report_page import report_html
+from xlate.report.identity import flat
 from xlate.report.plots import plot_runs
 from xlate.report.runs import Run, collect_runs
 from xlate.report.sweep_table import SweepTable, sweep_table
@@ -36,7 +40,9 @@ class Report:
             InputError: there are no runs or only imported ones, or the folder for the report is inside one of them.
         """
         runs = collect_runs([Path(folder) for folder in config.runs])
-        return cls(config, _folder(config, runs), sweep_table(_trained(runs)))
+        trained = _trained(runs)
+        chosen = {run.path: chosen_settings(run.path) for run in trained}
+        return cls(config, _folder(config, runs), sweep_table(trained, chosen=chosen))
 
     def write(self) -> list[Path]:
         """Writes the table, and plots and page if they are asked for; returns the files."""
@@ -48,6 +54,16 @@ class Report:
                 stream.write(report_html(self.found, self.config).encode("utf-8"))
             written.append(self.folder / "report.html")
         return written
+
+
+def chosen_settings(run: Path) -> dict[str, Any]:
+    """The settings of a run that are not their defaults, by dotted key; none where its configuration cannot be read."""
+    try:
+        config = config_of_run(run)
+    except InputError:
+        return {}
+    defaults = defaults_of_training(config)
+    return {key: value for key, value in flat(asdict(config)).items() if key not in defaults or value != defaults[key]}
 
 
 def _trained(runs: Sequence[Run]) -> list[Run]:

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from xlate.report.drawing import BLUE, CYCLE, new_figure, quiet_style, save
 from xlate.report.runs import Run
-from xlate.report.seeds import Setting, settings_besides_seed
+from xlate.report.seeds import Setting, Spread, settings_besides_seed
 from xlate.report.sweep_table import LABEL, shown_setting
 
 # The tag, the name of the file, what the vertical axis shows, and the horizontal one.
@@ -50,8 +50,8 @@ class Plot:
 def drawn(settings: Sequence[Setting]) -> Iterator[Plot]:
     """Learning curves by phase, and bars of BLEU, as far as the runs have them; to be drawn under `quiet_style`.
 
-    A curve of several seeds is their mean, the band one standard deviation to either side. The range of a bar is the
-    deviation too, and that of one run the 95 % interval.
+    A curve of several seeds is the mean of those that go on so far, the band one standard deviation to either side. The
+    range of a bar is the deviation too, and that of one run the 95 % interval.
     """
     labels = setting_labels(settings)
     for tag, stem, label, across in CURVES:
@@ -87,15 +87,22 @@ def setting_labels(settings: Sequence[Setting]) -> list[str]:
 
 
 def mean_curve(curves: Sequence[Points]) -> tuple[list[int], list[float], list[float]]:
-    """Steps that every curve has a finite value at, the mean there and the standard deviation (0 of one curve)."""
+    """Steps, the mean of the curves there and the standard deviation (0 of one curve).
+
+    A step counts if every curve that goes on so far has a finite value at it, so the mean goes on as long as one does.
+    """
     held = [{step: value for step, value in curve if math.isfinite(value)} for curve in curves]
     held = [points for points in held if points]
-    if not held:
-        return [], [], []
-    steps = sorted(set.intersection(*(set(points) for points in held)))
-    values = np.array([[points[step] for step in steps] for points in held]).reshape(len(held), len(steps))
-    deviation = values.std(axis=0, ddof=1) if len(held) > 1 else np.zeros(len(steps))
-    return steps, values.mean(axis=0).tolist(), deviation.tolist()
+    steps, mean, deviation = [], [], []
+    for step in sorted({step for points in held for step in points}):
+        going_on = [points for points in held if max(points) >= step]
+        values = [points[step] for points in going_on if step in points]
+        if len(values) == len(going_on):
+            spread = Spread.of(values)
+            steps.append(step)
+            mean.append(spread.mean)
+            deviation.append(spread.deviation or 0.0)
+    return steps, mean, deviation
 
 
 def _curves(

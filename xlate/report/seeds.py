@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xlate.report.names import named
 from xlate.report.runs import Run, differing_settings
 
 SEED = "seed"
@@ -60,7 +60,7 @@ class Setting:
     """Runs that differ only in their seed, in its order.
 
     Attributes:
-        name: what their names have in common.
+        name: what their names have in common, and what tells it from other settings.
     """
 
     name: str
@@ -99,25 +99,4 @@ def by_setting(runs: Sequence[Run]) -> list[Setting]:
         else:
             groups.append((values, {seed: run}))
     found = [sorted(held.values(), key=lambda run: int(run.settings.get(SEED) or 0)) for _, held in groups]
-    names = _without_folder([_common_name([run.name for run in some]) for some in found])
-    return [Setting(name, some) for name, some in zip(names, found, strict=True)]
-
-
-def _without_folder(names: Sequence[str]) -> list[str]:
-    """Names without the folders that all of them are in."""
-    folders = [name.split("/")[:-1] for name in names]
-    shared = 0
-    while all(len(folder) > shared and folder[shared] == folders[0][shared] for folder in folders):
-        shared += 1
-    return ["/".join(name.split("/")[shared:]) for name in names]
-
-
-def _common_name(names: Sequence[str]) -> str:
-    """`eta=1,seed=1` and `eta=1,seed=2` are `eta=1`, `mira1` and `mira2` are `mira`; else it is the shortest name."""
-    if len(names) == 1:
-        return names[0]
-    for seed in (r"[,_\-/]?seed=?\d+(?=$|[,_\-/])", r"[=,_\-/.]?\d+$"):
-        without = {re.sub(seed, "", name).strip(",_-/") for name in names}
-        if len(without) == 1 and without != {""}:
-            return without.pop()
-    return min(names, key=len)
+    return [Setting(name, some) for name, some in named(found)]

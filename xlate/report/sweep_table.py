@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
+from xlate.report.names import common_name
 from xlate.report.runs import Run
 from xlate.report.seeds import Setting, by_setting, settings_besides_seed
 from xlate.report.tables import NOTHING, WIDTH, Column, Table, setting_text
@@ -33,10 +36,13 @@ ORDER = (("dev_bleu", 1), ("tune_BLEU", 1), ("P", -1), ("bleu", 1), ("test_bleu"
 # What a terminal has no room for goes in this order, and stands in the files alone.
 LEFT_OUT = ("dev chrF", "loss", "tuned BLEU", "tuned for", "seconds", "features", "state")
 LABEL, WHAT = "row.label", "what"
+BASED_ON = "base"
 SEEDS = "seeds"
 FEW_KEYS = 4
 OVER_SEEDS = "± is the standard deviation over seeds"
 OF_ONE = "± is half the 95 % bootstrap interval"
+
+Chosen = Mapping[Path, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -45,11 +51,13 @@ class SweepTable:
 
     Attributes:
         keys: the settings that differ, each with a column whose title is the key.
+        chosen: of each run, by its folder, the settings that are not their defaults.
     """
 
     settings: Sequence[Setting]
     table: Table
     keys: Sequence[str]
+    chosen: Chosen = field(default_factory=dict)
 
     @property
     def around(self) -> str:
@@ -91,20 +99,39 @@ class SweepTable:
                 print(text, file=console.file)
 
     def _below(self, width: int) -> str:
-        told = [key for key in self.keys if not self._follows(key)]
-        shown = {key: [shown_setting(setting.first, key) for setting in self.settings] for key in told}
-        usual = {key: Counter(values).most_common(1)[0][0] for key, values in shown.items()}
+        shown, usual = self._told()
         lines = ["Usual settings: " + (", ".join(f"{key}={value}" for key, value in usual.items())), "Others:"]
         for row in range(len(self.settings)):
             label = self.settings[row].first.settings.get(LABEL)
             own = [str(label)] if label else []
-            known = self.settings[row].first.settings
-            own += [
-                f"{key}={values[row]}" for key, values in shown.items() if key in known and values[row] != usual[key]
-            ]
+            own += [f"{key}={texts[row]}" for key, texts in shown.items() if texts[row] not in (None, usual[key])]
             lines.append(f"{row + 1:>4}  {', '.join(own) or 'the usual ones'}")
         wrap = textwrap.TextWrapper(width, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False)
         return "\n".join(wrap.fill(line) for line in lines) + "\n"
+
+    def _told(self) -> tuple[dict[str, list[str | None]], dict[str, str]]:
+        """The settings to tell, a text for each row or None where there is no such setting, and the usual text of each.
+
+        What only some rows have, and have away from its default, is usually not there; so is a run to start from.
+        """
+        firsts = [setting.first for setting in self.settings]
+        shown: dict[str, list[str | None]] = {}
+        usual = {}
+        for key in self.keys:
+            follows = self._follows(key)
+            if not follows or any(key in self.chosen.get(run.path, {}) for run in firsts):
+                shown[key] = [shown_setting(run, key) if key in run.settings else None for run in firsts]
+                texts = Counter(shown_setting(run, key) for run in firsts)
+                usual[key] = NOTHING if follows else texts.most_common(1)[0][0]
+        bases = [self._base(setting) for setting in self.settings]
+        if len(set(bases)) > 1:
+            shown[BASED_ON], usual[BASED_ON] = [*bases], NOTHING
+        return shown, usual
+
+    def _base(self, setting: Setting) -> str:
+        """The run that a setting starts from, what their names have in common where each seed has its own."""
+        names = [self.chosen.get(run.path, {}).get(BASED_ON) for run in setting.runs]
+        return common_name([str(name) for name in dict.fromkeys(names) if name] or [NOTHING])
 
     def _follows(self, key: str) -> bool:
         """Whether a key differs only because other models have no such key."""
@@ -112,13 +139,13 @@ class SweepTable:
         return len(held) < len(self.settings) and all(value == held[0] for value in held)
 
 
-def sweep_table(runs: Sequence[Run], title: str = "") -> SweepTable:
+def sweep_table(runs: Sequence[Run], title: str = "", chosen: Chosen | None = None) -> SweepTable:
     """The table of some runs: a row for those that differ only in their seed, with the settings that differ between
     rows and every figure that some run has, best first by BLEU on dev.
 
     A figure of several seeds is their mean, with the standard deviation; BLEU of one run comes with half the width of
     its 95 % bootstrap interval, where no row has several. A run that is not finished shows its latest figures and is
-    marked.
+    marked. `chosen` is as in `SweepTable`.
     """
     settings = best_first(by_setting(runs))
     keys = [key for key in settings_besides_seed(runs) if not key.startswith("row.")]
@@ -136,7 +163,7 @@ def sweep_table(runs: Sequence[Run], title: str = "") -> SweepTable:
             columns.append(column)
     if not all(setting.finished for setting in settings):
         columns.append(Column("state", [_state(setting) for setting in settings]))
-    return SweepTable(settings, Table(columns, title), keys)
+    return SweepTable(settings, Table(columns, title), keys, chosen or {})
 
 
 def best_first(settings: Sequence[Setting]) -> list[Setting]:

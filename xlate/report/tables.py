@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from rich import box
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table as RichTable
+from rich.text import Text
 
 from xlate.text.lines import atomic_write
 
@@ -91,7 +95,7 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def print(self, console: Console | None = None) -> None:
-        """Prints the table; cells that do not fit are folded."""
+        """Prints the table; cells that do not fit are folded, at blanks or behind commas where they can be."""
         console = console or Console()
         if not console.is_terminal:
             console = Console(file=console.file, width=WIDTH)
@@ -101,8 +105,8 @@ class Table:
             table.add_column(escape(column.title), justify=justify, overflow="fold")
         best = [column.best for column in self.columns]
         for row in range(len(self)):
-            cells = [escape(column.text(row)) for column in self.columns]
-            table.add_row(*(f"[bold]{cell}[/]" if row in best[place] else cell for place, cell in enumerate(cells)))
+            cells = zip(self.columns, best, strict=True)
+            table.add_row(*(_printed(column, row, bold=row in held) for column, held in cells))
         console.print(table)
 
     @property
@@ -121,6 +125,25 @@ class Table:
         return written
 
 
+class AtCommas:
+    """A text without blanks for a terminal, which goes on in the next line behind a comma where it is too long."""
+
+    def __init__(self, text: str) -> None:
+        self._parts = re.findall(r"[^,]*,|[^,]+$", text)
+        self._text = text
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(max(map(cell_len, self._parts), default=0), cell_len(self._text))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        lines = [""]
+        for part in self._parts:
+            if lines[-1] and cell_len(lines[-1] + part) > options.max_width:
+                lines.append("")
+            lines[-1] += part
+        yield Text("\n".join(lines), overflow="fold")
+
+
 def setting_text(value: object) -> Cell:
     """The text of a setting."""
     if isinstance(value, bool):
@@ -128,6 +151,13 @@ def setting_text(value: object) -> Cell:
     if isinstance(value, list):
         return ", ".join(map(str, value)) or NOTHING
     return value if value is None or isinstance(value, int | float | str) else str(value)
+
+
+def _printed(column: Column, row: int, *, bold: bool) -> RenderableType:
+    text = column.text(row)
+    if column.digits is None and " " not in text:
+        return AtCommas(text)
+    return Text(text, "bold" if bold else "")
 
 
 def _cell(text: str) -> str:

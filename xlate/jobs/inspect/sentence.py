@@ -11,10 +11,10 @@ from rich.table import Table
 from xlate.config.schema import InspectConfig
 from xlate.errors import InputError
 from xlate.jobs.inspect.fired import FiredFeatures, StepFeatures
+from xlate.jobs.inspect.fired_text import fired_title, phrase_text
 from xlate.jobs.inspect.learned import families_of
 from xlate.jobs.inspect.opened import InspectedRun
 from xlate.jobs.inspect.tables import decimals, new_table, print_legend, print_table
-from xlate.models.derivation import Step
 
 
 def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console: Console) -> None:
@@ -33,10 +33,10 @@ def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console:
         return
     fired = [_asked(one, config) for one in FiredFeatures(run.translator.system).of(derivation)]
     places = decimals(feature.weight for one in fired for feature in one.weighted)
-    table = _table(fired, places)
+    table = new_table(fired_title(fired, places), ("phrase", "left"), ("weight", "right"), ("feature", "left"))
     for step, one in zip(derivation.steps, fired, strict=True):
         if one.weighted or not step.is_end:
-            _add_step(table, _side(translation.source, step), _rows(one, config.top, places))
+            _add_step(table, phrase_text(translation.source, step), _rows(one, config.top, places))
     print_table(table, console)
     print_legend([feature.name for one in fired for feature in one.weighted[: config.top]], console)
 
@@ -50,21 +50,6 @@ def _asked(features: StepFeatures, config: InspectConfig) -> StepFeatures:
         and (config.find is None or config.find in feature.name)
     ]
     return StepFeatures(kept, features.without_weight)
-
-
-def _table(fired: list[StepFeatures], places: int) -> Table:
-    total = sum(feature.score for one in fired for feature in one.weighted)
-    count = sum(len(one.weighted) for one in fired)
-    silent = sum(one.without_weight for one in fired)
-    title = f"sparse features that fired: {count:,} with a weight, {total:+.{places}f} in all; {silent:,} without"
-    return new_table(title, ("phrase", "left"), ("weight", "right"), ("feature", "left"))
-
-
-def _side(source: list[str], step: Step) -> str:
-    if step.is_end:
-        return "end of sentence"
-    own = " … ".join(" ".join(source[a:b]) for a, b in step.source_spans)
-    return f"{own} → {' '.join(step.target_words)}"
 
 
 def _rows(features: StepFeatures, top: int, places: int) -> list[tuple[str, str]]:
