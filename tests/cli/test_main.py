@@ -177,7 +177,7 @@ def test_a_single_file_is_a_list_in_a_group_too(capsys: pytest.CaptureFixture[st
     )
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, "completion"])
 def test_every_command_knows_its_version(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--version"]) == 0
     assert capsys.readouterr().out == f"xlate {__version__}\n"

@@ -77,6 +77,8 @@ def _dispatch(arguments: list[str]) -> int:
     if arguments[0] in ("-V", "--version"):
         print(f"xlate {__version__}")
         return 0
+    if arguments[0] == "completion" and not {"-V", "--version"}.isdisjoint(arguments):
+        return _dispatch(["--version"])
     if arguments[0] in ("completion", "--complete"):
         from xlate.cli.shell import completion
 

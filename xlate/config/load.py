@@ -22,9 +22,12 @@ from xlate.config.used_keys import known_keys, unknown_key
 from xlate.errors import InputError
 
 T = TypeVar("T")
+# How the keys of Hydra itself begin.
+HYDRA, LAUNCHER = "hydra.", "hydra.launcher."
 # Choices of the extra `sweep`.
 PLUGINS = ("hydra/launcher/joblib", "hydra/launcher/submitit_local", "hydra/launcher/submitit_slurm")
 SWEEP = 'pip install "xlate[sweep]"'
+SEVERAL = "-m sweeps over several values; quotes inside quotes keep them one value, KEY=\"'VALUE'\""
 QUOTES = "values that hold = , or blanks need quotes inside quotes, KEY=\"'VALUE'\""
 
 
@@ -45,8 +48,8 @@ def load(schema: type[T], command: str, overrides: Sequence[str] = ()) -> T:
         raise words_of_hydra(error, command, overrides) from error
 
 
-def composed(command: str, overrides: Sequence[str]) -> DictConfig:
-    """What Hydra makes of conf/COMMAND.yaml and overrides.
+def composed(command: str, overrides: Sequence[str], of_hydra: bool = False) -> DictConfig:
+    """What Hydra makes of conf/COMMAND.yaml and overrides, with its own settings if `of_hydra`.
 
     Raises:
         HydraException: they do not fit.
@@ -56,7 +59,7 @@ def composed(command: str, overrides: Sequence[str]) -> DictConfig:
     running, state.hydra = state.hydra, None
     try:
         with registered(command), initialize_config_dir(version_base="1.3", config_dir=str(conf_folder())):
-            return compose(config_name=command, overrides=list(overrides))
+            return compose(config_name=command, overrides=list(overrides), return_hydra_config=of_hydra)
     finally:
         state.hydra = running
 
@@ -70,20 +73,34 @@ def words_of_hydra(error: HydraException, command: str, overrides: Sequence[str]
     if key is None and "ConfigKeyError" in text:
         key = re.search(r"full_key: (\S+)", text)
     if key:
+        if key.group(1).startswith(LAUNCHER) and not any(given.startswith("hydra/launcher=") for given in overrides):
+            return _no_launcher(key.group(1))
         others = [given for given in overrides if given.partition("=")[0].lstrip("+~") != key.group(1)]
-        return unknown_key(key.group(1), _keys_of(command, others))
+        return unknown_key(key.group(1), _keys_of(command, others, key.group(1).startswith(HYDRA)))
     choice = re.search(r"Could not (?:find|load) '([^']+)'", text)
     if choice:
         available = re.search(r"Available options in '[^']+':\n((?:\t.*\n?)+)", text)
         return _no_choice(choice.group(1), available.group(1).split() if available else [], command)
     if isinstance(error.__cause__, OmegaConfBaseException):
         return in_our_words(error.__cause__)
-    remedy = f"{QUOTES}; xlate {command} --help lists the keys"
-    unread = _unread(overrides)
+    several = re.match("Ambiguous value for argument '(.+)'", text)
+    unread = several[1] if several else _unread(overrides)
+    remedy = f"{SEVERAL if several else QUOTES}; xlate {command} --help lists the keys"
     if unread is not None and "/" in unread.partition("=")[2]:
         remedy = f"if it is a path, check it: nothing of that name is there; {remedy}"
     seen = text.splitlines()[0] if unread is None else unread
-    return InputError("the command line does not fit", seen=seen, expected="key=value", remedy=remedy)
+    expected = "one value" if several else "key=value"
+    return InputError("the command line does not fit", seen=seen, expected=expected, remedy=remedy)
+
+
+def _no_launcher(key: str) -> InputError:
+    """The error for a key of a launcher where the jobs of a sweep run one after the other."""
+    return InputError(
+        "no launcher is chosen that uses this key",
+        seen=key,
+        expected="hydra/launcher=box or hydra/launcher=slurm beside it",
+        remedy="add hydra/launcher=box to run the jobs of a sweep side by side on this machine",
+    )
 
 
 def _unread(overrides: Sequence[str]) -> str | None:
@@ -113,12 +130,14 @@ def _no_choice(asked: str, there: list[str], command: str) -> InputError:
     return InputError("no such configuration", seen=seen, expected=expected, remedy=remedy)
 
 
-def _keys_of(command: str, overrides: Sequence[str]) -> list[str]:
-    """The keys of a command with what is chosen, as far as that can be composed."""
+def _keys_of(command: str, overrides: Sequence[str], of_hydra: bool) -> list[str]:
+    """The keys of a command, or of Hydra under it, with what is chosen, as far as that can be composed."""
     choices = [given for given in overrides if re.match(r"[\w/]+=[\w/]+$", given)]
     for some in (choices, []):
         try:
-            return known_keys(composed(command, some))
+            known = known_keys(composed(command, some, of_hydra))
+            # Those like `_target_` are not for users.
+            return [one for one in known if one.startswith(HYDRA) and "._" not in one] if of_hydra else known
         except HydraException:
             continue
     return []

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import torch
+from typing import TYPE_CHECKING
 
 from xlate.errors import InputError
 
+if TYPE_CHECKING:
+    import torch
+
+# Completion asks for these names, and does not wait for PyTorch.
 DEVICES = ("cpu", "cuda", "auto")
 
 
@@ -15,6 +19,8 @@ def device_of(name: str) -> torch.device:
     Raises:
         InputError: no such name, or `cuda` where there is none.
     """
+    import torch
+
     if name not in DEVICES:
         raise InputError("unknown device", seen=name, expected=", ".join(DEVICES))
     there = name != "cpu" and torch.cuda.is_available()

@@ -171,6 +171,11 @@ def in_quotes(word: str) -> str:
     return "'" + word.replace("'", "\\'") + "'"
 
 
+def is_bare(word: str) -> bool:
+    """Whether a word has no key: it is no `key=value`, or a path whose name looks like one."""
+    return "=" not in word or os.path.exists(word)
+
+
 def named(arguments: Iterable[str], positional: Positional) -> list[str]:
     """Turns words without a key into overrides of the positional keys of the command.
 
@@ -178,7 +183,7 @@ def named(arguments: Iterable[str], positional: Positional) -> list[str]:
     F` → `action=check nbest=F`.
     """
     arguments = list(arguments)
-    bare = [word for word in arguments if not word.startswith("~") and ("=" not in word or os.path.exists(word))]
+    bare = [word for word in arguments if not word.startswith("~") and is_bare(word)]
     rest = [word for word in arguments if word not in bare]
     if not bare:
         return rest

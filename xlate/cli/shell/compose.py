@@ -17,7 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.shell.arguments import Words
-from xlate.cli.shell.sweeps import say_sweeps
+from xlate.cli.shell.sweeps import ONE_AFTER_THE_OTHER, forget_sweeps, say_sweeps
 from xlate.cli.shell.talk import Talk
 from xlate.config.choices import registered
 from xlate.config.folder_names import folder_name
@@ -27,8 +27,6 @@ from xlate.config.typed import in_our_words, typed
 from xlate.errors import InputError
 
 OmegaConf.register_new_resolver("folder_name", folder_name, replace=True)
-# The launcher that runs the jobs of a sweep one after the other, in this process.
-ONE_AFTER_THE_OTHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 # Commands that ask Hydra which job they are.
 JOBS = ("train",)
 
@@ -83,8 +81,7 @@ def _our_words(command: str, words: Words) -> Iterator[None]:
     except OmegaConfBaseException as error:
         raise in_our_words(error) from error
     except RuntimeError as error:
-        # submitit has no class of its own for it.
-        if '"srun"' not in str(error):
+        if not _is_slurm_missing(error):
             raise
         raise InputError(
             "no Slurm on this machine",
@@ -92,6 +89,16 @@ def _our_words(command: str, words: Words) -> Iterator[None]:
             expected="a machine from which Slurm takes jobs",
             remedy="log in to one, or take hydra/launcher=box, which runs the jobs here",
         ) from error
+
+
+def _is_slurm_missing(error: Exception) -> bool:
+    # submitit has no class of its own for it.
+    return isinstance(error, RuntimeError) and '"srun"' in str(error)
+
+
+def _is_refused(error: Exception) -> bool:
+    """Whether Hydra, or a launcher, refused the command line before a job began."""
+    return isinstance(error, HydraException | OmegaConfBaseException) or _is_slurm_missing(error)
 
 
 def _asks_hydra(command: str, words: Words) -> bool:
@@ -118,6 +125,10 @@ def _run_jobs(command: str, job: Job, words: Words) -> list[BaseException]:
     with _called_as(program), registered(command):
         try:
             hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(run)()
+        except Exception as error:
+            if _is_refused(error):
+                forget_sweeps()
+            raise
         finally:
             say_sweeps()
     return failures

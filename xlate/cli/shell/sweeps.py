@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hydra.core.utils import JobReturn, JobStatus
 from hydra.experimental.callback import Callback
+from omegaconf import OmegaConf
 
 from xlate.errors import InputError
 from xlate.progress import span
@@ -20,32 +23,75 @@ COLUMNS = ("dev_bleu", "dev_bleu_interval", "P", "seconds")
 log = logging.getLogger(__name__)
 
 
-# Folders of sweeps that have begun. Hydra says nothing at the end of one with a failing job.
-_begun: list[Path] = []
+# The launcher that runs the jobs of a sweep one after the other, in this process.
+ONE_AFTER_THE_OTHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
+
+
+@dataclass
+class _Sweep:
+    """A sweep that has begun.
+
+    Attributes:
+        folder: where it is.
+        elsewhere: its jobs run in other processes, which do not tell this one of them.
+        jobs: of those that ran here, the ones that were not refused.
+    """
+
+    folder: Path
+    elsewhere: bool
+    jobs: int = 0
+
+
+# Hydra says nothing at the end of a sweep with a failing job.
+_begun: list[_Sweep] = []
 
 
 class SweepSummary(Callback):
-    """Hydra calls this when a sweep begins (conf/train.yaml)."""
+    """Hydra calls this when a sweep begins, and before and after each of its jobs (conf/train.yaml)."""
 
     def on_multirun_start(self, config: Any, **_: Any) -> None:
         """Keeps in mind where the sweep is."""
-        _begun.append(Path(config.run or config.hydra.sweep.dir))
+        beside = OmegaConf.select(config, "hydra.launcher._target_") != ONE_AFTER_THE_OTHER
+        _begun.append(_Sweep(Path(config.run or config.hydra.sweep.dir), beside))
+
+    def on_job_start(self, *_: Any, **__: Any) -> None:
+        """Counts a job."""
+        if _begun:
+            _begun[-1].jobs += 1
+
+    def on_job_end(self, *_: Any, **given: Any) -> None:
+        """Counts a job no longer that was refused."""
+        job_return: JobReturn = given["job_return"]
+        if _begun and job_return.status is JobStatus.FAILED and isinstance(job_return._return_value, InputError):
+            _begun[-1].jobs -= 1
+
+
+def forget_sweeps() -> None:
+    """Forgets sweeps that were refused before any job of theirs began."""
+    _begun.clear()
 
 
 def say_sweeps() -> None:
-    """Says which runs the sweeps that ended have; writes their tables, and those of papers that they have rows of."""
-    if _begun:
-        from xlate.report.runs import collect_runs
+    """Says which runs the sweeps that ended have; writes their tables, and those of papers that they have rows of.
 
+    Nothing is said of a sweep without jobs: what is in its folder is of others.
+    """
     while _begun:
-        folder = _begun.pop()
-        try:
-            runs = best_first(collect_runs([folder]))
-        except InputError:  # no run was begun
-            continue
-        write_table(folder / TABLE, runs)
-        log.info("%s", summary_of(runs, folder))
-        _write_pages(folder)
+        sweep = _begun.pop()
+        if sweep.jobs or sweep.elsewhere:
+            _say_sweep(sweep.folder)
+
+
+def _say_sweep(folder: Path) -> None:
+    from xlate.report.runs import collect_runs
+
+    try:
+        runs = best_first(collect_runs([folder]))
+    except InputError:  # no run was begun
+        return
+    write_table(folder / TABLE, runs)
+    log.info("%s", summary_of(runs, folder))
+    _write_pages(folder)
 
 
 def _write_pages(folder: Path) -> None:

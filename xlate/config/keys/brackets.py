@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from types import UnionType
-from typing import Any, get_args, get_origin
+from typing import Any, NamedTuple, get_args, get_origin
 
 from xlate.config.choices import SCHEMAS, hints_of, schema_within
 
@@ -32,25 +32,33 @@ def _bracketed(override: str, keys: set[str], sweep: bool) -> str:
     return f"{key}={','.join(part if _AS_IT_IS.match(part) else f'[{part}]' for part in parts)}"
 
 
+class HeldKey(NamedTuple):
+    """A dotted key, and the schema that has it as the field `name`."""
+
+    key: str
+    kind: type[Any]
+    name: str
+
+
 def list_keys(command: type[Any]) -> set[str]:
     """The dotted keys of a command that are lists in every schema that has them."""
     lists: set[str] = set()
     others: set[str] = set()
-    for key, is_list in _keys(command, ""):
-        (lists if is_list else others).add(key)
+    for held in keys_within(command):
+        (lists if is_list_hint(hints_of(held.kind)[held.name]) else others).add(held.key)
     return lists - others
 
 
-def _keys(kind: type[Any], prefix: str) -> Iterable[tuple[str, bool]]:
-    hints = hints_of(kind)
+def keys_within(kind: type[Any], prefix: str = "") -> Iterator[HeldKey]:
+    """The keys of a schema, and of all that it may hold, which hold values; one for each schema that has it."""
     for field in fields(kind):
         key = prefix + field.name
         within = schema_within(kind, field)
         schemas = [*SCHEMAS.get(key, ()), *([within] if within is not None else [])]
         for schema in dict.fromkeys(schemas):
-            yield from _keys(schema, f"{key}.")
+            yield from keys_within(schema, f"{key}.")
         if not schemas:
-            yield key, is_list_hint(hints[field.name])
+            yield HeldKey(key, kind, field.name)
 
 
 def is_list_hint(hint: Any) -> bool:

@@ -33,6 +33,7 @@ from xlate.text.locks import refused_while_written
 log = logging.getLogger(__name__)
 # What is opened wherever a run, a stage of a work directory or a folder of arrays is.
 MARKS = (CONFIG_FILE, WEIGHTS_FILE, STAGE_MARK, HEADER)
+COMPRESSED = (".tgz", ".gz", ".bz2", ".xz", ".zip")
 SENTENCES = 5
 # Longer sentences say no more about whether all is there.
 MOST_WORDS = 30
@@ -139,9 +140,11 @@ def _name_of(run: Path) -> str:
 
 
 def _check_name(out: Path) -> None:
-    if out.name.endswith((".tgz", ".gz", ".bz2", ".xz", ".zip")):
+    if out.name.endswith(COMPRESSED):
         expected = "FILE.tar, or a folder"
-        raise InputError("packed runs are not compressed", file=out, expected=expected, remedy=f"gzip {ENDING} later")
+        made = out.with_name(out.with_suffix("").name.removesuffix(ENDING) + ENDING)
+        remedy = f"out={made}, and gzip {made} later"
+        raise InputError("packed runs are not compressed", file=out, expected=expected, remedy=remedy)
 
 
 def _no_sentences(run: Path) -> InputError:

@@ -1,0 +1,107 @@
+"""Completion: the words that may follow, and the script for bash as a terminal runs it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import xlate
+from xlate.cli.shell.completion import SHELLS, candidates
+
+
+@pytest.fixture
+def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which a sweep's jobs and a run are called as they are without `run=`."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a-sweep/loss.eta=0.01,seed=1", "a,model=floats"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+    (tmp_path / "runs/a-sweep/loss.eta=0.01,seed=1/test.hyp").touch()
+    (tmp_path / "work").mkdir()
+    return tmp_path
+
+
+@pytest.mark.usefixtures("sweep")
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("translate run=runs/a-sweep/loss.eta=0.01,se", "run=runs/a-sweep/loss.eta=0.01,seed=1/"),
+        ("score hyp=runs/a-sweep/loss.eta=0.01,seed=1/te", "hyp=runs/a-sweep/loss.eta=0.01,seed=1/test.hyp"),
+        ("report runs/a-sweep/loss.eta=0.01,se", "runs/a-sweep/loss.eta=0.01,seed=1/"),
+        ("translate run=runs/a,model=fl", "run=runs/a,model=floats/"),
+        ("report runs/a,model=floats ou", "out="),
+    ],
+)
+def test_paths_that_sweeps_make_are_completed(line: str, found: str) -> None:
+    assert candidates(f"xlate {line}") == [found]
+
+
+@pytest.mark.usefixtures("sweep")
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("prepare data.train_source=", ["data.train_source=runs/", "data.train_source=work/"]),
+        ("report runs=", ["runs=runs/", "runs=work/"]),
+        ("train work=", ["work=runs/", "work=work/"]),
+        ("train work=work/d", ["work=work/demo"]),
+        ("score measures=t", ["measures=ter"]),
+        ("train device=", ["device=cpu", "device=cuda", "device=auto"]),
+        ("train loss=mira loss.tune.metric=", [f"loss.tune.metric={name}" for name in ("bleu", "chrf", "ter")]),
+        ("train -m loss=mira,p", ["loss=mira,perceptron", "loss=mira,pro"]),
+        ("train seed=", ["seed=1"]),
+        ("prepare data.case=", ["data.case=true"]),
+    ],
+)
+def test_values_are_those_that_a_key_may_have(line: str, found: list[str]) -> None:
+    assert candidates(f"xlate {line}") == found
+
+
+def test_keys_follow_what_is_chosen_by_a_path_that_looks_like_a_key(sweep: Path) -> None:
+    """A path with `=` is quoted for Hydra, which would otherwise know no more of what is chosen before."""
+    words = candidates("xlate train loss=mira base=runs/a-sweep/loss.eta=0.01,seed=1 loss.tune.r")
+    assert words == ["loss.tune.references=", "loss.tune.rounds="]
+
+
+def typed(folder: Path, before: str, keys: str) -> str:
+    """What stands on the command line of bash after some keys, in a terminal."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(folder)
+        os.environ.update(TERM="dumb", PYTHONPATH=str(Path(xlate.__file__).parents[1]), PATH=f"{folder}:/usr/bin:/bin")
+        os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+    (folder / "script").write_text(f"{before}\n{SHELLS['bash']}")
+    os.write(terminal, b"source ./script; PS1=; echo re''ady\n")
+    _read_until(terminal, "ready")
+    os.write(terminal, f"{keys}\n".encode())
+    said = _read_until(terminal, "GOT ", "\n")
+    os.write(terminal, b"exit\n")
+    os.waitpid(process, 0)
+    os.close(terminal)
+    return said.rpartition("GOT ")[2].strip()
+
+
+def _read_until(terminal: int, mark: str, end: str = "") -> str:
+    """What a terminal says up to a mark, and from there to an end."""
+    said, latest = "", time.monotonic() + 60
+    while time.monotonic() < latest and (mark not in said or end not in said[said.rindex(mark) :]):
+        if select.select([terminal], [], [], 1)[0]:
+            said += os.read(terminal, 4096).decode()
+    return said
+
+
+@pytest.mark.parametrize("before", ["", "COMP_WORDBREAKS=${COMP_WORDBREAKS//=}"])
+def test_bash_puts_values_behind_their_key(sweep: Path, before: str) -> None:
+    command = sweep / "xlate"
+    program = f'{sys.executable} -m xlate.cli.main "$@"'
+    command.write_text(f'#!/bin/bash\n[[ $1 == --complete ]] && exec {program}\nprintf "GOT %s\\n" "$*"\n')
+    command.chmod(0o755)
+    whole = "translate run=runs/a-sweep/loss.eta=0.01,seed=1/"
+    assert typed(sweep, before, "xlate translate run=runs/a-sweep/loss.eta=0.01,se\t") == whole
+    assert (
+        typed(sweep, before, "xlate train loss.tune.metric=bleu:1,ch\t").split()[-1] == "loss.tune.metric=bleu:1,chrf"
+    )

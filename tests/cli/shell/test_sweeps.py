@@ -1,0 +1,58 @@
+"""What is said at the end of a sweep: nothing of the runs of others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.test_end_to_end import run, work  # noqa: F401
+from xlate.cli.main import main
+from xlate.cli.shell.compose import _is_refused
+from xlate.cli.shell.sweeps import ONE_AFTER_THE_OTHER
+from xlate.errors import InputError
+
+
+@pytest.fixture
+def sweep(work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:  # noqa: F811
+    """A sweep of one job that ran before, whose folder the same words name again."""
+    launchers = tmp_path / "conf" / "hydra" / "launcher"
+    launchers.mkdir(parents=True)
+    (launchers / "submitit_slurm.yaml").write_text(f"_target_: {ONE_AFTER_THE_OTHER}\n", encoding="utf-8")
+    few = ["model=floats", "loss=uniform", "dev_sentences=2", f"work={work}", f"--config-dir={tmp_path / 'conf'}"]
+    words = ["train", "-m", *few, f"hydra.sweep.dir={tmp_path / 'sweep'}"]
+    assert main([*words, "base=null"]) == 0
+    assert "1 run" in capsys.readouterr().err
+    return words
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["decoder.beam=5,abc"], "decoder.beam"),
+        (["seed=1,2", "hydra/launcher=slurm"], "hydra.launcher.timeout_min is not set"),
+        (["seed=-1,-2"], "seed is out of range"),
+    ],
+)
+def test_a_refused_sweep_shows_no_runs_of_an_earlier_one(
+    sweep: list[str], more: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*sweep, *more]) == 2
+    seen = capsys.readouterr().err
+    assert said in seen
+    assert "the best first" not in seen
+    assert "1 run" not in seen
+    assert "xlate report" not in seen
+
+
+def test_a_run_that_is_taken_is_shown_beside_a_job_that_fails(
+    sweep: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*sweep, "base=null,[]"]) == 2
+    assert "2 runs" in capsys.readouterr().err
+
+
+def test_what_a_launcher_in_other_processes_refuses_is_told_from_what_jobs_raise() -> None:
+    assert _is_refused(RuntimeError('Could not detect "srun", are you indeed on a slurm cluster?'))
+    assert not _is_refused(RuntimeError("a job"))
+    assert not _is_refused(InputError("a job"))
