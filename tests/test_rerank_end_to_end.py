@@ -104,6 +104,12 @@ def test_what_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "total score" in capsys.readouterr().err
     assert main(["train", f"run={tmp_path / 'd'}", *RERANK, *given, "loss.lists.heldout_every=1"]) == 2
     assert "heldout_every=1" in capsys.readouterr().err
+    # A run that ranks lists is no translator, and no work directory is looked for.
+    for command in (["translate"], ["serve", "port=0"]):
+        assert main([*command, f"run={tmp_path / 'c'}"]) == 2
+        message = " ".join(capsys.readouterr().err.split())
+        assert "a run of model=rerank translates nothing" in message
+        assert "xlate nbest rescore FILE run=RUN" in message
 
 
 def as_json(folder: Path, name: str) -> Path:
@@ -170,6 +176,15 @@ def test_pairs_for_trainers_by_preference(tmp_path: Path, capsys: pytest.Capture
     assert rows[0]["margin"] > rows[1]["margin"]
     assert main(["nbest", "pairs", str(tmp_path / "train.nbest"), reference, f"out={tmp_path / 'p'}"]) == 2
     assert "nothing to be translated is known" in capsys.readouterr().err
+    # What a column gains needs no references.
+    column = ["nbest", "pairs", str(nbest), f"out={tmp_path / 'p'}", "metric=column"]
+    assert main([*column, "gain_column=LM"]) == 0
+    rows = [json.loads(line) for line in (tmp_path / "p").read_text().splitlines()]
+    assert [row["margin"] for row in rows] == [1] * 6
+    assert main(column) == 2
+    assert "gain_column=NAME" in capsys.readouterr().err
+    assert main([*column[:-1], "metric=meteor"]) == 2
+    assert "bleu, chrf, ter, column, or a mixture" in capsys.readouterr().err
 
 
 def test_a_language_model_scores_every_line_of_a_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -200,6 +215,13 @@ def test_ranking_by_the_utility_within_lists(tmp_path: Path, capsys: pytest.Capt
     assert [rows[name]["ter"] for name in ("first", "reranked", "oracle")] == [25, 0, 0]
     assert rows["reranked"]["ter_against_first"]["difference"] == -25
     assert [line.split(" ||| ")[1] for line in (tmp_path / "out").read_text().splitlines()][-1] == "x"
+    assert main(["nbest", "rescore", str(tmp_path / "list"), *arguments]) == 0
+    assert "reranking was by agreement in chrf, which is measured here too" in capsys.readouterr().err
+    several = [*arguments, "run=r", f"weights={tmp_path / 'w'}"]
+    assert main(["nbest", "rescore", str(tmp_path / "list"), *several]) == 2
+    message = capsys.readouterr().err
+    assert f"run=r weights={tmp_path / 'w'} mbr=chrf" in message
+    assert "several things to rank by" in message
 
 
 def test_features_of_a_hypothesis() -> None:
@@ -212,3 +234,72 @@ def test_features_of_a_hypothesis() -> None:
     pairs = TextTemplates(lexicon={"b": {"x": 0.5, "y": 0.5}}).pairs_of(["z", "y", "x"])
     assert pairs is not None
     assert [pairs[word] for word in ("b", "a", "b")] == ["pair=y|b", "", "pair=y|b"]
+
+
+def with_features(folder: Path, name: str) -> list[str]:
+    """The lists of `write_lists` whose totals say nothing, with a feature on the lines of what is wrong or too long,
+    and one that a line lacks.
+    """
+    given = write_lists(folder, name, range(60))
+    lines = []
+    for number, line in enumerate((folder / f"{name}.nbest").read_text().splitlines()):
+        sentence, text, features, _ = line.split(" ||| ")
+        bad = " Bad_word= 2" if number % 4 != 2 else ""
+        more = "" if number == 9 else f" TM= {number * 7 % 5}"
+        lines.append(f"{sentence} ||| {text} ||| {features}{more}{bad} ||| -1")
+    (folder / f"{name}.nbest").write_text("\n".join(lines) + "\n")
+    return given[:2]
+
+
+BARE = ["model.rerank.ngrams=0", "model.rerank.length=false", "loss.tune.heldout_every=4"]
+
+
+@pytest.mark.parametrize("loss", ["loss=mira", "loss=xbleu"])
+def test_features_on_some_lines_are_learned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, loss: str
+) -> None:
+    caplog.set_level("INFO")
+    given = with_features(tmp_path, "train")
+    keys = [*BARE, loss] if loss == "loss=mira" else [*RERANK, *BARE[:2]]
+    assert main(["train", f"run={tmp_path / 'run'}", "model=rerank", *keys, *given]) == 0
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert (summary["heldout_ranked_BLEU"], summary["active_features"]) == (100, 1)
+    assert "1 features are on some of the 240 lines only: Bad_word (180); those that tell" in caplog.text
+    # A score that a line lacks is learned from all the same.
+    assert f"{tmp_path / 'train.nbest'}:10: TM is missing here and on 0 other lines of 240" in caplog.text
+    assert list(summary["weights"]["dense"]) == ["LM", "TM", "total score"]
+    arguments = [str(tmp_path / "train.nbest"), f"run={tmp_path / 'run'}", f"out={tmp_path / 'out'}"]
+    capsys.readouterr()
+    assert main(["nbest", "rescore", *arguments, given[1].replace("references", "ref")]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"]["reranked"]["bleu"] == 100
+    assert caplog.text.count("10: TM is missing here") == 2
+
+
+def test_features_on_some_lines_may_be_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    given = with_features(tmp_path, "train")
+    keys = [*BARE, "loss=mira", "model.rerank.given_sparse=false"]
+    assert main(["train", f"run={tmp_path / 'run'}", "model=rerank", *keys, *given]) == 0
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert (summary["active_features"], summary["heldout_ranked_BLEU"] < 100) == (0, True)
+    assert "Bad_word (180); nothing is learned from them: model.rerank.given_sparse=true" in caplog.text
+    assert "stay 0" not in caplog.text
+    caplog.clear()
+    assert main(["train", f"run={tmp_path / 'mert'}", "model=rerank", *BARE, "loss=mert", *given]) == 0
+    assert "the weights of 1 sparse features (Bad) stay 0; loss=mira, pro or xbleu learns them" in caplog.text
+
+
+def test_sources_are_as_they_were_in_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given, ref = write_lists(tmp_path, "train", range(60)), f"ref={tmp_path / 'train.ref'}"
+    assert main(["train", f"run={tmp_path / 'with'}", *RERANK, *given]) == 0
+    assert main(["train", f"run={tmp_path / 'without'}", *RERANK, *given[:2]]) == 0
+    nbest, out, source = str(tmp_path / "train.nbest"), f"out={tmp_path / 'out'}", f"source={tmp_path / 'train.src'}"
+    capsys.readouterr()
+    assert main(["nbest", "rescore", nbest, f"run={tmp_path / 'with'}", out, ref]) == 2
+    message = capsys.readouterr().err
+    assert "was trained with sources" in message
+    assert "source=FILE" in message
+    written = []
+    for more in ([], [source]):
+        assert main(["nbest", "rescore", nbest, f"run={tmp_path / 'without'}", out, *more]) == 0
+        written.append((tmp_path / "out").read_text())
+    assert written[0] == written[1]

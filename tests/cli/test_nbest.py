@@ -142,3 +142,19 @@ def test_the_list_of_moses_against_its_references(shared_data: Path, capsys: pyt
     # moses/README.md: BLEU 40.43 without further tokenising.
     assert figures["first"] == 40.43
     assert figures["worst"] < figures["first"] < figures["oracle"]
+
+
+def test_texts_are_in_the_order_of_the_sentences(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "list").write_text("".join(f"{line}\n" for line in [*LINES[2:], *LINES[:2]]))
+    (files / "ref").write_text("the home\na small cat sat\nnobody\n")
+    given = [str(files / "list"), f"ref={files / 'ref'}"]
+    printed(["nbest", "oracle", *given, f"out={files / 'oracle'}"], capsys)
+    assert (files / "oracle").read_text().splitlines()[::2] == ["the home", ""]
+    arguments = [f"weights={files / 'weights'}", f"out={files / 'new'}", f"best_out={files / 'best'}"]
+    assert main(["nbest", "rescore", *given, *arguments]) == 0
+    assert "1 of 3 sentences have no list" in capsys.readouterr().err
+    assert (files / "best").read_text() == "the house\na little cat sat\n\n"
+    # Without references the source says how many lines there are.
+    assert main(["nbest", "rescore", str(files / "list"), *arguments, f"source={files / 'ref'}"]) == 0
+    assert (files / "best").read_text() == "the house\na little cat sat\n\n"
+    assert (files / "new").read_text().startswith("1 ||| a little cat sat")

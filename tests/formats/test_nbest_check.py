@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from xlate.formats.nbest_check import NbestReport, check_nbest
+from xlate.formats.nbest_file import NbestFile
 
 GOOD = [
     "0 ||| a b ||| lm= -1 tm= 1 2 ||| 3 ||| 0=0-1 ||| 0-1",
@@ -112,3 +113,11 @@ SHARED = {
 def test_foreign_lists(name: str, shared_data: Path) -> None:
     report = check_nbest(shared_data / "nbest" / name)
     assert (report.errors, set(report.oddities)) == ([], SHARED[name])
+
+
+def test_duplicates_that_are_dropped_are_counted_once(tmp_path: Path) -> None:
+    lines = ["0 ||| a ||| lm= 1 ||| 1", "0 ||| b ||| lm= 1 ||| 1", "0 ||| a ||| lm= 2 ||| 1", "1 ||| a ||| lm= 1 ||| 1"]
+    (tmp_path / "list").write_text("".join(f"{line}\n" for line in lines))
+    for duplicates, left in (("keep", 4), ("drop", 3)):
+        report = check_nbest(NbestFile(tmp_path / "list", duplicates=duplicates))
+        assert (report.lines, report.to_json()["hypotheses"], report.oddities["duplicates"]) == (4, left, 1)

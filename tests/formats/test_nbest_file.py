@@ -204,3 +204,21 @@ def test_a_list_that_cannot_be_read_to_its_end_is_checked(tmp_path: Path) -> Non
     assert [error.message for error in report.errors] == ["3 lines are no multiple of 2"]
     fairseq = check_nbest(NbestFile(written(tmp_path, FAIRSEQ), "fairseq"))
     assert (fairseq.errors, fairseq.to_json()["hypotheses"], fairseq.oddities["duplicates"]) == ([], 3, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [(FAIRSEQ, False), ("a b\nc d\n", False), ("0 ||| a ||| ||| 1\nb\n", True), ('{"id": 0, "hyp": "a"}\nb\n', True)],
+)
+def test_where_the_first_line_does_not_tell_the_form_the_keys_are_named(tmp_path: Path, text: str, told: bool) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(InputError) as caught:
+        list(NbestFile(path).lists())
+    assert caught.value.remedy == check_nbest(path).errors[0].remedy
+    assert [key in str(caught.value.remedy) for key in ("nbest_format=fairseq", "nbest_size=N")] == [not told] * 2
+
+
+def test_json_lines_of_a_sentence_apart(tmp_path: Path) -> None:
+    rows = [f'{{"id": {number}, "hyp": "a"}}\n' for number in (0, 1, 0)]
+    with pytest.raises(InputError, match=r"list:3: a sentence that came before[\s\S]*jq -cs 'sort_by\(\.id\)\[\]'"):
+        list(NbestFile(written(tmp_path, "".join(rows))).lists())

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 
 from tests.report.pages import Page
+from xlate.cli import compare
 from xlate.cli.main import main
+from xlate.config.load import load
+from xlate.config.schema import CompareConfig
 from xlate.text.lines import write_lines
 
 REFERENCES = [f"the {'very ' * (n % 9)}old house number {n} stands here" for n in range(30)]
@@ -55,6 +59,19 @@ def test_without_a_training_text_there_are_no_frequencies(folder: Path, capsys: 
     assert "F1 of words" not in text
     assert "30 of them the same" in text
     assert text.count("  none") == 4
+
+
+def test_files_are_written_before_anything_is_printed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr("sys.stdout", Closed())
+    given = ["a=a", "b=b", "ref=[ref]", f"out={folder / 'out'}"]
+    monkeypatch.chdir(folder)
+    with pytest.raises(BrokenPipeError):
+        compare.run(load(CompareConfig, "compare", given))
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["compare.html", "compare.txt"]
 
 
 def test_what_does_not_fit_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

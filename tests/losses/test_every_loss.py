@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -94,3 +97,13 @@ def test_settings_have_defaults(name: str) -> None:
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(InputError, match="no such loss"):
         loss_of("mse")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scales_and_margins_are_numbers_that_configurations_may_give(name: str) -> None:
+    known = inspect.signature(KINDS[name].__init__).parameters
+    refused = {"gamma": (0.0, -2.0, math.nan, math.inf), "margin": (-1.0, math.nan, math.inf)}
+    for key, values in refused.items():
+        for value in values if key in known else ():
+            with pytest.raises(InputError, match=f"{key}={value}"):
+                loss_of(name, **{key: value})

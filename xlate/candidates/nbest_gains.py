@@ -13,7 +13,22 @@ from xlate.candidates.nbest_columns import Ints, NbestArrays
 from xlate.candidates.nbest_store import nbest_statistics, reference_lines
 from xlate.errors import InputError
 from xlate.metrics.measures import measure_sentences
-from xlate.metrics.objective import Objective
+from xlate.metrics.objective import COLUMN, COLUMNS, Objective
+
+
+def gain_objective(
+    metric: str, column: str | None, keys: tuple[str, str] = ("metric", "gain_column"), smooth: str = "add-1"
+) -> Objective:
+    """What lists gain, where a feature may be it; `keys` are those of the metric and of the column, for messages.
+
+    Raises:
+        InputError: no such measure or smoothing, or the column of gains is not named.
+    """
+    objective = Objective.of(metric, smooth, column=True)
+    if COLUMN in objective.weights and column is None:
+        seen, expected = f"{keys[0]}={metric}", f"{keys[1]}=NAME, a feature of the list"
+        raise InputError("which column of the list is gained is not said", seen=seen, expected=expected)
+    return objective
 
 
 def gain_statistics(
@@ -27,15 +42,18 @@ def gain_statistics(
 
     Args:
         arrays: the lists.
-        references: streams of references, one sentence a line.
+        references: streams of references, one sentence a line; none where only a column is gained.
         objective: what is gained. column: the feature that its measure `column` means.
         first_sentence: see `candidates.nbest_store.reference_rows`.
 
     Raises:
         InputError: lists and references do not fit, or there is no such column.
     """
-    parts: list[NDArray[np.float64]] = [nbest_statistics(arrays, references, first_sentence).astype(np.float64)]
-    lines = reference_lines(arrays.sentence_I, references, first_sentence)
+    if not references and set(objective.weights) == {COLUMN}:
+        parts, lines = [np.zeros((len(arrays.total_C), COLUMNS["bleu"]))], []
+    else:
+        parts = [nbest_statistics(arrays, references, first_sentence).astype(np.float64)]
+        lines = reference_lines(arrays.sentence_I, references, first_sentence)
     for name in objective.others:
         if name == "chrf":
             parts.append(chrf_statistics(arrays, lines))

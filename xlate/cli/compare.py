@@ -17,11 +17,13 @@ def run(config: CompareConfig) -> None:
     from xlate.text.lines import atomic_write
 
     found = compare(config)
-    text = comparison_text(found)
+    text, written = comparison_text(found), []
+    # Files come first: whoever reads what is printed may stop at any line.
+    if config.out is not None:
+        for name, shown in (("compare.txt", text), ("compare.html", comparison_html(found))):
+            with atomic_write(Path(config.out) / name) as stream:
+                stream.write(shown.encode("utf-8"))
+            written.append(Path(config.out) / name)
     print(text, end="")
-    if config.out is None:
-        return
-    for name, shown in (("compare.txt", text), ("compare.html", comparison_html(found))):
-        with atomic_write(Path(config.out) / name) as stream:
-            stream.write(shown.encode("utf-8"))
-        print(Path(config.out) / name)
+    for path in written:
+        print(path)

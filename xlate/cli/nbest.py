@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlate.cli.shell.arguments import action_of
@@ -14,9 +13,6 @@ from xlate.config.nbest_schema import NbestConfig
 from xlate.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from xlate.candidates.nbest_columns import NbestArrays
     from xlate.formats.nbest_file import NbestFile
 
@@ -38,9 +34,10 @@ def check(config: NbestConfig) -> dict[str, Any]:
         InputError: the list cannot be used. All errors are printed; the first one is raised.
     """
     from xlate.formats.nbest_check import check_nbest
+    from xlate.scoring.feature_weights import load_feature_weights
 
     references = _references(config)
-    weights = _weights(config) if config.weights else None
+    weights = load_feature_weights(config.weights) if config.weights else None
     lengths = [len(stream) for stream in references]
     report = check_nbest(_list(config), references=lengths, first_sentence=config.first_id, weights=weights)
     if len(report.errors) > 1 or not report.errors:
@@ -73,50 +70,50 @@ def import_list(config: NbestConfig) -> dict[str, Any]:
 
 def oracle(config: NbestConfig) -> dict[str, Any]:
     """Tells the BLEU of the best, first and worst choices from a list; writes the text of the best choice to `out`."""
-    from xlate.text.lines import write_lines
-
     nbest = _list(config) if config.out is None else _list(config).check_read_again()
     arrays = _arrays(config)
-    figures, chosen_I = _bleu(arrays, _references(config, needed=True), config)
+    references = _references(config, needed=True)
+    figures, chosen_I = _bleu(arrays, references, config)
     if config.out is not None:
         places = chosen_I - arrays.candidate_offsets_I1[:-1]
-        write_lines(config.out, (group[place].text for group, place in zip(nbest.lists(), places, strict=True)))
+        texts = (group[place].text for group, place in zip(nbest.lists(), places, strict=True))
+        _write_text(config.out, texts, arrays, config, references)
     return figures
 
 
 def rescore(config: NbestConfig) -> dict[str, Any]:
     """Writes a list with other totals to `out`, the best hypothesis of each sentence first, and what that is worth."""
     from xlate.formats.nbest_list import by_sentence, write_nbest
+    from xlate.jobs.ranking.rescore import check_alone, new_scores, reranked
     from xlate.scoring.nbest_rescore import rescored
-    from xlate.text.lines import write_lines
 
-    out = _needed(config.out, "out", "FILE")
+    check_alone(config)
+    out, references = _needed(config.out, "out", "FILE"), _references(config)
     nbest = _list(config).check_read_again()
     arrays = _arrays(config)
-    score_C, figures = _new_scores(config, nbest, arrays)
+    score_C, figures = new_scores(config, nbest, arrays)
     write_nbest(out, rescored(nbest.lists(), score_C))
     if config.best_out is not None:
-        write_lines(
-            config.best_out, (group[0].text for group in by_sentence(rescored(nbest.lists(), score_C), config.nbest))
-        )
+        best = by_sentence(rescored(nbest.lists(), score_C), config.nbest)
+        _write_text(config.best_out, (group[0].text for group in best), arrays, config, references)
     figures = {"out": out, "hypotheses": len(score_C), **figures}
-    if config.ref:
-        figures["rows"] = _reported(config, arrays, score_C)
+    if references:
+        figures["rows"] = reranked(config, arrays, references, score_C)
     return figures
 
 
 def pairs(config: NbestConfig) -> dict[str, Any]:
     """Writes pairs of a better and a worse hypothesis to `out`, as JSON lines for trainers by preference."""
     from xlate.candidates.nbest_columns import nbest_arrays
-    from xlate.candidates.nbest_gains import gain_statistics
+    from xlate.candidates.nbest_gains import gain_objective, gain_statistics
     from xlate.jobs.ranking.given import source_lines
     from xlate.jobs.ranking.pairs import PairSettings, checked_prompts, json_line, preference_pairs
-    from xlate.metrics.objective import Objective
+    from xlate.metrics.objective import COLUMN
     from xlate.text.lines import write_lines
 
     out = _needed(config.out, "out", "FILE")
-    references = _references(config, needed=True)
-    objective = Objective.of(config.metric, column=config.gain_column is not None)
+    objective = gain_objective(config.metric, config.gain_column)
+    references = _references(config, needed=set(objective.weights) != {COLUMN})
     lists = list(_list(config).lists())
     arrays = nbest_arrays(lists, config.nbest)
     prompts = checked_prompts(source_lines(lists, arrays, config.source, config.first_id), config.nbest)
@@ -156,37 +153,19 @@ ACTIONS: dict[str, Callable[[NbestConfig], dict[str, Any]]] = {
 }
 
 
-def _new_scores(
-    config: NbestConfig, nbest: NbestFile, arrays: NbestArrays
-) -> tuple[NDArray[np.float64], dict[str, Any]]:
-    """The scores by a run, by the utility within lists or by weights, and what is to be told about them."""
-    from xlate.candidates.nbest_utility import UTILITIES, utilities
-    from xlate.scoring.feature_weights import unweighted
+def _write_text(
+    out: str, texts: Iterable[str], arrays: NbestArrays, config: NbestConfig, references: list[list[str]]
+) -> None:
+    """Writes the text chosen of each list, line N that of sentence N of the references or else of the source."""
+    from xlate.jobs.ranking.texts import sentence_lines
+    from xlate.text.lines import read_lines, write_lines
+    from xlate.text.opening import check_read_again
 
-    if config.run is not None:
-        from xlate.jobs.ranking.scores import rerank_scores
-
-        return rerank_scores(Path(config.run), nbest, config.source, config.first_id), {}
-    if config.mbr in UTILITIES:
-        return utilities(arrays, config.mbr), {}
-    weights = _weights(config)
-    missing = unweighted(arrays, weights)
-    if missing:
-        print(f"without a weight: {len(missing)} features, first {', '.join(missing[:5])}", file=sys.stderr)
-    return arrays.scores(weights), {"features_without_weight": len(missing)}
-
-
-def _reported(config: NbestConfig, arrays: NbestArrays, score_C: NDArray[np.float64]) -> dict[str, Any]:
-    """What the new order is worth; the table for people goes to standard error."""
-    from xlate.candidates.nbest_store import reference_lines
-    from xlate.jobs.ranking.report import reported
-    from xlate.jobs.ranking.scores import learned_for
-
-    lines = reference_lines(arrays.sentence_I, _references(config), config.first_id)
-    found = reported(arrays, lines, score_C)
-    learned = learned_for(Path(config.run)) if config.run is not None else (config.mbr,)
-    print(found.table(learned), file=sys.stderr)
-    return found.to_json()
+    lengths = [len(stream) for stream in references]
+    if not references and config.source is not None:
+        check_read_again(config.source)
+        lengths = [len(read_lines(config.source))]
+    write_lines(out, sentence_lines(texts, arrays.sentence_I, lengths, config.first_id, config.nbest))
 
 
 def _arrays(config: NbestConfig) -> NbestArrays:
@@ -207,12 +186,6 @@ def _references(config: NbestConfig, needed: bool = False) -> list[list[str]]:
     if needed and not config.ref:
         _needed(None, "ref", "[FILE,…]")
     return [read_lines(path) for path in config.ref]
-
-
-def _weights(config: NbestConfig) -> dict[str, float]:
-    from xlate.scoring.feature_weights import load_feature_weights
-
-    return load_feature_weights(_needed(config.weights, "weights", "FILE, run=RUN or mbr=chrf"))
 
 
 def _needed(value: str | None, key: str, kind: str) -> str:

@@ -260,6 +260,7 @@ class ServeConfig:
 
     run: str = MISSING
     other: str | None = None
+    work: str | None = None
     host: str = MISSING
     port: int = MISSING
     max_bytes: int = MISSING

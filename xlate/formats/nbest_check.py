@@ -15,7 +15,7 @@ from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_store import reference_rows
 from xlate.errors import InputError
 from xlate.formats.nbest_fields import Layout
-from xlate.formats.nbest_file import NbestFile
+from xlate.formats.nbest_file import DROP, NbestFile
 from xlate.formats.nbest_list import UNNUMBERED, Hypothesis, check_order, refused
 from xlate.formats.nbest_totals import check_totals
 from xlate.text.lines import iterate_lines
@@ -79,7 +79,8 @@ def check_nbest(
     are not on every line, totals that are missing or not weights times features, segmentations that do not cover all
     words once, links to words that are not there, and lists without sentence numbers.
 
-    Lists of other systems, with which it would be merged, are not looked at.
+    Duplicates that are to be dropped are no hypotheses of `arrays`. Lists of other systems, with which it would be
+    merged, are not looked at.
 
     Args:
         nbest: the list. references: the number of lines of each reference stream.
@@ -133,9 +134,10 @@ class _Checker:
             if before is None or before.sentence != hypothesis.sentence:
                 self._check_number(hypothesis, before)
             done.add(hypothesis.sentence)
-            group.append(hypothesis)
-            self._check_text(hypothesis, texts)
             self._check_phrases(hypothesis)
+            if self._check_text(hypothesis, texts) and self.file.duplicates == DROP:
+                continue
+            group.append(hypothesis)
             self.usable.append(hypothesis.line)
         if group:
             yield group
@@ -147,14 +149,14 @@ class _Checker:
             try:
                 found = style.line(line, number)
             except ValueError as error:
-                self.report.errors.append(refused(self.path, number, line, error, style.expected))
+                self.report.errors.append(refused(self.path, number, line, error, style))
                 continue
             if found is not None:
                 yield found
         try:
             found = style.end()
         except ValueError as error:
-            refusal = refused(self.path, self.report.lines, "the end of the file", error, style.expected)
+            refusal = refused(self.path, self.report.lines, "the end of the file", error, style)
             self.report.errors.append(refusal)
             return
         if found is not None:
@@ -178,7 +180,8 @@ class _Checker:
         elif before is not None and number != before.sentence + 1:
             self.report.note("gaps in the numbers", hypothesis.line, f"{number} behind {before.sentence}")
 
-    def _check_text(self, hypothesis: Hypothesis, texts: dict[str, int]) -> None:
+    def _check_text(self, hypothesis: Hypothesis, texts: dict[str, int]) -> bool:
+        """Whether an earlier hypothesis of the sentence has the same words."""
         if not hypothesis.text:
             self.report.note("empty hypotheses", hypothesis.line, f"sentence {hypothesis.sentence}")
         first = texts.setdefault(hypothesis.text, hypothesis.line)
@@ -186,6 +189,7 @@ class _Checker:
             self.report.note("duplicates", hypothesis.line, f"as line {first}")
         if hypothesis.total is None:
             self.report.note("no total", hypothesis.line, hypothesis.text)
+        return first != hypothesis.line
 
     def _check_phrases(self, hypothesis: Hypothesis) -> None:
         if "|" not in "".join(hypothesis.fields[1:2]) and len(hypothesis.fields) < hypothesis.features + 3:

@@ -23,6 +23,7 @@ BAR = "|||"
 UNNUMBERED = -1
 _QUOTED = re.compile(r'"(\S+) (.*)"')
 _EXPECTED = "id ||| text ||| features ||| total"
+MEND = "mend or remove the line"
 
 
 class Hypothesis(NamedTuple):
@@ -80,6 +81,10 @@ class Style(Protocol):
     def expected(self) -> str:
         """What a line should look like, for messages."""
 
+    @property
+    def remedy(self) -> str:
+        """What to do about a line that does not."""
+
     def line(self, text: str, number: int) -> Hypothesis | None:
         """The hypothesis that is complete with this line, if any.
 
@@ -98,7 +103,7 @@ class Style(Protocol):
 class BarStyle:
     """Fields with bars between them."""
 
-    expected = _EXPECTED
+    expected, remedy = _EXPECTED, MEND
 
     def __init__(self) -> None:
         self._parser = FeatureParser()
@@ -123,13 +128,13 @@ def iterate_hypotheses(path: str | Path, style: Style | None = None) -> Iterator
         try:
             found = style.line(line, number)
         except ValueError as error:
-            raise refused(path, number, line, error, style.expected) from error
+            raise refused(path, number, line, error, style) from error
         if found is not None:
             yield found
     try:
         found = style.end()
     except ValueError as error:
-        raise refused(path, number, "the end of the file", error, style.expected) from error
+        raise refused(path, number, "the end of the file", error, style) from error
     if found is not None:
         yield found
 
@@ -152,9 +157,9 @@ def parse_hypothesis(line: str, number: int, parser: FeatureParser) -> Hypothesi
     return Hypothesis(number, sentence, without_marks(fields[1]), layout, values, total, fields, place)
 
 
-def refused(path: str | Path, line: int, seen: str, error: ValueError, expected: str = _EXPECTED) -> InputError:
+def refused(path: str | Path, line: int, seen: str, error: ValueError, style: Style) -> InputError:
     """The error for a line that cannot be read."""
-    return InputError(str(error), file=path, line=line, seen=seen, expected=expected, remedy="mend or remove the line")
+    return InputError(str(error), file=path, line=line, seen=seen, expected=style.expected, remedy=style.remedy)
 
 
 def by_sentence(hypotheses: Iterable[Hypothesis], path: str | Path) -> Iterator[list[Hypothesis]]:
@@ -195,7 +200,8 @@ def check_order(path: str | Path, hypothesis: Hypothesis, done: set[int], before
             line=hypothesis.line,
             seen=f"{hypothesis.sentence} behind {before.sentence}",
             expected="the hypotheses of a sentence together",
-            remedy="sort the lines by their number, for example with sort -s -n",
+            remedy="sort the lines by their number: sort -s -n where they begin with it, jq -cs 'sort_by(.id)[]' for "
+            "JSON lines",
         )
 
 

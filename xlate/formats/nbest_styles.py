@@ -11,11 +11,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from xlate.formats.nbest_fields import LARGEST, Layout
-from xlate.formats.nbest_list import BAR, BarStyle, Hypothesis, Style
+from xlate.formats.nbest_list import BAR, MEND, BarStyle, Hypothesis, Style
 from xlate.text.numbers import parse_float, parse_floats, parse_int, shown
 
 AUTO, BARS, FAIRSEQ, PLAIN, JSONL = "auto", "bars", "fairseq", "plain", "jsonl"
 STYLES = (AUTO, BARS, FAIRSEQ, PLAIN, JSONL)
+SAY_FORM = (
+    "nbest_format=fairseq where log lines come before those of fairseq, nbest_size=N for plain text of N hypotheses a "
+    "sentence"
+)
 _RECORD = re.compile(r"([A-Z])-([0-9]{1,10})\t(.*)", re.DOTALL)
 _NAME = re.compile(r"[^\s=:|]+")
 
@@ -48,7 +52,7 @@ class FairseqStyle:
     are kept, what else is printed between is passed over.
     """
 
-    expected = "H-0 TAB score TAB words, D-0 and P-0 behind it"
+    expected, remedy = "H-0 TAB score TAB words, D-0 and P-0 behind it", MEND
 
     def __init__(self) -> None:
         self._source: dict[int, str] = {}
@@ -99,7 +103,7 @@ class PlainStyle:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.expected = f"{size} hypotheses of each sentence, one a line"
+        self.expected, self.remedy = f"{size} hypotheses of each sentence, one a line", MEND
         self._lines = 0
 
     def line(self, text: str, number: int) -> Hypothesis:
@@ -120,6 +124,7 @@ class JsonStyle:
     """
 
     expected = '{"id": 0, "src": "…", "hyp": "…", "scores": {"name": 0.5}}, hypotheses of a sentence together'
+    remedy = MEND
 
     def line(self, text: str, number: int) -> Hypothesis:
         """The hypothesis of the line."""
@@ -150,12 +155,19 @@ class _Guessed:
 
     def __init__(self, size: int | None) -> None:
         self._style: Style = BarStyle() if size is None else PlainStyle(size)
+        self._told = size is not None
 
     @property
     def expected(self) -> str:
         return self._style.expected
 
+    @property
+    def remedy(self) -> str:
+        """What to do; where the first line did not tell the form, which keys say it."""
+        return self._style.remedy if self._told else f"{MEND}; {SAY_FORM}"
+
     def line(self, text: str, number: int) -> Hypothesis | None:
+        self._told |= number == 1 and (text.startswith("{") or BAR in text or bool(_RECORD.fullmatch(text)))
         if number == 1 and text.startswith("{"):
             self._style = JsonStyle()
         elif number == 1 and _RECORD.fullmatch(text):

@@ -112,14 +112,15 @@ class Translator:
         run: Path,
         asked: Asked = Asked(),  # noqa: B008
         given: str | None = None,
+        near: str | None = None,
     ) -> Translator:
         """The translator of a run's weights under the settings it was trained with; `given` is its work directory, if
-        the user has named it.
+        the user has named it, `near` one that may be it.
 
         Raises:
             InputError: as `open` does.
         """
-        system, work = open_system(run, trained, asked, given)
+        system, work = open_system(run, trained, asked, given, near)
         return cls(work or text_of(run), system)
 
     def with_output(self, detokenize: bool, trace: bool) -> Translator:

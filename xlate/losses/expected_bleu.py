@@ -21,7 +21,7 @@ from torch import Tensor
 from xlate.errors import InputError
 from xlate.kernels.learning.slopes import Slope, shares
 from xlate.losses.lists import FlatLists, Lists
-from xlate.losses.loss import Loss, Needs
+from xlate.losses.loss import Loss, Needs, scale
 
 
 @Slope
@@ -57,7 +57,7 @@ class ExpectedBleu(Loss):
 
     def __init__(self, gamma: float = 1.0) -> None:
         super().__init__()
-        self.gamma = gamma
+        self.gamma = scale(gamma)
 
     def numbers(self) -> tuple[float, ...]:
         """The scale of the scores."""
@@ -97,7 +97,7 @@ class ExpectedCorpusBleu(Loss):
 
     def __init__(self, gamma: float = 1.0) -> None:
         super().__init__()
-        self.gamma = gamma
+        self.gamma = scale(gamma)
 
     def forward(self, scores_C: Tensor, statistics_CK: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
         """The loss; scalar.

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from xlate.kernels.learning.slopes import Slope, best_gain
 from xlate.losses.lists import Lists
-from xlate.losses.loss import Loss
+from xlate.losses.loss import Loss, scale, worth
 
 
 @Slope
@@ -53,8 +53,8 @@ class Hinge(Loss):
 
     def __init__(self, gamma: float = 1.0, margin: float = 1.0) -> None:
         super().__init__()
-        self.gamma = gamma
-        self.margin = margin
+        self.gamma = scale(gamma)
+        self.margin = worth(margin)
 
     def numbers(self) -> tuple[float, ...]:
         """The scale of the scores, and what a unit of gain is worth."""

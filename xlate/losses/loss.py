@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import pkgutil
 from collections.abc import Callable
 from enum import Enum
@@ -32,6 +33,28 @@ class Needs(Enum):
     GAINS = "gains"
     STATISTICS = "statistics"
     LATTICE = "lattice"
+
+
+def scale(value: float) -> float:
+    """The same number, which scores are multiplied by.
+
+    Raises:
+        InputError: it is not above 0, or not finite.
+    """
+    if not 0.0 < value < math.inf:
+        raise InputError("a scale of scores", seen=f"gamma={value}", expected="a finite number above 0")
+    return value
+
+
+def worth(value: float) -> float:
+    """The same number, which says how much score a unit of gain is worth.
+
+    Raises:
+        InputError: it is below 0, or not finite.
+    """
+    if not 0.0 <= value < math.inf:
+        raise InputError("what a unit of gain is worth", seen=f"margin={value}", expected="a finite number, 0 or more")
+    return value
 
 
 class Loss(nn.Module):

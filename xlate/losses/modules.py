@@ -17,7 +17,7 @@ class ExpectedBleu(ListLoss):
     lists. It can be differentiated any number of times.
 
     Args:
-        gamma: the scale of the scores; the higher, the nearer to the gain of the best candidate alone.
+        gamma: the scale of the scores, above 0; the higher, the nearer to the gain of the best candidate alone.
         reduction: "mean" over lists, "sum", or "none" for one value a list.
 
     Example:
@@ -45,7 +45,7 @@ class ExpectedCorpusBleu(ListLoss):
     value is of all lists together, so there is no `reduction="none"`.
 
     Args:
-        gamma: the scale of the scores.
+        gamma: the scale of the scores, above 0.
         reduction: "mean" is minus BLEU from 0 to 1, "sum" that times the number of lists.
     """
 
@@ -57,7 +57,7 @@ class ConditionalLikelihood(ListLoss):
     """-ln p of the candidate of the highest gain, p(e) ∝ exp γ s(e) (Auli, Galley & Gao 2014, section 5.2).
 
     Args:
-        gamma: the scale of the scores.
+        gamma: the scale of the scores, above 0.
         reduction: "mean" over lists, "sum", or "none" for one value a list.
     """
 
@@ -69,8 +69,8 @@ class SoftmaxMargin(ListLoss):
     """-ln p of the candidate of the highest gain, the others given what they cost (Gimpel & Smith 2010).
 
     Args:
-        gamma: the scale of the scores.
-        margin: how much score a unit of gain is worth.
+        gamma: the scale of the scores, above 0.
+        margin: how much score a unit of gain is worth, 0 or more.
         reduction: "mean" over lists, "sum", or "none" for one value a list.
     """
 
@@ -82,8 +82,8 @@ class Hinge(ListLoss):
     """Max-margin: the candidate of the highest gain leads each other one by their difference in gain.
 
     Args:
-        gamma: the scale of the scores.
-        margin: how much score a unit of gain is worth.
+        gamma: the scale of the scores, above 0.
+        margin: how much score a unit of gain is worth, 0 or more.
         reduction: "mean" over lists, "sum", or "none" for one value a list.
     """
 
@@ -106,7 +106,7 @@ class Ramp(ListLoss):
     """The difference of two maxima over a list, which is bounded (Gimpel & Smith 2012).
 
     Args:
-        margin: how much score a unit of gain is worth.
+        margin: how much score a unit of gain is worth, 0 or more.
         kind: 1 (fear less best), 2 (best less hope) or 3 (fear less hope).
         reduction: "mean" over lists, "sum", or "none" for one value a list.
 
@@ -125,7 +125,7 @@ class Pro(ListLoss):
     does not go through `torch.func`.
 
     Args:
-        gamma: the scale of the scores.
+        gamma: the scale of the scores, above 0.
         pairs: how many of each list.
         least_difference: by how much the gains of a pair must differ.
         seed: of the draws.

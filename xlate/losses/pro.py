@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from xlate.errors import InputError
 from xlate.kernels.learning.slopes import Slope, draw
 from xlate.losses.lists import Lists
-from xlate.losses.loss import Loss
+from xlate.losses.loss import Loss, scale
 
 DRAWN_FOR_ONE = 20
 
@@ -63,7 +63,7 @@ class PairwiseLogistic(Loss):
         super().__init__()
         self.better_P = better_P
         self.worse_P = worse_P
-        self.gamma = gamma
+        self.gamma = scale(gamma)
 
     def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:  # noqa: ARG002
         """The summed loss; scalar. Gains and lists are not used any more once the pairs are chosen."""
@@ -90,7 +90,7 @@ class Pro(Loss):
         super().__init__()
         if pairs < 1 or least_difference <= 0:
             raise InputError("settings of PRO", seen=f"{pairs} pairs, {least_difference}", expected="both above 0")
-        self.gamma, self.pairs, self.least_difference, self.seed = gamma, pairs, least_difference, seed
+        self.gamma, self.pairs, self.least_difference, self.seed = scale(gamma), pairs, least_difference, seed
 
     def numbers(self) -> tuple[float, ...]:
         """The scale of the scores, the pairs of a list, and the least difference of their gains."""

@@ -289,3 +289,17 @@ def test_a_browser_shows_every_word_as_text(tmp_path: Path) -> None:
     # The page's own: the name of each run.
     assert shown.count("<b>") == shown.count("<b>&lt;i&gt;run") == 2
     assert shown.count('class="word differs"') == 4
+
+
+def test_the_work_directory_may_be_named(tmp_path: Path, phrase_run: Path, run: Path) -> None:  # noqa: F811
+    folder = Path(config_of_run(phrase_run).work)
+    for one in (phrase_run, run):
+        shutil.copytree(one, tmp_path / one.name)
+        config = tmp_path / one.name / "config.yaml"
+        config.write_text(re.sub(r"(?m)^work: .*$", "work: gone/elsewhere", config.read_text()))
+    given = [f"run={tmp_path / phrase_run.name}", "port=0"]
+    with pytest.raises(InputError, match=r"is not found[\s\S]*work=FOLDER"):
+        open_server(load(ServeConfig, "serve", given))
+    both = [*given, f"other={tmp_path / run.name}", f"work={folder}"]
+    with open_server(load(ServeConfig, "serve", both)) as server:
+        assert [held["model"] for held in server.runs.described()] == ["phrase", "block"]

@@ -39,16 +39,26 @@ PARTS = {
     "TP": "the target phrases of a block and of the one before",
     "WB": "the last target word of the block before, and the first of the block",
 }
+# The same of names that have one part, which are those of given lists.
+ALONE = {
+    "ngram": "words of the translation in a row; <s> and </s> are its ends",
+    "pair": "a source word and a target word",
+    "length": "how many words more than the source, or than the first of the list where no source was known",
+}
 
 
 def legend(names: Iterable[str]) -> list[tuple[str, str]]:
-    """The parts that stand in the names of some features, with what they mean, in the order of `PARTS`.
+    """The parts that stand in the names of some features, with what they mean, in the order of `PARTS` and `ALONE`.
 
     Example: `word_pair:all,class50(haus,17)` has `word_pair`, `all` and `class`.
     """
-    found: set[str] = set()
+    found, alone = set[str](), set[str]()
     for name in names:
         # A family of blocks ends at the colon, others where the first value begins.
         head = name.partition(":")[0] if name[:2].isupper() else re.split(r"[=(]", name, maxsplit=1)[0]
+        if head in ALONE:
+            alone.add(head)
+            continue
         found.update(part.rstrip("0123456789") for part in re.split(r"[:,]", head))
-    return [(part, words) for part, words in PARTS.items() if part in found]
+    explained = [(part, words) for part, words in PARTS.items() if part in found]
+    return explained + [(part, words) for part, words in ALONE.items() if part in alone]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,14 +37,14 @@ def computed_floats(arrays: NbestArrays, settings: RerankConfig) -> dict[str, Fl
 
 
 def float_features(
-    arrays: NbestArrays, listed: NbestCandidates, settings: RerankConfig
+    arrays: NbestArrays, listed: NbestCandidates, settings: RerankConfig, nearly: Sequence[str] = ()
 ) -> tuple[tuple[str, ...], Floats]:
     """Names and values, (C, D), of the list's own floats and of what is computed; the column of gains is left out, and
-    so are the list's sparse features.
+    so are the list's sparse features, but for those that `nearly` every line has: they are 0 on the others.
     """
     kept = [place for place, name in enumerate(listed.dense_names) if name != settings.gain_column]
     own_CD = listed.batch.dense_CD[:, kept].astype(np.float64)
-    more = computed_floats(arrays, settings)
+    more = {name: arrays.scores({name: 1.0}) for name in nearly} | computed_floats(arrays, settings)
     names = (*(listed.dense_names[place] for place in kept), *more)
     return names, np.concatenate([own_CD, *(column_C[:, None] for column_C in more.values())], axis=1)
 

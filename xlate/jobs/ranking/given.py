@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
+import numpy as np
+
+from xlate.candidates.nbest_columns import Ints, NbestArrays, nbest_arrays
 from xlate.candidates.nbest_store import reference_rows
 from xlate.config.nbest_schema import GivenListsConfig
 from xlate.features.hypothesis_text import TextTemplates
@@ -27,11 +29,14 @@ def given_list(config: GivenListsConfig, path: str) -> NbestFile:
 
 @dataclass(frozen=True)
 class ListText:
-    """The words of lists and, where known, of their sources; `lines` are the sources as they were given."""
+    """The words of lists and, where known, of their sources; `lines` are the sources as they were given, `line_C` the
+    lines of the hypotheses in the file.
+    """
 
     hypotheses: list[list[list[str]]]
     sources: list[list[str]] | None
-    lines: list[str] | None = None
+    lines: list[str] | None
+    line_C: Ints
 
     @classmethod
     def read(cls, nbest: NbestFile, source: str | None, first_id: int | None) -> tuple[NbestArrays, ListText]:
@@ -40,7 +45,9 @@ class ListText:
         arrays = nbest_arrays(lists, nbest.path)
         words = [[split_tokens(hypothesis.text) for hypothesis in rows] for rows in lists]
         lines = source_lines(lists, arrays, source, first_id)
-        return arrays, cls(words, None if lines is None else [split_tokens(line) for line in lines], lines)
+        tokens = None if lines is None else [split_tokens(line) for line in lines]
+        line_C = np.array([hypothesis.line for rows in lists for hypothesis in rows], dtype=np.int64)
+        return arrays, cls(words, tokens, lines, line_C)
 
     def features(self, templates: TextTemplates) -> Iterable[list[list[str]]]:
         """The features of every hypothesis, list by list, one for each time it has them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,19 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.align.model1 import Model1
-from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.nbest_columns import NbestArrays
-from xlate.candidates.nbest_gains import column_values, gain_statistics
-from xlate.candidates.nbest_store import nbest_candidates, reference_lines, reference_rows
+from xlate.candidates.nbest_gains import column_values, gain_objective, gain_statistics
+from xlate.candidates.nbest_store import NbestCandidates, nbest_candidates, reference_lines, reference_rows
 from xlate.candidates.spread import centred_in_lists, spread_within_lists
 from xlate.config.model_schema import RerankConfig
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError
 from xlate.features.hypothesis_text import TextTemplates
-from xlate.features.named import GrowingFeatures, NamedFeatures
+from xlate.features.named import NamedFeatures
 from xlate.jobs.ranking.floats import float_features
+from xlate.jobs.ranking.gaps import Gaps
 from xlate.jobs.ranking.given import ListText, given_list
+from xlate.jobs.ranking.sparse import Given, SparseLists
 from xlate.metrics.objective import Objective
 from xlate.text.classes import read_classes
 from xlate.text.encoded import EncodedText
@@ -39,9 +38,9 @@ class RankedLists:
         arrays: the lists as they were read; references: of each list; sources: the line of each, where it is known.
         batch: candidates with the statistics of `objective`; floats are less their means in the lists, and divided by
             `spread_D`, how much they vary there.
-        features: the sparse features; dense_names: of the dense ones.
+        features: the sparse features; scale_F: what their values are divided by; dense_names: of the dense ones.
         heldout_I: which lists are held out.
-        lexicon, classes: what the features know of words.
+        lexicon, classes: what the features know of words. nearly: the float features that some lines lack.
     """
 
     arrays: NbestArrays
@@ -50,11 +49,13 @@ class RankedLists:
     batch: CandidateBatch
     objective: Objective
     features: NamedFeatures
+    scale_F: NDArray[np.float64]
     dense_names: tuple[str, ...]
     spread_D: NDArray[np.float64]
     heldout_I: NDArray[np.bool_]
     lexicon: dict[str, dict[str, float]] | None
     classes: Mapping[str, str]
+    nearly: tuple[str, ...]
 
     @classmethod
     def read(cls, config: TrainConfig) -> RankedLists:
@@ -75,14 +76,17 @@ class RankedLists:
         heldout_I = held_out(config, len(arrays.sentence_I))
         lexicon = _lexicon(config, text, streams, arrays, ~heldout_I)
         classes = read_classes(rerank.classes) if rerank.classes else {}
-        features, ids = _batch(text, text_templates(rerank, classes, lexicon), rerank.min_lists, ~heldout_I)
-        dense_names, dense_CD = float_features(arrays, listed, rerank)
+        given, nearly = _given(config, arrays, listed, text)
+        templates = text_templates(rerank, classes, lexicon)
+        sparse = SparseLists.made(text, templates, given, rerank.min_lists, ~heldout_I)
+        dense_names, dense_CD = float_features(arrays, listed, rerank, nearly)
         spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
         floats_CD = (centred_in_lists(dense_CD, arrays.candidate_offsets_I1) / spread_D).astype(np.float32)
-        batch = CandidateBatch(arrays.candidate_offsets_I1, floats_CD, statistics_CK.astype(np.float32), *ids)
+        gain_CK, ids = statistics_CK.astype(np.float32), (sparse.offsets_C1, sparse.ids_N)
+        batch = CandidateBatch(arrays.candidate_offsets_I1, floats_CD, gain_CK, *ids, part_values_N=sparse.values_N)
         references = reference_lines(arrays.sentence_I, streams, config.first_id)
-        learned = batch, objective, features, dense_names, spread_D, heldout_I
-        return cls(arrays, references, text.lines, *learned, lexicon, classes)
+        learned = batch, objective, sparse.features, sparse.scale_F, dense_names, spread_D, heldout_I
+        return cls(arrays, references, text.lines, *learned, lexicon, classes, nearly)
 
 
 def ranking_objective(config: TrainConfig) -> Objective:
@@ -94,11 +98,8 @@ def ranking_objective(config: TrainConfig) -> Objective:
     rerank, settings = config.model.rerank, config.loss.lists or config.loss.tune
     assert rerank is not None
     assert settings is not None
-    given = rerank.gain_column is not None
-    if "column" in rerank.metric and not given:
-        seen, expected = f"model.rerank.metric={rerank.metric}", "model.rerank.gain_column=NAME, a feature of the list"
-        raise InputError("which column of the list is gained is not said", seen=seen, expected=expected)
-    return Objective.of(rerank.metric, settings.gain, column=given)
+    keys = "model.rerank.metric", "model.rerank.gain_column"
+    return gain_objective(rerank.metric, rerank.gain_column, keys, settings.gain)
 
 
 def held_out(config: TrainConfig, lists: int) -> NDArray[np.bool_]:
@@ -117,36 +118,16 @@ def text_templates(
     return TextTemplates(settings.ngrams, settings.length, class_ngrams, classes, lexicon)
 
 
-def _batch(
-    text: ListText, templates: TextTemplates, min_lists: int, train_I: NDArray[np.bool_]
-) -> tuple[NamedFeatures, tuple[NDArray[np.int64], NDArray[np.int32]]]:
-    """The features that tell the hypotheses of enough training lists apart, and the ids of each hypothesis."""
-    met, found, lengths, sizes = GrowingFeatures(), array("q"), array("q"), array("q")
-    for rows in text.features(templates):
-        sizes.append(len(rows))
-        for names in rows:
-            found.extend(map(met.add, names))
-            lengths.append(len(names))
-    hypothesis_T, id_T, many = np.repeat(np.arange(len(lengths)), lengths), np.array(found, np.int64), max(1, len(met))
-    # A number for each pair of a hypothesis and a feature, in the order of both.
-    lists_F = _telling(np.sort(hypothesis_T * many + id_T), np.array(sizes), train_I, many)
-    features, id_F = met.frozen(np.flatnonzero(lists_F >= min_lists).tolist())
-    id_T = id_F[id_T]
-    kept_T = id_T >= 0
-    hypothesis_N, id_N = hypothesis_T[kept_T], id_T[kept_T]
-    sorted_N: NDArray[np.int32] = id_N[np.lexsort((id_N, hypothesis_N))].astype(np.int32)
-    return features, (offsets_of(np.bincount(hypothesis_N, minlength=len(lengths))), sorted_N)
-
-
-def _telling(
-    key_T: NDArray[np.int64], size_I: NDArray[np.int64], train_I: NDArray[np.bool_], features: int
-) -> NDArray[np.int64]:
-    """In how many training lists some hypotheses have a feature and others have not, (F,)."""
-    key_U = key_T[np.flatnonzero(np.diff(key_T, prepend=-1))]
-    list_U = np.repeat(np.arange(len(size_I)), size_I)[key_U // features]
-    pair_P, held_by_P = np.unique(list_U * features + key_U % features, return_counts=True)
-    told_P = train_I[pair_P // features] & (held_by_P < size_I[pair_P // features])
-    return np.bincount(pair_P[told_P] % features, minlength=features)
+def _given(
+    config: TrainConfig, arrays: NbestArrays, listed: NbestCandidates, text: ListText
+) -> tuple[Given, tuple[str, ...]]:
+    """The list's own sparse features, and its float ones that some lines lack; both are told of."""
+    rerank, gaps, file = config.model.rerank, Gaps.of(arrays), str(config.nbest)
+    assert rerank is not None
+    gaps.warn_of_lacking(arrays, gaps.nearly, file, text.line_C)
+    gaps.tell_seldom(file, rerank.given_sparse)
+    nearly = tuple(name for name in gaps.nearly if name not in listed.dense_names)
+    return Given.of(listed, frozenset(gaps.seldom if rerank.given_sparse else ())), nearly
 
 
 def _lexicon(

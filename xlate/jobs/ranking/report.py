@@ -64,20 +64,23 @@ class Reported:
         found = {f"{key}_BLEU": round(bleu[name], 2) for key, name in names.items() if name in bleu}
         return {**found, "headroom_closed": round(100 * gone, 2)}
 
-    def table(self, learned: Sequence[str] = ()) -> str:
-        """A line a choice for people; `learned` are the measures that reranking was learned for."""
-        named = "".join(f"{name:>7}{'against first':>15}{'p':>7}" for name in ("BLEU", "chrF", "TER"))
-        lines = [f"{'':<9}{named}"]
+    def table(self, learned: Sequence[str] = (), agreed: Sequence[str] = ()) -> str:
+        """A line a choice for people; `learned` are the measures that reranking was learned for, `agreed` those in
+        which hypotheses of a list agree.
+        """
+        head = "".join(f"{name:>7}{'against first':>15}{'p':>7}" for name in ("BLEU", "chrF", "TER"))
+        lines = [f"{'':<9}{head}"]
         for name, row in self.rows.items():
             tests = self.tests[name].tests if name in self.tests else {}
             cells = [f"{score:7.2f}{_told(tests.get(measure)):<22}" for measure, score in row.items()]
             lines.append(f"{name:<9}{''.join(cells)}".rstrip())
-        same = [name for name in learned if name in self.rows[FIRST]]
-        if same and RERANKED in self.rows:
-            lines.append(
-                f"warning: reranking was learned for {' and '.join(same)}, which is measured here too; "
-                "another measure tells more about its gain"
-            )
+        for named, how in ((learned, "learned for"), (agreed, "by agreement in")):
+            same = [name for name in named if name in self.rows[FIRST]]
+            if same and RERANKED in self.rows:
+                lines.append(
+                    f"warning: reranking was {how} {' and '.join(same)}, which is measured here too; "
+                    "another measure tells more about its gain"
+                )
         return "\n".join(lines)
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.formats.nbest_file import NbestFile
 from xlate.jobs.ranking.floats import computed_floats, weighted_sum
+from xlate.jobs.ranking.gaps import Gaps
 from xlate.jobs.ranking.given import ListText
 from xlate.jobs.ranking.lists import ranking_objective, text_templates
 from xlate.jobs.run_weights import weights_of
@@ -18,13 +23,15 @@ from xlate.text.json_files import Fields, read_json
 
 # The set of weights, and the file with what the features know of words.
 SET, KNOWN = "rerank", "words.json"
+# Whether sources were known in training, and float features that some lines lacked there.
+SOURCES, NEARLY = "sources", "nearly"
 
 
 def rerank_scores(run: Path, nbest: NbestFile, source: str | None, first_id: int | None) -> NDArray[np.float64]:
     """The scores that a run gives the hypotheses of a list, (C,).
 
     Raises:
-        InputError: not a finished run of this kind, or a list without the floats it was trained with.
+        InputError: not a finished run of this kind, or a list without the floats or sources it was trained with.
     """
     config = config_of_run(run)
     if config.model.rerank is None:
@@ -34,12 +41,23 @@ def rerank_scores(run: Path, nbest: NbestFile, source: str | None, first_id: int
     fields: Fields = {"classes": dict, "lexicon": (dict, type(None))}
     known = read_json(run / KNOWN, "the words a ranking run knows", "train the run again", fields)
     arrays, text = ListText.read(nbest, source, first_id)
+    floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
+    computed = computed_floats(arrays, config.model.rerank)
+    _check_floats(floats, {*arrays.names, *computed, *known.get(NEARLY, ())}, nbest)
+    Gaps.of(arrays).warn_of_lacking(arrays, floats, nbest.path, text.line_C)
+    text = _with_sources_as_learned(text, known, config, nbest)
     scores: list[float] = []
     for rows in text.features(text_templates(config.model.rerank, known["classes"], known["lexicon"])):
         scores += [sum(sparse[name] for name in row if name in sparse) for row in rows]
-    floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
-    computed = computed_floats(arrays, config.model.rerank)
-    missing = [name for name in floats if name not in arrays.names and name not in computed]
+    with np.errstate(over="ignore", invalid="ignore"):
+        # What is no feature of the list has no column there.
+        own = {**(sparse if config.model.rerank.given_sparse else {}), **floats}
+        score_C: NDArray[np.float64] = arrays.scores(own) + weighted_sum(computed, floats, len(scores))
+        return arrays.finite(np.array(scores) + score_C)
+
+
+def _check_floats(floats: Iterable[str], there: Container[str], nbest: NbestFile) -> None:
+    missing = [name for name in floats if name not in there]
     if missing:
         raise InputError(
             "the list lacks features",
@@ -48,9 +66,30 @@ def rerank_scores(run: Path, nbest: NbestFile, source: str | None, first_id: int
             expected="what the run was trained with: " + ", ".join(floats),
             remedy="give lists of the same system, with the same columns",
         )
-    with np.errstate(over="ignore", invalid="ignore"):
-        score_C: NDArray[np.float64] = arrays.scores(floats) + weighted_sum(computed, floats, len(scores))
-        return arrays.finite(np.array(scores) + score_C)
+
+
+def _with_sources_as_learned(
+    text: ListText, known: Mapping[str, Any], config: TrainConfig, nbest: NbestFile
+) -> ListText:
+    """The same words, with sources where the run was trained with sources, and else without.
+
+    Raises:
+        InputError: the run's features need sources, and there are none.
+    """
+    rerank = config.model.rerank
+    assert rerank is not None
+    # Runs of earlier versions do not say it.
+    told = known.get(SOURCES)
+    needed = told if told is not None else known["lexicon"] is not None or config.nbest_source is not None
+    if needed and text.sources is None and (rerank.length or known["lexicon"]):
+        raise InputError(
+            "the run was trained with sources, and those of this list are not known",
+            file=nbest.path,
+            seen="a list without sources",
+            expected="the sentences that were translated, for the features of word pairs and lengths",
+            remedy="source=FILE",
+        )
+    return replace(text, sources=None) if told is False else text
 
 
 def learned_for(run: Path) -> tuple[str, ...]:

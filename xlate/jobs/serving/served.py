@@ -24,18 +24,19 @@ class ServedRun:
     Args:
         folder: the run.
         limits: what may be asked for.
+        work: its work directory, if the user has named it; near: one that may be it.
 
     Raises:
         InputError: the run is not finished, or translates nothing.
     """
 
-    def __init__(self, folder: str | Path, limits: Limits) -> None:
+    def __init__(self, folder: str | Path, limits: Limits, work: str | None = None, near: str | None = None) -> None:
         self.folder = unpacked(Path(folder))
         self.name = self.folder.resolve().name
         self.limits = limits
         config = config_of_run(self.folder)
         self.kind = config.model.name
-        self._translator = Translator.of_run(config, self.folder)
+        self._translator = Translator.of_run(config, self.folder, given=work, near=near)
         self._asked = threading.Lock()
 
     def answer(self, request: Request) -> Json:

@@ -88,8 +88,9 @@ def open_server(config: ServeConfig) -> TranslationServer:
     limits = Limits(config.max_bytes, config.max_words, config.max_nbest)
     server = TranslationServer(config.host, config.port, limits)
     try:
-        run = ServedRun(config.run, limits)
-        server.runs = ServedRuns(run, None if config.other is None else ServedRun(config.other, limits))
+        run = ServedRun(config.run, limits, config.work)
+        other = None if config.other is None else ServedRun(config.other, limits, near=config.work)
+        server.runs = ServedRuns(run, other)
     except BaseException:
         server.server_close()
         raise

@@ -72,19 +72,23 @@ def _named(kinds: dict[str, tuple[str, str]], name: str) -> object:
 
 
 def open_system(
-    run: Path, config: TrainConfig, asked: Asked, given: str | None = None
+    run: Path, config: TrainConfig, asked: Asked, given: str | None = None, near: str | None = None
 ) -> tuple[AnySystem, WorkDirectory | None]:
     """The system of a finished run, and its work directory, which an imported one does not have.
 
-    The work directory is the `given` one, or is looked for; see `run_places.located`.
+    The work directory is the `given` one, or is looked for, `near` first; see `run_places.located`.
 
     Raises:
-        InputError: no weights, those of another model, or a work directory that is gone or was made anew.
+        InputError: no weights, those of another model, or a work directory that is gone or was made anew; a run that
+            translates nothing.
     """
-    weights = weights_of(run, config)
-    config = located(run, config, weights.metadata.get(WORK_IDENTITY), work=given)
+    weights, kind = weights_of(run, config), kind_of(config.model.kind)
+    if kind.ranks_lists:
+        # It refuses, and has no work directory to be looked for.
+        return kind.open(run, config, weights, None, asked), None
+    config = located(run, config, weights.metadata.get(WORK_IDENTITY), near, given)
     work = checked_work(run, config, weights) if config.work else None
-    return kind_of(config.model.kind).open(run, config, weights, work, asked), work
+    return kind.open(run, config, weights, work, asked), work
 
 
 def checked_work(run: Path, config: TrainConfig, weights: WeightsFile) -> WorkDirectory:

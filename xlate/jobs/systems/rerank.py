@@ -10,5 +10,5 @@ class Rerank(WithoutDecoder):
 
     name = "rerank"
     ranks_lists = True
-    without = "a run that ranks lists has no decoder"
-    remedy = "xlate nbest rescore run=RUN nbest=FILE"
+    without = "a run of model=rerank translates nothing: it ranks the lists of other systems"
+    remedy = "xlate nbest rescore FILE run=RUN out=FILE"

@@ -1,0 +1,39 @@
+"""A text of what is chosen of each list, in the order of the sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from xlate.errors import InputError
+from xlate.jobs.ranking.texts import sentence_lines
+
+
+@pytest.mark.parametrize(
+    ("sentences", "lengths", "first", "lines"),
+    [
+        ([2, 0, 1], [3], None, ["c0", "c1", "c2"]),
+        ([4, 0, 1, 2], [5], None, ["c0", "c1", "c2", "", "c4"]),
+        ([1, 0], [3, 3], None, ["c0", "c1", ""]),
+        ([12, 10], [3], 10, ["c10", "", "c12"]),
+        ([2, 0], [], None, ["c0", "", "c2"]),
+        ([3, 1, 2], [], None, ["c1", "c2", "c3"]),
+        ([3, 1], [], None, ["", "c1", "", "c3"]),
+        ([3, 1], [], 1, ["c1", "", "c3"]),
+    ],
+)
+def test_line_n_is_sentence_n(
+    caplog: pytest.LogCaptureFixture, sentences: list[int], lengths: list[int], first: int | None, lines: list[str]
+) -> None:
+    chosen = [f"c{number}" for number in sentences]
+    assert sentence_lines(chosen, np.array(sentences), lengths, first, "list") == lines
+    empty = f"{lines.count('')} of {len(lines)} sentences have no list"
+    assert [empty in message for message in caplog.messages] == [True] * ("" in lines)
+    if "" in lines:
+        assert caplog.messages[0].endswith(f"the first is line {lines.index('') + 1}")
+
+
+@pytest.mark.parametrize(("lengths", "words"), [([3], "do not fit"), ([], "cannot be those of lines")])
+def test_numbers_that_are_none_of_lines(lengths: list[int], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        sentence_lines(["a", "b"], np.array([0, 10_000_000]), lengths)
