@@ -45,20 +45,25 @@ def test_an_attempt_that_learned_nothing_makes_room(tmp_path: Path) -> None:
     run = RunDirectory.create(tmp_path, "failed", IDENTITY)
     assert run.checkpoint.is_dir()
     (tmp_path / "events.out.tfevents.1").write_bytes(b"head")
-    (tmp_path / "train.log").write_text("mine")
+    (tmp_path / "train.log").write_text("")
+    (tmp_path / "metrics.jsonl").write_text("")
     mended = {**IDENTITY, "data": "mended"}
     assert RunDirectory.create(tmp_path, "mended", mended).identity == mended
     assert (tmp_path / "config.yaml").read_text() == "mended"
     assert {entry.name for entry in tmp_path.iterdir()} == {"config.yaml", "run.json", "train.log", "versions.json"}
 
 
-@pytest.mark.parametrize("name", ["metrics.jsonl", "weights.safetensors", "checkpoint/latest.safetensors", "mine.txt"])
+@pytest.mark.parametrize(
+    "name", ["metrics.jsonl", "weights.safetensors", "checkpoint/latest.safetensors", "mine.txt", "notes"]
+)
 def test_whatever_else_there_is_of_another_run_is_left_alone(tmp_path: Path, name: str) -> None:
     assert RunDirectory.create(tmp_path, "", IDENTITY).checkpoint.is_dir()
-    (tmp_path / name).write_text("{}")
+    # What is not of a run stays, even if it is empty.
+    content = "" if name == "notes" else "{}"
+    (tmp_path / name).write_text(content)
     with pytest.raises(InputError, match="another run"):
         RunDirectory.create(tmp_path, "", {**IDENTITY, "data": "mended"})
-    assert (tmp_path / name).read_text() == "{}"
+    assert (tmp_path / name).read_text() == content
     assert RunDirectory.open(tmp_path).identity == IDENTITY
 
 

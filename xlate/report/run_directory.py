@@ -25,8 +25,9 @@ NO_DEFAULTS: Mapping[str, Any] = {}
 OTHER_FOLDER = "name another folder with run=…, give the same settings to go on, or remove the folder"
 # What may be in a folder before a run begins: hidden files, and logs of a sweep.
 HARMLESS_NAMES, HARMLESS_ENDINGS = frozenset({"multirun.yaml"}), (".log",)
-# What an attempt leaves that failed before it learned or measured anything; so are its empty files and folders.
+# What an attempt leaves that failed before it learned or measured anything; the last two are empty then.
 FIRST_FILES, FIRST_BEGINNING = frozenset({MARK, CONFIG_FILE, "versions.json"}), "events.out."
+RECORDS, CHECKPOINT = "metrics.jsonl", "checkpoint"
 
 
 class AnotherRun(InputError):
@@ -109,12 +110,12 @@ class RunDirectory:
     @property
     def records(self) -> Records:
         """What was measured so far, `metrics.jsonl`."""
-        return Records(self.path / "metrics.jsonl")
+        return Records(self.path / RECORDS)
 
     @property
     def checkpoint(self) -> Path:
         """The folder for checkpoints, made when it is first asked for."""
-        folder = self.path / "checkpoint"
+        folder = self.path / CHECKPOINT
         folder.mkdir(exist_ok=True)
         return folder
 
@@ -150,14 +151,20 @@ def _makes_room(path: Path, held: Mapping[str, Any], asked: Mapping[str, Any], d
     log.info("%s: an attempt with other settings failed there before it learned anything; begun anew", path)
     # The identity goes last: a folder that has it is a run.
     for entry in sorted(first, key=lambda entry: entry.name == MARK):
-        entry.rmdir() if entry.is_dir() else entry.unlink()
+        if entry.is_dir():
+            entry.rmdir()
+        else:
+            entry.unlink()
     return True
 
 
 def _is_first(entry: Path) -> bool:
-    if entry.is_dir():
-        return not any(entry.iterdir())
-    return entry.name in FIRST_FILES or entry.name.startswith(FIRST_BEGINNING) or entry.stat().st_size == 0
+    """Whether it is what a run begins with, and not yet what it has learned, or anything of somebody else."""
+    if entry.name == CHECKPOINT:
+        return entry.is_dir() and not any(entry.iterdir())
+    if entry.name == RECORDS:
+        return entry.stat().st_size == 0
+    return entry.name in FIRST_FILES or entry.name.startswith(FIRST_BEGINNING)
 
 
 def _check_free(path: Path) -> None:

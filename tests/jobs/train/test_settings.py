@@ -128,6 +128,9 @@ WRONG = [
     [*RERANK, "model.rerank.ngrams=-1"],
     [*RERANK[:2], "nbest=list.nbest"],
     [*RERANK, "base={run}"],
+    # of online training
+    ["model=hierarchical", "source=online", "source.references=[x]"],
+    ["model=hierarchical", "source=online", "source.folds=2", "source.references=[x]"],
     [*RERANK, "loss=mira", "loss.tune.weights=[F]"],
 ]  # fmt: skip
 

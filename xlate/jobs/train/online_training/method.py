@@ -184,6 +184,9 @@ def check_online(config: TrainConfig) -> None:
     if source.k > source.nbest:
         seen = f"source.k={source.k} source.nbest={source.nbest}"
         raise InputError("fewer translations of a list than are held against oracles", seen=seen, expected="k ≤ nbest")
+    if source.references and source.text is None:
+        seen = f"source.references={list(source.references)} and no source.text"
+        raise InputError("references of no text", seen=seen, expected="source.text=FILE, whose translations they are")
     if source.folds and not config.work:
         seen, expected = f"source.folds={source.folds} and no work=", "work=…"
         raise InputError("folds of no training text", seen=seen, expected=expected)
