@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.made_once import made_once
@@ -25,12 +28,13 @@ from xlate.jobs.systems.registry import open_system
 from xlate.jobs.train.online_training.method import OnlineTraining
 from xlate.jobs.train.tuning import NbestLists, TuningText
 from xlate.models.hierarchical.decoder import HierarchicalDecoder
+from xlate.models.hierarchical.model import UNKNOWN
 from xlate.models.hierarchical.tuned import TunedRules
 from xlate.models.tuned import TunedByFold
 from xlate.phrases.rule_extraction import RuleSettings, extract_rules
 from xlate.phrases.rule_scores import score_rules
 from xlate.phrases.table_rows import TableRows
-from xlate.scoring.weights import load_weights
+from xlate.scoring.weights import load_weights, save_weights
 from xlate.text.lines import read_lines, write_lines
 from xlate.train.online_learner import OnlineLearner
 
@@ -78,6 +82,33 @@ def test_it_translates_and_shows_trees(rules_run: Path, tmp_path: Path, capsys: 
     assert " -> " in shown
     forced = translated(rules_run, tmp_path, f"target={tmp_path / 'out.txt'}")
     assert forced == lines
+
+
+def test_the_size_of_the_first_weights_makes_no_difference(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811
+    """Powers of two round nothing: weights of a 64th give the same translations, and weights of a 64th."""
+    small = shutil.copytree(rules_run, tmp_path / "small")
+    file = load_weights(small / "weights.safetensors")
+    held = file.sets["hierarchical"]
+    fixed_D = np.arange(len(held.dense_D)) == UNKNOWN
+    less = replace(held, dense_D=np.where(fixed_D, held.dense_D, held.dense_D / 64))
+    save_weights(small / "weights.safetensors", {"hierarchical": less}, extra=file.extra, metadata=file.metadata)
+    same, without = (["source.spread=0.2"], ["source.spread=0"])
+    runs = {
+        (base.name, given[0]): trained(work, tmp_path / f"{base.name}{place}", *RULES, *ONLINE, *given, f"base={base}")
+        for base in (rules_run, small)
+        for place, given in enumerate((same, without))
+    }
+    large, little = (runs[base.name, same[0]] for base in (rules_run, small))
+    assert little["learned_times"] == pytest.approx(64 * large["learned_times"], rel=1e-3)
+    assert little["history"] == large["history"]
+    learned = [load_weights(tmp_path / f"{base.name}0" / "weights.safetensors") for base in (rules_run, small)]
+    one, other = (weights.sets["hierarchical"] for weights in learned)
+    assert np.array_equal(one.sparse_F / 64, other.sparse_F)
+    floats = slice(UNKNOWN)
+    assert np.array_equal(one.dense_D[floats] / 64, other.dense_D[floats])
+    large, little = (runs[base.name, without[0]] for base in (rules_run, small))
+    assert (large["learned_times"], little["learned_times"]) == (1, 1)
+    assert little["history"] != large["history"]
 
 
 def test_structure_features_are_learned_online(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from xlate.config.identity import defaults_of_training, identity_of_training
+from xlate.config.identity import defaults_of_training, identity_of_training, settings_before
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.report.identity import differing_settings, flat, identity_hash, plain
@@ -69,7 +69,18 @@ def test_a_run_of_an_earlier_version_is_the_same_as_long_as_new_keys_have_their_
     config = load(TrainConfig, "train", [])
     before = plain(identity_of_training(config))
     del before["loss"]["binary"]["centred"]
-    assert not differing_settings(before, plain(identity_of_training(config)), defaults_of_training(config))
+    assert not differing_settings(before, plain(identity_of_training(config)), settings_before(config))
     config = load(TrainConfig, "train", ["loss.binary.centred=true"])
-    found = differing_settings(before, plain(identity_of_training(config)), defaults_of_training(config))
+    found = differing_settings(before, plain(identity_of_training(config)), settings_before(config))
     assert found == [("loss.binary.centred", "nothing", True)]
+
+
+def test_a_run_of_an_earlier_version_is_another_where_the_default_is_not_what_was_done() -> None:
+    config = load(TrainConfig, "train", ["model=hierarchical", "source=online"])
+    asked = plain(identity_of_training(config))
+    before = plain(identity_of_training(config))
+    del before["source"]["spread"], before["model"]["rules"]["loose_phrases"]
+    found = differing_settings(before, asked, settings_before(config))
+    assert sorted(found) == [("model.rules.loose_phrases", "nothing", True), ("source.spread", "nothing", 0.2)]
+    asked["source"]["spread"], asked["model"]["rules"]["loose_phrases"] = 0.0, False
+    assert not differing_settings(before, asked, settings_before(config))

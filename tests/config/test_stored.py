@@ -108,3 +108,20 @@ def test_keys_of_before_are_dropped_or_called_as_they_are_now(tmp_path: Path) ->
     path.write_text(yaml.safe_dump(held))
     with pytest.raises(InputError, match=r"decoder\.odd"):
         read_config(path, TrainConfig)
+
+
+def test_keys_that_there_were_not_yet_are_read_as_what_was_done_then(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    held = yaml.safe_load(to_yaml(load(TrainConfig, "train", ["model=hierarchical", "source=online", "work=w"])))
+    assert held["source"].pop("spread") > 0
+    assert held["model"]["rules"].pop("loose_phrases")
+    path.write_text(yaml.safe_dump(held))
+    read = read_config(path, TrainConfig)
+    assert read.source.spread == 0
+    assert read.model.rules is not None
+    assert not read.model.rules.loose_phrases
+    del held["model"]["rules"]
+    path.write_text(yaml.safe_dump(held))
+    read = read_config(path, TrainConfig)
+    assert read.model.rules is not None
+    assert not read.model.rules.loose_phrases

@@ -22,3 +22,15 @@ def spread_within_lists(dense_CD: NDArray[Any], candidate_offsets_I1: NDArray[np
     centred_CD = centred_in_lists(dense_CD, candidate_offsets_I1)
     spread_D: NDArray[np.float64] = np.sqrt((centred_CD**2).mean(axis=0))
     return np.where(spread_D > 1e-9, spread_D, 1.0)
+
+
+def spread_of_scores(score_C: NDArray[Any], candidate_offsets_I1: NDArray[np.int64]) -> float:
+    """The standard deviation of scores within a list, the mean over lists of more than one; 0 without such lists."""
+    sizes_I = np.diff(candidate_offsets_I1)
+    several_I = sizes_I > 1
+    if not several_I.any():
+        return 0.0
+    squares_C = centred_in_lists(score_C[:, None], candidate_offsets_I1)[:, 0] ** 2
+    rows_I = np.flatnonzero(sizes_I)
+    mean_I = np.add.reduceat(squares_C, candidate_offsets_I1[:-1][rows_I]) / sizes_I[rows_I]
+    return float(np.sqrt(mean_I[several_I[rows_I]]).mean())

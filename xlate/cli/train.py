@@ -145,7 +145,7 @@ def _name(config: TrainConfig, overrides: list[str]) -> str:
 
 def _is_free(folder: Path, config: TrainConfig) -> bool:
     """Whether a folder holds no run but this one, as far as settings tell."""
-    from xlate.config.identity import defaults_of_training, identity_of_training
+    from xlate.config.identity import identity_of_training, settings_before
     from xlate.report.identity import differing_settings, plain
     from xlate.report.run_directory import MARK, RunDirectory
 
@@ -153,7 +153,7 @@ def _is_free(folder: Path, config: TrainConfig) -> bool:
         return True
     held, asked = RunDirectory.open(folder).identity, plain(identity_of_training(config))
     known = {key: held[key] for key in asked if key in held}
-    return not differing_settings(known, asked, defaults_of_training(config))
+    return not differing_settings(known, asked, settings_before(config))
 
 
 def _mark(config: TrainConfig) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from xlate.arrays.npy import values_sha256
+from xlate.config.fields import BEFORE
 from xlate.config.nbest_schema import GivenListsConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import SourceConfig
@@ -42,19 +43,24 @@ def identity_of_training(config: TrainConfig) -> dict[str, Any]:
 def defaults_of_training(config: TrainConfig) -> dict[str, Any]:
     """What the schemas that a training chose have for each of its keys, by dotted key.
 
-    A run made before there was a key is the one that has the key's default. Keys that must be given have none.
+    Keys that must be given have none.
     """
-    return {key: default for key, default in _defaults(config, type(config)()) if default != MISSING}
+    return {key: default for key, default, _ in _defaults(config, type(config)()) if default != MISSING}
 
 
-def _defaults(held: Any, default: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+def settings_before(config: TrainConfig) -> dict[str, Any]:
+    """What a run made before there was a key did, by dotted key: mostly the key's default."""
+    return {key: before for key, _, before in _defaults(config, type(config)()) if before != MISSING}
+
+
+def _defaults(held: Any, default: Any, prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
     for field in fields(held):
         value, own = getattr(held, field.name), getattr(default, field.name)
         if is_dataclass(value) and not isinstance(value, type):
             # A choice has the defaults of its own schema, not those of what it was chosen in place of.
             yield from _defaults(value, own if type(own) is type(value) else type(value)(), f"{prefix}{field.name}.")
         else:
-            yield f"{prefix}{field.name}", own
+            yield f"{prefix}{field.name}", own, field.metadata.get(BEFORE, own)
 
 
 def settings_of_source(source: SourceConfig) -> dict[str, Any]:

@@ -306,6 +306,7 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "margin": POSITIVE,
         "rate": NOT_NEGATIVE,
         "dense_rate": NOT_NEGATIVE,
+        "spread": NOT_NEGATIVE,
         "gain": ("document", "add-1", "gao", "floor", "exp", "none"),
         "batch": _SOME,
         "processes": _SOME,

@@ -25,6 +25,7 @@ class _SourceKeys:
     margin: float
     rate: float
     dense_rate: float
+    spread: float
     adagrad: bool
     gain: str
     metric: str
@@ -74,6 +75,13 @@ class OnlineSourceConfig(SourceConfig):
     margin: float = key("what a unit of gain is worth in score", 1.0)
     rate: float = key("how far sparse weights move, times the step", 1.0)
     dense_rate: float = key("the same of float weights", 1.0)
+    spread: float = key(
+        "scores are learned on a scale on which those of a list differ by so much under the first weights (standard "
+        "deviation, mean over lists), so that C, margin, eta, gamma and hope mean the same for all of them; 0: as they "
+        "are",
+        0.2,
+        before=0.0,
+    )
     adagrad: bool = key("losses: steps by AdaGrad", False)
     gain: str = key(
         "document: BLEU of the document of oracles with a translation in its place (the paper's approximated BLEU); or "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ import yaml
 from omegaconf import OmegaConf
 from omegaconf._utils import get_yaml_loader
 
+from xlate.config.fields import BEFORE
 from xlate.config.schema import TrainConfig
 from xlate.config.typed import typed
 from xlate.errors import InputError
@@ -48,7 +50,9 @@ def read_config(path: str | Path, schema: type[T]) -> T:
         raise InputError("a damaged configuration", file=path, seen=repr(loaded), expected=expected, remedy=REMEDY)
     _check_plain(loaded, Path(path))
     try:
-        return typed(OmegaConf.create(loaded), schema, stored=True)
+        made = typed(OmegaConf.create(loaded), schema, stored=True)
+        _fill_as_before(made, loaded)
+        return made
     except InputError as error:
         raise InputError(
             f"a damaged configuration: {error.message}",
@@ -78,6 +82,16 @@ class _WithoutAliases(get_yaml_loader()):  # type: ignore[misc]
             event = self.peek_event()
             raise yaml.composer.ComposerError(None, None, f"an alias, *{event.anchor}", event.start_mark)
         return super().compose_node(parent, index)
+
+
+def _fill_as_before(made: Any, loaded: Mapping[str, Any]) -> None:
+    """Gives keys that there were not yet what was done then, where their defaults are of something else."""
+    for field in fields(made):
+        value, there = getattr(made, field.name), loaded.get(field.name)
+        if is_dataclass(value):
+            _fill_as_before(value, there if isinstance(there, Mapping) else {})
+        elif field.name not in loaded and BEFORE in field.metadata:
+            setattr(made, field.name, field.metadata[BEFORE])
 
 
 def _check_plain(value: Any, path: Path, key: str = "") -> None:

@@ -40,18 +40,18 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def differing_settings(
-    held: Mapping[str, Any], asked: Mapping[str, Any], defaults: Mapping[str, Any]
+    held: Mapping[str, Any], asked: Mapping[str, Any], before: Mapping[str, Any]
 ) -> list[tuple[str, Any, Any]]:
     """The dotted keys in which a run and what is asked for differ, as `differing_keys`.
 
-    A key that the run has not, since there was none when it was made, stands for its default.
+    A key that the run has not, since there was none when it was made, stands for what was done then.
 
     Args:
         held: the identity of the run.
         asked: that of the training that is asked for.
-        defaults: by dotted key; keys that are not in it have none.
+        before: what was done when there was no key, by dotted key; keys that are not in it had to be given.
     """
-    known = plain(defaults)
+    known = plain(before)
     there = flat(held)
     return [
         (key, old, new)

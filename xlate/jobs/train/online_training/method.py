@@ -22,6 +22,7 @@ from xlate.jobs.systems.folded import by_fold
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.systems.to_tune import ToTune
 from xlate.jobs.train.measuring import measured_splits, rounded
+from xlate.jobs.train.online_training.scale import scale_of_learning, times
 from xlate.jobs.train.online_training.sentence_lists import ListsOfSentences
 from xlate.jobs.train.online_training.texts import training_sentences
 from xlate.jobs.train.tuned import made_from_text
@@ -80,17 +81,19 @@ class OnlineTraining:
         """Learns, writes the weights, and translates the dev set, and the test set if asked."""
         config, tuned = self.config, self.to_tune
         with self._lists() as lists:
-            online = self._online(run, lists)
+            scale = self._scale(lists)
+            online = self._online(run, lists, scale)
             found = online.run(run.stop.__bool__)
         if found is None:
             return None
-        weights, figures = found
+        learned, figures = found
+        weights = times(learned, tuned.system.trained_D, 1 / scale)
         warn_if_unmoved({"start": tuned.start}, {"start": weights}, f"source.update={config.source.update}")
         saved = tuned.saved(weights)
         save_weights(run.weights, saved.sets, features=saved.features, extra=saved.extra, metadata=tuned.metadata)
         measured = measured_splits(config, self.work, run, len(figures))
         online.checkpoint.remove()
-        return {**_summary(config, weights, figures, len(self.text)), **measured}
+        return {**_summary(config, weights, figures, len(self.text)), "learned_times": round(scale, 4), **measured}
 
     def _lists(self) -> ListsOfSentences:
         source, system = self.config.source, self.to_tune.system
@@ -98,14 +101,20 @@ class OnlineTraining:
         # Shards have processes of their own.
         return ListsOfSentences(system, lists, source.processes if source.shards == 1 else 1)
 
-    def _online(self, run: Run, lists: ListsOfSentences) -> Online:
+    def _scale(self, lists: ListsOfSentences) -> float:
+        source, tuned = self.config.source, self.to_tune
+        trained_D, sentences = tuned.system.trained_D, len(self.text)
+        return scale_of_learning(tuned.start, trained_D, lists.decode, sentences, source.nbest, source.spread)
+
+    def _online(self, run: Run, lists: ListsOfSentences, scale: float) -> Online:
         source, tuned = self.config.source, self.to_tune
         objective = objective_of(source)
         document = OracleDocument(np.zeros((len(self.text), objective.width)), objective, source.gain != DOCUMENT)
         steps = StepSettings(source.k, source.m, source.hope, source.rate, source.dense_rate, source.adagrad)
+        trained_D = tuned.system.trained_D
         learner = OnlineLearner(
-            tuned.start,
-            tuned.system.trained_D,
+            times(tuned.start, trained_D, scale),
+            trained_D,
             update_of(source, self.config.seed),
             steps,
             document,
