@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[Clock]:
     made = Clock()
     monkeypatch.setattr(progress, "time", made)
+    monkeypatch.setattr(progress._DISPLAY, "last_end", -math.inf)
     caplog.set_level(logging.INFO)
     set_style(Style.LINES)
     yield made
@@ -75,7 +77,16 @@ def test_short_work_says_nothing(clock: Clock, caplog: pytest.LogCaptureFixture)
         for _ in track(range(3), "short"):
             clock.now += 19
             tell(loss=1.0)
+        clock.now += 3
     assert caplog.messages == []
+
+
+def test_short_work_that_follows_at_once_says_a_line_a_minute(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    for name in ("classes", "aligning", "phrases"):
+        for _ in track(range(3), name):
+            clock.now += 19
+            tell(loss=1.0)
+    assert caplog.messages == ["aligning 0/3 loss 1", "phrases 1/3 loss 1, about 76 s left"]
 
 
 def test_work_within_work_stands_on_one_line(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import logging
+import math
 import os
 import sys
 import time
@@ -74,10 +75,11 @@ class _Display:
         self.works: list[_Work] = []
         self.bars: Progress | None = None
         self.last_line = 0.0
+        self.last_end = -math.inf
 
     def begin(self, work: _Work) -> None:
-        """Work begins, within what has begun."""
-        if not self.works:
+        """Work begins, within what has begun; what follows other work at once goes on with its minute."""
+        if not self.works and work.start - self.last_end > PATIENCE_SECONDS:
             self.last_line = work.start
         self.works.append(work)
 
@@ -99,6 +101,8 @@ class _Display:
             self.bars.remove_task(work.task)
         if work in self.works:
             self.works.remove(work)
+        if not self.works:
+            self.last_end = time.monotonic()
         if not self.works and self.bars is not None:
             self.bars.stop()
             self.bars = None
@@ -106,7 +110,7 @@ class _Display:
     def forked(self) -> None:
         """Forgets what another process is at; only that one shows it."""
         self.silenced = Style.SILENT if self.style is Style.SILENT else Style.LINES
-        self.style, self.works, self.bars = Style.SILENT, [], None
+        self.style, self.works, self.bars, self.last_end = Style.SILENT, [], None, -math.inf
 
     def _draw(self, now: float) -> None:
         for work in self.works:

@@ -267,3 +267,15 @@ def test_slurm_that_is_not_there_is_said_in_words(
     monkeypatch.setattr("xlate.cli.shell.compose._run_jobs", refused)
     assert main(["train", "-m", "seed=1,2", "work=nowhere"]) == 2
     assert "no Slurm on this machine" in capsys.readouterr().err
+
+
+def test_a_sweep_of_no_job_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = [
+        "train",
+        "-m",
+        "experiment=glob(tillmann2007/none*)",
+        f"work={tmp_path}",
+        f"hydra.sweep.dir={tmp_path}/sweep",
+    ]
+    assert main(given) == 2
+    assert "a sweep of no job" in capsys.readouterr().err

@@ -14,7 +14,18 @@ from xlate.report.identity import ABSENT, flat
 # What every run is told apart by.
 ALWAYS = ("model.name", "loss.name", "seed")
 # Where things lie, and what changes no result.
-NEVER = ("run", "work", "debug", "checkpoint_seconds", "dev_every", "samples", "device", "row")
+NEVER = (
+    "run",
+    "work",
+    "debug",
+    "checkpoint_seconds",
+    "dev_every",
+    "samples",
+    "device",
+    "row",
+    "measure_test",
+    "measures",
+)
 GROUPS = ("loss.tune", "model", "decoder", "loss", "source")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,11 +35,13 @@ class _Sweep:
     Attributes:
         folder: where it is.
         elsewhere: its jobs run in other processes, which do not tell this one of them.
-        jobs: of those that ran here, the ones that were not refused.
+        begun: jobs that began here.
+        jobs: of those the ones that were not refused.
     """
 
     folder: Path
     elsewhere: bool
+    begun: int = 0
     jobs: int = 0
 
 
@@ -57,6 +60,7 @@ class SweepSummary(Callback):
     def on_job_start(self, *_: Any, **__: Any) -> None:
         """Counts a job."""
         if _begun:
+            _begun[-1].begun += 1
             _begun[-1].jobs += 1
 
     def on_job_end(self, *_: Any, **given: Any) -> None:
@@ -74,10 +78,20 @@ def forget_sweeps() -> None:
 def say_sweeps() -> None:
     """Says which runs the sweeps that ended have; writes their tables, and those of papers that they have rows of.
 
-    Nothing is said of a sweep without jobs: what is in its folder is of others.
+    Nothing is said of a sweep whose jobs were all refused: what is in its folder is of others.
+
+    Raises:
+        InputError: a sweep had no job at all, and nothing else went wrong.
     """
     while _begun:
         sweep = _begun.pop()
+        if not sweep.begun and not sweep.elsewhere and sys.exc_info()[0] is None:
+            raise InputError(
+                "a sweep of no job",
+                seen="none of the values that are swept over",
+                expected="one or more",
+                remedy="write the values out, a,b,c: glob(…) finds no experiments in folders",
+            )
         if sweep.jobs or sweep.elsewhere:
             _say_sweep(sweep.folder)
 
