@@ -13,6 +13,7 @@ from xlate.cli.shell.arguments import read_words
 from xlate.cli.shell.sweeps import ONE_AFTER_THE_OTHER
 from xlate.cli.train import expand, in_sweep
 from xlate.config.folder_names import folder_name
+from xlate.config.stored import config_of_run
 
 
 def expanded(*arguments: str) -> list[str]:
@@ -279,3 +280,39 @@ def test_a_sweep_of_no_job_is_refused(tmp_path: Path, capsys: pytest.CaptureFixt
     ]
     assert main(given) == 2
     assert "a sweep of no job" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "spare"),
+    [
+        (["loss=mira,mert", "loss.tune.restarts=3"], {"loss.tune.restarts"}),
+        (["loss=mira,pro", "loss.tune.restarts=3"], set()),
+        (["loss=mira,mert", "loss.tune.restarts=3", "loss.tune.rouns=1"], set()),
+        (["loss=mira,mert", "loss.tune.rounds=3"], {"loss.tune.rounds"}),
+        (["seed=1,2", "loss.eta=0.1"], set()),
+    ],
+)
+def test_keys_that_some_jobs_use_may_be_left_out_by_others(arguments: list[str], spare: set[str]) -> None:
+    words = read_words(["-m", "model=phrase", *arguments])
+    assert expand(words).spare == spare
+
+
+def test_a_table_takes_a_key_that_only_some_of_its_rows_have() -> None:
+    words = read_words(["-m", "experiment=watanabe2007/table4", "seed=1,2", "source.C=1e-3", "work=w"])
+    assert expand(words).spare == {"source.C"}
+
+
+def test_a_job_leaves_out_what_only_another_uses(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    few = ["loss.tune.rounds=1", "loss.tune.nbest=5", "loss.tune.restarts=1", "decoder.pop_limit=30"]
+    sweep = ["-m", "model=phrase", "decoder=phrase", "loss=mira,mert", f"work={work}", *few]
+    assert main(["train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 0
+    configs = {name: config_of_run(tmp_path / "sweep" / f"loss={name}") for name in ("mira", "mert")}
+    assert configs["mert"].loss.tune is not None
+    assert configs["mert"].loss.tune.restarts == 1
+    assert not hasattr(configs["mira"].loss.tune, "restarts")
+    events = {
+        name: b"".join(path.read_bytes() for path in (tmp_path / "sweep" / f"loss={name}").glob("events.*"))
+        for name in configs
+    }
+    assert b"loss.tune.restarts" in events["mert"]
+    assert b"loss.tune.restarts" not in events["mira"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from xlate.cli.shell.experiments import all_rows, check_experiments
 from xlate.config.folder_names import folder_name
 from xlate.config.schema import TrainConfig
 from xlate.errors import Interrupted
-from xlate.report.identity import VOLATILE
+from xlate.report.identity import VOLATILE, flat
 from xlate.report.run_directory import AnotherRun
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def run(config: TrainConfig) -> None:
     if config.work == "work/demo" and not Path(config.work).exists() and config.base is config.nbest is None:
         log.info("no work=FOLDER is given: work/demo is made first, from the small corpus that xlate makes up")
         prepare(load(PrepareConfig, "prepare", ["work=work/demo"]))
-    given = [] if running is None else list(running.overrides.task)
+    given = [] if running is None else _used_here(list(running.overrides.task), config)
     try:
         outcome = train(config, folder, given, _sweep(config, running))
     except AnotherRun as error:
@@ -65,6 +65,12 @@ def run(config: TrainConfig) -> None:
     if outcome.interrupted is not None:
         raise Interrupted(f"stopped by a signal; the same command goes on from {folder}", 128 + outcome.interrupted)
     print(folder)
+
+
+def _used_here(given: list[str], config: TrainConfig) -> list[str]:
+    """What was given without keys of the whole sweep that this job has no use for."""
+    held = flat(asdict(config))
+    return [a for a in given if not a.startswith("++") or "." not in _key(a) or _key(a) in held]
 
 
 def _elsewhere(error: AnotherRun, given: list[str]) -> str:
@@ -188,7 +194,17 @@ def expand(words: Words) -> Words:
     unsaid = [key for key in fixed if key not in ("run", "work", "experiment") and not key.startswith("hydra")]
     if swept and unsaid:
         overrides.append(f"hydra.job.config.override_dirname.exclude_keys=[run,work,{','.join(unsaid)}]")
-    return replace(words, overrides=tuple(overrides))
+    return replace(words, overrides=tuple(overrides), spare=_spare(words, given, swept))
+
+
+def _spare(words: Words, given: list[str], swept: set[str]) -> frozenset[str]:
+    """The keys that some jobs use and others leave out."""
+    groups = swept & GROUPS.keys()
+    if words.elsewhere or not groups:
+        return frozenset()
+    from xlate.cli.shell.some_jobs import keys_of_some_jobs
+
+    return keys_of_some_jobs(CONFIG, "train", given, groups, swept)
 
 
 def _key(argument: str) -> str:

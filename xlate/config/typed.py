@@ -17,7 +17,7 @@ from omegaconf.errors import (
 
 from xlate.config.choices import schemas_of
 from xlate.config.limits import check_limits
-from xlate.config.used_keys import known_keys, unknown_key, used_keys
+from xlate.config.used_keys import SpareKeys, known_keys, unknown_key, used_keys
 from xlate.errors import InputError
 
 T = TypeVar("T")
@@ -32,13 +32,14 @@ OmegaConf.register_new_resolver("to_be_given", _to_be_given, replace=True)
 OmegaConf.register_new_resolver("basename", lambda path: Path(path).name, replace=True)
 
 
-def typed(config: DictConfig, schema: type[T], *, stored: bool = False) -> T:
+def typed(config: DictConfig, schema: type[T], *, stored: bool = False, spare: SpareKeys | None = None) -> T:
     """Checks a configuration against a schema dataclass and the schemas of what is chosen; an instance of it.
 
     Args:
         config: composed, or read from a run.
         schema: of the command.
         stored: it was written before, perhaps when there were other keys: those that are not used any more are dropped.
+        spare: keys that may be left out; says afterwards which were.
 
     Raises:
         InputError: a key that is unknown or not used (with the nearest one that is), a value of the wrong type, out of
@@ -47,7 +48,7 @@ def typed(config: DictConfig, schema: type[T], *, stored: bool = False) -> T:
     shape = OmegaConf.structured(schema)
     try:
         plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
-        plain = used_keys(plain, schema, stored=stored)
+        plain = used_keys(plain, schema, stored=stored, spare=spare)
         for group, kind in schemas_of(plain, schema).items():
             OmegaConf.update(shape, group, OmegaConf.structured(kind), merge=False)
         made = cast(T, OmegaConf.to_object(OmegaConf.merge(shape, OmegaConf.create(plain))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from omegaconf import DictConfig
@@ -18,11 +18,26 @@ MARGINS = ("softmax_margin", "ramp")
 MOST_NAMED = 3
 
 
-def used_keys(plain: Mapping[str, Any], command: type[Any], *, stored: bool = False) -> dict[str, Any]:
+@dataclass
+class SpareKeys:
+    """Dotted keys that a sweep gives to all of its jobs, and that those leave out whose choices have no such key.
+
+    Attributes:
+        keys: which may be left out.
+        left_out: which were.
+    """
+
+    keys: frozenset[str] = frozenset()
+    left_out: set[str] = field(default_factory=set)
+
+
+def used_keys(
+    plain: Mapping[str, Any], command: type[Any], *, stored: bool = False, spare: SpareKeys | None = None
+) -> dict[str, Any]:
     """The keys of a command's configuration that its choices use.
 
     Keys of other choices go where they have their default, which a file may have set for all of them; of what was
-    `stored` before, whatever they hold.
+    `stored` before, whatever they hold; and those that are `spare`.
 
     Raises:
         InputError: a key of another choice was set.
@@ -31,19 +46,19 @@ def used_keys(plain: Mapping[str, Any], command: type[Any], *, stored: bool = Fa
     chosen = schemas_of(kept, command)
     for group in ("model", "decoder", "loss", "source", "data", "align"):
         if group in chosen and isinstance(kept.get(group), Mapping):
-            kept[group] = _used(kept[group], chosen, group, "", stored)
+            kept[group] = _used(kept[group], chosen, group, "", stored, spare or SpareKeys())
     return kept
 
 
 def _used(
-    plain: Mapping[str, Any], chosen: Mapping[str, type[Any]], group: str, below: str, stored: bool
+    plain: Mapping[str, Any], chosen: Mapping[str, type[Any]], group: str, below: str, stored: bool, spare: SpareKeys
 ) -> dict[str, Any]:
     """`below`: the place within the group, such as `tune.`."""
     here = f"{group}.{below}".rstrip(".")
     kind = chosen[here]
     if here == "decoder" and not stored:
         _check_decoder(plain, kind)
-    own, elsewhere = {field.name: field for field in fields(kind)}, keys_elsewhere(group)
+    own, elsewhere = {one.name: one for one in fields(kind)}, keys_elsewhere(group)
     if here == "loss.tune":
         elsewhere |= {f"tune.{name}": defaults for name, defaults in keys_elsewhere(here).items()}
     kept: dict[str, Any] = {}
@@ -51,9 +66,11 @@ def _used(
         inner = schema_within(kind, own[name]) if name in own else None
         if inner is not None and isinstance(value, Mapping):
             nested = {f"{here}.{name}": inner, **chosen}
-            kept[name] = _used(value, nested, group, f"{below}{name}.", stored)
+            kept[name] = _used(value, nested, group, f"{below}{name}.", stored, spare)
         elif name in own:
             kept[name] = value
+        elif f"{below}{name}" in elsewhere and f"{group}.{below}{name}" in spare.keys:
+            spare.left_out.add(f"{group}.{below}{name}")
         elif f"{below}{name}" not in elsewhere or not (stored or value in elsewhere[f"{below}{name}"]):
             raise unknown_key(f"{group}.{_set(f'{below}{name}', value, elsewhere)}", _keys_of(chosen))
     return kept
@@ -74,7 +91,7 @@ def _keys_of(chosen: Mapping[str, type[Any]]) -> list[str]:
 
 def _check_decoder(plain: Mapping[str, Any], kind: type[Any]) -> None:
     """Refuses the decoder of another model, as its name would be; single keys are looked at one by one."""
-    keys_by_kind = {other: {field.name for field in fields(other)} for other in SCHEMAS["decoder"]}
+    keys_by_kind = {other: {one.name for one in fields(other)} for other in SCHEMAS["decoder"]}
     if all(plain.keys() != keys for other, keys in keys_by_kind.items() if other is not kind):
         return
     own = sorted(keys_by_kind[kind])

@@ -37,11 +37,13 @@ class Words:
         flags: our own options, by their long names.
         options: those of Hydra, by their long names; one with a value is `--cfg=job`.
         overrides: `key=value` and what else Hydra takes, such as `~key`.
+        spare: keys that some jobs of a sweep have no use for, and leave out.
     """
 
     flags: frozenset[str]
     options: tuple[str, ...]
     overrides: tuple[str, ...]
+    spare: frozenset[str] = frozenset()
 
     @property
     def multirun(self) -> bool:

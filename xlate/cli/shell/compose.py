@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -24,9 +25,11 @@ from xlate.config.folder_names import folder_name
 from xlate.config.load import composed, words_of_hydra
 from xlate.config.location import conf_folder
 from xlate.config.typed import in_our_words, typed
+from xlate.config.used_keys import SpareKeys
 from xlate.errors import InputError
 
 OmegaConf.register_new_resolver("folder_name", folder_name, replace=True)
+log = logging.getLogger(__name__)
 # Commands that ask Hydra which job they are.
 JOBS = ("train",)
 
@@ -39,11 +42,13 @@ class Job:
         body: the command.
         schema: of its configuration.
         talk: how it talks.
+        spare: keys that it leaves out if its choices have no such key.
     """
 
     body: Callable[[Any], None]
     schema: type[Any]
     talk: Talk
+    spare: frozenset[str] = frozenset()
 
     def run(self, config: DictConfig) -> None:
         """Checks the configuration and runs the command."""
@@ -51,7 +56,11 @@ class Job:
         if running.mode is RunMode.MULTIRUN:
             beside = running.launcher._target_ != ONE_AFTER_THE_OTHER
             self.talk.begin(running.job.override_dirname if beside else None)
-        self.body(typed(config, self.schema))
+        spare = SpareKeys(self.spare)
+        made = typed(config, self.schema, spare=spare)
+        if spare.left_out:
+            log.info("not used by this job: %s", ", ".join(sorted(spare.left_out)))
+        self.body(made)
 
 
 def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None], words: Words, talk: Talk) -> int:
@@ -66,7 +75,7 @@ def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None],
         body(config)
         return 0
     with _our_words(command, words):
-        failures = _run_jobs(command, Job(body, schema, talk), words)
+        failures = _run_jobs(command, Job(body, schema, talk, words.spare), words)
     if failures:
         raise failures[0]
     return 0
