@@ -241,3 +241,14 @@ def test_completion_of_experiments_actions_and_paths(tmp_path: Path, monkeypatch
     assert candidates("xlate translate run=runs/l") == ["run=runs/list.gz"]
     assert candidates("xlate score ref=[runs/list.gz,ru") == ["ref=[runs/list.gz,runs/"]
     assert candidates("xlate report nowhere/") == []
+
+
+def test_an_empty_dev_set_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("a", "ein haus\n" * 5), ("b", "a house\n" * 5), ("empty", "")):
+        (tmp_path / name).write_text(text)
+    dev = ["data.dev_source=empty", "data.dev_references=empty"]
+    assert main(["prepare", *FILES, *dev, "work=w"]) == 2
+    assert "empty: an empty dev set" in capsys.readouterr().err

@@ -122,11 +122,17 @@ def test_rescoring_refuses_what_has_no_finite_total(
         (["import", "{list}", "ref={ref}"], "out is not set"),
         (["rescore", "{list}", "out=x"], "weights=FILE, run=RUN or mbr=chrf"),
         (["oracle", "{list}", "ref={list}", "first_id=3"], "do not fit"),
+        (["pairs", "{list}", "ref={ref}", "source={ref}", "first_id=9", "out=x"], "do not fit"),
         (["chek", "{list}"], "check, import, oracle, rescore, pairs"),
         (["chek", "{list}"], "did you mean check?"),
         (["chek"], "did you mean check?"),
         (["zzz", "{list}"], "--help"),
         (["check"], "nbest is not set"),
+        ([], "check|import|oracle|rescore|pairs"),
+        (["check", "{list}", "merge=[b={list}]"], "lists are checked one by one"),
+        (["rescore", "{list}", "mbr=chrf", "out=x", "best_out=x"], "two outputs in one file"),
+        (["rescore", "{list}", "mbr=chrf", "out={list}"], "an output in the place of an input"),
+        (["oracle", "{list}", "ref={ref}", "out={ref}"], "an output in the place of an input"),
         (["check", "absent"], "cannot be read"),
     ],
 )
@@ -158,3 +164,13 @@ def test_texts_are_in_the_order_of_the_sentences(files: Path, capsys: pytest.Cap
     assert main(["nbest", "rescore", str(files / "list"), *arguments, f"source={files / 'ref'}"]) == 0
     assert (files / "best").read_text() == "the house\na little cat sat\n\n"
     assert (files / "new").read_text().startswith("1 ||| a little cat sat")
+
+
+def test_lines_may_end_as_on_windows(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = (files / "list").read_bytes()
+    given = [f"ref={files / 'ref'}"]
+    assert main(["nbest", "oracle", str(files / "list"), *given]) == 0
+    expected = capsys.readouterr().out
+    (files / "windows").write_bytes(whole.replace(b"\n", b"\r\n"))
+    assert main(["nbest", "oracle", str(files / "windows"), *given]) == 0
+    assert capsys.readouterr().out == expected

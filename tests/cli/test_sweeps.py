@@ -316,3 +316,26 @@ def test_a_job_leaves_out_what_only_another_uses(work: Path, tmp_path: Path) -> 
     }
     assert b"loss.tune.restarts" in events["mert"]
     assert b"loss.tune.restarts" not in events["mira"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["hydra/launcher=box", "work=w"], "a launcher without a sweep"),
+        (["--resolve", "work=w"], "an option that goes with another"),
+        (["--config-dir=nowhere", "work=w"], "no such folder of configurations"),
+        (["--experimental-rerun=x"], "unknown option"),
+    ],
+)
+def test_options_that_do_not_fit(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_folder_of_a_sweep_is_the_run_that_is_named(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    sweep = ["-m", f"work={work}", "model=floats", "loss=uniform", "base=null,[]", "dev_sentences=2"]
+    before = set(Path().glob("runs/*"))
+    assert main(["train", *sweep, f"run={tmp_path / 'named'}"]) == 2
+    assert (tmp_path / "named" / "multirun.yaml").exists()
+    assert (tmp_path / "named" / "base=null" / "summary.json").exists()
+    assert set(Path().glob("runs/*")) == before

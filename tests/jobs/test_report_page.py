@@ -60,6 +60,19 @@ def test_the_page_holds_everything_and_nothing_from_elsewhere(
     assert page.texts["h2"][4:] == ["What eta=2,seed=1 learned"]
 
 
+def test_without_an_output_of_test_that_of_dev_is_shown(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xlate.jobs.prepare.work.WorkDirectory.lowercased", False)
+    corpus = runs.parent / "work" / "corpus"
+    for name in ("source", "reference.0"):
+        (corpus / f"test.{name}.gz").rename(corpus / f"dev.{name}.gz")
+    for folder in runs.iterdir():
+        (folder / "test.out").rename(folder / "dev.out")
+    assert main(["report", str(runs), "sentences=3", "plots=false"]) == 0
+    page = Page((runs / "report.html").read_text())
+    assert page.texts["h2"][1] == "Significance on dev"
+    assert page.texts["b"].count("reference") == 3
+
+
 def test_a_report_is_never_written_into_a_run(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = runs / "eta=1,seed=1"
     before = files(run)

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from tests.report.examples import make_run
+from xlate.cli.shell.sweeps import best_first, summary_of
 from xlate.report.runs import collect_runs
 from xlate.report.sweep_table import sweep_table
 from xlate.report.tables import Column, Table
@@ -80,9 +81,10 @@ def test_many_settings_stand_below_what_fits_into_100_columns(tmp_path: Path) ->
     assert lines[1].split() == ["#", "run", "test", "BLEU", "dev", "BLEU", "P", "seconds"]
     assert lines[3].split() == ["1", "row3", "33.00", "33.00", "33.0000", "33.0"]
     assert "   4  loss.key0=a long value" in lines
-    # The key that only another model has says nothing more than its kind.
-    assert "   1  loss.key3=a long value, model.kind=x" in lines
+    assert "   1  loss.key3=a long value, model.kind=x, model.only=1" in lines
+    # The key that only another model has says nothing more than its kind, unless someone chose it.
     assert "model.only" in found.table.markdown()
+    assert "model.only" not in sweep_table(collect_runs([tmp_path]), chosen={}).table.markdown()
     assert [column.title for column in found.parts()[0].columns] == ["run", "test BLEU", "dev BLEU", "P", "seconds"]
     assert [column.title for column in found.parts()[1].columns] == ["run", *found.keys]
 
@@ -139,12 +141,30 @@ def test_what_only_one_run_has_is_told_if_someone_chose_it(tmp_path: Path) -> No
     stream = io.StringIO()
     sweep_table(runs, chosen=chosen).print(Console(file=stream))
     lines = stream.getvalue().splitlines()
-    assert "Usual settings: tune.rounds=3, model.sparse.words=–, base=–" in lines
-    assert "   1  the usual ones" in lines
-    assert "   2  tune.rounds=6, model.sparse.words=all, top80, base=runs/phrase" in lines
+    assert not any(line.startswith("Usual settings") for line in lines)
+    assert lines[1].split()[:4] == ["run", "tune.rounds", "model.sparse.words", "base"]
+    rows = {line.split()[0]: line.split()[1:6] for line in lines[3:] if line.strip()}
+    assert rows["sparse"] == ["6", "all,", "top80", "runs/phrase", "2"]
+    assert rows["phrase"] == ["3", "–", "–", "2", "36.00"]
+
+
+def test_what_most_rows_share_is_usual_and_lists_have_a_bleu_of_their_own(tmp_path: Path) -> None:
+    for row, mbr in enumerate(["chrf", "bleu", "chrf"]):
+        settings = {"model": {"kind": "rerank", "mbr": mbr, "ngrams": row}, "files": [str(row)] * 9, "seed": 1}
+        settings |= {f"longer_names_of_keys_{n}": f"value {row // 2}" for n in range(5)}
+        figures = {"finished": True, "heldout_ranked_BLEU": 40.0 + row, "heldout_first_BLEU": 39.0}
+        make_run(tmp_path / f"row{row}", settings, figures)
+    found = sweep_table(collect_runs([tmp_path]), chosen={})
     stream = io.StringIO()
-    sweep_table(runs).print(Console(file=stream))
-    assert "   2  tune.rounds=6" in stream.getvalue().splitlines()
+    found.print(Console(file=stream))
+    text = stream.getvalue()
+    assert "files" not in text
+    assert text.index("42.00") < text.index("41.00") < text.index("40.00")
+    assert "Usual settings: model.mbr=chrf, longer_names_of_keys_0=value 0," in text
+    assert summary_of(best_first(collect_runs([tmp_path])), tmp_path).splitlines()[1].split()[:2] == [
+        "held-out",
+        "BLEU",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,14 @@ def reference_lines(
     return [lines or [""] for lines in given]
 
 
-def reference_rows(sentence_I: Ints, lengths: Sequence[int], first_sentence: int | None = None) -> list[int]:
+def reference_rows(
+    sentence_I: Ints,
+    lengths: Sequence[int],
+    first_sentence: int | None = None,
+    *,
+    what: str = "references",
+    file: str | None = None,
+) -> list[int]:
     """Which line of the references each list belongs to.
 
     With `first_sentence`, sentence f + k belongs to line k, from 0. Without it numbers are lines from 0 when they all
@@ -160,10 +167,11 @@ def reference_rows(sentence_I: Ints, lengths: Sequence[int], first_sentence: int
         rows = np.arange(lengths[0])
     if len(rows) and not 0 <= rows.min() <= rows.max() < lengths[0]:
         raise InputError(
-            "lists and references do not fit",
-            seen=f"{len(rows)} lists, sentences {sentence_I.min()} to {sentence_I.max()}, {lengths[0]} references",
-            expected="a line of the references for each list",
-            remedy="first_id=N when sentence N belongs to the first line of the references",
+            f"lists and {what} do not fit",
+            file=file,
+            seen=f"{len(rows)} lists, sentences {sentence_I.min()} to {sentence_I.max()}, {lengths[0]} {what}",
+            expected=f"a line of the {what} for each list",
+            remedy=f"first_id=N when sentence N belongs to the first line of the {what}",
         )
     return [int(row) for row in rows]
 

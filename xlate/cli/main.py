@@ -124,6 +124,8 @@ def _run_known(command: str, arguments: list[str]) -> int:
     # A misspelt action is said before what else is missing.
     if actions and (asked := words.value("action")) is not None:
         action_of(actions, asked)
+    elif actions and not words.showing:
+        raise InputError("nothing to do", seen="no action", expected=f"xlate {command} {'|'.join(actions)} FILE")
     from xlate.cli.shell.compose import run_with_hydra
     from xlate.cli.shell.talk import Talk
 

@@ -36,6 +36,9 @@ def check(config: NbestConfig) -> dict[str, Any]:
     from xlate.formats.nbest_check import check_nbest
     from xlate.scoring.feature_weights import load_feature_weights
 
+    if config.merge:
+        seen, remedy = f"merge={list(config.merge)}", "xlate nbest check FILE for each of them"
+        raise InputError("lists are checked one by one", seen=seen, expected="one list", remedy=remedy)
     references = _references(config)
     weights = load_feature_weights(config.weights) if config.weights else None
     lengths = [len(stream) for stream in references]

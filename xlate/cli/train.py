@@ -13,7 +13,7 @@ from xlate.cli.shell.arguments import Words
 from xlate.cli.shell.experiments import all_rows, check_experiments
 from xlate.config.folder_names import folder_name
 from xlate.config.schema import TrainConfig
-from xlate.errors import Interrupted
+from xlate.errors import InputError, Interrupted
 from xlate.report.identity import VOLATILE, flat
 from xlate.report.run_directory import AnotherRun
 
@@ -181,10 +181,14 @@ def expand(words: Words) -> Words:
     of jobs are named after the values that are swept over and the experiment.
 
     Raises:
-        InputError: there is no such experiment, or a table is given without `-m`.
+        InputError: there is no such experiment, or a table or a launcher is given without `-m`.
     """
     _check_experiments(words)
     if not words.multirun:
+        launcher = next((a for a in words.overrides if _key(a) == "hydra/launcher"), None)
+        if launcher is not None and not words.showing:
+            remedy = f"xlate train -m {launcher} …, or leave it out to train here"
+            raise InputError("a launcher without a sweep", seen=launcher, expected="-m", remedy=remedy)
         return words
     given = [_with_rows(a) if a.startswith("experiment=") else a for a in words.overrides]
     swept = {_key(a) for a in given if _is_sweep(a)}

@@ -296,7 +296,7 @@ class ReportConfig:
     out: str | None = None
     plots: bool = MISSING
     html: bool = MISSING
-    split: str = MISSING
+    split: str | None = None
     sentences: int = MISSING
     explained: int = MISSING
     debug: bool = False

@@ -30,6 +30,7 @@ def _to_be_given(key: str) -> None:
 
 OmegaConf.register_new_resolver("to_be_given", _to_be_given, replace=True)
 OmegaConf.register_new_resolver("basename", lambda path: Path(path).name, replace=True)
+OmegaConf.register_new_resolver("sweep_folder", lambda run, work: run or f"runs/{Path(work).name}-sweep", replace=True)
 
 
 def typed(config: DictConfig, schema: type[T], *, stored: bool = False, spare: SpareKeys | None = None) -> T:

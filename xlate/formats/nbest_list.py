@@ -145,7 +145,7 @@ def parse_hypothesis(line: str, number: int, parser: FeatureParser) -> Hypothesi
     Raises:
         ValueError: the line is ill-formed; the message says how.
     """
-    fields = tuple([field.strip(" ") for field in line.split(BAR)])
+    fields = tuple([field.strip(" ") for field in line.rstrip("\r").split(BAR)])
     if len(fields) < 3:
         return _quoted(line, number, fields)
     sentence = _sentence(fields[0])

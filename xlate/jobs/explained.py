@@ -13,8 +13,9 @@ from matplotlib import image
 from xlate.config.stored import config_of_run
 from xlate.jobs.evaluate import phrase_rows
 from xlate.jobs.inspect.fired_text import full_explanation
+from xlate.jobs.inspect.learned import learned_features
+from xlate.jobs.inspect.opened import InspectedRun
 from xlate.jobs.outputs import work_of_run
-from xlate.jobs.run_weights import weights_of
 from xlate.jobs.translate import Translation, Translator
 from xlate.kernels.orientation import LEFT
 from xlate.report.pictures import reordering_picture
@@ -40,16 +41,19 @@ def strongest_features(run: Path) -> Iterator[tuple[str, Table]]:
     Raises:
         InputError: the run has no weights.
     """
-    weights = weights_of(run)
-    sets = weights.sets
+    inspected = InspectedRun(run)
+    sets = inspected.weights.sets
     names = next(iter(sets.values())).dense_names
     columns = [Column("float", list(names))]
     columns += [Column(name, [float(w) for w in held.dense_D], 4) for name, held in sets.items()]
     yield "float weights", Table(columns)
-    learned = sorted((f for name in sets for f in weights.learned(name)), key=lambda f: -abs(f.weight))
+    learned = sorted(learned_features(inspected.weights), key=lambda feature: -abs(feature.weight))
     for family in dict.fromkeys(feature.family for feature in learned):
         top = [feature for feature in learned if feature.family == family]
-        shown = [Column("feature", [f.name for f in top[:TOP]]), Column("weight", [f.weight for f in top[:TOP]], 3)]
+        shown = [
+            Column("feature", inspected.names(top[:TOP])),
+            Column("weight", [feature.weight for feature in top[:TOP]], 3),
+        ]
         yield f"{family}: the largest of {len(top):,} weights", Table(shown)
 
 

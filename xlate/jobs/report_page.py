@@ -25,20 +25,28 @@ log = logging.getLogger(__name__)
 
 # So many systems stand side by side.
 MOST_SYSTEMS = 4
+# The kind of model that ranks lists, and translates nothing.
+RERANK = "rerank"
 
 
 def report_html(found: SweepTable, config: ReportConfig) -> str:
     """The page; what runs do not hold, such as outputs or weights, it does without, and says so."""
     first, *rest = (table_html(part) for part in found.parts())
+    split = config.split or _translated(found.settings)
     sections = [("Runs", first + said(_legend(found)) + "".join(rest))]
-    sections.append((f"Significance on {config.split}", _significance(found.settings, config.split)))
+    sections.append((f"Significance on {split}", _significance(found.settings, split)))
     with quiet_style():
         pictures = [picture_html(encoded(plot.figure, "svg"), plot.words, "svg+xml") for plot in drawn(found.settings)]
     sections.append(("Curves", "".join(pictures) or said("The runs reported no curves.")))
-    sections.append(("Sentences side by side", _side_by_side(found.settings, config)))
-    sections += _explained(found.settings, config)
+    sections.append(("Sentences side by side", _side_by_side(found.settings, split, config.sentences)))
+    sections += _explained(found.settings, split, config.explained)
     runs, settings = sum(len(setting.runs) for setting in found.settings), len(found.settings)
     return page(f"{runs} runs of {settings} settings" if runs > settings else f"{runs} runs", sections)
+
+
+def _translated(settings: Sequence[Setting]) -> str:
+    """The test set if a run has translated it, else the dev set."""
+    return "test" if any(_written(setting, "test") for setting in settings) else "dev"
 
 
 def _legend(found: SweepTable) -> str:
@@ -95,25 +103,25 @@ def _statistics(run: Run, split: str) -> dict[str, Stats]:
     return sentence_statistics(lines, references, lowercase=work.lowercased, measures=["bleu"])
 
 
-def _side_by_side(settings: Sequence[Setting], config: ReportConfig) -> str:
+def _side_by_side(settings: Sequence[Setting], split: str, most: int) -> str:
     """Source, reference and the outputs of the best settings, of the first seed each."""
-    held = [(setting, runs[0]) for setting in settings if (runs := _written(setting, config.split))]
+    held = [(setting, runs[0]) for setting in settings if (runs := _written(setting, split))]
     if not held:
-        return said(f"No run has an output of {config.split} and its work directory; split= names another set.")
+        return said(f"No run has an output of {split} and its work directory; split= names another set.")
     work = held[0][1].settings.get("work")
     held = [pair for pair in held if pair[1].settings.get("work") == work]
     shown = held[: MOST_SYSTEMS - 1] + held[-1:] if len(held) > MOST_SYSTEMS else held
     directory = work_of_run(held[0][1].path)
     assert directory is not None
-    outputs = [read_lines(run.path / f"{config.split}.out") for _, run in shown]
-    sources, references = directory.source_lines(config.split), directory.references(config.split)
+    outputs = [read_lines(run.path / f"{split}.out") for _, run in shown]
+    sources, references = directory.source_lines(split), directory.references(split)
     parts = [
         said(
             "The best settings and the last one. What the first one has otherwise is marked; words that the reference "
             "has there are green."
         )
     ]
-    for number in range(min(config.sentences, *(len(lines) for lines in [*outputs, sources]))):
+    for number in range(min(most, *(len(lines) for lines in [*outputs, sources]))):
         reference = references[0][number] if references else None
         rows = [(f"{number + 1} source", html.escape(sources[number]))]
         rows += [("reference", html.escape(reference))] if reference is not None else []
@@ -124,17 +132,19 @@ def _side_by_side(settings: Sequence[Setting], config: ReportConfig) -> str:
     return "".join(parts)
 
 
-def _explained(settings: Sequence[Setting], config: ReportConfig) -> list[tuple[str, str]]:
-    """What the best run learned, and some sentences translated again by it."""
+def _explained(settings: Sequence[Setting], split: str, wanted: int) -> list[tuple[str, str]]:
+    """What the best run learned, and some sentences translated again by it, unless it ranks lists."""
     best = next((setting.first for setting in settings if setting.finished), None)
-    if best is None or not config.explained:
+    if best is None or not wanted:
         return []
     sections = []
     try:
         learned = "".join(f"<h3>{html.escape(name)}</h3>{table_html(t)}" for name, t in strongest_features(best.path))
         sections.append((f"What {best.name} learned", learned))
+        if best.settings.get("model.kind") == RERANK:
+            return sections
         parts = []
-        for sentence in explained_sentences(best.path, config.split, config.explained):
+        for sentence in explained_sentences(best.path, split, wanted):
             parts.append(f"<h3>{html.escape(sentence.source)}</h3>")
             if sentence.picture is not None:
                 parts.append(picture_html(sentence.picture, "blocks in a grid of source and target words"))

@@ -153,7 +153,7 @@ def _check_finite(scores: Tensor, gains: Tensor) -> None:
         odd = ~torch.isfinite(values)
         if _any(odd):
             place = tuple(odd.nonzero()[0].tolist())
-            seen = f"{float(values[place])} at {', '.join(map(str, place))}"
+            seen = f"{float(values.detach()[place])} at {', '.join(map(str, place))}"
             raise InputError(f"a {name} that is not finite", seen=seen, expected="finite numbers")
 
 

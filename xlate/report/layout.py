@@ -32,8 +32,8 @@ CHARTS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 # The figures of a finished run that the table of runs has, in their order; the others stand in its summary.
 FIGURES = (
-    "dev_bleu", "test_bleu", "dev_chrf", "dev_ter", "P", "valid_loss", "accuracy", "heldout_bleu", "active_features",
-    "seconds",
+    "dev_bleu", "test_bleu", "dev_chrf", "dev_ter", "P", "valid_loss", "accuracy", "heldout_bleu",
+    "heldout_ranked_BLEU", "heldout_first_BLEU", "training_ranked_BLEU", "active_features", "seconds",
 )  # fmt: skip
 
 

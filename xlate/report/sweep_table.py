@@ -21,6 +21,9 @@ FIGURES = (
     ("test_bleu", "test BLEU", 2, 1),
     ("dev_bleu", "dev BLEU", 2, 1),
     ("bleu", "BLEU", 2, 1),
+    ("heldout_ranked_BLEU", "held-out BLEU", 2, 1),
+    ("heldout_first_BLEU", "first ones", 2, 0),
+    ("training_ranked_BLEU", "training BLEU", 2, 1),
     ("tune_BLEU", "tuned BLEU", 2, 1),
     ("tune_objective", "tuned for", 2, 1),
     ("dev_chrf", "dev chrF", 2, 1),
@@ -32,11 +35,13 @@ FIGURES = (
 # The tag of the latest figure of a run that has no summary yet.
 TAGS = {"P": "valid/P", "valid_loss": "valid/loss", "active_features": "train/active_features"}
 # Rows are in the order of the first of these that a run has; the test set chooses nothing unless there is no other.
-ORDER = (("dev_bleu", 1), ("tune_BLEU", 1), ("P", -1), ("bleu", 1), ("test_bleu", 1))
+ORDER = (("dev_bleu", 1), ("tune_BLEU", 1), ("P", -1), ("bleu", 1), ("heldout_ranked_BLEU", 1), ("test_bleu", 1))
 # What a terminal has no room for goes in this order, and stands in the files alone.
 LEFT_OUT = ("dev chrF", "loss", "tuned BLEU", "tuned for", "seconds", "features", "state")
 LABEL, WHAT = "row.label", "what"
 BASED_ON = "base"
+# Checksums of the lists that a run of model=rerank has learned from.
+FILES = "files"
 SEEDS = "seeds"
 FEW_KEYS = 4
 OVER_SEEDS = "± is the standard deviation over seeds"
@@ -100,7 +105,8 @@ class SweepTable:
 
     def _below(self, width: int) -> str:
         shown, usual = self._told()
-        lines = ["Usual settings: " + (", ".join(f"{key}={value}" for key, value in usual.items())), "Others:"]
+        told = [f"{key}={value}" for key, value in usual.items() if value != NOTHING]
+        lines = [f"Usual settings: {', '.join(told)}", "Others:"] if told else []
         for row in range(len(self.settings)):
             label = self.settings[row].first.settings.get(LABEL)
             own = [str(label)] if label else []
@@ -112,31 +118,19 @@ class SweepTable:
     def _told(self) -> tuple[dict[str, list[str | None]], dict[str, str]]:
         """The settings to tell, a text for each row or None where there is no such setting, and the usual text of each.
 
-        What only some rows have, and have away from its default, is usually not there; so is a run to start from.
+        What no two rows share is not usual; a run to start from never is.
         """
         firsts = [setting.first for setting in self.settings]
         shown: dict[str, list[str | None]] = {}
         usual = {}
         for key in self.keys:
-            follows = self._follows(key)
-            if not follows or any(key in self.chosen.get(run.path, {}) for run in firsts):
-                shown[key] = [shown_setting(run, key) if key in run.settings else None for run in firsts]
-                texts = Counter(shown_setting(run, key) for run in firsts)
-                usual[key] = NOTHING if follows else texts.most_common(1)[0][0]
-        bases = [self._base(setting) for setting in self.settings]
-        if len(set(bases)) > 1:
-            shown[BASED_ON], usual[BASED_ON] = [*bases], NOTHING
+            if key == BASED_ON:
+                shown[key], usual[key] = [*_bases(self.settings, self.chosen)], NOTHING
+                continue
+            shown[key] = [shown_setting(run, key) if key in run.settings else None for run in firsts]
+            text, count = Counter(shown_setting(run, key) for run in firsts).most_common(1)[0]
+            usual[key] = text if count > 1 else NOTHING
         return shown, usual
-
-    def _base(self, setting: Setting) -> str:
-        """The run that a setting starts from, what their names have in common where each seed has its own."""
-        names = [self.chosen.get(run.path, {}).get(BASED_ON) for run in setting.runs]
-        return common_name([str(name) for name in dict.fromkeys(names) if name] or [NOTHING])
-
-    def _follows(self, key: str) -> bool:
-        """Whether a key differs only because other models have no such key."""
-        held = [setting.first.settings[key] for setting in self.settings if key in setting.first.settings]
-        return len(held) < len(self.settings) and all(value == held[0] for value in held)
 
 
 def sweep_table(runs: Sequence[Run], title: str = "", chosen: Chosen | None = None) -> SweepTable:
@@ -148,13 +142,17 @@ def sweep_table(runs: Sequence[Run], title: str = "", chosen: Chosen | None = No
     marked. `chosen` is as in `SweepTable`.
     """
     settings = best_first(by_setting(runs))
-    keys = [key for key in settings_besides_seed(runs) if not key.startswith("row.")]
+    keys = [key for key in settings_besides_seed(runs) if _is_told(key, settings, chosen)]
     several = any(len(setting.runs) > 1 for setting in settings)
     columns = [Column("run", [setting.name for setting in settings])]
     labels = [setting.first.settings.get(LABEL) for setting in settings]
     if any(labels):
         columns.append(Column(WHAT, [label or NOTHING for label in labels]))
     columns += [Column(key, [setting_text(setting.first.settings.get(key)) for setting in settings]) for key in keys]
+    bases = _bases(settings, chosen or {})
+    if len(set(bases)) > 1:
+        columns.append(Column(BASED_ON, bases))
+        keys.append(BASED_ON)
     if several:
         columns.append(Column(SEEDS, [len(setting.runs) for setting in settings], 0))
     for key, heading, digits, better in FIGURES:
@@ -164,6 +162,21 @@ def sweep_table(runs: Sequence[Run], title: str = "", chosen: Chosen | None = No
     if not all(setting.finished for setting in settings):
         columns.append(Column("state", [_state(setting) for setting in settings]))
     return SweepTable(settings, Table(columns, title), keys, chosen or {})
+
+
+def _bases(settings: Sequence[Setting], chosen: Chosen) -> list[str]:
+    """The run that each setting starts from, what their names have in common where each seed has its own."""
+    named = ([chosen.get(run.path, {}).get(BASED_ON) for run in setting.runs] for setting in settings)
+    return [common_name([str(name) for name in dict.fromkeys(names) if name] or [NOTHING]) for names in named]
+
+
+def _is_told(key: str, settings: Sequence[Setting], chosen: Chosen | None) -> bool:
+    """Whether a key that differs says something: no checksum, and no default that other models have no key for."""
+    if key == FILES or key.startswith("row."):
+        return False
+    held = [setting.first.settings[key] for setting in settings if key in setting.first.settings]
+    follows = len(held) < len(settings) and all(value == held[0] for value in held)
+    return not follows or chosen is None or any(key in chosen.get(setting.first.path, {}) for setting in settings)
 
 
 def best_first(settings: Sequence[Setting]) -> list[Setting]:

@@ -20,8 +20,8 @@ _NAMED_FILE = re.compile(r"[^\[\],=\s]+=[^\[\],]+")
 OURS = {"-h": "--help", "-q": "--quiet", "-v": "--verbose", "-V": "--version"}
 HYDRA = {"-m": "--multirun", "-c": "--cfg", "-p": "--package", "-cd": "--config-dir", "-cp": "--config-path"}
 HYDRA |= {"-cn": "--config-name", "-i": "--info", "-r": "--run"}
-ALONE = ("--resolve", "--hydra-help")
-VALUED = ("--cfg", "--package", "--config-path", "--config-name", "--config-dir", "--experimental-rerun", "--info")
+ALONE = ("--resolve",)
+VALUED = ("--cfg", "--package", "--config-path", "--config-name", "--config-dir", "--info")
 VALUES = {
     "--cfg": ("job", "hydra", "all"),
     "--info": ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath"),
@@ -53,7 +53,7 @@ class Words:
     @property
     def showing(self) -> bool:
         """Whether it only shows something."""
-        return any(option.startswith(("--cfg", "--info", "--hydra-help")) for option in self.options)
+        return any(option.startswith(("--cfg", "--info")) for option in self.options)
 
     @property
     def elsewhere(self) -> bool:
@@ -99,6 +99,8 @@ def read_words(arguments: Sequence[str], positional: Positional = None) -> Words
         else:
             options.append(f"{name}={value if sign else _value(name, left)}")
     words = Words(frozenset(flags), tuple(options), tuple(named(map(quoted, others), positional)))
+    if "--resolve" in words.options and not any(option.startswith("--cfg") for option in words.options):
+        raise InputError("an option that goes with another", seen="--resolve", expected="--cfg job --resolve")
     if words.multirun and words.showing:
         raise InputError("options that exclude each other", seen="-m", expected="--cfg without -m, for one job")
     return words

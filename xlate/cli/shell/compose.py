@@ -18,6 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.shell.arguments import Words
+from xlate.cli.shell.files_apart import check_files_apart
 from xlate.cli.shell.sweeps import ONE_AFTER_THE_OTHER, forget_sweeps, say_sweeps
 from xlate.cli.shell.talk import Talk
 from xlate.config.choices import registered
@@ -69,9 +70,13 @@ def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None],
     Raises:
         InputError: an override is wrong, or the configuration does not fit its schema.
     """
+    folder = next((o.partition("=")[2] for o in words.options if o.startswith("--config-dir=")), None)
+    if folder is not None and not os.path.isdir(folder):
+        raise InputError("no such folder of configurations", seen=f"--config-dir={folder}", expected="a folder")
     if not _asks_hydra(command, words):
         with _our_words(command, words):
             config = typed(composed(command, words.overrides), schema)
+        check_files_apart(config)
         body(config)
         return 0
     with _our_words(command, words):

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from xlate.report.runs import Run
 
 TABLE = "sweep.tsv"
-COLUMNS = ("dev_bleu", "dev_bleu_interval", "P", "seconds")
+# BLEU of the dev set, or that of lists that are ranked anew.
+BLEU = ("dev_bleu", "heldout_ranked_BLEU", "training_ranked_BLEU")
+TITLES = ("dev BLEU", "held-out BLEU", "training BLEU")
 log = logging.getLogger(__name__)
 
 
@@ -36,13 +38,13 @@ class _Sweep:
         folder: where it is.
         elsewhere: its jobs run in other processes, which do not tell this one of them.
         begun: jobs that began here.
-        jobs: of those the ones that were not refused.
+        refused: of those the ones that were refused.
     """
 
     folder: Path
     elsewhere: bool
     begun: int = 0
-    jobs: int = 0
+    refused: int = 0
 
 
 # Hydra says nothing at the end of a sweep with a failing job.
@@ -61,13 +63,15 @@ class SweepSummary(Callback):
         """Counts a job."""
         if _begun:
             _begun[-1].begun += 1
-            _begun[-1].jobs += 1
 
     def on_job_end(self, *_: Any, **given: Any) -> None:
-        """Counts a job no longer that was refused."""
+        """Counts a job that was refused; all but the first, which is said at the end, are said here."""
         job_return: JobReturn = given["job_return"]
-        if _begun and job_return.status is JobStatus.FAILED and isinstance(job_return._return_value, InputError):
-            _begun[-1].jobs -= 1
+        error = job_return._return_value
+        if _begun and job_return.status is JobStatus.FAILED and isinstance(error, InputError):
+            _begun[-1].refused += 1
+            if _begun[-1].refused > 1:
+                log.error("%s", error)
 
 
 def forget_sweeps() -> None:
@@ -92,7 +96,7 @@ def say_sweeps() -> None:
                 expected="one or more",
                 remedy="write the values out, a,b,c: glob(…) finds no experiments in folders",
             )
-        if sweep.jobs or sweep.elsewhere:
+        if sweep.begun > sweep.refused or sweep.elsewhere:
             _say_sweep(sweep.folder)
 
 
@@ -120,16 +124,27 @@ def _write_pages(folder: Path) -> None:
 
 
 def best_first(runs: Sequence[Run]) -> list[Run]:
-    """Finished runs by BLEU of the dev set, and those that are not finished behind them."""
-    return sorted(runs, key=lambda run: -(run.figure("dev_bleu") or 0.0) if run.finished else 1.0)
+    """Finished runs by BLEU of the dev set or of held-out lists, and those that are not finished behind them."""
+    bleu = _bleu_of(runs)
+    return sorted(runs, key=lambda run: -(run.figure(bleu) or 0.0) if run.finished else 1.0)
+
+
+def _bleu_of(runs: Sequence[Run]) -> str:
+    """Which BLEU the runs are compared by."""
+    return next((name for name in BLEU if any(run.figure(name) is not None for run in runs)), BLEU[0])
+
+
+def _columns(runs: Sequence[Run]) -> tuple[str, ...]:
+    return (bleu := _bleu_of(runs)), f"{bleu}_interval", "P", "seconds"
 
 
 def summary_of(runs: Sequence[Run], folder: Path) -> str:
     """The runs of a sweep, best first, as lines; a run's name says what was varied."""
     count = "1 run" if len(runs) == 1 else f"{len(runs)} runs, the best first"
-    lines = [f"{folder}: {count}", f"  {'dev BLEU':>13}  {'P':>6}  {'time':>7}  run"]
+    title = TITLES[BLEU.index(_bleu_of(runs))]
+    lines = [f"{folder}: {count}", f"  {title:>13}  {'P':>6}  {'time':>7}  run"]
     for run in runs:
-        bleu, width, error, seconds = (run.figure(name) for name in COLUMNS)
+        bleu, width, error, seconds = (run.figure(name) for name in _columns(runs))
         score = "-" if bleu is None else f"{bleu:.2f}" + ("" if width is None else f" ± {width:.2f}")
         shown = [score, "-" if error is None else f"{error:.4f}", "-" if seconds is None else span(seconds)]
         if not run.finished:
@@ -143,8 +158,8 @@ def write_table(path: Path, runs: Sequence[Run]) -> None:
     from xlate.text.lines import write_lines
 
     def row(run: Run) -> list[str]:
-        figures = (run.figure(name) for name in COLUMNS)
+        figures = (run.figure(name) for name in _columns(runs))
         return [run.name, str(run.finished).lower(), *("" if figure is None else repr(figure) for figure in figures)]
 
-    rows = [["run", "finished", *COLUMNS], *map(row, runs)]
+    rows = [["run", "finished", *_columns(runs)], *map(row, runs)]
     write_lines(path, ("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in cells) for cells in rows))

@@ -95,6 +95,14 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
     }
     if dev is not None:
         splits["dev"] = dev
+    if "dev" in splits and not splits["dev"].source.lines:
+        raise InputError(
+            "an empty dev set",
+            file=next(iter(files.texts("dev", "source")), None),
+            seen="no line",
+            expected="sentences with their translations",
+            remedy="data.dev_pairs=1000 takes the last 1000 training pairs",
+        )
     for split, part in splits.items():
         if tagger is not None:
             part = with_tags(part, tagger, preprocess_lines(part.source.lines, preprocessors["source"]))

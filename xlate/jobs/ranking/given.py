@@ -70,4 +70,5 @@ def source_lines(
         found = [line for line in said if line is not None]
         return found if len(found) == len(said) else None
     lines = read_lines(source)
-    return [lines[row] for row in reference_rows(arrays.sentence_I, [len(lines)], first_id)]
+    fitting = arrays.sentence_I, [len(lines)], first_id
+    return [lines[row] for row in reference_rows(*fitting, what="sources", file=source)]
