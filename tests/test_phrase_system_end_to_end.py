@@ -155,7 +155,8 @@ def test_every_line_can_have_a_table_of_its_own(
     # A table that knows one word in its own way is followed, and what it lacks stands for itself.
     (tables / "2").write_text("va ||| entirely new ||| 1 1 1 1 ||| 0-0 0-1 ||| 1 1 1 ||| |||\n")
     assert translated(phrase_run, tmp_path, *arguments)[2].lower() == "gonban entirely new fuspan ri pikum nu."
-    forced = translated(phrase_run, tmp_path, f"tables={tables}", f"target={tmp_path / 'out.txt'}")
+    (tmp_path / "out.txt").rename(tmp_path / "known.txt")
+    forced = translated(phrase_run, tmp_path, f"tables={tables}", f"target={tmp_path / 'known.txt'}")
     assert forced == (tmp_path / "out.txt").read_text().splitlines()
     (tables / "2").unlink()
     refused = ["translate", f"run={phrase_run}", f"input={tmp_path / 'in.txt'}", f"tables={tables}"]
