@@ -25,7 +25,10 @@ def spread_within_lists(dense_CD: NDArray[Any], candidate_offsets_I1: NDArray[np
 
 
 def spread_of_scores(score_C: NDArray[Any], candidate_offsets_I1: NDArray[np.int64]) -> float:
-    """The standard deviation of scores within a list, the mean over lists of more than one; 0 without such lists."""
+    """The standard deviation of scores (C,) within a list, the mean over lists of more than one; 0 without such lists.
+
+    List i has the candidates from `candidate_offsets_I1[i]` to the next; the unit is that of the scores.
+    """
     sizes_I = np.diff(candidate_offsets_I1)
     several_I = sizes_I > 1
     if not several_I.any():

@@ -125,7 +125,8 @@ def _run_known(command: str, arguments: list[str]) -> int:
     if actions and (asked := words.value("action")) is not None:
         action_of(actions, asked)
     elif actions and not words.showing:
-        raise InputError("nothing to do", seen="no action", expected=f"xlate {command} {'|'.join(actions)} FILE")
+        expected, remedy = f"xlate {command} {'|'.join(actions)} FILE", f"xlate {command} --help says what each does"
+        raise InputError("nothing to do", seen="no action", expected=expected, remedy=remedy)
     from xlate.cli.shell.compose import run_with_hydra
     from xlate.cli.shell.talk import Talk
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlate.cli.shell.arguments import Words
+from xlate.cli.shell.arguments import Words, key_of
 from xlate.cli.shell.experiments import all_rows, check_experiments
 from xlate.config.folder_names import folder_name
 from xlate.config.schema import TrainConfig
@@ -70,12 +70,12 @@ def run(config: TrainConfig) -> None:
 def _used_here(given: list[str], config: TrainConfig) -> list[str]:
     """What was given without keys of the whole sweep that this job has no use for."""
     held = flat(asdict(config))
-    return [a for a in given if not a.startswith("++") or "." not in _key(a) or _key(a) in held]
+    return [a for a in given if not a.startswith("++") or "." not in key_of(a) or key_of(a) in held]
 
 
 def _elsewhere(error: AnotherRun, given: list[str]) -> str:
     """What to do where a job of a sweep meets another run: a key with a single value names no folder."""
-    keys = {_key(argument) for argument in given}
+    keys = {key_of(argument) for argument in given}
     both = [f"{key}={there},{here}" for key, there, here in error.differences if key in keys]
     together = f"give the values together, {' '.join(both)}, or " if both else ""
     return f"{together}name another folder for the sweep, hydra.sweep.dir=FOLDER; a key with one value names no folder"
@@ -145,7 +145,7 @@ def _name(config: TrainConfig, overrides: list[str]) -> str:
     else:
         stem = f"{_last(config.base)}-{config.loss.name}"
         in_name.add("loss")
-    said = sorted(o.lstrip("+") for o in overrides if _key(o) not in {*in_name, *VOLATILE})
+    said = sorted(o.lstrip("+") for o in overrides if key_of(o) not in {*in_name, *VOLATILE})
     return folder_name(",".join([stem, *said]))
 
 
@@ -185,14 +185,14 @@ def expand(words: Words) -> Words:
     """
     _check_experiments(words)
     if not words.multirun:
-        launcher = next((a for a in words.overrides if _key(a) == "hydra/launcher"), None)
+        launcher = next((a for a in words.overrides if key_of(a) == "hydra/launcher"), None)
         if launcher is not None and not words.showing:
             remedy = f"xlate train -m {launcher} …, or leave it out to train here"
             raise InputError("a launcher without a sweep", seen=launcher, expected="-m", remedy=remedy)
         return words
     given = [_with_rows(a) if a.startswith("experiment=") else a for a in words.overrides]
-    swept = {_key(a) for a in given if _is_sweep(a)}
-    fixed = [_key(a) for a in given if _key(a) not in swept]
+    swept = {key_of(a) for a in given if _is_sweep(a)}
+    fixed = [key_of(a) for a in given if key_of(a) not in swept]
     open_keys = tuple(prefix for group, prefixes in GROUPS.items() if group in swept for prefix in prefixes)
     overrides = [f"++{a}" if a[0] not in "+~" and _under(a, open_keys) else a for a in given]
     unsaid = [key for key in fixed if key not in ("run", "work", "experiment") and not key.startswith("hydra")]
@@ -211,10 +211,6 @@ def _spare(words: Words, given: list[str], swept: set[str]) -> frozenset[str]:
     return keys_of_some_jobs(CONFIG, "train", given, groups, swept)
 
 
-def _key(argument: str) -> str:
-    return argument.partition("=")[0].lstrip("+~")
-
-
 def _is_sweep(argument: str) -> bool:
     """Whether a value is several choices, `a,b` or `range(…)`, and not one list, `[a,b]`."""
     value = argument.partition("=")[2]
@@ -225,7 +221,7 @@ def _is_sweep(argument: str) -> bool:
 
 def _under(argument: str, prefixes: tuple[str, ...]) -> bool:
     """Whether an argument sets one key inside one of the groups."""
-    key = _key(argument)
+    key = key_of(argument)
     return key not in GROUPS and "." in key and not key.startswith("hydra.") and key.startswith(prefixes)
 
 
@@ -235,7 +231,7 @@ def _check_experiments(words: Words) -> None:
         return
     for override in words.overrides:
         value = override.partition("=")[2]
-        if _key(override) == "experiment" and not override.startswith("~") and "(" not in value:
+        if key_of(override) == "experiment" and not override.startswith("~") and "(" not in value:
             check_experiments([name.strip("'\" ") for name in value.strip("[]").split(",")], words.multirun)
 
 

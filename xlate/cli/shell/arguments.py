@@ -100,7 +100,8 @@ def read_words(arguments: Sequence[str], positional: Positional = None) -> Words
             options.append(f"{name}={value if sign else _value(name, left)}")
     words = Words(frozenset(flags), tuple(options), tuple(named(map(quoted, others), positional)))
     if "--resolve" in words.options and not any(option.startswith("--cfg") for option in words.options):
-        raise InputError("an option that goes with another", seen="--resolve", expected="--cfg job --resolve")
+        remedy = "add --cfg job, or leave --resolve out"
+        raise InputError("an option that goes with another", seen="--resolve", expected="--cfg job", remedy=remedy)
     if words.multirun and words.showing:
         raise InputError("options that exclude each other", seen="-m", expected="--cfg without -m, for one job")
     return words
@@ -116,6 +117,14 @@ def _value(name: str, left: list[str]) -> str:
     seen = f"{name} {left[0]}" if left else name
     expected = "|".join(allowed) if allowed else "a value behind it"
     raise InputError("an option without its value", seen=seen, expected=f"{name} {expected}")
+
+
+def key_of(override: str) -> str:
+    """The key that an override sets, adds or takes away.
+
+    Example: `++loss.eta=0.1` sets `loss.eta`.
+    """
+    return override.partition("=")[0].lstrip("+~")
 
 
 def action_of(actions: Mapping[str, Action], asked: str) -> Action:

@@ -9,6 +9,7 @@ from typing import Any
 from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
+from xlate.cli.shell.arguments import key_of
 from xlate.config.load import composed
 from xlate.config.typed import typed
 from xlate.config.used_keys import SpareKeys
@@ -27,14 +28,14 @@ def keys_of_some_jobs(
         groups: those that are swept over.
         swept: every key that is swept over.
     """
-    fixed = [override for override in given if _key(override) not in swept]
-    asked = frozenset(_key(o) for o in fixed if "." in _key(o) and not o.startswith("~") and _is_ours(o))
+    fixed = [override for override in given if key_of(override) not in swept]
+    asked = frozenset(key_of(o) for o in fixed if "." in key_of(o) and not o.startswith("~") and _is_ours(o))
     if not asked:
         return asked
     used: set[str] = set()
-    for choice in _choices([override for override in given if _key(override) in groups]):
+    for choice in _choices([override for override in given if key_of(override) in groups]):
         spare = SpareKeys(asked)
-        forced = [_forced(override) if _key(override) in asked else override for override in fixed]
+        forced = [_forced(override) if key_of(override) in asked else override for override in fixed]
         try:
             typed(composed(command, [*choice, *forced]), schema, spare=spare)
         except (InputError, HydraException, OmegaConfBaseException):
@@ -43,12 +44,8 @@ def keys_of_some_jobs(
     return frozenset(used)
 
 
-def _key(override: str) -> str:
-    return override.partition("=")[0].lstrip("+~")
-
-
 def _is_ours(override: str) -> bool:
-    return not _key(override).startswith("hydra")
+    return not key_of(override).startswith("hydra")
 
 
 def _forced(override: str) -> str:
