@@ -86,7 +86,9 @@ def test_lists_are_shown_between_source_and_reference(tmp_path: Path) -> None:
 def test_what_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = write_lists(tmp_path, "train", range(12))
     assert main(["train", f"run={tmp_path / 'a'}", *RERANK]) == 2
-    assert "nothing to rank" in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert "learned from" in message
+    assert "references=[FILE,…]" in message
     assert main(["train", f"run={tmp_path / 'b'}", "model=rerank", "loss=perceptron", *given]) == 2
     assert "loss over lists" in capsys.readouterr().err
     assert main(["train", f"run={tmp_path / 'b'}", *RERANK, "model.rerank.metric=column", *given]) == 2

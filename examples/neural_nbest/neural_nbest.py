@@ -52,7 +52,7 @@ SETTINGS: dict[str, tuple[int | float | str, str]] = {
     "sentences": (8, "decoded together"),
     "lists": (1, "0: trains and no more"),
     "bf16": (0, "1: trains in half precision, where the processor can"),
-    "threads": (0, "0: as many as torch likes"),
+    "threads": (0, "1 where several trainings run side by side; 0: as many as torch likes"),
     "device": ("cpu", "cpu or cuda"),
     "seed": (1, "of the first weights and of the order"),
 }

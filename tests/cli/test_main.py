@@ -24,8 +24,9 @@ def test_usage_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(name in text for name in COMMANDS)
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
+@pytest.mark.parametrize("arguments", [["--version"], ["-v", "--version"], ["-q", "-V"]])
+def test_version(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
     assert capsys.readouterr().out.startswith("xlate ")
 
 

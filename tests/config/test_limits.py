@@ -9,14 +9,14 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from xlate.config import decoder_schema, loss_schema, model_schema, nbest_schema, schema, tune_schema
+from xlate.config import decoder_schema, loss_schema, model_schema, nbest_schema, schema, source_schema, tune_schema
 from xlate.config.limits import LIMITS, ORDER, PHRASE_LENGTH, Range, check_limits, limits_of
 from xlate.config.load import load
 from xlate.errors import InputError
 
 SCHEMAS = [
     kind
-    for module in (schema, model_schema, loss_schema, nbest_schema, decoder_schema, tune_schema)
+    for module in (schema, model_schema, loss_schema, nbest_schema, decoder_schema, source_schema, tune_schema)
     for kind in vars(module).values()
     if isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module.__name__
 ]
@@ -121,6 +121,21 @@ def test_the_ends_that_belong_to_a_range() -> None:
     assert load(schema.TranslateConfig, "translate", [*TRANSLATE, *wide]).decoder["distortion_limit"] == -1
     endless = ["checkpoint_seconds=inf", "loss.tune.length_band=inf"]
     assert load(schema.TrainConfig, "train", [*TUNED, *endless]).checkpoint_seconds == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    [
+        (["decoder.distortion_limit=-2"], "the nearest is -1"),
+        (["decoder.threshold=1"], "give decoder.threshold a value that is expected"),
+        (["decoder.algorithm=qube"], "did you mean decoder.algorithm=cube?"),
+        (["decoder.algorithm=zzz"], "give decoder.algorithm a value that is expected"),
+    ],
+)
+def test_what_to_give_instead_is_said(given: list[str], remedy: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load(schema.TrainConfig, "train", ["model=phrase", *given])
+    assert str(caught.value.remedy).endswith(remedy)
 
 
 def test_a_file_is_named(tmp_path: Path) -> None:

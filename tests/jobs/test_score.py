@@ -80,9 +80,23 @@ def test_columns_made_elsewhere_have_means_and_tests(folder: Path, capsys: pytes
     assert "comet   0.6550 ± 0.0000 (3)" in words
 
 
+def test_columns_alone_need_no_references(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = [f"columns=[comet={folder / 'a0.comet'}]", f"against_columns=[comet={folder / 'b0.comet'}]"]
+    outputs = [f"hyp={folder / 'a0'}", f"against={folder / 'b0'}"]
+    assert main(["score", *outputs, *columns, "measures=[]"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert set(figures["paired"]) == {"samples", "trials", "seed", "comet"}
+    assert figures["comet"] - figures["against"]["comet"] == pytest.approx(figures["paired"]["comet"]["difference"])
+    write_lines(folder / "short", ["1"] * 11)
+    assert main(["score", f"hyp=[{folder / 'a0'},{folder / 'short'}]", "columns=[comet=x]", "measures=[]"]) == 2
+    assert "outputs of different length" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["hyp={a}0", "measures=[]"], "measures=[] and no columns"),
+        (["hyp={f}/empty"], "no line in empty"),
         (["hyp=[{a}]", "against=[{b}0,{b}1]"], "3 runs and 2 runs"),
         (["hyp=[{a}]", "columns=[comet={a}0.comet]"], "1 files for 3 outputs"),
         (["hyp={a}0", "columns=[comet={f}/short]"], "11 numbers and 12 sentences"),
@@ -97,6 +111,7 @@ def test_what_does_not_fit_is_refused(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     write_lines(folder / "short", ["1"] * 11)
+    write_lines(folder / "empty", [])
     names = {"a": str(folder / "a"), "b": str(folder / "b"), "f": str(folder)}
     given = [argument.replace("[{a}]", f"[{files(folder, 'a')}]").format(**names) for argument in arguments]
     assert main(["score", f"ref={folder / 'ref'}", "bootstrap=0", "measures=[bleu]", *given]) == 2

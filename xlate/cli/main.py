@@ -20,6 +20,8 @@ from xlate.train.signals import termination_raised
 # So many more objects made than freed, and Python looks for those that nothing holds any more. The usual 700 have it
 # look hundreds of times while modules are imported, which all stay; so many are more than a command begins with.
 MANY_OBJECTS = 400_000
+# Options that change nothing of what xlate says of itself.
+LOUDNESS = ("-q", "--quiet", "-v", "--verbose")
 
 
 def start() -> int:
@@ -69,12 +71,13 @@ def _status(arguments: list[str]) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help", "help"):
-        if arguments[1:] and arguments[1] in COMMANDS:
-            return _run(arguments[1], ["--help"])
+    bare = [word for word in arguments if word not in LOUDNESS]
+    if not bare or bare[0] in ("-h", "--help", "help"):
+        if bare[1:] and bare[1] in COMMANDS:
+            return _run(bare[1], ["--help"])
         print(_usage())
         return 0
-    if arguments[0] in ("-V", "--version"):
+    if bare[0] in ("-V", "--version"):
         print(f"xlate {__version__}")
         return 0
     if arguments[0] == "completion" and not {"-V", "--version"}.isdisjoint(arguments):

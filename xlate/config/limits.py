@@ -6,6 +6,7 @@ is done, even where nothing would have looked at it. Rules between several setti
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from math import inf
@@ -32,6 +33,14 @@ class Range(NamedTuple):
         above = self.low < value if self.open_low else self.low <= value
         below = value < self.high if self.open_high else value <= self.high
         return above and below and value not in self.but
+
+    def nearest(self, value: float) -> float | None:
+        """The end that lies nearest to a value beyond it; none where that end is left out or the value no number."""
+        if value < self.low and not self.open_low:
+            return self.low
+        if value > self.high and not self.open_high:
+            return self.high
+        return None
 
     def __str__(self) -> str:
         """In words.
@@ -368,6 +377,23 @@ def check_limit(key: str, value: Any, limit: Limit, file: str | Path | None = No
     """
     if isinstance(limit, Range):
         if not limit.holds(value):
-            raise InputError(f"{key} is out of range", file=file, seen=f"{key}={value}", expected=str(limit))
+            raise InputError(
+                f"{key} is out of range",
+                file=file,
+                seen=f"{key}={value}",
+                expected=str(limit),
+                remedy=_remedy(key, limit.nearest(value)),
+            )
     elif value not in limit:
-        raise InputError(f"unknown value of {key}", file=file, seen=f"{key}={value}", expected=", ".join(limit))
+        near = difflib.get_close_matches(str(value), limit, n=1, cutoff=0.4)
+        raise InputError(
+            f"unknown value of {key}",
+            file=file,
+            seen=f"{key}={value}",
+            expected=", ".join(limit),
+            remedy=f"did you mean {key}={near[0]}?" if near else _remedy(key, None),
+        )
+
+
+def _remedy(key: str, nearest: float | None) -> str:
+    return f"give {key} a value that is expected" + ("" if nearest is None else f"; the nearest is {nearest:g}")

@@ -78,17 +78,29 @@ def work_of(outputs: Sequence[Output]) -> WorkDirectory | None:
     return next((output.work for output in outputs if output.work is not None), None)
 
 
+def count_of_lines(outputs: Sequence[Output]) -> int:
+    """How many lines each of one output or more has.
+
+    Raises:
+        InputError: they differ, with the names; there are none.
+    """
+    counts = {output.name: len(output.lines) for output in outputs}
+    if len(set(counts.values())) > 1:
+        seen = ", ".join(f"{name}: {lines} lines" for name, lines in counts.items())
+        raise InputError("outputs of different length", seen=seen, expected="translations of the same sentences")
+    if not (count := next(iter(counts.values()))):
+        seen, remedy = f"no line in {', '.join(counts)}", "check that it was written to its end"
+        raise InputError("nothing to score", seen=seen, expected="one sentence or more", remedy=remedy)
+    return count
+
+
 def references_for(outputs: Sequence[Output], given: Sequence[str], split: str) -> list[list[str]]:
     """The references given, or those of the work directory of a run, cut to the number of lines.
 
     Raises:
         InputError: neither there; with the names, outputs of different numbers of lines.
     """
-    counts = {output.name: len(output.lines) for output in outputs}
-    if len(set(counts.values())) > 1:
-        seen = ", ".join(f"{name}: {lines} lines" for name, lines in counts.items())
-        raise InputError("outputs of different length", seen=seen, expected="translations of the same sentences")
-    count = next(iter(counts.values()))
+    count = count_of_lines(outputs)
     if given:
         return read_references(given, count)
     work = work_of(outputs)

@@ -7,7 +7,7 @@ from typing import Any
 
 from xlate.config.schema import ScoreConfig
 from xlate.errors import InputError
-from xlate.jobs.outputs import Output, read_output, references_for
+from xlate.jobs.outputs import Output, count_of_lines, read_output, references_for
 from xlate.metrics.column import with_column
 from xlate.metrics.score import evaluate
 from xlate.metrics.significance import Resampling, paired_runs
@@ -22,7 +22,7 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
     """
     ours = [read_output(path, config.split) for path in config.hyp]
     theirs = [read_output(path, config.split) for path in config.against]
-    references = references_for([*ours, *theirs], config.ref, config.split) if ours else []
+    references = _references(config, [*ours, *theirs]) if ours else []
     found = _evaluated(config, ours, references, config.columns, "columns")
     figures, words = found.to_json(), found.summary()
     if theirs:
@@ -33,6 +33,21 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
     elif config.against_columns:
         raise InputError("columns of no output", seen="against_columns without against", expected="against=[OUT,…]")
     return figures, words
+
+
+def _references(config: ScoreConfig, outputs: Sequence[Output]) -> list[list[str]]:
+    """What the outputs are measured against; nothing where only columns made elsewhere are asked for."""
+    if config.measures:
+        return references_for(outputs, config.ref, config.split)
+    if not config.columns:
+        raise InputError(
+            "nothing to measure",
+            seen="measures=[] and no columns",
+            expected="measures, or columns made elsewhere, or both",
+            remedy="leave measures=[] out, or columns=[NAME=FILE,…]",
+        )
+    count_of_lines(outputs)
+    return []
 
 
 def _evaluated(

@@ -91,7 +91,7 @@ def evaluate(
         lowercase: whether to ignore case (TER always does).
         tokenize: sacrebleu's tokeniser for BLEU, NIST and LexAcc; TER splits at blanks, chrF needs none.
         bootstrap: samples for the intervals, 0 for none. seed: the seed of the samples.
-        measures: which of bleu, chrf, ter, nist, lexacc.
+        measures: which of bleu, chrf, ter, nist, lexacc; of none the references are not looked at.
 
     Raises:
         InputError: counts differ (both are named), there is nothing to score, or a measure or tokeniser is unknown.
@@ -100,7 +100,7 @@ def evaluate(
         >>> evaluate(["the cat sat"], [["the cat sat"]], bootstrap=0, measures=["ter"])["ter"]
         0.0
     """
-    streams = checked_references(hypotheses, references)
+    streams = checked_references(hypotheses, references) if measures else []
     if bootstrap < 0:
         raise InputError("too few bootstrap samples", seen=bootstrap, expected="0 for none, or 1 and more")
     figures: dict[str, Figure] = {}

@@ -156,7 +156,9 @@ def _hydra_words(command: str, before: Sequence[str], last: str) -> list[str]:
     known, lists = _known(command), list_keys(_schema(command))
     found = [word for word in words if _head(word) in known and not word.startswith("experiment/")]
     # With lists, too, it goes on as if they held keys: `references.` in place of `references=`.
-    return [f"{word[:-1]}=" if word[:-1] in lists else word for word in found if "/keys" not in word]
+    found = [f"{word[:-1]}=" if word[:-1] in lists else word for word in found if "/keys" not in word]
+    # The name of a group alone says nothing: a choice of it follows.
+    return [f"{word}=" if f"{word}." in found else word for word in found]
 
 
 def _given(command: str, before: Sequence[str]) -> Sequence[str]:

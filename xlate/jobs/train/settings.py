@@ -75,7 +75,12 @@ def _check_sparse(config: TrainConfig) -> None:
 def _check_rerank(config: TrainConfig) -> None:
     if config.nbest is None or not config.references:
         seen = f"nbest={config.nbest}, references={list(config.references)}"
-        raise InputError("nothing to rank", seen=seen, expected="nbest=FILE references=[FILE,…]")
+        raise InputError(
+            "lists of translations and their references are learned from",
+            seen=seen,
+            expected="both",
+            remedy="nbest=FILE references=[FILE,…]",
+        )
     given_list(config, config.nbest)
     if config.loss.lists is not None:
         list_settings(config.loss.lists, config.seed)
