@@ -171,6 +171,8 @@ def test_lists_of_several_systems(tmp_path: Path) -> None:
     other = written(tmp_path, '{"id": 0, "src": "s", "hyp": "b", "scores": {"p": -5}}\n{"id": 0, "hyp": "c"}\n', "o")
     ((a, b, c),) = NbestFile(first, others=(f"o={other}",)).lists()
     assert [h.text for h in (a, b, c)] == ["a", "b", "c"]
+    # Lines are of the first list: what it lacks stands where the sentence begins there.
+    assert [h.line for h in (a, b, c)] == [1, 2, 1]
     assert dict(zip(nbest_arrays([[a]]).names, a.values, strict=True)) == {
         "lm": -1, "tm_0": 1, "tm_1": 2, "total": -1, "has": 1, "o.has": 0, "systems": 1, "reciprocal_ranks": 1,
     }  # fmt: skip

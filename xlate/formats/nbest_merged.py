@@ -26,7 +26,8 @@ def merged(
     The features of another system have its name and a dot before theirs; its totals become a feature too, and those of
     the first `total`. What a system does not have gets the lowest value of each of its features in the sentence, and
     `NAME.has` is 0. `systems` counts the systems that have a hypothesis, `reciprocal_ranks` adds up 1/rank over
-    them (Cormack et al. 2009). Totals are left out: those of different systems cannot be compared.
+    them (Cormack et al. 2009). Totals are left out: those of different systems cannot be compared. Lines
+    are of the first list: what only others have stands where its sentence begins there.
 
     Raises:
         InputError: a sentence that another list lacks.
@@ -67,11 +68,12 @@ def _joined(groups: Mapping[str, Sequence[Hypothesis]]) -> list[Hypothesis]:
             if text in rows:
                 agreed[text] += 1.0
                 ranks[text] += 1.0 / (1 + rows[text][0])
-    source = sources[0] if sources else None
+    source, own = sources[0] if sources else None, {hypothesis.text for hypothesis in groups[""]}
     made: list[Hypothesis] = []
     for text, hypothesis in texts.items():
+        line = hypothesis.line if text in own else groups[""][0].line
         row = {**named[text], (AGREEMENT, 1): [agreed[text]], (RANKS, 1): [ranks[text]]}
-        made.append(_hypothesis(hypothesis, row, source))
+        made.append(_hypothesis(hypothesis, line, row, source))
     return made
 
 
@@ -92,9 +94,9 @@ def _lowest(rows: Sequence[_Named]) -> _Named:
     return {key: [min(column) for column in zip(*(row[key] for row in rows), strict=True)] for key in shared}
 
 
-def _hypothesis(first: Hypothesis, row: _Named, source: str | None) -> Hypothesis:
+def _hypothesis(first: Hypothesis, line: int, row: _Named, source: str | None) -> Hypothesis:
     layout: Layout = tuple(row)
     values = [value for column in row.values() for value in column]
     written = " ".join(f"{name}= {' '.join(f'{v:.9g}' for v in column)}" for (name, _), column in row.items())
     fields = (str(first.sentence), first.fields[1], written, "")
-    return Hypothesis(first.line, first.sentence, first.text, layout, values, None, fields, 2, source)
+    return Hypothesis(line, first.sentence, first.text, layout, values, None, fields, 2, source)
