@@ -1,10 +1,12 @@
-"""Completion: the words that may follow, and the script for bash as a terminal runs it."""
+"""Completion: the words that may follow, and the scripts for bash, zsh and fish as those run them."""
 
 from __future__ import annotations
 
 import os
 import pty
 import select
+import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -67,14 +69,32 @@ def test_keys_follow_what_is_chosen_by_a_path_that_looks_like_a_key(sweep: Path)
     assert words == ["loss.tune.references=", "loss.tune.rounds="]
 
 
-def typed(folder: Path, before: str, keys: str) -> str:
-    """What stands on the command line of bash after some keys, in a terminal."""
+# Without the settings of whoever runs the tests.
+PLAIN = {"bash": ("--norc", "--noprofile", "-i"), "zsh": ("-f", "-i")}
+
+
+@pytest.fixture
+def command(sweep: Path) -> Path:
+    """A command that completes as xlate does, and otherwise says what it was called with."""
+    command, program = sweep / "xlate", f'{sys.executable} -m xlate.cli.main "$@"'
+    command.write_text(f'#!/bin/bash\n[[ $1 == --complete ]] && exec {program}\nprintf "GOT %s\\n" "$*"\n')
+    command.chmod(0o755)
+    return command
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Variables of a shell that finds the command of a folder."""
+    known = {"TERM": "dumb", "PYTHONPATH": str(Path(xlate.__file__).parents[1]), "PATH": f"{folder}:/usr/bin:/bin"}
+    return {**os.environ, **known, "HOME": str(folder), "ZDOTDIR": str(folder)}
+
+
+def typed(folder: Path, before: str, keys: str, shell: str = "bash") -> str:
+    """What stands on the command line of a shell after some keys, in a terminal."""
     process, terminal = pty.fork()
     if process == 0:
         os.chdir(folder)
-        os.environ.update(TERM="dumb", PYTHONPATH=str(Path(xlate.__file__).parents[1]), PATH=f"{folder}:/usr/bin:/bin")
-        os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
-    (folder / "script").write_text(f"{before}\n{SHELLS['bash']}")
+        os.execvpe(shell, [shell, *PLAIN[shell]], environment(folder))
+    (folder / "script").write_text(f"{before}\n{SHELLS[shell]}")
     os.write(terminal, b"source ./script; PS1=; echo re''ady\n")
     _read_until(terminal, "ready")
     os.write(terminal, f"{keys}\n".encode())
@@ -94,14 +114,40 @@ def _read_until(terminal: int, mark: str, end: str = "") -> str:
     return said
 
 
+@pytest.mark.usefixtures("command")
 @pytest.mark.parametrize("before", ["", "COMP_WORDBREAKS=${COMP_WORDBREAKS//=}"])
 def test_bash_puts_values_behind_their_key(sweep: Path, before: str) -> None:
-    command = sweep / "xlate"
-    program = f'{sys.executable} -m xlate.cli.main "$@"'
-    command.write_text(f'#!/bin/bash\n[[ $1 == --complete ]] && exec {program}\nprintf "GOT %s\\n" "$*"\n')
-    command.chmod(0o755)
     whole = "translate run=runs/a-sweep/loss.eta=0.01,seed=1/"
     assert typed(sweep, before, "xlate translate run=runs/a-sweep/loss.eta=0.01,se\t") == whole
     assert (
         typed(sweep, before, "xlate train loss.tune.metric=bleu:1,ch\t").split()[-1] == "loss.tune.metric=bleu:1,chrf"
     )
+
+
+@pytest.mark.usefixtures("command")
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh on this machine")
+@pytest.mark.parametrize(
+    ("keys", "whole"),
+    [
+        ("trans\t run=runs/a-sweep/l\t", "translate run=runs/a-sweep/loss.eta=0.01,seed=1/"),
+        ("train loss=mir\t", "train loss=mira"),
+    ],
+)
+def test_zsh_completes_words_and_values(sweep: Path, keys: str, whole: str) -> None:
+    assert typed(sweep, "", f"xlate {keys}", "zsh") == whole
+
+
+@pytest.mark.usefixtures("command")
+@pytest.mark.skipif(shutil.which("fish") is None, reason="no fish on this machine")
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("trans", ["translate"]),
+        ("train loss=mir", ["loss=mira"]),
+        ("report runs/a-sweep/l", ["runs/a-sweep/loss.eta=0.01,seed=1/"]),
+    ],
+)
+def test_fish_completes_words_and_values(sweep: Path, line: str, found: list[str]) -> None:
+    asked = ["fish", "--no-config", "-c", f"{SHELLS['fish']}\ncomplete -C'xlate {line}'"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=True, env=environment(sweep))
+    assert said.stdout.split() == found
