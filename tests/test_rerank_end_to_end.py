@@ -177,7 +177,7 @@ def test_pairs_for_trainers_by_preference(tmp_path: Path, capsys: pytest.Capture
     assert all(row["margin"] >= 0.05 and row["chosen"] != row["rejected"] for row in rows)
     assert rows[0]["margin"] > rows[1]["margin"]
     assert main(["nbest", "pairs", str(tmp_path / "train.nbest"), reference, f"out={tmp_path / 'p'}"]) == 2
-    assert "nothing to be translated is known" in capsys.readouterr().err
+    assert "whose source is known" in capsys.readouterr().err
     # What a column gains needs no references.
     column = ["nbest", "pairs", str(nbest), f"out={tmp_path / 'p'}", "metric=column"]
     assert main([*column, "gain_column=LM"]) == 0

@@ -42,6 +42,11 @@ def test_a_process_looks_rarely_for_lost_objects_and_not_at_its_end(monkeypatch:
     assert seen[0][0] > before[0]
 
 
+def test_errors_name_the_command_wherever_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-q", "translate", "run=nowhere"]) == 2
+    assert capsys.readouterr().err.startswith("xlate translate: ")
+
+
 def test_an_unknown_subcommand_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trian"]) == 2
     assert "did you mean train?" in capsys.readouterr().err

@@ -45,7 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _status(arguments: list[str]) -> int:
-    called = " ".join(["xlate", *arguments[:1]])
+    command = next((word for word in arguments if word in COMMANDS), None)
+    called = " ".join(["xlate", *([command] if command else arguments[:1])])
     debug = "debug=true" in arguments
     try:
         status = _dispatch(arguments)

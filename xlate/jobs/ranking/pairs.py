@@ -63,10 +63,11 @@ def checked_prompts(lines: list[str] | None, file: str) -> list[str]:
     """
     if lines is None:
         raise InputError(
-            "nothing to be translated is known",
+            "pairs are made of sentences whose source is known",
             file=file,
-            seen="a list without sources",
-            expected="source=FILE, or a list that says them (src in JSON lines, S- of fairseq)",
+            seen="a list that does not say the source of every sentence",
+            expected="a list that does (src in JSON lines, S- of fairseq), or their file",
+            remedy="source=FILE",
         )
     return lines
 
