@@ -45,6 +45,10 @@ def test_a_process_looks_rarely_for_lost_objects_and_not_at_its_end(monkeypatch:
 def test_errors_name_the_command_wherever_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["-q", "translate", "run=nowhere"]) == 2
     assert capsys.readouterr().err.startswith("xlate translate: ")
+    assert main(["-q", "trian"]) == 2
+    assert capsys.readouterr().err.startswith("xlate trian: ")
+    assert main(["-c", "job", "-q", "translate", "run=nowhere"]) == 0
+    assert "run: nowhere" in capsys.readouterr().out
 
 
 def test_an_unknown_subcommand_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
@@ -205,7 +209,7 @@ def test_completion_of_commands_keys_and_choices(capsys: pytest.CaptureFixture[s
     zsh = capsys.readouterr().out
     assert "compdef _xlate xlate" in zsh
     assert "compopt" not in zsh
-    assert main(["completion", "fish"]) == 0
+    assert main(["-q", "completion", "fish"]) == 0
     assert capsys.readouterr().out.startswith("complete -c xlate")
     assert main(["completion", "tcsh"]) == 2
 

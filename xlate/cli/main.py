@@ -45,8 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _status(arguments: list[str]) -> int:
-    command = next((word for word in arguments if word in COMMANDS), None)
-    called = " ".join(["xlate", *([command] if command else arguments[:1])])
+    arguments = _command_first(arguments)
+    called = " ".join(["xlate", *arguments[:1]])
     debug = "debug=true" in arguments
     try:
         status = _dispatch(arguments)
@@ -71,6 +71,16 @@ def _status(arguments: list[str]) -> int:
         return _fail(f"{called}: {words}", 2, error, debug)
 
 
+def _command_first(arguments: list[str]) -> list[str]:
+    """The same words with the subcommand before options that stood before it."""
+    if not arguments or not arguments[0].startswith("-") or arguments[0] == "--complete":
+        return arguments
+    bare = [at for at, word in enumerate(arguments) if not word.startswith("-")]
+    # A bare word before it may be what an option is given.
+    place = next((at for at in bare if arguments[at] in COMMANDS), (*bare, 0)[0])
+    return [arguments[place], *arguments[:place], *arguments[place + 1 :]]
+
+
 def _dispatch(arguments: list[str]) -> int:
     bare = [word for word in arguments if word not in LOUDNESS]
     if not bare or bare[0] in ("-h", "--help", "help"):
@@ -86,11 +96,7 @@ def _dispatch(arguments: list[str]) -> int:
     if arguments[0] in ("completion", "--complete"):
         from xlate.cli.shell import completion
 
-        return completion.main(arguments)
-    if arguments[0].startswith("-"):
-        # The subcommand may stand behind options, too.
-        place = next((at for at, word in enumerate(arguments) if word in COMMANDS), 0)
-        arguments = [arguments[place], *arguments[:place], *arguments[place + 1 :]]
+        return completion.main(bare if bare[0] == "completion" else arguments)
     return _run(arguments[0], arguments[1:])
 
 
