@@ -127,6 +127,7 @@ def test_the_ends_that_belong_to_a_range() -> None:
     ("given", "remedy"),
     [
         (["decoder.distortion_limit=-2"], "the nearest is -1"),
+        (["decoder.pop_limit=9999999999"], "the nearest is 2147483647"),
         (["decoder.threshold=1"], "give decoder.threshold a value that is expected"),
         (["decoder.algorithm=qube"], "did you mean decoder.algorithm=cube?"),
         (["decoder.algorithm=zzz"], "give decoder.algorithm a value that is expected"),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xlate import __version__
-from xlate.cli.shell.arguments import Words, action_of, read_words
+from xlate.cli.shell.arguments import OURS, Words, action_of, read_words
 from xlate.cli.shell.commands import COMMANDS
 from xlate.cli.shell.failures import in_words
 from xlate.cli.shell.streams import drop_errors, drop_output, open_streams, output_fails
@@ -21,7 +21,7 @@ from xlate.train.signals import termination_raised
 # look hundreds of times while modules are imported, which all stay; so many are more than a command begins with.
 MANY_OBJECTS = 400_000
 # Options that change nothing of what xlate says of itself.
-LOUDNESS = ("-q", "--quiet", "-v", "--verbose")
+LOUDNESS = ("--quiet", "--verbose")
 
 
 def start() -> int:
@@ -82,7 +82,7 @@ def _command_first(arguments: list[str]) -> list[str]:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    bare = [word for word in arguments if word not in LOUDNESS]
+    bare = [word for word in arguments if OURS.get(word, word) not in LOUDNESS]
     if not bare or bare[0] in ("-h", "--help", "help"):
         if bare[1:] and bare[1] in COMMANDS:
             return _run(bare[1], ["--help"])

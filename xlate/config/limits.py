@@ -35,7 +35,7 @@ class Range(NamedTuple):
         return above and below and value not in self.but
 
     def nearest(self, value: float) -> float | None:
-        """The end that lies nearest to a value beyond it; none where that end is left out or the value no number."""
+        """The end of the range that a value lies beyond; None where that end is left out or it is no number."""
         if value < self.low and not self.open_low:
             return self.low
         if value > self.high and not self.open_high:
@@ -396,4 +396,6 @@ def check_limit(key: str, value: Any, limit: Limit, file: str | Path | None = No
 
 
 def _remedy(key: str, nearest: float | None) -> str:
-    return f"give {key} a value that is expected" + ("" if nearest is None else f"; the nearest is {nearest:g}")
+    # With all digits: a short form of the largest number would be another one.
+    end = "" if nearest is None else f"; the nearest is {int(nearest) if nearest == int(nearest) else nearest}"
+    return f"give {key} a value that is expected{end}"

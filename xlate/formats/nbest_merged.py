@@ -49,9 +49,10 @@ def merged(
 
 def _joined(groups: Mapping[str, Sequence[Hypothesis]]) -> list[Hypothesis]:
     texts: dict[str, Hypothesis] = {}
-    for group in groups.values():
+    begin = groups[""][0].line
+    for prefix, group in groups.items():
         for hypothesis in group:
-            texts.setdefault(hypothesis.text, hypothesis)
+            texts.setdefault(hypothesis.text, hypothesis._replace(line=begin) if prefix else hypothesis)
     sources = [one.source for group in groups.values() for one in group if one.source is not None]
     named: dict[str, _Named] = {text: {} for text in texts}
     agreed, ranks = dict.fromkeys(texts, 0.0), dict.fromkeys(texts, 0.0)
@@ -68,12 +69,11 @@ def _joined(groups: Mapping[str, Sequence[Hypothesis]]) -> list[Hypothesis]:
             if text in rows:
                 agreed[text] += 1.0
                 ranks[text] += 1.0 / (1 + rows[text][0])
-    source, own = sources[0] if sources else None, {hypothesis.text for hypothesis in groups[""]}
+    source = sources[0] if sources else None
     made: list[Hypothesis] = []
     for text, hypothesis in texts.items():
-        line = hypothesis.line if text in own else groups[""][0].line
         row = {**named[text], (AGREEMENT, 1): [agreed[text]], (RANKS, 1): [ranks[text]]}
-        made.append(_hypothesis(hypothesis, line, row, source))
+        made.append(_hypothesis(hypothesis, row, source))
     return made
 
 
@@ -94,9 +94,9 @@ def _lowest(rows: Sequence[_Named]) -> _Named:
     return {key: [min(column) for column in zip(*(row[key] for row in rows), strict=True)] for key in shared}
 
 
-def _hypothesis(first: Hypothesis, line: int, row: _Named, source: str | None) -> Hypothesis:
+def _hypothesis(first: Hypothesis, row: _Named, source: str | None) -> Hypothesis:
     layout: Layout = tuple(row)
     values = [value for column in row.values() for value in column]
     written = " ".join(f"{name}= {' '.join(f'{v:.9g}' for v in column)}" for (name, _), column in row.items())
     fields = (str(first.sentence), first.fields[1], written, "")
-    return Hypothesis(line, first.sentence, first.text, layout, values, None, fields, 2, source)
+    return Hypothesis(first.line, first.sentence, first.text, layout, values, None, fields, 2, source)

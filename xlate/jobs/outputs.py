@@ -84,13 +84,21 @@ def count_of_lines(outputs: Sequence[Output]) -> int:
     Raises:
         InputError: they differ, with the names; there are none.
     """
-    counts = {output.name: len(output.lines) for output in outputs}
-    if len(set(counts.values())) > 1:
-        seen = ", ".join(f"{name}: {lines} lines" for name, lines in counts.items())
-        raise InputError("outputs of different length", seen=seen, expected="translations of the same sentences")
-    if not (count := next(iter(counts.values()))):
-        seen, remedy = f"no line in {', '.join(counts)}", "check that it was written to its end"
-        raise InputError("nothing to score", seen=seen, expected="one sentence or more", remedy=remedy)
+    count = len(outputs[0].lines)
+    if any(len(output.lines) != count for output in outputs):
+        raise InputError(
+            "outputs of different length",
+            seen=", ".join(f"{output.name}: {len(output.lines)} lines" for output in outputs),
+            expected="translations of the same sentences",
+            remedy="translate the same source again, and check that no line was lost",
+        )
+    if not count:
+        raise InputError(
+            "nothing to score",
+            seen=f"no line in {', '.join(output.name for output in outputs)}",
+            expected="one sentence or more",
+            remedy="check that it was written to its end",
+        )
     return count
 
 
@@ -98,7 +106,7 @@ def references_for(outputs: Sequence[Output], given: Sequence[str], split: str) 
     """The references given, or those of the work directory of a run, cut to the number of lines.
 
     Raises:
-        InputError: neither there; with the names, outputs of different numbers of lines.
+        InputError: neither is there, or what `count_of_lines` refuses.
     """
     count = count_of_lines(outputs)
     if given:

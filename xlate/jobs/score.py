@@ -27,6 +27,13 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
     figures, words = found.to_json(), found.summary()
     if theirs:
         other = _evaluated(config, theirs, references, config.against_columns, "against_columns")
+        if found.stats_R[0].keys().isdisjoint(other.stats_R[0]):
+            raise InputError(
+                "nothing to compare",
+                seen=f"columns={list(config.columns)} against_columns={list(config.against_columns)}",
+                expected="a measure, or a column of the same name for both systems",
+                remedy="against_columns=[NAME=FILE,…] with the names of columns, or leave measures=[] out",
+            )
         tests = paired_runs(found.stats_R, other.stats_R, Resampling(seed=config.seed))
         figures |= {"against": other.to_json(), "paired": tests.to_json()}
         words = f"{words}\n{tests.summary()}"

@@ -91,7 +91,7 @@ def evaluate(
         lowercase: whether to ignore case (TER always does).
         tokenize: sacrebleu's tokeniser for BLEU, NIST and LexAcc; TER splits at blanks, chrF needs none.
         bootstrap: samples for the intervals, 0 for none. seed: the seed of the samples.
-        measures: which of bleu, chrf, ter, nist, lexacc; of none the references are not looked at.
+        measures: which of bleu, chrf, ter, nist, lexacc. Where there is none, references are not needed.
 
     Raises:
         InputError: counts differ (both are named), there is nothing to score, or a measure or tokeniser is unknown.

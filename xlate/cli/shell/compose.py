@@ -72,11 +72,12 @@ def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None],
     """
     folder = next((o.partition("=")[2] for o in words.options if o.startswith("--config-dir=")), None)
     if folder is not None and not os.path.isdir(folder):
-        seen, remedy = (
-            f"--config-dir={folder}",
-            "check the path: it begins in the current folder",
+        raise InputError(
+            "no such folder of configurations",
+            seen=f"--config-dir={folder}",
+            expected="a folder",
+            remedy="check the path: it begins in the current folder",
         )
-        raise InputError("no such folder of configurations", seen=seen, expected="a folder", remedy=remedy)
     if not _asks_hydra(command, words):
         with _our_words(command, words):
             config = typed(composed(command, words.overrides), schema)

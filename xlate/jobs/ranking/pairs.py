@@ -59,7 +59,7 @@ def checked_prompts(lines: list[str] | None, file: str) -> list[str]:
     """The sources of lists.
 
     Raises:
-        InputError: there are none.
+        InputError: the list does not say them all, and no file does.
     """
     if lines is None:
         raise InputError(
