@@ -48,6 +48,7 @@ def test_paths_that_sweeps_make_are_completed(line: str, found: str) -> None:
     ("line", "found"),
     [
         ("prepare data.train_source=", ["data.train_source=runs/", "data.train_source=work/"]),
+        ("train los", ["loss=", "loss."]),
         ("report runs=", ["runs=runs/", "runs=work/"]),
         ("train work=", ["work=runs/", "work=work/"]),
         ("train work=work/d", ["work=work/demo"]),
