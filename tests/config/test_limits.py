@@ -63,6 +63,7 @@ def test_the_limits_are_those_of_the_library() -> None:
 TRANSLATE = ["run=r"]
 TUNED = ["loss=mira"]
 LISTED = ["loss=xbleu"]
+ONLINE = ["model=phrase", "source=online"]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,13 @@ LISTED = ["loss=xbleu"]
         ("train", [], "loss.floats.epochs=-1", "0 or more"),
         ("train", [], "loss.binary.epochs=-1", "0 or more"),
         ("train", [], "loss.floats.subset=1.5", "above 0, at most 1"),
-        ("train", [], "loss.eta=inf", "above 0"),
+        ("train", [], "loss.eta=inf", "above 0, at most 100000"),
+        ("train", [], "loss.binary.eta=1e308", "above 0, at most 100000"),
+        ("train", [], "loss.sink=-1e308", "-100000 or more, at most 100000"),
+        ("train", [], "model.orientation_smoothing=1e308", "above 0, at most 100000"),
+        ("train", ONLINE, "source.hope=1e308", "0 or more, at most 100000"),
+        ("train", ONLINE, "source.dense_rate=1e308", "0 or more, at most 100000"),
+        ("translate", TRANSLATE, "decoder.unknown_unigram=1e308", "-100000 or more, at most 100000"),
         ("train", ["loss=global"], "loss.globally.heldout_every=1", "2 or more"),
         ("train", [], "model.alternatives=0", "1 or more"),
         ("train", [], "checkpoint_seconds=-1", "0 or more"),
@@ -91,10 +98,10 @@ LISTED = ["loss=xbleu"]
         ("train", TUNED, "loss.tune.processes=0", "1 or more"),
         ("train", TUNED, "loss.tune.decay=1", "0 or more, below 1"),
         ("train", LISTED, "loss.lists.epochs=0", "1 or more"),
-        ("train", LISTED, "loss.lists.rate=0", "above 0"),
+        ("train", LISTED, "loss.lists.rate=0", "above 0, at most 100000"),
         ("train", ["model=rerank"], "model.rerank.least_probability=1.1", "0 or more, at most 1"),
         ("train", ["model=lcs", "model.context.run=r"], "decoder.window=49", "1 or more, at most 48"),
-        ("train", ["model=lcs", "model.context.run=r"], "decoder.deletion_cost=-1", "0 or more"),
+        ("train", ["model=lcs", "model.context.run=r"], "decoder.deletion_cost=-1", "0 or more, at most 100000"),
         ("prepare", [], "lm.order=8", "1 or more, at most 7"),
         ("prepare", [], "phrases.max_length=0", "1 or more, at most 255"),
         ("prepare", [], "data.max_words=0", "1 or more"),

@@ -16,7 +16,7 @@ from xlate.scoring.stored_features import weights_of_ids
 from xlate.scoring.weights import Weights, load_weights, save_weights
 
 NAMES = ("der ||| the → Ü", "日本語|N", "", "a b", "مرحبا", "never seen")
-EXTREME = [1e-310, -0.0, np.pi, -1e300, 5.0, 0.0]
+EXTREME = [1e-310, -0.0, np.pi, -1e38, 5.0, 0.0]
 
 
 def write(path: Path) -> Path:
@@ -210,3 +210,11 @@ def test_counting_and_copying() -> None:
     assert not copy.finite
     assert weights.finite
     assert not Weights(np.array([np.inf]), np.zeros(0), ("x",)).finite
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1e308])
+def test_weights_that_would_ruin_every_score_are_not_written(tmp_path: Path, value: float) -> None:
+    for weights in (Weights(np.array([value]), np.zeros(0), ("x",)), Weights(np.zeros(0), np.array([0.0, value]), ())):
+        with pytest.raises(InputError, match=r"w: a weight that is no finite number(?s:.*)smaller rates"):
+            save_weights(tmp_path / "w", {"linked": weights})
+    assert not (tmp_path / "w").exists()

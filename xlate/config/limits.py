@@ -49,8 +49,7 @@ class Range(NamedTuple):
         """
         low = f"above {self.low:g}" if self.open_low else f"{self.low:g} or more"
         high = f"below {self.high:g}" if self.open_high else f"at most {self.high:g}"
-        words = [low] * (self.low > -inf) + [high] * (self.high < LARGEST_INT) + [f"not {x:g}" for x in self.but]
-        return ", ".join(words) or "a finite number"
+        return ", ".join([low] + [high] * (self.high < LARGEST_INT) + [f"not {x:g}" for x in self.but])
 
 
 Limit = Range | tuple[str, ...]
@@ -60,9 +59,11 @@ def _whole(least: int, *but: int) -> Range:
     return Range(least, LARGEST_INT, but=but)
 
 
-ANY = Range(-inf, inf, open_low=True, open_high=True)
-POSITIVE = Range(0, inf, open_low=True, open_high=True)
-NOT_NEGATIVE = Range(0, inf, open_high=True)
+# Far above what any setting needs. Weights and scores are ruined long before a larger number overflows.
+LARGE = 100_000
+ANY = Range(-LARGE, LARGE)
+POSITIVE = Range(0, LARGE, open_low=True)
+NOT_NEGATIVE = Range(0, LARGE)
 # Where a number without end means: all, or never.
 ENDLESS = Range(0, inf)
 SHARE = Range(0, 1, open_low=True)

@@ -18,6 +18,7 @@ from xlate.errors import InputError
 from xlate.features.index import FeatureIndex, signature
 from xlate.scoring.stored_features import LearnedFeature, StoredFeatures, packed_names, weights_of_ids
 from xlate.text.lines import atomic_write
+from xlate.text.numbers import LARGEST_FLOAT32
 
 # What the file of a run is called.
 WEIGHTS_FILE = "weights.safetensors"
@@ -55,8 +56,11 @@ class Weights:
 
     @property
     def finite(self) -> bool:
-        """Whether no weight is infinite or not a number."""
-        return bool(np.isfinite(self.dense_D).all() and np.isfinite(self.sparse_F).all())
+        """Whether every weight is a number that 32 bits can hold, so that scores do not overflow."""
+        return all(
+            bool(weights.min(initial=0) >= -LARGEST_FLOAT32 and weights.max(initial=0) <= LARGEST_FLOAT32)
+            for weights in (self.dense_D, self.sparse_F)
+        )
 
 
 def save_weights(
@@ -79,9 +83,10 @@ def save_weights(
         metadata: anything JSON can say.
 
     Raises:
-        InputError: a feature name holds a line end.
+        InputError: a weight is not finite, or a feature name holds a line end.
         ValueError: another number of features than of sparse weights.
     """
+    _check_finite(sets, path, "train again with smaller rates, margins and scales")
     tensors: dict[str, NDArray[Any]] = dict(extra or {})
     indexes = features or {}
     for name, weights in sets.items():
@@ -177,16 +182,20 @@ def load_weights(path: str | Path) -> WeightsFile:
             expected=FORMAT,
             remedy="remove the folder of the run, and train or import it again",
         )
-    strange = next((name for name, weights in file.sets.items() if not weights.finite), None)
+    _check_finite(file.sets, path, "train again, or copy the file again")
+    return file
+
+
+def _check_finite(sets: Mapping[str, Weights], path: str | Path, remedy: str) -> None:
+    strange = next((name for name, weights in sets.items() if not weights.finite), None)
     if strange is not None:
         raise InputError(
             "a weight that is no finite number",
             file=path,
             seen=f"among the weights {strange}",
-            expected="finite numbers",
-            remedy="train again, or copy the file again",
+            expected=f"finite numbers, none beyond {LARGEST_FLOAT32:.3g}",
+            remedy=remedy,
         )
-    return file
 
 
 def _unpacked(described: Mapping[str, Any], tensors: dict[str, NDArray[Any]]) -> WeightsFile:
