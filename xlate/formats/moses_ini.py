@@ -14,7 +14,7 @@ from pathlib import Path
 
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
-from xlate.text.numbers import parse_int, parse_row
+from xlate.text.numbers import LARGEST_FLOAT32, parse_int, parse_row
 from xlate.text.opening import packed_beside
 
 FEATURE, WEIGHT = "feature", "weight"
@@ -194,8 +194,8 @@ def _add_weights(path: Path, number: int, line: str, weights: dict[str, tuple[fl
 
 
 def _numbers(text: str) -> tuple[float, ...] | None:
-    """The finite numbers of a text; None when it has none or holds something else."""
-    values = parse_row(text)
+    """The numbers of a text; None when it has none, or one that 32 bits cannot hold, or holds something else."""
+    values = parse_row(text, LARGEST_FLOAT32)
     return tuple(values) if values else None
 
 

@@ -45,7 +45,8 @@ def test_weights(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "message"), [("Glue", "not a weight"), ("Glue nan", "not a weight"), ("a 1", "stands twice")]
+    ("line", "message"),
+    [("Glue", "not a weight"), ("Glue nan", "not a weight"), ("Glue 1e200", "not a weight"), ("a 1", "stands twice")],
 )
 def test_lines_that_are_no_weights(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(InputError, match=f"w:2: .*{message}"):

@@ -31,8 +31,23 @@ tm_glue_0 0.5
 WordPenalty -1
 OOVPenalty 1
 """
+# The same system as Joshua 5 writes it.
+JOSHUA_5 = """\
+lm = kenlm 1 true false 100 lm.arpa
+feature_function = WordPenalty
+feature-function = OOVPenalty
+tm = thrax pt 3 grammar
+tm = thrax glue -1 glue
+default-non-terminal=X
+goal-symbol = [GOAL]
+weights-file = far/away/weights
+tm_pt_0 -0.5
+wordpenalty -1
+oovpenalty -100
+"""
 FILES = {
     "joshua.config": JOSHUA,
+    "weights": "lm_0 2\ntm_pt_0 9\nOwn 0.25\ntm_glue_0 0.5\n",
     "lm.arpa": ARPA,
     "grammar": (
         "[X] ||| ne [X,1] pas ||| do [X,1] not ||| 1 Own=2\n[X] ||| va ||| go ||| 0.5\n[X] ||| va ||| do ||| 0.25\n"
@@ -87,6 +102,36 @@ def test_the_run_translates_as_the_system_does(
     assert translated(run, text, "processes=2", "decoder.pop_limit=1000") == expected
     lines = text.read_text().splitlines()
     assert Translator.load(run).translate(lines) == expected[0].splitlines()
+
+
+def test_joshua_5_writes_the_same_system_in_another_way(tmp_path: Path) -> None:
+    (tmp_path / "system").mkdir()
+    config = write_joshua_system(tmp_path / "system")
+    expected = translated(config, config.with_name("in"))
+    config.write_text(JOSHUA_5, encoding="utf-8")
+    assert translated(config, config.with_name("in")) == expected
+    minimizing = "feature-function = StateMinimizingLanguageModel -lm_type kenlm -lm_order 1 -lm_file"
+    config.write_text(JOSHUA_5.replace("lm = kenlm 1 true false 100", minimizing), encoding="utf-8")
+    assert translated(config, config.with_name("in")) == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("goalSymbol=GOAL", "goal-symbol = NOWHERE", "NOWHERE as the goal"),
+        ("-lm_file", "-class_map classes -lm_file", "joshua.config:1: an unknown option"),
+        ("LanguageModel", "Distortion", "joshua.config:1: an unknown feature function"),
+        ("thrax -owner pt", "regexp -owner pt", "joshua.config:4: an unknown kind of grammar"),
+        ("goalSymbol=GOAL", "weights-file = none", "joshua.config:7: a file that is not there"),
+    ],
+)
+def test_what_joshua_has_and_xlate_has_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, message: str
+) -> None:
+    config = write_joshua_system(tmp_path)
+    config.write_text(JOSHUA.replace(old, new), encoding="utf-8")
+    assert main(["translate", f"run={config}", f"input={tmp_path / 'in'}", f"output={tmp_path / 'out'}"]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_a_grammar_can_take_raw_text(tmp_path: Path) -> None:

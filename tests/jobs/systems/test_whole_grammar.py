@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.models.scfg.moses_system import ARPA
@@ -56,6 +57,18 @@ def test_a_system_of_cdec_translates_with_its_own_scores(system: Path) -> None:
     assert float(first[3]) == pytest.approx(expected)
 
 
+def test_source_words_count_whatever_is_copied(system: Path) -> None:
+    scores = []
+    for more in ("", "feature_function=SourceWordPenalty\n"):
+        system.write_text(INI + more, encoding="utf-8")
+        (system.parent / "weights").write_text(WEIGHTS + "SourceWordPenalty 2\n", encoding="utf-8")
+        assert translate(system, f"nbest_out={system.parent / 'nbest'}") == 0
+        lists = (system.parent / "nbest").read_text(encoding="utf-8").splitlines()
+        scores.append([float(line.split(" ||| ")[3]) for line in lists])
+    # Of "ne va pas", "maison zz", whose last word is copied, and the empty line.
+    assert np.diff(scores, axis=0)[0] == pytest.approx([-3 * 2 / 2.302585093, -2 * 2 / 2.302585093, 0])
+
+
 def test_from_left_to_right_it_says_which_rules_are_in_the_way(
     system: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -82,7 +95,12 @@ def test_sentences_that_are_longer_than_a_rule_may_span_are_counted(
     ("name", "text", "message"),
     [
         ("grammar", GRAMMAR + "[X] ||| ne [X,1] ||| not [2] ||| 1\n", "grammar:5: "),
-        ("grammar", GRAMMAR + "[X] ||| ne [Y,1] ||| not [1] ||| 1\n", "an unknown label"),
+        ("grammar", GRAMMAR + "[X] ||| ne [Y,1] ||| not [1] ||| 1\n", "grammar:5: an unknown label"),
+        ("grammar", GRAMMAR + "[X] ||| [S,1] ||| [1] ||| 1\n", "grammar:5: rules that can be applied without end"),
+        ("grammar", GRAMMAR + "[X] ||| a ||| b ||| 1e200\n", "grammar:5: not numbers"),
+        ("grammar", GRAMMAR + "[X] ||| a ||| b ||| 1 Own=1e200\n", "grammar:5: a number out of range"),
+        ("weights", WEIGHTS + "Far 1e200\n", "weights:7: not a weight"),
+        ("cdec.ini", INI + "aligner=true\n", "cdec.ini:8: a system that aligns"),
         ("grammar", GRAMMAR + "[X] ||| a ||| b ||| 1 2\n", "grammar:5: "),
         ("grammar", GRAMMAR + "[X] ||| a ||| b ||| nan\n", "grammar:5: "),
         ("weights", "Glue inf\n", "weights:1: not a weight"),

@@ -78,7 +78,9 @@ def test_bars_stay_as_the_text_has_them(tmp_path: Path) -> None:
         ("glue", "a [X] ||| b [X] ||| 1 ||| 0-0\n", r"no glue grammar(?s:.*)no label"),
         ("glue", GLUE + "a </s> [X] ||| b </s> [X] ||| 1 ||| 0-0\n", r"no glue grammar(?s:.*)S, X"),
         ("table", TABLE + "a ||| b ||| 1\n", "table:4: "),
-        ("table", TABLE + "a [X] ||| b [X] ||| -1 1 ||| 0-0\n", "no probability"),
+        ("table", TABLE + "a [X] ||| b [X] ||| -1 1 ||| 0-0\n", "table:4: no probability"),
+        ("table", TABLE + "a [X] ||| b [X] ||| 1 1e200 ||| 0-0\n", "table:4: not numbers"),
+        ("moses.ini", INI.replace("T0= 0.5", "T0= 1e200"), "malformed weights"),
     ],
 )
 def test_what_cannot_be_used(tmp_path: Path, name: str, text: str, message: str) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from xlate.errors import InputError
+from xlate.formats.scfg.bracketed import read_cdec_grammar
 from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule
 from xlate.models.scfg.rules import SynchronousGrammar
 
@@ -33,6 +36,18 @@ def test_unknown_labels() -> None:
 def test_rules_without_end(rules: list[tuple[str, str, str]]) -> None:
     with pytest.raises(InputError, match="applied without end"):
         SynchronousGrammar([(grammar(*rules, ("X", "a", "u"), ("S", "a", "u"), ("Y", "b", "v")), None)], "X")
+
+
+def test_the_line_of_a_circle_is_named(tmp_path: Path) -> None:
+    for name, text in (
+        ("one", "[X] ||| a ||| u\n[Y] ||| b ||| v\n"),
+        ("two", "[X] ||| a ||| u\n[Y] ||| [X,1] ||| [1]\n"),
+    ):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    parts = [(read_cdec_grammar(tmp_path / name), None) for name in ("one", "two")]
+    with pytest.raises(InputError, match="two:2: rules that can be applied without end") as caught:
+        SynchronousGrammar([*parts, (grammar(("X", "Y", "Y")), None)], "X")
+    assert str(caught.value.seen).startswith("Y → [X,1] | [X,1], in the circle ")
 
 
 def test_labels_come_before_those_they_turn_into() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from xlate.errors import InputError
 from xlate.formats.scfg.named_files import file_beside
 from xlate.text.lines import iterate_lines
-from xlate.text.numbers import parse_float, parse_int
+from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int
 
 # What the name of a configuration ends with.
 SUFFIX = ".ini"
@@ -86,7 +86,7 @@ def read_cdec_weights(path: str | Path) -> dict[str, float]:
     """Reads weights by the names of features.
 
     Raises:
-        InputError: a line is no name and finite number, or a name stands twice.
+        InputError: a line is no name and number of 32 bits, or a name stands twice.
     """
     weights: dict[str, float] = {}
     for number, raw in enumerate(iterate_lines(path), start=1):
@@ -96,10 +96,10 @@ def read_cdec_weights(path: str | Path) -> dict[str, float]:
         words = line.split()
         try:
             name, value = words
-            weight = parse_float(value)
+            weight = parse_float(value, LARGEST_FLOAT32)
         except ValueError as error:
             seen = f"{line} ({error})" if len(words) == 2 else line
-            expected = "the name of a feature and its weight"
+            expected = f"the name of a feature and its weight, at most {LARGEST_FLOAT32:.3g}"
             raise InputError("not a weight", file=path, line=number, seen=seen, expected=expected) from None
         if name in weights:
             expected = "each name once"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from xlate.errors import InputError
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +46,11 @@ class ScfgRule(NamedTuple):
         return sum(isinstance(symbol, Gap) for symbol in self.source)
 
     @property
+    def source_words(self) -> list[str]:
+        """The words of the source side, without gaps."""
+        return [symbol for symbol in self.source if isinstance(symbol, str)]
+
+    @property
     def target_words(self) -> list[str]:
         """The words of the target side, without gaps."""
         return [symbol for symbol in self.target if isinstance(symbol, str)]
@@ -67,6 +75,8 @@ class Scfg:
         dense_BD: their values, meant to be multiplied by weights and summed over the rules of a derivation.
         sparse: the other features of a rule by its number, name to value.
         count_B: how often each rule was seen; None where nobody says.
+        files: the files that the rules were read from, one rule on each line, and how many each has, in order; None
+            for rules of no file.
     """
 
     rules: list[ScfgRule]
@@ -74,6 +84,7 @@ class Scfg:
     dense_BD: Floats
     sparse: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     count_B: Floats | None = None
+    files: tuple[tuple[Path | None, int], ...] = ()
 
     def __len__(self) -> int:
         """The number of rules B."""
@@ -101,6 +112,20 @@ class Scfg:
         value_B[rows] = [self.sparse[b][name] for b in rows]
         return value_B if rows else None
 
+    def with_column(self, name: str, value_B: Sequence[float] | Floats) -> Scfg:
+        """The grammar with one more feature, shape (B,)."""
+        dense_BD = np.column_stack([self.dense_BD, np.asarray(value_B, dtype=np.float64)])
+        return replace(self, names=(*self.names, name), dense_BD=dense_BD)
+
+    def error(self, b: int, message: str, seen: object, expected: str, remedy: str | None = None) -> InputError:
+        """The error for a rule, with the file and line it was read from."""
+        for path, rules in self.files:
+            if b < rules:
+                line = None if path is None else b + 1
+                return InputError(message, file=path, line=line, seen=seen, expected=expected, remedy=remedy)
+            b -= rules
+        return InputError(message, seen=seen, expected=expected, remedy=remedy)
+
     def select(self, rows: Sequence[int]) -> Scfg:
         """The grammar of some rules, by their numbers."""
         return Scfg(
@@ -126,7 +151,8 @@ def joined(grammars: Iterable[Scfg]) -> Scfg:
     counted = any(part.count_B is not None for part in parts)
     counts = [np.ones(len(part)) if part.count_B is None else part.count_B for part in parts]
     rules = [rule for part in parts for rule in part.rules]
-    return Scfg(rules, names, dense_BD, sparse, np.concatenate(counts) if counted else None)
+    files = tuple(file for part in parts for file in part.files or ((None, len(part)),))
+    return Scfg(rules, names, dense_BD, sparse, np.concatenate(counts) if counted else None, files)
 
 
 def glue_grammar(labels: Sequence[str] = ("X",), goal: str = "S") -> Scfg:

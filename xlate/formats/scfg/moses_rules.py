@@ -19,10 +19,10 @@ from xlate.formats.bars import escape_bars, needs_escape, unescape_bars
 from xlate.formats.moses_table import numbers_text
 from xlate.formats.scfg.bracketed import check_words
 from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule, Side, Symbol
-from xlate.formats.scfg.rule_lines import RuleLines
+from xlate.formats.scfg.rule_lines import NUMBERS, RuleLines
 from xlate.progress import track
 from xlate.text.lines import iterate_lines, write_lines
-from xlate.text.numbers import parse_float, parse_row
+from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_row
 
 FORM = "source [X][X] [X] ||| target [X][X] [X] ||| scores ||| links ||| counts ||| sparse ||| properties"
 SOURCE_LABEL = "X"
@@ -52,9 +52,7 @@ def read_moses_grammar(path: str | Path, name: str = "TranslationModel0", *, une
         lhs = _left_side(lines, number, source, target, parts)
         one, two = _paired(lines, number, source[:-1], target[:-1], links)
         lines.add(number, lhs, one, two, links)
-        values = parse_row(parts[2])
-        if values is None:
-            raise lines.error("not numbers", number, parts[2], "finite numbers with blanks between")
+        values = lines.numbers(parts[2], number, NUMBERS)
         if len(parts) > 5 and parts[5]:
             lines.sparse[len(lines.rules) - 1] = _sparse(lines, number, parts[5])
         lines.add_bare(values, number)
@@ -148,7 +146,7 @@ def _sparse(lines: RuleLines, number: int, text: str) -> dict[str, float]:
     """The sparse features of a line: names and values in turn."""
     words = text.split()
     try:
-        found = {name: parse_float(value) for name, value in zip(words[::2], words[1::2], strict=True)}
+        found = {name: parse_float(value, LARGEST_FLOAT32) for name, value in zip(words[::2], words[1::2], strict=True)}
     except ValueError as error:
         raise lines.error("malformed sparse features", number, text, f"names and values in turn ({error})") from None
     if 2 * len(found) != len(words):

@@ -7,6 +7,7 @@ Target normal form: a phrase of one word or more, then the non-terminals; at mos
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -138,7 +139,7 @@ def normal_rules(
     scores_B4 = _scores(grammar, scores, scale)[rows]
     _check_scores(rules, scores_B4)
     phrases = [rule.target_words for rule in rules]
-    source_words = [[symbol for symbol in rule.source if isinstance(symbol, str)] for rule in rules]
+    source_words = [rule.source_words for rule in rules]
     source_vocabulary, target_vocabulary = vocabularies or (Vocabulary.build(source_words), Vocabulary.build(phrases))
     sources, source_B = _numbered([rule.source for rule in rules], source_vocabulary)
     targets, target_B = _numbered(phrases, target_vocabulary)
@@ -201,10 +202,10 @@ def log_scores(grammar: Scfg) -> Scfg:
     """
     if (grammar.dense_BD < 0).any():
         b = int(np.argmax((grammar.dense_BD < 0).any(axis=1)))
-        raise InputError("no probability", seen=f"{grammar.rules[b]}: {grammar.dense_BD[b]}", expected="0 or more")
+        raise grammar.error(b, "no probability", f"{grammar.rules[b]}: {grammar.dense_BD[b]}", "0 or more")
     with np.errstate(divide="ignore"):
         logs_BD = np.maximum(np.log(grammar.dense_BD), FLOOR)
-    return Scfg(grammar.rules, grammar.names, logs_BD, grammar.sparse, grammar.count_B)
+    return replace(grammar, dense_BD=logs_BD)
 
 
 def _scale(name: str) -> tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]], float]:

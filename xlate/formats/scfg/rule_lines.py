@@ -12,9 +12,10 @@ import numpy as np
 
 from xlate.errors import InputError
 from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule, Side, Symbol
-from xlate.text.numbers import parse_float, parse_int, parse_row
+from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int, parse_row
 
 BAR = " ||| "
+NUMBERS = f"numbers with blanks between, at most {LARGEST_FLOAT32:.3g}"
 Links = tuple[tuple[int, int], ...]
 LABEL = re.compile(r"[^\s\[\],]+")
 _LEFT = re.compile(r"\[([^\s\[\],]+)\]")
@@ -150,18 +151,27 @@ class RuleLines:
         """Takes the features of the rule that was added last: bare numbers (times `sign`) and `Name=value`.
 
         Raises:
-            InputError: something is not a finite number, a name stands twice, or there are more or fewer bare numbers
-                than in the lines before.
+            InputError: something is not a number of 32 bits, a name stands twice, or there are not as many bare numbers
+                as in the lines before.
         """
         if "=" in text:
             words = text.split()
             named = [word for word in words if "=" in word]
             text = " ".join(word for word in words if "=" not in word)
             self._add_named(named, number)
-        values = parse_row(text)
-        if values is None:
-            raise self.error("not numbers", number, text, "finite numbers with blanks between, or Name=value")
+        values = self.numbers(text, number, f"{NUMBERS}, or Name=value")
         self.add_bare(values, number, sign, optional=bool(self.sparse.get(len(self.rules) - 1)))
+
+    def numbers(self, text: str, number: int, expected: str) -> list[float]:
+        """The numbers of a field; none is so large that its product with a weight could overflow.
+
+        Raises:
+            InputError: something else stands there.
+        """
+        values = parse_row(text, LARGEST_FLOAT32)
+        if values is None:
+            raise self.error("not numbers", number, text, expected)
+        return values
 
     def add_bare(self, values: list[float], number: int, sign: float = 1.0, *, optional: bool = False) -> None:
         """Takes the numbers in columns; none are allowed where `optional`.
@@ -187,9 +197,11 @@ class RuleLines:
             if not name or name in found:
                 raise self.error("a feature without a name, or for the second time", number, word, "Name=value, once")
             try:
-                found[name] = parse_float(value)
+                found[name] = parse_float(value, LARGEST_FLOAT32)
             except ValueError as error:
-                raise self.error(str(error), number, word, "a finite number behind the name") from None
+                raise self.error(
+                    str(error), number, word, f"a number behind the name, at most {LARGEST_FLOAT32:.3g}"
+                ) from None
 
     def add_count(self, count: float | None, number: int) -> None:
         """Takes how often the rule was seen; with None, that nobody says.
@@ -221,4 +233,5 @@ class RuleLines:
             more_BD[rows, column] = [self.sparse[b].pop(name) for b in rows]
         sparse = {b: named for b, named in self.sparse.items() if named}
         count_B = np.array(self.counts) if self.counted else None
-        return Scfg(self.rules, (*names, *frequent), np.hstack([dense_BD, more_BD]), sparse, count_B)
+        dense_BD = np.hstack([dense_BD, more_BD])
+        return Scfg(self.rules, (*names, *frequent), dense_BD, sparse, count_B, ((self.path, len(self.rules)),))

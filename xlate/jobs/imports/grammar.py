@@ -10,7 +10,6 @@ from xlate.config.model_schema import GrammarModelConfig
 from xlate.config.schema import ImportConfig
 from xlate.config.typed import with_settings
 from xlate.errors import InputError
-from xlate.formats.scfg.grammar import ScfgRule
 from xlate.formats.scfg.normal_form import normal_share
 from xlate.jobs.imports.imported import ImportedSystem
 from xlate.jobs.imports.text import imported_text
@@ -30,7 +29,7 @@ def grammar_system(config: ImportConfig, file: str) -> ImportedSystem:
     """
     settings = with_settings(GrammarDecoderConfig(), config.decoder, "decoder")
     system = open_grammar(Path(file), config.decoder, Asked())
-    text = imported_text(config, map(_words, system.decoder.grammar.scfg.rules))
+    text = imported_text(config, (" ".join(rule.source_words) for rule in system.decoder.grammar.scfg.rules))
     if config.filter is not None:
         system = _needed(system, config.filter, text)
     grammar, model = system.decoder.grammar, system.decoder.languages.model
@@ -51,11 +50,6 @@ def grammar_system(config: ImportConfig, file: str) -> ImportedSystem:
         save=lambda run: save_grammar(run / MODEL, grammar, model),
         figures=figures,
     )
-
-
-def _words(rule: ScfgRule) -> str:
-    """Those of its source side."""
-    return " ".join(symbol for symbol in rule.source if isinstance(symbol, str))
 
 
 def _needed(system: GrammarSystem, file: str, text: TextSides) -> GrammarSystem:

@@ -13,7 +13,9 @@ from xlate.lm.model import NgramModel
 from xlate.models.scfg.decoder import COPIES, LANGUAGE, WORDS, CkyDecoder
 from xlate.models.scfg.rules import SynchronousGrammar
 
-MODEL, WORD_PENALTY, PASS_THROUGH = "KLanguageModel", "WordPenalty", "PassThrough"
+MODEL, WORD_PENALTY, SOURCE_PENALTY, PASS_THROUGH = "KLanguageModel", "WordPenalty", "SourceWordPenalty", "PassThrough"
+# What a word counts in both penalties: log10(1/e).
+WORD_VALUE = -1 / LN10
 # cdec's own limit of spans, and the label of its copied words and glue rules.
 SPAN, LABEL, GOAL = 10, "X", "S"
 
@@ -37,24 +39,37 @@ def open_cdec_system(path: str | Path, pops: int | None) -> CkyDecoder:
     if not grammars or config.value("formalism") not in (None, "scfg"):
         seen = f"formalism={config.value('formalism')}, {len(grammars)} grammars"
         raise config.error("no system with a grammar", None, seen, "formalism=scfg and grammar=FILE")
-    for line, function in config.settings.get("feature_function", []):
-        if function.split(" ")[0] not in (MODEL, WORD_PENALTY):
-            raise config.error("an unknown feature function", line, function, f"{MODEL} FILE, {WORD_PENALTY}")
+    for line, value in config.settings.get("aligner", []):
+        raise config.error("a system that aligns", line, f"aligner={value}", "one that translates, without aligner=")
+    functions = config.settings.get("feature_function", [])
+    for line, function in functions:
+        if function.split(" ")[0] not in (MODEL, WORD_PENALTY, SOURCE_PENALTY):
+            expected = f"{MODEL} FILE, {WORD_PENALTY}, {SOURCE_PENALTY}"
+            raise config.error("an unknown feature function", line, function, expected)
+    counted = any(function.split(" ")[0] == SOURCE_PENALTY for _, function in functions)
     limit = config.number("scfg_max_span_limit", SPAN)
-    parts = [(read_cdec_grammar(config.file(line, named)), limit) for line, named in grammars]
+    parts = []
+    for line, named in grammars:
+        scfg = read_cdec_grammar(config.file(line, named))
+        if counted:
+            scfg = scfg.with_column(SOURCE_PENALTY, [WORD_VALUE * len(rule.source_words) for rule in scfg.rules])
+        parts.append((scfg, limit))
     goal, label = config.value("goal") or GOAL, config.value("scfg_default_nt") or LABEL
     grammar = SynchronousGrammar([*parts, (glue_grammar((label,), goal), None)], goal, label)
-    return CkyDecoder(grammar, _weights(config), _model(config), pops)
+    return CkyDecoder(grammar, _weights(config, counted), _model(config), pops)
 
 
-def _weights(config: CdecConfig) -> dict[str, float]:
+def _weights(config: CdecConfig, counted: bool) -> dict[str, float]:
+    """All weights; `counted` says whether a copied word has a source word penalty, too."""
     weights: dict[str, float] = {}
     for line, named in config.settings.get("weights", []):
         weights |= read_cdec_weights(config.file(line, named))
-    # cdec's log probabilities are of base 10, and a word counts -log10(e).
+    # cdec's log probabilities are of base 10.
     weights[LANGUAGE] = weights.get(LANGUAGE, 0.0) / LN10
     weights[WORDS] = -weights.get(WORD_PENALTY, 0.0) / LN10
     weights[COPIES] = weights.get(PASS_THROUGH, 0.0)
+    if counted:
+        weights[COPIES] += WORD_VALUE * weights.get(SOURCE_PENALTY, 0.0)
     return weights
 
 

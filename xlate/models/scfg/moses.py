@@ -59,7 +59,9 @@ def open_moses_system(path: str | Path, pops: int | None) -> CkyDecoder:
     }
     parts = []
     for line, span in zip(tables, _spans(ini, len(tables)), strict=True):
-        scfg = _with_penalty(log_scores(read_moses_grammar(ini.file(line), line.name, unescape=False)))
+        scfg = log_scores(read_moses_grammar(ini.file(line), line.name, unescape=False))
+        # Each rule counts once.
+        scfg = scfg.with_column(RULE_PENALTY, np.ones(len(scfg)))
         weights |= zip(scfg.names[:-1], ini.weight(line.name, len(scfg.names) - 1), strict=True)
         parts.append((scfg, span))
     label = ini.settings.get("non-terminals", (LABEL,))[0]
@@ -110,12 +112,6 @@ def _spans(ini: MosesIni, tables: int) -> list[int | None]:
         seen, expected = " ".join(lines), "whole numbers, one a table"
         raise InputError("section [max-chart-span]", file=ini.path, seen=seen, expected=expected) from error
     return [span or None for span in [*given, *[SPAN] * tables][:tables]]
-
-
-def _with_penalty(scfg: Scfg) -> Scfg:
-    """A grammar with a feature more, which counts each rule."""
-    dense_BD = np.hstack([scfg.dense_BD, np.ones((len(scfg), 1))])
-    return Scfg(scfg.rules, (*scfg.names, RULE_PENALTY), dense_BD, scfg.sparse, scfg.count_B)
 
 
 def _goal(ini: MosesIni, parts: Sequence[tuple[Scfg, int | None]]) -> str:

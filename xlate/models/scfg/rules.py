@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from xlate.errors import InputError
@@ -99,7 +99,7 @@ class SynchronousGrammar:
         self.copy_label = copy_label
         self.marked = any(BEGIN in rule.source for rule in self.scfg.rules)
         self._check_labels()
-        self.labels = _label_order(self.scfg.rules, copy_label)
+        self.labels = _label_order(self.scfg, copy_label)
         self.root = Node()
         for b, (rule, limit) in enumerate(zip(self.scfg.rules, self.limits, strict=True)):
             self.root.add(rule, b, limit)
@@ -144,19 +144,15 @@ class SynchronousGrammar:
 
     def _check_labels(self) -> None:
         known = {rule.lhs for rule in self.scfg.rules} | {self.copy_label}
-        used: dict[str, object] = {self.goal: "the goal"}
-        for rule in self.scfg.rules:
-            for symbol in rule.source:
-                if isinstance(symbol, Gap):
-                    used.setdefault(symbol.label, rule)
-        for label, where in used.items():
-            if label not in known:
-                raise InputError(
-                    "an unknown label",
-                    seen=f"{label} in {where}",
-                    expected=f"one of the left sides: {', '.join(sorted(known)[:20])}",
-                    remedy="give the glue grammar too, and name the goal and the label of copied words",
-                )
+        expected = f"one of the left sides: {', '.join(sorted(known)[:20])}"
+        remedy = "give the glue grammar too, and name the goal and the label of copied words"
+        if self.goal not in known:
+            seen = f"{self.goal} as the goal"
+            raise InputError("an unknown label", seen=seen, expected=expected, remedy=remedy)
+        for b, rule in enumerate(self.scfg.rules):
+            for gap in _gaps(rule.source):
+                if gap.label not in known:
+                    raise self.scfg.error(b, "an unknown label", f"{gap.label} in {rule}", expected, remedy)
 
 
 def _runs(side: Side) -> Iterator[list[str]]:
@@ -176,27 +172,31 @@ def unary_label(rule: ScfgRule) -> str | None:
     return symbol.label if len(rule.source) == 1 and isinstance(symbol, Gap) else None
 
 
-def _label_order(rules: Sequence[ScfgRule], copy_label: str) -> list[str]:
+def _label_order(scfg: Scfg, copy_label: str) -> list[str]:
+    """All left sides, each behind those that it can be made of by unary rules alone.
+
+    Raises:
+        InputError: there is no such order; the first rule of a circle is named.
+    """
     graph: dict[str, set[str]] = {copy_label: set()}
-    for rule in rules:
+    unary: dict[tuple[str, str], int] = {}
+    for b, rule in enumerate(scfg.rules):
         below = graph.setdefault(rule.lhs, set())
         label = unary_label(rule)
         if label is not None:
-            if label == rule.lhs:
-                raise _circle(f"{rule}")
             below.add(label)
+            unary.setdefault((label, rule.lhs), b)
     try:
         return list(TopologicalSorter(graph).static_order())
     except CycleError as error:
-        raise _circle(" → ".join(reversed(error.args[1]))) from None
-
-
-def _circle(seen: str) -> InputError:
-    return InputError(
+        circle = error.args[1]
+    first = min(map(unary.__getitem__, pairwise(circle)))
+    raise scfg.error(
+        first,
         "rules that can be applied without end",
-        seen=seen,
-        expected="no circle of rules whose source side is one non-terminal",
-        remedy="leave one of the rules out (`Scfg.select`)",
+        f"{scfg.rules[first]}, in the circle {' → '.join(reversed(circle))}",
+        "no circle of rules whose source side is one non-terminal",
+        "take one of the rules out of the grammar",
     )
 
 

@@ -21,6 +21,7 @@ from xlate.lm.model import KIND as LM
 from xlate.lm.model import NgramModel
 from xlate.models.scfg.rules import NO_LIMIT, SynchronousGrammar
 from xlate.text.lines import read_lines, write_lines
+from xlate.text.numbers import LARGEST_FLOAT32
 from xlate.text.vocabulary import Vocabulary
 
 KIND = "grammar"
@@ -162,8 +163,8 @@ def _check(stored: StoredArrays) -> None:
     check_within(stored, "sparse_name_V", 0, names)
     _check_gaps(stored)
     for name in ("dense_BD", "sparse_value_V"):
-        if not np.isfinite(stored[name]).all():
-            raise refuse(stored, name, "a value that is no finite number", "finite numbers")
+        if not (np.abs(stored[name]) <= LARGEST_FLOAT32).all():
+            raise refuse(stored, name, "a value that is no number of 32 bits", f"at most {LARGEST_FLOAT32:.3g}")
 
 
 def _check_gaps(stored: StoredArrays) -> None:
