@@ -10,6 +10,8 @@ import pytest
 from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.features.hypothesis_text import TextTemplates
+from xlate.formats.nbest_file import NbestFile
+from xlate.jobs.ranking.scores import rerank_scores
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 
@@ -55,6 +57,10 @@ def test_a_run_ranks_the_lists_of_a_disjoint_part(tmp_path: Path, capsys: pytest
     plain = [argument for argument in given if not argument.startswith("nbest_source")]
     assert main(["train", f"run={tmp_path / 'words'}", *RERANK, *plain]) == 0
     assert json.loads((tmp_path / "words" / "summary.json").read_text())["heldout_ranked_BLEU"] < 100
+    # A run that was trained without sources ranks without them.
+    other, source = NbestFile(str(tmp_path / "other.nbest")), str(tmp_path / "other.src")
+    scores = [rerank_scores(tmp_path / "words", other, given_source, None).tolist() for given_source in (None, source)]
+    assert scores[0] == scores[1]
 
 
 def shown_text(folder: Path, tag: str) -> list[str]:

@@ -53,6 +53,13 @@ def test_same_seed_same_links(rng):
     np.testing.assert_array_equal(one.offsets_S1, two.offsets_S1)
 
 
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_another_seed_draws_other_links(rng, direction):
+    source, target = ([rng.choice(list("abcdefgh"), size=6).tolist() for _ in range(30)] for _ in range(2))
+    one, two = (align(source, target, "eflomal", direction, seed=seed) for seed in (1, 2))
+    assert [one.pairs(s) for s in range(30)] != [two.pairs(s) for s in range(30)]
+
+
 def test_odd_sentences_get_no_links_and_do_no_harm(rng, caplog):
     source, target = corpus(60, rng)
     source[3], target[5], source[7] = [], [], ["s1"] * 1025

@@ -238,6 +238,12 @@ def test_shards_are_one_store(tmp_path: Path) -> None:
     assert CandidateStore.open(shard_path(tmp_path, 2)).arrays.unit_PU.tolist() == [[0, 1], [2, 3], [4, 5]]
 
 
+def test_shards_together_have_the_features_of_all(tmp_path: Path) -> None:
+    for number, size in enumerate((3, 7, 5)):
+        write(shard_path(tmp_path, number), units(1), sparse_size=size)
+    assert CandidateStore.open(tmp_path).sparse_size == 7
+
+
 def test_a_damaged_shard_is_named_and_made_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     first, second = shards(tmp_path, 2, 3)
     assert is_whole(first)

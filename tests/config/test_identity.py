@@ -48,6 +48,10 @@ def test_only_used_keys_are_in_it() -> None:
     assert set(held["loss"]) == {"name", "lists"}
     assert not {"folds", "shard", "joint"} & set(held["loss"]["lists"])
     assert set(held["model"]) == {"name", "kind", "rerank"}
+    online = ["model=hierarchical", "source=online", "base=b"]
+    # How many sentences of the training text are decoded matters only where it is cut into folds.
+    assert identity(*online, "source.sentences=9") == identity(*online)
+    assert identity(*online, "source.folds=2", "source.sentences=9") != identity(*online, "source.folds=2")
 
 
 @pytest.mark.parametrize("given", [[], ["loss=mira", "model=phrase"], ["model=context"], ["source=online", "base=b"]])

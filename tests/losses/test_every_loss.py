@@ -15,7 +15,10 @@ from xlate.losses.loss import Loss, Needs, loss_of, losses
 KINDS = losses()
 NAMES = [name for name, kind in KINDS.items() if kind.needs is not Needs.LATTICE]
 WITH_SLOPES = [name for name, kind in KINDS.items() if kind.slope is not None]
+WITH_GAMMA = [name for name in NAMES if "gamma" in inspect.signature(KINDS[name].__init__).parameters]
 OFFSETS = torch.tensor([0, 4, 4, 5, 9])
+# Settings of the losses that have such keys, by the seed of the example: the defaults, then others.
+SETTINGS: list[dict[str, float]] = [{}, {"gamma": 2.5, "margin": 0.4}, {"gamma": 0.3, "margin": 3.0}]
 
 
 def example(name: str, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -35,7 +38,7 @@ def example(name: str, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_gradient_is_that_of_finite_differences(name: str, seed: int) -> None:
     scores, gains = example(name, seed)
-    loss = loss_of(name)
+    loss = loss_of(name, **SETTINGS[seed])
     assert torch.autograd.gradcheck(lambda s: loss(s, gains, OFFSETS), (scores,))
 
 
@@ -43,7 +46,7 @@ def test_the_gradient_is_that_of_finite_differences(name: str, seed: int) -> Non
 @pytest.mark.parametrize("seed", range(3))
 def test_the_compiled_slope_is_the_gradient(name: str, seed: int) -> None:
     scores, gains = example(name, seed)
-    loss = loss_of(name)
+    loss = loss_of(name, **SETTINGS[seed])
     total, slopes = 0.0, np.zeros(9)
     state = np.array([1], dtype=np.uint64)
     for first, last in zip(OFFSETS[:-1].tolist(), OFFSETS[1:].tolist(), strict=True):
@@ -59,6 +62,27 @@ def test_the_compiled_slope_is_the_gradient(name: str, seed: int) -> None:
     assert total == pytest.approx(float(value.detach()), abs=1e-6)
     assert scores.grad is not None
     assert -slopes == pytest.approx(scores.grad.numpy(), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", WITH_GAMMA)
+def test_gamma_is_the_scale_of_the_scores(name: str) -> None:
+    scores, gains = example(name, 4)
+    one, other = loss_of(name, gamma=2.5)(scores, gains, OFFSETS), loss_of(name)(2.5 * scores, gains, OFFSETS)
+    torch.testing.assert_close(one, other)
+    assert one.detach() != loss_of(name)(scores, gains, OFFSETS).detach()
+
+
+@pytest.mark.parametrize("name", ["hinge", "perceptron", "cll", "softmax_margin"])
+def test_of_equal_gains_the_first_is_the_best(name: str) -> None:
+    """The second of three candidates is to score more, and neither of the others."""
+    loss, slope_X, gains = loss_of(name), np.empty(3), np.array([0.1, 0.9, 0.9], np.float32)
+    assert loss.slope is not None
+    loss.slope.function(np.zeros(3), gains, slope_X, 3, loss.numbers_array, np.zeros(1, np.uint64))
+    scores = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    loss(scores, torch.as_tensor(gains), torch.tensor([0, 3])).backward()
+    assert scores.grad is not None
+    for up_X in (slope_X, -scores.grad.numpy()):
+        assert (up_X > 0).tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -157,6 +157,21 @@ def test_expected_bleu_by_hand() -> None:
     assert float(value) == pytest.approx(-0.25)
 
 
+def test_a_pair_counts_for_its_own_list() -> None:
+    """Only the second list has hypotheses of different gains; the better one is its first."""
+    scores, gains = torch.tensor([9.0, 9.0, 2.0, 0.0]), torch.tensor([0.0, 0.0, 1.0, 0.0])
+    value = xlate.losses.Pro(pairs=1, reduction="none")(scores, gains, offsets=torch.tensor([0, 2, 4]))
+    assert value.tolist() == pytest.approx([0.0, math.log1p(math.exp(-2.0))])
+
+
+@pytest.mark.parametrize(("words", "brevity"), [(8, 1.0), (4, math.exp(1 - 6 / 4))])
+def test_only_text_that_is_too_short_is_penalised(words: int, brevity: float) -> None:
+    """One hypothesis whose n-grams all match, for a reference of six words."""
+    counts = [words - n for n in range(4)]
+    statistics = torch.tensor([[[words, 6, *counts, *counts]]], dtype=torch.float64)
+    assert float(ExpectedCorpusBleu()(torch.zeros(1, 1), statistics)) == pytest.approx(-brevity)
+
+
 def test_statistics_of_a_whole_text() -> None:
     random = np.random.default_rng(3)
     statistics = torch.tensor(random.integers(1, 9, (3, 4, 10)), dtype=torch.float64)

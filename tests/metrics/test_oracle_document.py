@@ -16,10 +16,10 @@ SENTENCES = 5
 
 
 def document(seed: int, **settings: bool) -> tuple[OracleDocument, np.ndarray]:
-    """A document of some sentences, and statistics of translations of any."""
+    """A document of some sentences, the last of which has no oracle yet, and statistics of translations of any."""
     rows = random_lists(seed, instances=12, most=6).gain_CG.astype(np.float64)
     made = OracleDocument(np.zeros((SENTENCES, 10)), **settings)
-    for sentence in range(min(SENTENCES, len(rows) // 2)):
+    for sentence in range(min(SENTENCES - 1, len(rows) // 2)):
         made.replace(sentence, rows[sentence])
     return made, rows[SENTENCES:]
 

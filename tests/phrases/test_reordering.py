@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.phrases.small_corpora import encoded, phrase_of
@@ -90,6 +90,9 @@ def sentence_pairs(draw: st.DrawFn) -> list[tuple[list[int], list[int], set[tupl
 
 
 @pytest.mark.parametrize("kind", ["wbe", "phrase", "hier", "hier5"])
+@example(corpus=[([3, 4, 5, 6, 7], [3, 4, 5], {(0, 0), (4, 0), (2, 1), (1, 2), (3, 2)})])
+@example(corpus=[([3, 4, 5, 6, 7], [3, 4, 5, 6], {(0, 0), (4, 1), (2, 2), (1, 3), (3, 3)})])
+@example(corpus=[([3, 4, 5], [3, 4, 5], {(0, 0), (2, 1), (1, 2)})])
 @given(corpus=sentence_pairs())
 def test_counts_are_the_definition(kind: str, corpus: list[tuple[list[int], list[int], set[tuple[int, int]]]]) -> None:
     most = 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import signal
@@ -64,6 +65,21 @@ def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
     with refused_while_written(tmp_path / "run", "run"):
         pass
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_its_holder_removed_in_between_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The holder leaves after the file was opened here and before it is locked."""
+    flock, leaving = fcntl.flock, [tmp_path / ".run.xlate.lock"]
+
+    def late(file: int, how: int) -> None:
+        if leaving:
+            leaving.pop().unlink()
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    second = refused_while_written(tmp_path / "run", "run")
+    with refused_while_written(tmp_path / "run", "run"), pytest.raises(InputError, match="another process"), second:
+        pytest.fail("two hold it")
 
 
 def test_a_forked_process_does_not_hold_on_to_it(tmp_path: Path) -> None:

@@ -99,10 +99,14 @@ RULES = {
     "l1 l2 of a step": UpdateRule(l1=0.1, l2=0.2, every=False),
     "adagrad l1 of a step": UpdateRule(adaptive=True, l1=0.1, every=False, average=True),
 }
+WITH_SLOPES = sorted(name for name, kind in losses().items() if kind.slope is not None)
+# A rule sees nothing of a loss but its slopes: every rule with one loss, and every loss with two rules.
+CELLS = [("local_softmax", rule) for rule in RULES] + [
+    (loss, rule) for loss in WITH_SLOPES if loss != "local_softmax" for rule in ("plain", "adagrad l1 average project")
+]
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("loss", sorted(n for n, kind in losses().items() if kind.slope is not None))
+@pytest.mark.parametrize(("loss", "rule"), CELLS)
 def test_every_loss_and_rule_steps_alike_compiled_and_on_a_device(folder: Path, loss: str, rule: str) -> None:
     """A mini-batch of one instance with one true candidate is a step of the compiled pass."""
     phase, store = settings(loss=loss, rule=RULES[rule]), CandidateStore.open(folder / "train")

@@ -13,6 +13,7 @@ import pytest
 from tests.kernels.search.lattices import all_paths
 from tests.models.small_models import model_and_arpa, random_words
 from xlate.candidates.lattice import LatticeExample
+from xlate.candidates.sampler import epoch_order
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
 from xlate.scoring.weights import Weights
@@ -119,6 +120,21 @@ def test_equal_seeds_give_equal_bits_and_others_do_not():
     np.testing.assert_array_equal(runs[0].dense_D, runs[1].dense_D)
     np.testing.assert_array_equal(runs[0].sparse_F, runs[1].sparse_F)
     assert (runs[0].dense_D != runs[2].dense_D).any()
+
+
+def test_each_round_has_an_order_of_its_own():
+    """Every sentence is a training of one step, in the order drawn for the round."""
+    train, _, _, start = task(5)
+    examples = list(train.decode(start))
+    settings = GlobalSettings(rounds=2, epochs=1, rule="sgd", eta=0.05, eta_sparse=0.05)
+    found, _ = GlobalTraining(lambda _: examples, None, settings).run(start)
+    orders = [epoch_order(len(examples), 1, 1, name=f"global.{number}").tolist() for number in range(2)]
+    assert orders[0] != orders[1]
+    expected, single = start, replace(settings, rounds=1)
+    for example in (examples[i] for order in orders for i in order):
+        expected, _ = GlobalTraining(lambda _, one=example: [one], None, single).run(expected)
+    np.testing.assert_array_equal(found.dense_D, expected.dense_D)
+    np.testing.assert_array_equal(found.sparse_F, expected.sparse_F)
 
 
 def test_the_pull_holds_weights_near_their_start():

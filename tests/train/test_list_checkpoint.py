@@ -57,6 +57,14 @@ def test_a_checkpoint_of_other_lists_or_settings_is_not_taken_up(tmp_path: Path)
     assert not path.exists()
 
 
+@pytest.mark.parametrize("name", ["candidate_offsets_I1", "base_C", "gain_C", "dense_CD"])
+def test_other_lists_have_another_identity(name: str) -> None:
+    lists = learner(False).lists._replace(dense_CD=np.ones((4, 1), np.float32))
+    changed = getattr(lists, name).copy()
+    changed[1] += 1
+    assert lists_identity(lists, SETTINGS, F) != lists_identity(lists._replace(**{name: changed}), SETTINGS, F)
+
+
 def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lists.safetensors").write_bytes(b"nothing of the kind")
     with pytest.raises(InputError, match="not a usable weights file"):

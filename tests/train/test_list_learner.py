@@ -146,6 +146,29 @@ def test_a_batch_is_the_mean_of_its_lists():
     assert state.sparse_F == pytest.approx(-0.5 * gradient / 12, abs=1e-6)
 
 
+def test_the_last_batch_is_the_mean_of_the_lists_that_are_left():
+    _, batch, gain_C = random_lists(8, empty=False)
+    lists, settings = batch.arrays(gain_C, parts=True), ListSettings(batch=5, rate=0.5)
+    whole, parts = learned(settings, np.zeros(F)), learned(settings, np.zeros(F))
+    stepped(np.arange(12), lists, whole, settings)
+    for first, last in ((0, 5), (5, 10), (10, 12)):
+        stepped(np.arange(first, last), lists, parts, replace(settings, batch=last - first))
+    np.testing.assert_array_equal(whole.sparse_F, parts.sparse_F)
+
+
+def test_every_epoch_draws_other_pairs_and_the_same_ones_again():
+    _, batch, gain_C = random_lists(6, lists=2, empty=False)
+    settings = ListSettings(loss="pro", pairs=1, least_difference=0.01)
+    given = batch.arrays(gain_C, parts=True), np.ones((batch.candidates, 10)), np.array([True, False]), F, settings
+    learner = ListLearner(*given)
+    before, met = learner.copy(), []
+    for number in [*range(1, 9)] * 2:
+        met.append(learner.epoch(number))
+        learner.restore(before)
+    assert len(set(met)) > 1
+    assert met[:8] == met[8:]
+
+
 def test_training_stops_when_nothing_changes():
     _, batch, gain_C = random_lists(9, lists=30)
     learner = ListLearner(

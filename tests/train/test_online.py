@@ -317,6 +317,37 @@ def test_mixing_is_the_mean_of_learning_apart(tmp_path: Path) -> None:
     assert both == pytest.approx(np.mean(averages, axis=0), abs=1e-12)
 
 
+def test_a_feature_of_a_later_shard_is_averaged_from_the_mixture_on(tmp_path: Path) -> None:
+    learner, toy = online(tmp_path, TillmannZhang(1.0, 0.02), sparse=0).learner, Toy()
+    toy.bags[0], toy.bags[1] = toy.bags[0] % 2, 4 + toy.bags[1] % 2
+    before = copied(learner.weights)
+    found = [toy.decode(before, np.array([i]), 8) for i in range(2)]
+    parts = [learner.apart(lambda i=i: learner.learn(i, found[i]), shard=i)[1] for i in range(2)]
+    learner.mix(parts)
+    after, average = learner.weights.sparse_F, learner.average.sparse_F
+    assert [len(part["sparse_F"]) for part in parts] == [2, 6]
+    assert (after[[0, 1, 4, 5]] != 0).all()
+    # The weights were 0 before the only step.
+    assert average == pytest.approx(after / 2)
+
+
+def test_every_shard_and_every_mixture_draws_pairs_of_its_own(tmp_path: Path) -> None:
+    update = LossSteps(loss_of("pro", pairs=1, least_difference=0.01), 0.02, 3)
+    learner = online(tmp_path, update, k=8, m=8).learner
+    lists = Toy().decode(learner.weights, np.array([0]), 8)
+
+    def drawn() -> list[list[float]]:
+        steps = (learner.apart(lambda: learner.learn(0, lists), shard)[0] for shard in range(8))
+        return [step.slope_C.tolist() for step in steps]
+
+    before, again = drawn(), drawn()
+    assert before == again
+    assert any(one != before[0] for one in before)
+    unchanged = learner.apart(lambda: None, 0)[1]
+    learner.mix([unchanged, unchanged])
+    assert drawn() != before
+
+
 def test_features_that_are_met_on_the_way_find_room(tmp_path: Path) -> None:
     (tmp_path / "grown").mkdir()
     whole = trained(online(tmp_path, Mira(1.0, 0.05)))

@@ -114,6 +114,23 @@ def test_best_is_the_best_and_last_the_last(tmp_path: Path) -> None:
     assert last[0].dense_D[0] < 0
 
 
+@pytest.mark.parametrize(("band", "chosen"), [(0.1, 1.0), (0.5, 2.0)])
+def test_best_prefers_translations_of_the_right_length(tmp_path: Path, band: float, chosen: float) -> None:
+    """The second weights have the higher BLEU, but their translation is 1.3 times as long as the reference."""
+
+    def decode(weights: Weights) -> CandidateBatch:
+        rows = {1.0: [10, 10, 5, 4, 3, 2, 10, 9, 8, 7], 2.0: [13, 10, 13, 12, 11, 10, 13, 12, 11, 10]}
+        gain = np.array([rows[weights.dense_D[0]]], np.float32)
+        none = np.zeros(2, np.int64), np.zeros(0, np.int32)
+        return CandidateBatch(np.array([0, 1]), np.ones((1, 1), np.float32), gain, *none)
+
+    first, second = (Weights(np.array([value]), np.zeros(0), ("a",)) for value in (1.0, 2.0))
+    settings = TuningSettings(rounds=1, length_band=band)
+    found = Tuning(decode, lambda *_: second, settings, tmp_path).run(first)
+    assert found is not None
+    assert found[0].dense_D.tolist() == [chosen]
+
+
 def test_heldout_sentences_are_not_in_the_pool(tmp_path: Path) -> None:
     seen: list[int] = []
 

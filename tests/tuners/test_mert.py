@@ -148,6 +148,20 @@ def test_lengths_off_the_band_are_not_taken() -> None:
     assert free.weights.dense_D[0] > 0 > held.weights.dense_D[0]
 
 
+def test_restarts_find_what_coordinates_do_not_and_move_only_what_is_trained() -> None:
+    # From (-1, -1) the list scores 0, -1.5, -1.5 and -2. Along one coordinate the last hypothesis is never the best.
+    dense = np.array([[0, 0, 0], [1.5, 0, 0], [0, 1.5, 0], [1, 1, 0]], np.float32)
+    matches = [[5, 4, 3, 2], [2, 2, 2, 1], [2, 2, 2, 1], [10, 9, 8, 7]]
+    gain = np.array([[10, 10, *row, 10, 9, 8, 7] for row in matches], np.float32)
+    lists = CandidateBatch(np.array([0, 4]), dense, gain, np.zeros(5, np.int64), np.zeros(0, np.int32))
+    start = Weights(np.array([-1.0, -1.0, 0.25]), np.zeros(0), ("a", "b", "c"))
+    trained = np.array([True, True, False])
+    alone, more = (mert(lists, start, MertSettings(n, 0, window=0, trained_D=trained), 1) for n in (0, 100))
+    assert alone.score == pytest.approx(100 * (5 / 10 * 4 / 9 * 3 / 8 * 2 / 7) ** 0.25)
+    assert more.score == pytest.approx(100.0)
+    assert alone.weights.dense_D[2] == more.weights.dense_D[2] == 0.25
+
+
 def test_settings_are_checked() -> None:
     for wrong in ({"restarts": -1}, {"rounds": 0}, {"window": -1}):
         with pytest.raises(InputError):

@@ -75,6 +75,11 @@ def test_alphas_are_those_of_the_definition(rule: PairUpdate, seed: int) -> None
     assert step.alpha == pytest.approx(total)
 
 
+def test_the_perceptron_moves_at_equal_scores_but_not_at_equal_gains() -> None:
+    loss_MK, lead_MK = np.array([[0.5, 0.5, 0.5, 0.0]]), np.array([[0.0, -1.0, 1.0, 0.0]])
+    assert AveragedPerceptron().violated(loss_MK, lead_MK).tolist() == [[True, True, False, False]]
+
+
 @given(CASES, st.sampled_from([0.01, 1.0, 1e5]))
 def test_mira_with_one_oracle_and_one_hypothesis_is_the_closed_form(seed: int, most: float) -> None:
     """Features weigh by their step sizes, the one that is not trained not at all."""

@@ -1,11 +1,67 @@
-"""What is said of the learning of sparse weights from lists."""
+"""Learning from lists: floats learned beside sparse weights, and what is said of an epoch."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-from xlate.jobs.train.sparse_learning import epoch_words
+import numpy as np
+
+from xlate.candidates.batch import CandidateBatch
+from xlate.config.load import load
+from xlate.config.schema import TrainConfig
+from xlate.features.named import NamedFeatures
+from xlate.jobs.train.sparse_learning import epoch_words, learn
+from xlate.scoring.weights import Weights
 from xlate.train.list_learner import EpochFigures
+from xlate.train.reporter import NullReporter
+
+
+@dataclass(frozen=True)
+class NumberedUnits(NamedFeatures):
+    """A unit is the number of its only feature."""
+
+    def of_units(self, unit_PU: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.arange(len(unit_PU) + 1), unit_PU[:, 0]
+
+
+def lists(scale: float) -> CandidateBatch:
+    """Six lists of four candidates with one unit each; the second of two floats is multiplied by `scale`."""
+    rng = np.random.default_rng(1)
+    dense, units = rng.normal(size=(24, 2)), rng.integers(0, 3, size=(24, 1)).astype(np.int32)
+    matches, tens = np.clip(np.round(5 + dense @ [[2.0], [-1.0]] + units), 1, 10), np.full((24, 1), 10)
+    return CandidateBatch(
+        candidate_offsets_I1=4 * np.arange(7),
+        dense_CD=(dense * [1.0, scale]).astype(np.float32),
+        gain_CG=np.concatenate([tens, tens, *[matches] * 4, *[tens] * 4], axis=1).astype(np.float32),
+        part_id_offsets_P1=np.zeros(25, np.int64),
+        part_ids_N=np.zeros(0, np.int32),
+        part_offsets_I1=4 * np.arange(7),
+        candidate_part_offsets_C1=np.arange(25),
+        candidate_parts_K=np.tile(np.arange(4, dtype=np.int32), 6),
+        unit_PU=units,
+        between_offsets_P1=np.zeros(25, np.int64),
+        between_T=np.zeros(0, np.int32),
+    )
+
+
+def test_floats_learned_jointly_have_the_scale_of_the_lists(tmp_path: Path) -> None:
+    """A float that is 16 times as large gets a weight 16 times as small, and all else stays as it is."""
+    given = ["model=phrase", "loss=xbleu", "loss.lists.joint=true", "loss.lists.heldout_every=3", "loss.lists.rate=0.1"]
+    config, found = load(TrainConfig, "train", given), []
+    run: Any = SimpleNamespace(stop=False, reporter=NullReporter())
+    for scale in (1.0, 16.0):
+        theta = Weights(np.array([0.5, 0.25 / scale]), np.zeros(3), ("f", "g"))
+        features: Any = NumberedUnits(("a", "b", "c"))
+        made = learn(config, features, lists(scale), theta, tmp_path / f"{scale}.safetensors", run)
+        assert made is not None
+        found.append((made.theta.dense_D * [1.0, scale], made.phi_F))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+    assert (found[0][0] != [0.5, 0.25]).all()
 
 
 def test_before_training_there_is_no_loss_of_it() -> None:

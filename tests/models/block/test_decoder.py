@@ -306,6 +306,8 @@ def test_options_by_count_or_by_score():
     assert best(options=2) == ["v"]
     assert best(options=3) == ["w"]
     assert best(options=1, option_order="score") == ["w"]
+    both = decode(model, ["a"], options=2, option_order="score", nbest=9)
+    assert [found.words for found in both] == [["w"], ["v"]]
 
 
 def test_end_of_sentence_is_the_last_step():

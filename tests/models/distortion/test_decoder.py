@@ -21,6 +21,7 @@ from xlate.phrases.distortion import Distortion
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 EVERYTHING = {"beam": None, "coverage_beam": None, "threshold": 0.0, "option_order": "count", "options": 2}
+EVERYTHING |= {"unknown_direct": 3.0, "unknown_model1": 7.0}
 BOTH = pytest.mark.parametrize("fast", [False, True], ids=["readable", "kernel"])
 REACH = 2
 
@@ -78,8 +79,8 @@ def score_of(model, scorer, search, words, spans, blocks):
         column = max(-REACH, min(REACH, begin - last + 1)) + REACH
         left = ids[last - 1] if last else BEGIN_ID
         floats = [
-            20.0 if b < 0 else direct(model.blocks, b),
-            20.0 if b < 0 else float(model.model1_B[b]),
+            search.unknown_direct if b < 0 else direct(model.blocks, b),
+            search.unknown_model1 if b < 0 else float(model.model1_B[b]),
             costs[0], sum(costs[1:]),
             float(model.distortion.inbound_VK[ids[begin], column]), float(model.distortion.outbound_VK[left, column]),
             -len(numbers), *more_costs(model, b),

@@ -44,4 +44,6 @@ def test_the_float_is_the_sum_over_phrases_of_their_places() -> None:
             total += scores[0, shift + 1]
             covered += end - start
         assert derivation.features_D[slot] == pytest.approx(total)
+        # The compiled search scores each place by itself.
+        assert derivation.score == pytest.approx(float(system.weights_D @ derivation.features_D))
     assert moved > 10

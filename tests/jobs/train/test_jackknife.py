@@ -1,0 +1,78 @@
+"""Lists of the training text in folds: every sentence is decoded by the system that has not seen it, and once."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from xlate.candidates.decoded import DecodedList
+from xlate.config.decoder_schema import PhraseDecoderConfig
+from xlate.config.loss_schema import FoldedListsConfig
+from xlate.jobs.systems.listed import FoldSystem
+from xlate.jobs.train.jackknife import Jackknife
+from xlate.scoring.weights import Weights
+from xlate.text.encoded import EncodedText
+
+FOLD_I = np.array([1, 0, 1, 0, 0])
+
+
+class ToyFolds:
+    """Systems whose lists have one translation; its float says which fold and which sentence they were given."""
+
+    def __init__(self) -> None:
+        self.fold_I, self.identity, self.decoded = FOLD_I, "toy", list[tuple[int, int]]()
+
+    def opened(self, fold: int, *_: object) -> FoldSystem:
+        def hypotheses(_: object, words: Sequence[str], draw: None) -> DecodedList:
+            self.decoded.append((fold, int(words[0])))
+            return DecodedList.of_words([np.array([3], np.int32)], np.array([[10.0 * fold + int(words[0])]]))
+
+        decoder: Any = SimpleNamespace(prepare=lambda _: None)
+        return FoldSystem(decoder, hypotheses, ("f",), lambda lists: lists)
+
+    def discard(self, fold: int) -> None:
+        """There is nothing to remove."""
+
+
+def jackknife(folder: Path, **given: int) -> tuple[Jackknife, ToyFolds]:
+    texts = None, EncodedText.from_ids([np.array([3], np.int32)] * len(FOLD_I))
+    work: Any = SimpleNamespace(path=folder, encoded=texts, training_sentence=lambda s: [str(s)])
+    models, weights = ToyFolds(), Weights(np.ones(1), np.zeros(0), ("f",))
+    settings = FoldedListsConfig(folds=2, shard=2, **given)
+    return Jackknife(work, models, weights, PhraseDecoderConfig(), settings), models
+
+
+def test_every_sentence_is_decoded_by_the_system_without_its_fold(tmp_path: Path) -> None:
+    made, models = jackknife(tmp_path)
+    assert made.decode()
+    assert sorted(models.decoded) == [(0, 1), (0, 3), (0, 4), (1, 0), (1, 2)]
+    lists = made.lists()
+    assert lists.sentence_I is not None
+    assert lists.dense_CD[:, 0].tolist() == (10 * FOLD_I[lists.sentence_I] + lists.sentence_I).tolist()
+    assert sorted(lists.sentence_I.tolist()) == [0, 1, 2, 3, 4]
+
+
+def test_only_the_shards_that_are_missing_are_decoded_again(tmp_path: Path) -> None:
+    jackknife(tmp_path)[0].decode()
+    made, models = jackknife(tmp_path)
+    # The second shard of fold 0 has its third sentence.
+    shutil.rmtree(made.folder / "fold-0" / "shard-0001")
+    assert made.decode()
+    assert models.decoded == [(0, 4)]
+
+
+@pytest.mark.parametrize(("machine", "decoded"), [(0, [(0, 1), (0, 3), (0, 4)]), (1, [(1, 0), (1, 2)])])
+def test_a_machine_decodes_its_folds(tmp_path: Path, machine: int, decoded: list[tuple[int, int]]) -> None:
+    made, models = jackknife(tmp_path, machine=machine, machines=2)
+    assert made.decode()
+    assert models.decoded == decoded
+
+
+def test_a_stopped_decoding_says_so(tmp_path: Path) -> None:
+    assert not jackknife(tmp_path)[0].decode(lambda: True)
