@@ -191,6 +191,15 @@ def test_experiments_that_lie_elsewhere_are_left_to_hydra(
     assert "ours/of/nothing" in capsys.readouterr().err
     assert main(["train", "--config-dir", "mine", "experiment=TYPO"]) == 2
     assert "experiment=TYPO" in capsys.readouterr().err
+    assert main(["train", "--config-dir", "mine", "experiment=auli2014/table1"]) == 2
+    assert "this experiment is a table" in capsys.readouterr().err
+    (tmp_path / "mine" / "experiment" / "more.yaml").write_text(
+        "# @package _global_\ndefaults: [tillmann2007/table7-row1, _self_]\nseed: 7\n"
+    )
+    assert main(["train", "--config-dir", "mine", "experiment=more", "--cfg", "job"]) == 0
+    seen = capsys.readouterr().out
+    assert "seed: 7" in seen
+    assert "table: Table VII" in seen
 
 
 def test_folders_of_a_sweep_stay_inside_it(

@@ -16,7 +16,7 @@ import xlate
 from xlate.cli import main as cli
 from xlate.config import schema
 from xlate.config.choices import CHOICES, SCHEMAS, registered
-from xlate.config.events_schema import EventsConfig
+from xlate.config.experiments import rows_of_tables
 from xlate.config.keys import described
 from xlate.config.keys.described import of_command
 from xlate.config.load import load
@@ -36,7 +36,7 @@ COMMANDS: dict[str, tuple[type, list[str]]] = {
     "inspect": (schema.InspectConfig, ["run=r"]),
     "serve": (schema.ServeConfig, ["run=r"]),
     "nbest": (NbestConfig, ["action=check", "nbest=f"]),
-    "events": (EventsConfig, ["action=export", "events=f", "out=o"]),
+    "events": (schema.EventsConfig, ["action=export", "events=f", "out=o"]),
     "score": (schema.ScoreConfig, ["hyp=h", "ref=r"]),
     "report": (schema.ReportConfig, []),
     "compare": (schema.CompareConfig, ["a=one", "b=other"]),
@@ -78,9 +78,9 @@ def choices() -> list[tuple[str, str]]:
     found = [(group, name) for group, held in CHOICES.items() for name in held if not group.endswith("/keys")]
     for path in sorted(conf_folder().rglob("*.yaml")):
         group, *below = path.relative_to(conf_folder()).with_suffix("").parts
-        if below and group != "hydra":
+        if below and group not in ("hydra", "experiment"):
             found.append((group, "/".join(below)))
-    return found
+    return found + [("experiment", row) for rows in rows_of_tables().values() for row in rows]
 
 
 @pytest.mark.parametrize(("group", "name"), choices(), ids=lambda part: part)
@@ -211,6 +211,20 @@ def test_help_lists_actions_and_tables(capsys: pytest.CaptureFixture[str]) -> No
     assert all(f"\n  {action} " in seen for action in ("check", "import", "oracle", "rescore", "pairs"))
     assert cli.main(["help", "train"]) == 0
     assert "table4 (9 rows)" in capsys.readouterr().out
+
+
+def test_a_row_is_what_its_table_shares_and_what_it_says_itself() -> None:
+    made = load(schema.TrainConfig, "train", ["experiment=watanabe2007/systems-row6"])
+    assert (made.measures, made.model.kind, made.base) == (
+        ["bleu", "nist"],
+        "hierarchical",
+        "{sweep}/experiment=watanabe2007/systems-row3",
+    )
+    assert (made.source.name, made.source.folds, made.source.iterations) == ("online", 5, 1)
+    assert made.row is not None
+    assert (made.row.table, made.row.number, made.row.against) == ("Rules and phrases", 6, 3)
+    rows = list(rows_of_tables()["tillmann2007/table7"])
+    assert rows == [f"tillmann2007/table7-row{number}" for number in range(1, 11)]
 
 
 def test_an_unknown_key_names_the_nearest() -> None:

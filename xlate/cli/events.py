@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xlate.cli.shell.arguments import action_of
-from xlate.config.events_schema import EventsConfig
+from xlate.config.schema import EventsConfig
 
 CONFIG = EventsConfig
 POSITIONAL = ("action", "events")

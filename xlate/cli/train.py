@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlate.cli.shell.arguments import Words, key_of
-from xlate.cli.shell.experiments import all_rows, check_experiments
+from xlate.config.experiments import all_rows, check_experiments
 from xlate.config.folder_names import folder_name
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, Interrupted
@@ -226,13 +226,12 @@ def _under(argument: str, prefixes: tuple[str, ...]) -> bool:
 
 
 def _check_experiments(words: Words) -> None:
-    """Looks at names of experiments; with folders of configurations elsewhere it is left to Hydra."""
-    if words.elsewhere:
-        return
+    """Looks at names of experiments; those that may lie in a folder of the user's are left to Hydra."""
     for override in words.overrides:
         value = override.partition("=")[2]
         if key_of(override) == "experiment" and not override.startswith("~") and "(" not in value:
-            check_experiments([name.strip("'\" ") for name in value.strip("[]").split(",")], words.multirun)
+            names = [name.strip("'\" ") for name in value.strip("[]").split(",")]
+            check_experiments(names, words.multirun, words.elsewhere)
 
 
 def _with_rows(override: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any, get_args, get_type_hints
 
 from xlate.config import decoder_schema, loss_schema, model_schema, schema, source_schema
 from xlate.config.decoder_schema import DECODERS
+from xlate.config.experiments import rows_in_store
 from xlate.config.loss_schema import LOSSES
 from xlate.config.model_schema import MODELS
 from xlate.config.source_schema import SOURCES
@@ -90,7 +91,7 @@ GROUPS_OF_COMMANDS = {
     "prepare": ("data", "align", "lm", "phrases"),
     "train": ("model", "decoder", "loss", "source"),
 }
-OWN_GROUPS = {group.partition("/")[0] for group in CHOICES}
+OWN_GROUPS = {group.partition("/")[0] for group in CHOICES} | {"experiment"}
 _HINTS: dict[type[Any], Mapping[str, Any]] = {}
 
 
@@ -130,6 +131,7 @@ def _tell(command: str) -> None:
         # A choice that changes another one; a file of it would be there for every command.
         online = ["keys/online@source", "_self_", {"override /loss": "online"}]
         store.store(group="source", name="online", node={"defaults": online}, package="_global_")
+        store.repo["experiment"] = rows_in_store()
 
 
 def schemas_of(plain: Plain, command: type[Any]) -> dict[str, type[Any]]:

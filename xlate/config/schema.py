@@ -368,6 +368,16 @@ class TagConfig:
 
 
 @dataclass
+class EventsConfig:
+    """xlate events."""
+
+    action: str = MISSING
+    events: str = MISSING
+    out: str = MISSING
+    debug: bool = False
+
+
+@dataclass
 class AerCommandConfig:
     """xlate aer."""
 

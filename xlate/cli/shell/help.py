@@ -14,8 +14,8 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.shell.arguments import Words
-from xlate.cli.shell.experiments import rows_of_tables
 from xlate.config.choices import SCHEMAS, default_of, hints_of, schema_within, schemas_of
+from xlate.config.experiments import rows_of_tables
 from xlate.config.keys.described import COMMANDS, NAMES, choices_of, first_sentence, of_command, plainly, range_words
 from xlate.config.limits import limits_of
 from xlate.config.load import composed, words_of_hydra
@@ -107,8 +107,7 @@ def _tables(command: str) -> Iterator[tuple[str, str]]:
     papers: dict[str, list[str]] = {}
     for table, rows in rows_of_tables().items():
         paper, _, name = table.partition("/")
-        if name:
-            papers.setdefault(paper, []).append(f"{name} ({len(rows)} row{'s' * (len(rows) > 1)})")
+        papers.setdefault(paper, []).append(f"{name} ({len(rows)} row{'s' * (len(rows) > 1)})")
     yield from ((paper, ", ".join(tables)) for paper, tables in papers.items())
 
 

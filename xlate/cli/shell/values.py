@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from xlate.cli.shell.arguments import NAMED_FILES
-from xlate.cli.shell.experiments import rows_of_tables
 from xlate.config.choices import hints_of
+from xlate.config.experiments import rows_of_tables
 from xlate.config.keys.brackets import keys_within
 from xlate.config.limits import Range, limits_of
 from xlate.config.location import conf_folder
@@ -54,7 +54,7 @@ NAMED: dict[str, Callable[[], list[str]]] = {"device": _devices, "measures": _me
 
 def _experiments() -> list[str]:
     """All tables and rows."""
-    return [name for table, rows in rows_of_tables().items() for name in (*filter(None, [table]), *rows)]
+    return [name for table, rows in rows_of_tables().items() for name in (table, *rows)]
 
 
 def _launchers() -> list[str]:
