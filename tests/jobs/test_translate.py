@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.test_end_to_end import QUICK, run, work  # noqa: F401
 from xlate.cli.main import main
@@ -107,23 +106,6 @@ def test_unknown_words_are_counted(
     caplog.clear()
     translated(runs[model], tmp_path, ["", ""], f"processes={processes}")
     assert "unknown" not in caplog.text
-
-
-def test_a_run_whose_configuration_held_the_keys_of_all_choices_translates(work: Path, tmp_path: Path) -> None:  # noqa: F811
-    command = ["train", f"work={work}", f"run={tmp_path / 'run'}", "model=floats", "loss=uniform"]
-    assert main(command) == 0
-    before = translated(tmp_path / "run", tmp_path, [SENTENCE])
-    stored = tmp_path / "run" / "config.yaml"
-    held = yaml.safe_load(stored.read_text())
-    # As such a run has it: no limit yet, and keys of other models, decoders and losses.
-    del held["decoder"]["max_words"]
-    held["decoder"] |= {"max_skips": 9, "algorithm": None, "pop_limit": None, "max_phrase": 3}
-    held["model"] |= {"jump_reach": 3, "reordering": None, "sparse": None, "rerank": None}
-    held["loss"] |= {"eta": 0.5, "globally": {"rounds": 3}, "tune": None, "lists": None, "floats": {"data": "dev"}}
-    stored.write_text(yaml.safe_dump(held))
-    assert translated(tmp_path / "run", tmp_path, [SENTENCE]) == before
-    stored.write_text(yaml.safe_dump({**held, "modle": {}}))
-    assert main(["translate", f"run={tmp_path / 'run'}"]) == 2
 
 
 def test_search_settings_are_those_of_the_runs_decoder(

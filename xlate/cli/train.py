@@ -151,15 +151,15 @@ def _name(config: TrainConfig, overrides: list[str]) -> str:
 
 def _is_free(folder: Path, config: TrainConfig) -> bool:
     """Whether a folder holds no run but this one, as far as settings tell."""
-    from xlate.config.identity import identity_of_training, settings_before
-    from xlate.report.identity import differing_settings, plain
+    from xlate.config.identity import identity_of_training
+    from xlate.report.identity import differing_keys, plain
     from xlate.report.run_directory import MARK, RunDirectory
 
     if not (folder / MARK).exists():
         return True
     held, asked = RunDirectory.open(folder).identity, plain(identity_of_training(config))
     known = {key: held[key] for key in asked if key in held}
-    return not differing_settings(known, asked, settings_before(config))
+    return not differing_keys(known, asked)
 
 
 def _mark(config: TrainConfig) -> str:

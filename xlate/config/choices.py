@@ -77,14 +77,6 @@ SCHEMAS: dict[str, tuple[type[Any], ...]] = {
     "data": (schema.DataConfig, schema.DemoDataConfig),
     "align": (schema.ComputedLinksConfig, schema.GivenLinksConfig),
 }
-# Keys that have another name now, and why there is none in their place: one key means one thing.
-RENAMED = {
-    "loss.tune.l2": "loss.tune.penalty",
-    "loss.lists.part": "loss.lists.machine",
-    "loss.lists.parts": "loss.lists.machines",
-    "loss.lists.tuner": "loss/tune",
-}
-
 
 # The groups that the commands which have more of them than a decoder choose from.
 GROUPS_OF_COMMANDS = {

@@ -10,7 +10,6 @@ from typing import Any
 from omegaconf import MISSING
 
 from xlate.arrays.npy import values_sha256
-from xlate.config.fields import BEFORE
 from xlate.config.nbest_schema import GivenListsConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import SourceConfig
@@ -29,11 +28,11 @@ def identity_of_training(config: TrainConfig) -> dict[str, Any]:
     """
     settings = {key: value for key, value in asdict(config).items() if key not in VOLATILE}
     if config.nbest is None:
-        # They say nothing about a run without lists, and runs made before they were there are still known.
+        # They say nothing about a run without lists.
         for field in fields(GivenListsConfig):
             settings.pop(field.name)
     if config.source.name == "stored":
-        # As it was before there were sources, so that runs made then are still known.
+        # Candidates that are stored have no settings; the identity has the source of given lists under this name.
         settings["source"] = settings.pop("nbest_source")
     else:
         settings["source"] = settings_of_source(config.source)
@@ -45,22 +44,17 @@ def defaults_of_training(config: TrainConfig) -> dict[str, Any]:
 
     Keys that must be given have none.
     """
-    return {key: default for key, default, _ in _defaults(config, type(config)()) if default != MISSING}
+    return {key: default for key, default in _defaults(config, type(config)()) if default != MISSING}
 
 
-def settings_before(config: TrainConfig) -> dict[str, Any]:
-    """What a run made before there was a key did, by dotted key: mostly the key's default."""
-    return {key: before for key, _, before in _defaults(config, type(config)()) if before != MISSING}
-
-
-def _defaults(held: Any, default: Any, prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
+def _defaults(held: Any, default: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     for field in fields(held):
         value, own = getattr(held, field.name), getattr(default, field.name)
         if is_dataclass(value) and not isinstance(value, type):
             # A choice has the defaults of its own schema, not those of what it was chosen in place of.
             yield from _defaults(value, own if type(own) is type(value) else type(value)(), f"{prefix}{field.name}.")
         else:
-            yield f"{prefix}{field.name}", own, field.metadata.get(BEFORE, own)
+            yield f"{prefix}{field.name}", own
 
 
 def settings_of_source(source: SourceConfig) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class RulesConfig:
     target_span: int = key("the longest target span of such a pair", 10)
     symbols: int = key("the most words and gaps of a source side", 5)
     most_gaps: int = key("the most gaps of a rule", 2)
-    loose_phrases: bool = key("pairs that begin or end with unaligned words give rules, too", True, before=False)
+    loose_phrases: bool = key("pairs that begin or end with unaligned words give rules, too", True)
     loose_gaps: bool = key("such pairs are cut out of larger ones, too", False)
     shared_counts: bool = key("a phrase pair counts 1 in all, divided among its rules; false: 1 for each rule", True)
     least_count: float = key("rules with gaps that count less are left out", 0.0)

@@ -80,7 +80,6 @@ class OnlineSourceConfig(SourceConfig):
         "deviation, mean over lists), so that C, margin, eta, gamma and hope mean the same for all of them; 0: as they "
         "are",
         0.2,
-        before=0.0,
     )
     adagrad: bool = key("losses: steps by AdaGrad", False)
     gain: str = key(

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import yaml
 from omegaconf import OmegaConf
 from omegaconf._utils import get_yaml_loader
 
-from xlate.config.fields import BEFORE
 from xlate.config.schema import TrainConfig
 from xlate.config.typed import typed
 from xlate.errors import InputError
+from xlate.report.identity import flat
 from xlate.report.run_directory import CONFIG_FILE
 
 T = TypeVar("T")
@@ -30,7 +30,8 @@ def read_config(path: str | Path, schema: type[T]) -> T:
     """Reads what `to_yaml` wrote: values alone, nothing that stands for another.
 
     Raises:
-        InputError: the file is missing, no YAML, holds aliases or interpolations, or does not fit the schema.
+        InputError: the file is missing, no YAML, holds aliases or interpolations, does not fit the schema, or lacks a
+            key.
     """
     try:
         # The loader of OmegaConf reads numbers as `to_yaml` writes them.
@@ -50,9 +51,7 @@ def read_config(path: str | Path, schema: type[T]) -> T:
         raise InputError("a damaged configuration", file=path, seen=repr(loaded), expected=expected, remedy=REMEDY)
     _check_plain(loaded, Path(path))
     try:
-        made = typed(OmegaConf.create(loaded), schema, stored=True)
-        _fill_as_before(made, loaded)
-        return made
+        made = typed(OmegaConf.create(loaded), schema)
     except InputError as error:
         raise InputError(
             f"a damaged configuration: {error.message}",
@@ -63,6 +62,8 @@ def read_config(path: str | Path, schema: type[T]) -> T:
         ) from error
     except Exception as error:  # so do those of OmegaConf
         raise InputError("a damaged configuration", file=path, seen=error, remedy=REMEDY) from error
+    _check_complete(flat(loaded), flat(asdict(cast(Any, made))), Path(path))
+    return made
 
 
 def config_of_run(run: str | Path) -> TrainConfig:
@@ -84,14 +85,16 @@ class _WithoutAliases(get_yaml_loader()):  # type: ignore[misc]
         return super().compose_node(parent, index)
 
 
-def _fill_as_before(made: Any, loaded: Mapping[str, Any]) -> None:
-    """Gives keys that there were not yet what was done then, where their defaults are of something else."""
-    for field in fields(made):
-        value, there = getattr(made, field.name), loaded.get(field.name)
-        if is_dataclass(value):
-            _fill_as_before(value, there if isinstance(there, Mapping) else {})
-        elif field.name not in loaded and BEFORE in field.metadata:
-            setattr(made, field.name, field.metadata[BEFORE])
+def _check_complete(loaded: Mapping[str, Any], made: Mapping[str, Any], path: Path) -> None:
+    missing = [key for key in made if key not in loaded]
+    if missing:
+        raise InputError(
+            "a configuration of an earlier version, which lacks keys",
+            file=path,
+            seen=f"no {', '.join(missing[:5])}",
+            expected="every key that xlate train writes",
+            remedy="make the run again",
+        )
 
 
 def _check_plain(value: Any, path: Path, key: str = "") -> None:

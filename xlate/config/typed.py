@@ -33,13 +33,12 @@ OmegaConf.register_new_resolver("basename", lambda path: Path(path).name, replac
 OmegaConf.register_new_resolver("sweep_folder", lambda run, work: run or f"runs/{Path(work).name}-sweep", replace=True)
 
 
-def typed(config: DictConfig, schema: type[T], *, stored: bool = False, spare: SpareKeys | None = None) -> T:
+def typed(config: DictConfig, schema: type[T], *, spare: SpareKeys | None = None) -> T:
     """Checks a configuration against a schema dataclass and the schemas of what is chosen; an instance of it.
 
     Args:
         config: composed, or read from a run.
         schema: of the command.
-        stored: it was written before, perhaps when there were other keys: those that are not used any more are dropped.
         spare: keys that may be left out; says afterwards which were.
 
     Raises:
@@ -49,7 +48,7 @@ def typed(config: DictConfig, schema: type[T], *, stored: bool = False, spare: S
     shape = OmegaConf.structured(schema)
     try:
         plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
-        plain = used_keys(plain, schema, stored=stored, spare=spare)
+        plain = used_keys(plain, schema, spare=spare)
         for group, kind in schemas_of(plain, schema).items():
             OmegaConf.update(shape, group, OmegaConf.structured(kind), merge=False)
         made = cast(T, OmegaConf.to_object(OmegaConf.merge(shape, OmegaConf.create(plain))))

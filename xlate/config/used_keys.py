@@ -9,11 +9,9 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from xlate.config.choices import RENAMED, SCHEMAS, keys_elsewhere, keys_of, schema_within, schemas_of
+from xlate.config.choices import SCHEMAS, keys_elsewhere, keys_of, schema_within, schemas_of
 from xlate.errors import InputError
 
-# A margin was called gamma where it is one.
-MARGINS = ("softmax_margin", "ramp")
 # Of keys that end in the same name, `name` itself say, so many are proposed in place of an unknown one.
 MOST_NAMED = 3
 
@@ -31,32 +29,30 @@ class SpareKeys:
     left_out: set[str] = field(default_factory=set)
 
 
-def used_keys(
-    plain: Mapping[str, Any], command: type[Any], *, stored: bool = False, spare: SpareKeys | None = None
-) -> dict[str, Any]:
+def used_keys(plain: Mapping[str, Any], command: type[Any], *, spare: SpareKeys | None = None) -> dict[str, Any]:
     """The keys of a command's configuration that its choices use.
 
-    Keys of other choices go where they have their default, which a file may have set for all of them; of what was
-    `stored` before, whatever they hold; and those that are `spare`.
+    Keys of other choices go where they have their default, which a file may have set for all of them, and those that
+    are `spare`.
 
     Raises:
         InputError: a key of another choice was set.
     """
-    kept = former(plain) if stored else dict(plain)
+    kept = dict(plain)
     chosen = schemas_of(kept, command)
     for group in ("model", "decoder", "loss", "source", "data", "align"):
         if group in chosen and isinstance(kept.get(group), Mapping):
-            kept[group] = _used(kept[group], chosen, group, "", stored, spare or SpareKeys())
+            kept[group] = _used(kept[group], chosen, group, "", spare or SpareKeys())
     return kept
 
 
 def _used(
-    plain: Mapping[str, Any], chosen: Mapping[str, type[Any]], group: str, below: str, stored: bool, spare: SpareKeys
+    plain: Mapping[str, Any], chosen: Mapping[str, type[Any]], group: str, below: str, spare: SpareKeys
 ) -> dict[str, Any]:
     """`below`: the place within the group, such as `tune.`."""
     here = f"{group}.{below}".rstrip(".")
     kind = chosen[here]
-    if here == "decoder" and not stored:
+    if here == "decoder":
         _check_decoder(plain, kind)
     own, elsewhere = {one.name: one for one in fields(kind)}, keys_elsewhere(group)
     if here == "loss.tune":
@@ -66,12 +62,12 @@ def _used(
         inner = schema_within(kind, own[name]) if name in own else None
         if inner is not None and isinstance(value, Mapping):
             nested = {f"{here}.{name}": inner, **chosen}
-            kept[name] = _used(value, nested, group, f"{below}{name}.", stored, spare)
+            kept[name] = _used(value, nested, group, f"{below}{name}.", spare)
         elif name in own:
             kept[name] = value
         elif f"{below}{name}" in elsewhere and f"{group}.{below}{name}" in spare.keys:
             spare.left_out.add(f"{group}.{below}{name}")
-        elif f"{below}{name}" not in elsewhere or not (stored or value in elsewhere[f"{below}{name}"]):
+        elif f"{below}{name}" not in elsewhere or value not in elsewhere[f"{below}{name}"]:
             raise unknown_key(f"{group}.{_set(f'{below}{name}', value, elsewhere)}", _keys_of(chosen))
     return kept
 
@@ -103,45 +99,12 @@ def _check_decoder(plain: Mapping[str, Any], kind: type[Any]) -> None:
     )
 
 
-def former(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration of a training as it was written before, with today's names."""
-    loss, plain = plain.get("loss"), _with_lists_of(plain)
-    if not isinstance(loss, Mapping):
-        return dict(plain)
-    made = dict(loss)
-    lists, tune = made.get("lists"), made.get("tune")
-    if isinstance(lists, Mapping):
-        lists = dict(lists)
-        tuner = lists.pop("tuner", "mira")
-        made["lists"] = _renamed(lists, "loss.lists.")
-    else:
-        tuner = made.get("name")
-    if isinstance(tune, Mapping):
-        tune = {"name": tuner, **tune}
-        if tune["name"] in MARGINS and "margin" not in tune and "gamma" in tune:
-            tune["margin"] = tune["gamma"]
-        made["tune"] = _renamed(tune, "loss.tune.")
-    return {**plain, "loss": made}
-
-
-def _with_lists_of(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration in which `source` was the source of lists that are ranked."""
-    if isinstance(plain.get("source"), Mapping):
-        return dict(plain)
-    file = {"nbest_source": plain["source"]} if "source" in plain else {}
-    return {name: value for name, value in plain.items() if name != "source"} | file
-
-
-def _renamed(plain: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    return {RENAMED.get(prefix + name, prefix + name).removeprefix(prefix): value for name, value in plain.items()}
-
-
 def unknown_key(key: str, known: list[str]) -> InputError:
-    """The error for a key that is not there, naming the one it is called now, or else the nearest one that is."""
+    """The error for a key that is not there, naming the nearest one that is."""
     group = next((g for g in ("model", "decoder", "loss", "source") if key.startswith(f"{g}.")), "")
     elsewhere = keys_elsewhere(group).keys() | {f"tune.{name}" for name in keys_elsewhere("loss.tune")}
     other = bool(group) and key.removeprefix(f"{group}.") in elsewhere
-    near = [RENAMED[key]] if key in RENAMED else _nearest(key, known)
+    near = _nearest(key, known)
     remedy = f"did you mean {' or '.join(near)}?" if near else "see the command's --help for the keys there are"
     if other:
         expected = f"a key that the chosen {group} has; docs/configuration.md lists them"

@@ -10,9 +10,8 @@ from typing import Any
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
-from xlate.config.used_keys import used_keys
 from xlate.errors import InputError
-from xlate.report.identity import ABSENT, differing_keys
+from xlate.report.identity import differing_keys
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WEIGHTS_FILE, WeightsFile, load_weights
 
@@ -66,9 +65,7 @@ def _check_made_with(run: Path, metadata: Mapping[str, Any], model: ModelConfig)
             expected="the settings of their model",
             remedy="train or import the run again",
         )
-    # What came later than the weights is not among what they hold; what their model does not use is not asked.
-    used = used_keys({"model": held}, TrainConfig, stored=True)["model"]
-    differences = [row for row in differing_keys(used, asdict(model)) if row[1] != ABSENT]
+    differences = differing_keys(held, asdict(model))
     if differences:
         raise InputError(
             "the configuration names another model than the weights were made with",

@@ -39,27 +39,6 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return held
 
 
-def differing_settings(
-    held: Mapping[str, Any], asked: Mapping[str, Any], before: Mapping[str, Any]
-) -> list[tuple[str, Any, Any]]:
-    """The dotted keys in which a run and what is asked for differ, as `differing_keys`.
-
-    A key that the run has not, since there was none when it was made, stands for what was done then.
-
-    Args:
-        held: the identity of the run.
-        asked: that of the training that is asked for.
-        before: what was done when there was no key, by dotted key; keys that are not in it had to be given.
-    """
-    known = plain(before)
-    there = flat(held)
-    return [
-        (key, old, new)
-        for key, old, new in differing_keys(held, asked)
-        if key in there or key not in known or known[key] != new
-    ]
-
-
 def differing_keys(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
     """The dotted keys in which two settings differ, with both values; `ABSENT` where one has none."""
     old, new = flat(before), flat(now)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
-from xlate.report.identity import differing_keys, differing_settings, identity_hash, plain
+from xlate.report.identity import differing_keys, identity_hash, plain
 from xlate.report.records import Records
 from xlate.report.versions import versions
 from xlate.text.folders import check_is_folder, foreign_files
@@ -21,7 +21,6 @@ from xlate.text.opening import checked_name
 log = logging.getLogger(__name__)
 
 MARK, CONFIG_FILE = "run.json", "config.yaml"
-NO_DEFAULTS: Mapping[str, Any] = {}
 OTHER_FOLDER = "name another folder with run=…, give the same settings to go on, or remove the folder"
 # What may be in a folder before a run begins: hidden files, and logs of a sweep.
 HARMLESS_NAMES, HARMLESS_ENDINGS = frozenset({"multirun.yaml"}), (".log",)
@@ -61,7 +60,6 @@ class RunDirectory:
         path: str | Path,
         config_text: str,
         identity: Mapping[str, Any],
-        defaults: Mapping[str, Any] = NO_DEFAULTS,
     ) -> RunDirectory:
         """Makes the folder of a new run, or opens it when it holds the same run, which then goes on.
 
@@ -71,7 +69,6 @@ class RunDirectory:
             config_text: the resolved configuration, written to `config.yaml`.
             identity: all settings that make it this run and no other, as JSON values, perhaps nested; `VOLATILE` keys
                 at the top level are left out.
-            defaults: of dotted keys: a run that was made before there was a key counts as one with its default.
 
         Raises:
             AnotherRun: the folder holds another run.
@@ -79,7 +76,7 @@ class RunDirectory:
         """
         path = Path(path)
         kept = plain(identity)
-        if (path / MARK).exists() and not _makes_room(path, cls.open(path).identity, kept, defaults):
+        if (path / MARK).exists() and not _makes_room(path, cls.open(path).identity, kept):
             run = cls.open(path)
             _note_versions(path)
         else:
@@ -140,9 +137,9 @@ class RunDirectory:
         write_json(self.path / "summary.json", dict(summary))
 
 
-def _makes_room(path: Path, held: Mapping[str, Any], asked: Mapping[str, Any], defaults: Mapping[str, Any]) -> bool:
+def _makes_room(path: Path, held: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
     """Removes another run's first files if there is nothing else of it; false if the folder holds the run asked for."""
-    differences = differing_settings(held, asked, defaults)
+    differences = differing_keys(held, asked)
     if not differences:
         return False
     first = [entry for entry in path.iterdir() if _is_first(entry)]

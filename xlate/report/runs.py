@@ -92,7 +92,7 @@ def collect_runs(paths: Sequence[str | Path]) -> list[Run]:
 def differing_settings(runs: Sequence[Run]) -> list[str]:
     """The settings that differ between runs, in the order of the first run that has them.
 
-    A setting that a run does not name, as it was trained before there was one, is as if it were null.
+    A setting that a run does not have counts as null.
     """
     keys = list(dict.fromkeys(key for run in runs for key in run.settings if CHOSEN.match(key)))
     rows = [[run.settings.get(key) for run in runs] for key in keys]

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -93,14 +93,12 @@ class RunSettings:
         text: the configuration, kept as `config.yaml`.
         identity: what makes it this run and no other, with what the method says it is made from.
         shown: the settings in TensorBoard's table of runs; the whole identity when they are not given.
-        defaults: of dotted keys of the identity, for runs made before there were such keys.
         checkpoint_seconds: the least time between two checkpoints.
     """
 
     text: str
     identity: Mapping[str, Any]
     shown: Mapping[str, Any] | None = None
-    defaults: Mapping[str, Any] = field(default_factory=dict)
     checkpoint_seconds: float = 20.0
 
 
@@ -124,7 +122,7 @@ def conduct(
         InputError: the folder holds something else, or whatever the method raises.
     """
     identity = {**settings.identity, **method.made_from()}
-    directory = RunDirectory.create(folder, settings.text, identity, settings.defaults)
+    directory = RunDirectory.create(folder, settings.text, identity)
     if directory.finished:
         log.info("%s is finished", folder)
         return Outcome(directory.summary)

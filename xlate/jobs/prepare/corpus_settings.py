@@ -112,7 +112,7 @@ def _check_factor_files(files: CorpusFiles, side: str) -> None:
 
 def corpus_identity(data: DataConfig, files: CorpusFiles) -> dict[str, Any]:
     """All that the corpus stage depends on."""
-    # Named only when given, so that work directories made before there were such settings stay as they are.
+    # Named only where they are given.
     later: dict[str, Any] = {
         "dev_pairs": data.dev_pairs or None,
         "tokenized": sorted(data.tokenized),

@@ -209,7 +209,5 @@ class WorkDirectory(CorpusText):
 
     def _vocabulary(self, side: str) -> Vocabulary:
         corpus = self.path / "corpus"
-        # Work directories of earlier versions have no checksums of their vocabularies.
-        if (corpus / HEADER).exists():
-            open_arrays(corpus, VOCABULARIES, {})
+        open_arrays(corpus, VOCABULARIES, {})
         return Vocabulary.load(corpus / f"vocabulary.{side}")

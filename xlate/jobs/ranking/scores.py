@@ -38,12 +38,12 @@ def rerank_scores(run: Path, nbest: NbestFile, source: str | None, first_id: int
         raise InputError("not a run that ranks lists", file=run, seen=config.model.kind, expected="model=rerank")
     file = weights_of(run, config)
     weights, sparse = file.sets[SET], {name: weight for _, name, weight in file.learned(SET)}
-    fields: Fields = {"classes": dict, "lexicon": (dict, type(None))}
+    fields: Fields = {"classes": dict, "lexicon": (dict, type(None)), SOURCES: bool, NEARLY: list}
     known = read_json(run / KNOWN, "the words a ranking run knows", "train the run again", fields)
     arrays, text = ListText.read(nbest, source, first_id)
     floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
     computed = computed_floats(arrays, config.model.rerank)
-    _check_floats(floats, {*arrays.names, *computed, *known.get(NEARLY, ())}, nbest)
+    _check_floats(floats, {*arrays.names, *computed, *known[NEARLY]}, nbest)
     Gaps.of(arrays).warn_of_lacking(arrays, floats, nbest.path, text.line_C)
     text = _with_sources_as_learned(text, known, config, nbest)
     scores: list[float] = []
@@ -78,10 +78,7 @@ def _with_sources_as_learned(
     """
     rerank = config.model.rerank
     assert rerank is not None
-    # Runs of earlier versions do not say it.
-    told = known.get(SOURCES)
-    needed = told if told is not None else known["lexicon"] is not None or config.nbest_source is not None
-    if needed and text.sources is None and (rerank.length or known["lexicon"]):
+    if known[SOURCES] and text.sources is None and (rerank.length or known["lexicon"]):
         raise InputError(
             "the run was trained with sources, and those of this list are not known",
             file=nbest.path,
@@ -89,7 +86,7 @@ def _with_sources_as_learned(
             expected="the sentences that were translated, for the features of word pairs and lengths",
             remedy="source=FILE",
         )
-    return replace(text, sources=None) if told is False else text
+    return text if known[SOURCES] else replace(text, sources=None)
 
 
 def learned_for(run: Path) -> tuple[str, ...]:

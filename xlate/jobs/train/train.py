@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from xlate.config.identity import identity_of_training, settings_before
+from xlate.config.identity import identity_of_training
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.config.stored import to_yaml
@@ -72,7 +72,6 @@ def trained(
         to_yaml(used),
         identity_of_training(used),
         varied_settings(used, given),
-        settings_before(used),
         used.checkpoint_seconds,
     )
 
