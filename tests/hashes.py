@@ -22,7 +22,7 @@ from pathlib import Path
 
 from safetensors.numpy import load_file
 
-from xlate.cli.shell.experiments import rows_of_tables
+from xlate.config.experiments import rows_of_tables
 from xlate.config.identity import identity_of_training
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
