@@ -200,14 +200,16 @@ def test_a_language_model_scores_every_line_of_a_list(tmp_path: Path, capsys: py
     assert main(["lm", f"text={tmp_path / 'text'}", "order=2", f"out={tmp_path / 'lm.arpa'}"]) == 0
     # Duplicates and sentences that come in any order of numbers; a word that the model does not know.
     lists = [(7, "the cat sleeps"), (7, "the cat sleeps"), (2, "the zebra runs"), (2, "")]
+    lists += [(3, f"the {word} runs") for word in ("<unk>", "<s>", "</s>")]
     (tmp_path / "list").write_text("".join(f"{i} ||| {text} ||| TM= 1 ||| -1\n" for i, text in lists))
     arguments = [str(tmp_path / "list"), f"lm={tmp_path / 'lm.arpa'}", "nbest_duplicates=drop"]
     assert main(["nbest", "score", *arguments, f"out={tmp_path / 'column'}"]) == 0
-    assert json.loads(capsys.readouterr().out)["hypotheses"] == 4
+    assert json.loads(capsys.readouterr().out)["hypotheses"] == 7
     lm = NgramModel.from_arpa(read_arpa(tmp_path / "lm.arpa"))
     told = [float(line) for line in (tmp_path / "column").read_text().splitlines()]
     for value, (_, text) in zip(told, lists, strict=True):
         assert value == pytest.approx(lm.sentence_logprob(lm.map_vocabulary(text.split())), rel=1e-6)
+    assert told[4:] == [told[2]] * 3
     assert main(["nbest", "check", str(tmp_path / "list"), f"add_scores=lm={tmp_path / 'column'}"]) == 0
     assert main(["nbest", "score", str(tmp_path / "list"), f"out={tmp_path / 'column'}"]) == 2
     assert "lm=MODEL.arpa" in capsys.readouterr().err

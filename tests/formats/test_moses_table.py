@@ -105,7 +105,6 @@ def test_round_trip_of_odd_words(tmp_path, rng):
         "c\td",
         "\ufeff",
         "0-0",
-        "<s>",
         "é",
     ]
     table, source, target = made(random_corpus(rng, words), 3)
@@ -130,6 +129,15 @@ def test_given_vocabularies_keep_their_numbers(tmp_path, rng):
     with pytest.raises(InputError, match="vocabulary lacks") as caught:
         read_phrase_table(write(tmp_path, GOOD), Vocabulary(["das"]), None)
     assert (caught.value.line, caught.value.seen) == (1, "haus")
+
+
+@pytest.mark.parametrize("word", ["<unk>", "<s>", "</s>"])
+@pytest.mark.parametrize("side", ["haus", "house"])
+def test_reserved_words_are_refused(tmp_path, word, side):
+    path = write(tmp_path, [line.replace(side, word) for line in GOOD])
+    with pytest.raises(InputError, match="a reserved word") as caught:
+        read_phrase_table(path)
+    assert (caught.value.file, caught.value.line, caught.value.seen) == (str(path), 1, word)
 
 
 def test_escaped_and_factored_text_stays_as_it_is(tmp_path):

@@ -18,7 +18,7 @@ from xlate.lm.model import NgramModel
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
 from xlate.text.tokens import split_tokens
-from xlate.text.vocabulary import BEGIN_ID, END_ID, Vocabulary
+from xlate.text.vocabulary import BEGIN_ID, Vocabulary
 
 MANY = Vocabulary(f"w{number}" for number in range(60))
 
@@ -98,12 +98,6 @@ def test_unusable_order(order: int) -> None:
 def test_an_empty_corpus(sentences: list[list[int]]) -> None:
     with pytest.raises(InputError, match="an empty corpus"):
         estimate(encoded(sentences), VOCABULARY, 2)
-
-
-@pytest.mark.parametrize("mark", [BEGIN_ID, END_ID])
-def test_sentence_marks_inside_a_sentence(mark: int) -> None:
-    with pytest.raises(InputError, match="sentence marks inside a sentence"):
-        estimate(encoded([[3, 4], [3, mark, 4]]), VOCABULARY, 2)
 
 
 @pytest.mark.corpus

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from xlate.cli.main import main
 from xlate.errors import InputError
 from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, Vocabulary
 
@@ -24,6 +25,9 @@ def test_special_words_come_first() -> None:
     vocabulary = Vocabulary(["b", "</s>", "a", "<unk>"])
     assert vocabulary.words == [*SPECIAL, "b", "a"]
     assert [vocabulary.id(word) for word in SPECIAL] == [UNKNOWN_ID, BEGIN_ID, END_ID] == [0, 1, 2]
+    # In a text they are unknown words.
+    assert vocabulary.ids([*SPECIAL, "a"]).tolist() == [0, 0, 0, 4]
+    assert not any(word in vocabulary for word in SPECIAL)
     assert len(vocabulary) == 5
 
 
@@ -82,3 +86,21 @@ def test_another_file_is_refused(tmp_path: Path, lines: list[str]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     with pytest.raises(InputError, match=r"words\.txt:1: not a vocabulary file"):
         Vocabulary.load(path)
+
+
+@pytest.mark.parametrize("word", SPECIAL)
+@pytest.mark.parametrize("command", ["lm", "phrases"])
+def test_reserved_words_are_refused_with_their_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, word: str
+) -> None:
+    (good := tmp_path / "good").write_text("a b\n\n")
+    (bad := tmp_path / "bad").write_text(f"a b\na {word}\n")
+    (tmp_path / "links").write_text("0-0\n\n")
+    given = {
+        "lm": [f"text=[{good},{bad}]", "order=2"],
+        "phrases": [f"source={good}", f"target={bad}", f"links={tmp_path / 'links'}"],
+    }
+    assert main([command, *given[command], f"out={tmp_path / 'out'}"]) == 2
+    told = capsys.readouterr().err
+    assert f"{bad}:2: a reserved word in a text\n  seen:     {word}\n" in told
+    assert not (tmp_path / "out").exists()

@@ -14,9 +14,13 @@ def run(config: LmCommandConfig) -> None:
     from xlate.text.encoded import EncodedText
     from xlate.text.lines import read_lines
     from xlate.text.tokens import split_tokens
-    from xlate.text.vocabulary import Vocabulary
+    from xlate.text.vocabulary import Vocabulary, check_reserved
 
-    sentences = [split_tokens(line) for path in config.text for line in read_lines(path)]
+    sentences: list[list[str]] = []
+    for path in config.text:
+        words = [split_tokens(line) for line in read_lines(path)]
+        check_reserved(words, [path])
+        sentences += words
     vocabulary = Vocabulary.build(sentences)
     arpa = estimate(EncodedText.encode(sentences, vocabulary), vocabulary, config.order)
     write_arpa(config.out, arpa)

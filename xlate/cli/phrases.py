@@ -17,11 +17,13 @@ def run(config: PhrasesCommandConfig) -> None:
     from xlate.text.encoded import EncodedText
     from xlate.text.parallel import read_parallel
     from xlate.text.tokens import split_tokens
-    from xlate.text.vocabulary import Vocabulary
+    from xlate.text.vocabulary import Vocabulary, check_reserved
 
     pair = read_parallel(config.source, config.target)
     source = [split_tokens(line) for line in pair.source]
     target = [split_tokens(line) for line in pair.target]
+    check_reserved(source, [config.source])
+    check_reserved(target, [config.target])
     links = read_links(config.links, [len(s) for s in source], [len(t) for t in target])
     vocabularies = Vocabulary.build(source), Vocabulary.build(target)
     texts = EncodedText.encode(source, vocabularies[0]), EncodedText.encode(target, vocabularies[1])

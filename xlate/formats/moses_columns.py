@@ -18,7 +18,7 @@ from xlate.phrases.extract import number_phrases
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
 from xlate.text.numbers import LARGEST_FLOAT32, parse_int, parse_row
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import RESERVED, Vocabulary, reserved
 
 BAR = " ||| "
 OLD_PENALTY = 2.718
@@ -71,18 +71,21 @@ class Phrases:
         """The distinct phrases sorted and numbered as a phrase table has them, and the new row of each old row.
 
         Raises:
-            InputError: the vocabulary lacks a word; the first line with it is named.
+            InputError: a word is reserved or the vocabulary lacks it; the first line with it is named.
         """
         words = [unescape_bars(word) if unescape else word for word in self.words]
         offsets_S1 = offsets_of(_array(self.lengths))
         missing = [number for number, word in enumerate(words) if word not in vocabulary]
         if missing:
-            place = int(np.flatnonzero(_array(self.ids) == missing[0])[0])
+            place, word = int(np.flatnonzero(_array(self.ids) == missing[0])[0]), words[missing[0]]
+            line = self.lines[int(np.searchsorted(offsets_S1, place, side="right")) - 1]
+            if word in RESERVED:
+                raise reserved(word, path, line)
             raise InputError(
                 "a word that the vocabulary lacks",
                 file=path,
-                line=self.lines[int(np.searchsorted(offsets_S1, place, side="right")) - 1],
-                seen=words[missing[0]],
+                line=line,
+                seen=word,
                 expected="a phrase table of the same corpus as the vocabulary",
                 remedy="read the table without giving a vocabulary",
             )

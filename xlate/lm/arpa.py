@@ -15,7 +15,7 @@ from xlate.errors import InputError
 from xlate.progress import track
 from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int
-from xlate.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
+from xlate.text.vocabulary import BEGIN, BEGIN_ID, END, UNKNOWN, Vocabulary
 
 log = logging.getLogger(__name__)
 HIGHEST_ORDER = 7
@@ -238,9 +238,9 @@ def _count(text: str) -> int | None:
 def _unigrams(section: _Section, words: list[str], vocabulary: Vocabulary) -> NgramTable:
     log10_V = np.full(len(vocabulary), MISSING_UNKNOWN_LOG10)
     backoff_V = np.zeros(len(vocabulary))
-    ids = vocabulary.ids(words)
+    ids = [vocabulary.id(word) for word in words]
     if BEGIN not in words:
-        log10_V[vocabulary.id(BEGIN)] = 0.0
+        log10_V[BEGIN_ID] = 0.0
     missing = [word for word in (UNKNOWN, END) if word not in words]
     if missing:
         log.warning("%s missing from the model: given log10 probability %g", missing, MISSING_UNKNOWN_LOG10)

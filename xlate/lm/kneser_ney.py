@@ -46,16 +46,12 @@ def estimate(sentences: EncodedText, vocabulary: Vocabulary, order: int) -> Arpa
     discounts are undefined, 0.5, 1 and 1.5 are used, with a warning.
 
     Raises:
-        InputError: no sentence has a word, one holds `<s>` or `</s>`, or the order is not between 1 and 7.
+        InputError: no sentence has a word, or the order is not between 1 and 7.
     """
     if not 1 <= order <= HIGHEST_ORDER:
         raise InputError("unusable order", seen=order, expected=f"an order from 1 to {HIGHEST_ORDER}")
     if not len(sentences.ids_T):
         raise InputError("an empty corpus", seen="no words", expected="text to estimate a language model from")
-    if ((sentences.ids_T == BEGIN_ID) | (sentences.ids_T == END_ID)).any():
-        raise InputError(
-            "sentence marks inside a sentence", seen="<s> or </s>", expected="words only", remedy="take the marks out"
-        )
     stream_T = _padded(sentences)
     orders = _collect(stream_T, order)
     adjusted = [_adjusted_counts(orders, n) for n in range(order)]

@@ -125,8 +125,7 @@ def extract_rules(
         scratch: a folder for files that are removed at the end, by default where temporary files go.
 
     Raises:
-        InputError: the three differ in number of sentences, a link is outside its sentence pair, or a sentence holds
-            the word `<s>` or `</s>`.
+        InputError: the three differ in number of sentences, or a link is outside its sentence pair.
     """
     settings = settings or RuleSettings()
     merged = merged_rules(source, target, links, settings, scratch)
@@ -165,8 +164,6 @@ def merged_rules(
         InputError: see `extract_rules`.
     """
     check_linked(source, target, links)
-    for text, side in ((source, "source"), (target, "target")):
-        _check_words(text, side)
     limits = _limits(settings, anywhere)
     pairs, by_target = sides(source, target), sentence_links(links)
     store = new_rule_store()
@@ -228,16 +225,3 @@ def _swapped(targets: EncodedText) -> NDArray[np.bool_]:
     lengths_Q = np.diff(targets.offsets_S1)
     swapped_Q: NDArray[np.bool_] = (lengths_Q > 2) & (before_last_Q == SECOND)
     return swapped_Q
-
-
-def _check_words(text: EncodedText, side: str) -> None:
-    wrong = np.flatnonzero(is_gap(text))
-    if len(wrong):
-        line = int(np.searchsorted(text.offsets_S1, wrong[0], side="right"))
-        raise InputError(
-            f"a {side} sentence with a word that marks the ends of sentences",
-            line=line,
-            seen="<s> or </s>",
-            expected="words of the text only",
-            remedy="leave such words out of the text",
-        )

@@ -10,16 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.errors import InputError
-from xlate.text.lines import read_lines, write_lines
+from xlate.text.lines import count_lines, read_lines, write_lines
 
 UNKNOWN, BEGIN, END = "<unk>", "<s>", "</s>"
 UNKNOWN_ID, BEGIN_ID, END_ID = 0, 1, 2
+RESERVED = {UNKNOWN: UNKNOWN_ID, BEGIN: BEGIN_ID, END: END_ID}
 
 
 class Vocabulary:
     """A frozen list of distinct words; a word that is not in it has the number of `<unk>`.
 
-    The first three are always `<unk>` 0, `<s>` 1, `</s>` 2.
+    The first three are always `<unk>` 0, `<s>` 1, `</s>` 2. They are no words of a text: where a text holds them, they
+    are unknown words.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -28,9 +30,9 @@ class Vocabulary:
         Raises:
             InputError: a word is given twice.
         """
-        self.words: list[str] = [UNKNOWN, BEGIN, END, *(w for w in words if w not in (UNKNOWN, BEGIN, END))]
-        self._ids = {word: number for number, word in enumerate(self.words)}
-        if len(self._ids) != len(self.words):
+        self.words: list[str] = [UNKNOWN, BEGIN, END, *(w for w in words if w not in RESERVED)]
+        self._ids = {word: number for number, word in enumerate(self.words[3:], start=3)}
+        if len(self._ids) + 3 != len(self.words):
             twice = next(w for w, n in Counter(self.words).items() if n > 1)
             raise InputError("a word stands twice in a vocabulary", seen=twice)
 
@@ -49,12 +51,12 @@ class Vocabulary:
     def __contains__(self, word: str) -> bool:
         return word in self._ids
 
-    def id(self, word: str) -> int:
-        """The number of a word, 0 (`<unk>`) when it is unknown."""
-        return self._ids.get(word, UNKNOWN_ID)
+    def id(self, symbol: str) -> int:
+        """The number of a word, of `<s>` or of `</s>`; 0 (`<unk>`) when it is unknown."""
+        return self._ids.get(symbol, RESERVED.get(symbol, UNKNOWN_ID))
 
     def ids(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """The numbers of a sentence's words, shape (len(words),)."""
+        """The numbers of a sentence's words, shape (len(words),); 0 for unknown ones, `<s>` and `</s>` among them."""
         get = self._ids.get
         return np.fromiter((get(w, UNKNOWN_ID) for w in words), dtype=np.int32, count=len(words))
 
@@ -83,3 +85,40 @@ class Vocabulary:
             if numbers.setdefault(word, number) != number:
                 raise InputError("a word stands twice in a vocabulary", file=path, line=number, seen=word)
         return cls(lines[3:])
+
+
+def check_reserved(
+    sentences: Iterable[Sequence[str]], files: Sequence[str | Path], lines: Sequence[int] | None = None
+) -> None:
+    """Checks that a text has no reserved words: models estimated from it would mistake them for their own symbols.
+
+    Args:
+        sentences: the words of each sentence.
+        files: whose lines they are; they are read again for the message.
+        lines: the line of each sentence, counted from 0 over all files; None where each line is a sentence.
+
+    Raises:
+        InputError: a sentence holds `<unk>`, `<s>` or `</s>`; the first line with one is named.
+    """
+    for number, words in enumerate(sentences):
+        if RESERVED.keys().isdisjoint(words):
+            continue
+        file, line = files[-1], number if lines is None else lines[number]
+        for before in files[:-1]:
+            if line < (length := count_lines(before)):
+                file = before
+                break
+            line -= length
+        raise reserved(next(word for word in words if word in RESERVED), file, line + 1)
+
+
+def reserved(word: str, file: str | Path, line: int) -> InputError:
+    """The error for a line with one of the words that a vocabulary keeps for itself."""
+    return InputError(
+        "a reserved word in a text",
+        file=file,
+        line=line,
+        seen=word,
+        expected="words other than <unk>, <s> and </s>, which stand for unknown words and the ends of sentences",
+        remedy="remove it, or spell it in another way, for example [unk]",
+    )

@@ -53,6 +53,20 @@ def test_tokenised_text_is_made_plain(tmp_path: Path) -> None:
     assert not (stage / "dev.source.gz").exists()
 
 
+@pytest.mark.parametrize(("side", "word"), [("fr", "<S>"), ("en", "<unk>"), ("lm", "</s>")])
+def test_reserved_words_are_refused_with_their_line(tmp_path: Path, side: str, word: str) -> None:
+    data = corpus(tmp_path)
+    data.tokenize, data.case, data.lm_text = False, "lower", [str(tmp_path / "more.en"), str(tmp_path / "more.lm")]
+    for name in ("more.fr", "more.en", "more.lm"):
+        write_lines(tmp_path / name, ["a", "", "b", f"b {word}" if name == f"more.{side}" else "c"])
+    data.train_source.append(str(tmp_path / "more.fr"))
+    data.train_target.append(str(tmp_path / "more.en"))
+    with pytest.raises(InputError, match="a reserved word") as caught:
+        built(data, tmp_path / "stage")
+    assert (caught.value.file, caught.value.line) == (str(tmp_path / f"more.{side}"), 4)
+    assert caught.value.seen == word.lower()
+
+
 def test_new_settings_leave_the_identity_of_old_work_alone(tmp_path: Path) -> None:
     plain = corpus(tmp_path)
     files = resolve_files(plain, tmp_path)

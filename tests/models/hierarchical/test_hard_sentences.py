@@ -30,6 +30,16 @@ def test_words_that_no_rule_knows_stand_for_themselves(algorithm: str) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("word", ["<unk>", "<s>", "</s>"])
+def test_a_source_word_that_is_written_like_a_symbol_is_unknown(algorithm: str, word: str) -> None:
+    system = decoder(algorithm)
+    sentence = ["a", "zz", "b", "zz", "c", "a"]
+    (found,), (other,) = system.translate([word if w == "zz" else w for w in sentence]), system.translate(sentence)
+    assert found.words == [word if w == "zz" else w for w in other.words]
+    assert found.score == other.score
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_sentence_of_no_words(algorithm: str) -> None:
     system = decoder(algorithm, nbest=3)
     (found,) = system.translate([])

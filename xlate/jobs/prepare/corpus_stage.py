@@ -35,7 +35,7 @@ from xlate.text.lines import read_lines, write_lines
 from xlate.text.parallel import drop_unusable
 from xlate.text.tokens import Preprocessor, preprocess_lines, untokenized_lines
 from xlate.text.truecase import Truecaser
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import Vocabulary, check_reserved
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
     """Reads, checks, tokenises and cases every file of the corpus into a stage folder.
 
     Raises:
-        InputError: sides of unequal length, files that cannot be read, nothing left to train on.
+        InputError: sides of unequal length, files that cannot be read, reserved words, nothing left to train on.
     """
     check_settings(data, files)
     tagger = keep_tagger(data, files, folder)
@@ -72,6 +72,7 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
         caser = _caser(data.case, chosen, folder / f"truecase.{side}")
         prepared = PreparedSide(preprocessors[side], data.case, caser)
         cased = [prepared.cased(tokens) for tokens in chosen]
+        check_reserved(cased, files.texts("train", side), kept)
         write_lines(folder / f"train.{side}.gz", (" ".join(t) for t in cased))
         vocabulary = Vocabulary.build(cased)
         vocabulary.save(folder / f"vocabulary.{side}")
@@ -79,8 +80,9 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
         figures[f"{side}_types"] = len(vocabulary)
         if side == "target" and files.lm_text:
             extra = [line for path in files.lm_text for line in _plain("lm_text", read_lines(path), side, files, data)]
-            lm_tokens = preprocess_lines(extra, preprocessors[side])
-            write_lines(folder / "lm.target.gz", (" ".join(prepared.cased(t)) for t in lm_tokens))
+            lm_tokens = [prepared.cased(tokens) for tokens in preprocess_lines(extra, preprocessors[side])]
+            check_reserved(lm_tokens, files.lm_text)
+            write_lines(folder / "lm.target.gz", map(" ".join, lm_tokens))
     group_S = copy_groups(*([tokens[side][i] for i in kept] for side in SIDES))
     save_copies(copies_folder(folder), group_S)
     figures["copies"] = len(group_S) - int((group_S == np.arange(len(group_S))).sum())

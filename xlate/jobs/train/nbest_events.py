@@ -111,5 +111,5 @@ def steps_of(
             others = sorted(b for b in used[start, end] if b >= 0 and b != step.unit)
             place = (step.unit, start, step.orientation)
             yield OracleStep(step.predecessor, before_end, *place, others, tuple(lm_words))
-        lm_words.extend(work.lm.vocabulary.id(word) for word in step.target_words)
+        lm_words.extend(work.lm.vocabulary.ids(step.target_words).tolist())
         before_end = end

@@ -241,7 +241,7 @@ def target_phrases(
     offsets_O1 = offsets_of(length_O)
     places_W = np.arange(offsets_O1[-1]) + np.repeat(begin_O - offsets_O1[:-1], length_O)
     words_W = model.lm_ids_T[places_W] if not copied_O.all() else np.empty(len(places_W), dtype=np.int32)
-    words_W[offsets_O1[:-1][copied_O]] = [model.lm.vocabulary.id(words[start]) for start in start_O[copied_O]]
+    words_W[offsets_O1[:-1][copied_O]] = model.lm.vocabulary.ids([words[start] for start in start_O[copied_O]])
     return offsets_O1, words_W
 
 
