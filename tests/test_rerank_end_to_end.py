@@ -298,6 +298,17 @@ def test_features_on_some_lines_may_be_left_out(tmp_path: Path, caplog: pytest.L
     assert "the weights of 1 sparse features (Bad) stay 0; loss=mira, pro or xbleu learns them" in caplog.text
 
 
+@pytest.mark.parametrize(("place", "name", "what"), [(1, "ref", "references"), (2, "src", "sources")])
+def test_text_that_is_longer_than_the_lists_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], place: int, name: str, what: str
+) -> None:
+    given = write_lists(tmp_path, "train", range(6))
+    (tmp_path / "twice").write_text(2 * (tmp_path / f"train.{name}").read_text())
+    given[place] = given[place].replace(f"train.{name}", "twice")
+    assert main(["train", f"run={tmp_path / 'run'}", *RERANK, *given]) == 2
+    assert f"{tmp_path / 'twice'}:7: more {what} than" in capsys.readouterr().err
+
+
 def test_sources_are_as_they_were_in_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given, ref = write_lists(tmp_path, "train", range(60)), f"ref={tmp_path / 'train.ref'}"
     assert main(["train", f"run={tmp_path / 'with'}", *RERANK, *given]) == 0

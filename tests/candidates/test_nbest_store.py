@@ -110,9 +110,13 @@ def test_which_reference_belongs_to_a_list() -> None:
     assert reference_rows(np.array([50, 51, 52]), [3]) == [0, 1, 2]
     assert reference_rows(np.array([50, 52]), [3], first_sentence=50) == [0, 2]
     assert reference_rows(np.array([1, 3]), [3], first_sentence=1) == [0, 2]
+    assert reference_rows(np.array([0, 1]), [4], first_sentence=0) == [0, 1]
     for sentences, lengths, first in (([1, 3], [3], None), ([0], [], None), ([0], [1, 2], None), ([0], [1], 1)):
         with pytest.raises(InputError):
             reference_rows(np.array(sentences), lengths, first)
+    with pytest.raises(InputError, match="f:3: more references than") as caught:
+        reference_rows(np.array([1, 0]), [4], file="f")
+    assert "first_id=0" in str(caught.value.remedy)
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,35 @@ def test_bad_input(arguments: list[str], words: str, files: Path, capsys: pytest
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["check", "@list", "ref=@twice"], "twice:3: more references than"),
+        (["import", "@list", "ref=@twice", "out=@out"], "twice:3: more references than"),
+        (["oracle", "@list", "ref=[@ref,@twice]", "out=@out"], "twice:3: a reference of another length"),
+        (["rescore", "@list", "mbr=chrf", "ref=@twice", "out=@out"], "twice:3: more references than"),
+        (["rescore", "@list", "mbr=chrf", "source=@twice", "out=@out"], "twice:3: more sources than"),
+        (["rescore", "@json", "weights=@weights", "source=@other", "out=@out"], "json:3: another source than in"),
+        (["pairs", "@json", "ref=@ref", "source=@twice", "out=@out"], "twice:3: more sources than"),
+        (["pairs", "@json", "ref=@ref", "source=@other", "out=@out"], "json:3: another source than in"),
+        (["rescore", "@list", "merge=[b=@more]", "mbr=chrf", "out=@out"], "more:5: a sentence that the first list"),
+    ],
+)
+def test_files_that_contradict_each_other(
+    arguments: list[str], words: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (files / "twice").write_text(2 * (files / "ref").read_text())
+    (files / "other").write_text("ein Haus\neine Katze\n")
+    (files / "more").write_text((files / "list").read_text() + LINES[0].replace("0 |||", "2 |||") + "\n")
+    rows = [(0, "ein haus", "a"), (0, "ein haus", "b"), (1, "ein Hund", "c"), (1, "ein Hund", "d")]
+    text = "".join(json.dumps({"id": i, "src": source, "hyp": words}) + "\n" for i, source, words in rows)
+    (files / "json").write_text(text)
+    assert main(["nbest", *(x.replace("@", f"{files}/") for x in arguments)]) == 2
+    told = capsys.readouterr().err
+    assert all(part in told for part in (words, "seen: ", "expected: ", "remedy: "))
+    assert not (files / "out").exists()
+
+
 def test_the_list_of_moses_against_its_references(shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = shared_data / "moses"
     reference = folder / "corpus" / "val.tok.en.gz"
@@ -153,7 +182,7 @@ def test_the_list_of_moses_against_its_references(shared_data: Path, capsys: pyt
 def test_texts_are_in_the_order_of_the_sentences(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "list").write_text("".join(f"{line}\n" for line in [*LINES[2:], *LINES[:2]]))
     (files / "ref").write_text("the home\na small cat sat\nnobody\n")
-    given = [str(files / "list"), f"ref={files / 'ref'}"]
+    given = [str(files / "list"), f"ref={files / 'ref'}", "first_id=0"]
     printed(["nbest", "oracle", *given, f"out={files / 'oracle'}"], capsys)
     assert (files / "oracle").read_text().splitlines()[::2] == ["the home", ""]
     arguments = [f"weights={files / 'weights'}", f"out={files / 'new'}", f"best_out={files / 'best'}"]
@@ -161,7 +190,7 @@ def test_texts_are_in_the_order_of_the_sentences(files: Path, capsys: pytest.Cap
     assert "1 of 3 sentences have no list" in capsys.readouterr().err
     assert (files / "best").read_text() == "the house\na little cat sat\n\n"
     # Without references the source says how many lines there are.
-    assert main(["nbest", "rescore", str(files / "list"), *arguments, f"source={files / 'ref'}"]) == 0
+    assert main(["nbest", "rescore", str(files / "list"), *arguments, f"source={files / 'ref'}", "first_id=0"]) == 0
     assert (files / "best").read_text() == "the house\na little cat sat\n\n"
     assert (files / "new").read_text().startswith("1 ||| a little cat sat")
 

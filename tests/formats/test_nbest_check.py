@@ -19,7 +19,7 @@ GOOD = [
 def checked(tmp_path: Path, lines: list[str], references: tuple[int, ...] = ()) -> NbestReport:
     path = tmp_path / "list.nbest"
     path.write_text("".join(f"{line}\n" for line in lines))
-    return check_nbest(path, references=references)
+    return check_nbest(path, references={f"ref{place}": lines for place, lines in enumerate(references)})
 
 
 def test_a_good_list(tmp_path: Path) -> None:
@@ -62,10 +62,10 @@ def test_an_empty_list(tmp_path: Path) -> None:
     assert report.to_json() == {"lines": 1, "errors": 1, "oddities": {}}
 
 
-@pytest.mark.parametrize("references", [(1,), (2, 3), (0,)])
-def test_references_that_do_not_fit(references: tuple[int, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("references", "words"), [((1,), "fit"), ((2, 3), "fit"), ((0,), "fit"), ((4,), "more ref")])
+def test_references_that_do_not_fit(references: tuple[int, ...], words: str, tmp_path: Path) -> None:
     (error,) = checked(tmp_path, GOOD, references).errors
-    assert "fit" in error.message
+    assert words in error.message
 
 
 @pytest.mark.parametrize(

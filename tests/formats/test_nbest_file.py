@@ -118,6 +118,10 @@ def test_json_lines_are_written_as_fields_with_bars(tmp_path: Path) -> None:
         ('{"id": 0, "hyp": ["a"]}', "hyp is no text"),
         ('{"id": 0, "hyp": "a", "src": 1}', "src is no text"),
         ('{"id": 0, "hyp": "a", "scores": {"x": NaN}}', "no finite number"),
+        *((f'{{"id": 0, "hyp": "a", "scores": {scores}}}', "scores are no object") for scores in ("0", "false", "[]")),
+        ('{"id": 0, "hyp": "a", "qe": Infinity}', "qe is no finite number"),
+        ('{"id": 0, "hyp": "a", "scores": {"qe": 1}, "qe": 1}', "a feature stands twice"),
+        ('{"id": 7, "hyp": "a", "src": "der Hund"}', "two sources of one sentence: das Haus and der Hund"),
         ('{"id": 0, "hyp": "a", "scores": {"x y": 1}}', "name with a blank"),
         ('{"id": 0, "hyp": "a\\nb"}', "line end"),
         ('{"id": 0, "hyp": "a ||| b"}', "inside the text"),
@@ -131,6 +135,36 @@ def test_json_lines_that_are_refused_are_named(tmp_path: Path, line: str, words:
         list(NbestFile(path).lists())
     assert raised.value.line == 2
     assert len(check_nbest(path).errors) == 1
+
+
+def test_numbers_beside_the_words_are_features(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    line = '{"qe": 0.5, "id": 0, "hyp": "a", "scores": {"lm": -1}, "n": 3, "score": -2, "list": [1], "text": "0.5"}\n'
+    ((read,),) = NbestFile(written(tmp_path, line)).lists()
+    assert (named(read), read.total) == ({"lm": -1, "qe": 0.5, "n": 3}, -2)
+    for name in ("list", "text"):
+        assert f"the field '{name}' of JSON lines is no number" in caplog.text
+
+
+@pytest.mark.parametrize("text", [JSONL, MARIAN, FAIRSEQ.partition("\n")[2]])
+def test_a_byte_order_mark_is_no_part_of_a_list(tmp_path: Path, text: str) -> None:
+    marked, plain = NbestFile(written(tmp_path, "\ufeff" + text, "marked")), NbestFile(written(tmp_path, text))
+    assert list(marked.lists()) == list(plain.lists())
+    assert check_nbest(marked).errors == []
+
+
+def test_sources_of_one_sentence_may_differ_in_how_they_are_written(tmp_path: Path) -> None:
+    sources = ["Das ist's, Köln!", "das ist &apos;s , kö@@ ln !", "<unk> ist's"]
+    lines = [f'{{"id": 0, "src": "{source}", "hyp": "h{place}"}}\n' for place, source in enumerate(sources)]
+    ((first, *_),) = NbestFile(written(tmp_path, "".join(lines))).lists()
+    assert first.source == sources[0]
+
+
+def test_fairseq_lists_of_one_hypothesis_keep_their_sources(tmp_path: Path) -> None:
+    lines = "S-0\tein Haus\nH-0\t-1\ta house\nS-1\tes\nH-1\t-1\tit\n"
+    assert [h.source for (h,) in NbestFile(written(tmp_path, lines)).lists()] == ["ein Haus", "es"]
+    with pytest.raises(InputError, match=r"list:3: two sources of one sentence: ein Haus and es"):
+        list(NbestFile(written(tmp_path, lines.replace("S-1", "S-0"))).lists())
 
 
 def test_columns_made_elsewhere(tmp_path: Path) -> None:
@@ -186,6 +220,11 @@ def test_lists_of_several_systems(tmp_path: Path) -> None:
     more = written(tmp_path, first.read_text() + "1 ||| a ||| lm= -1 tm= 1 2 ||| -1\n", "more")
     with pytest.raises(InputError, match="sentence 1, which o lacks"):
         list(NbestFile(more, others=(f"o={other}",)).lists())
+    with pytest.raises(InputError, match=rf"more:3: a sentence that the first list lacks\n.*sentence 1, which {first}"):
+        list(NbestFile(first, others=(f"o={more}",)).lists())
+    another = written(tmp_path, '{"id": 0, "src": "t", "hyp": "b"}\n', "another")
+    with pytest.raises(InputError, match="another:1: another source than in the lists before"):
+        list(NbestFile(first, others=(f"o={other}", f"p={another}")).lists())
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), min_size=1, max_size=4))

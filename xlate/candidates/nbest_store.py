@@ -151,10 +151,11 @@ def reference_rows(
     """Which line of the references each list belongs to.
 
     With `first_sentence`, sentence f + k belongs to line k, from 0. Without it numbers are lines from 0 when they all
-    are below the number of lines; else, when there are as many lists as lines, the k-th list belongs to the k-th line.
+    are below the number of lines, and the last line has a list; else, when there are as many lists as lines, the k-th
+    list belongs to the k-th line. `what` the lines are and their `file` are for the messages.
 
     Raises:
-        InputError: streams of different length, or sentences without a reference.
+        InputError: streams of different length, sentences without a reference, or lines behind the last list.
     """
     if not lengths or len(set(lengths)) != 1:
         raise InputError(
@@ -172,6 +173,15 @@ def reference_rows(
             seen=f"{len(rows)} lists, sentences {sentence_I.min()} to {sentence_I.max()}, {lengths[0]} {what}",
             expected=f"a line of the {what} for each list",
             remedy=f"first_id=N when sentence N belongs to the first line of the {what}",
+        )
+    if len(rows) and first_sentence is None and rows.max() + 1 < lengths[0]:
+        raise InputError(
+            f"more {what} than the lists have sentences",
+            file=file,
+            line=int(rows.max()) + 2,
+            seen=f"{lengths[0]} {what}, and no list behind sentence {sentence_I.max()}",
+            expected=f"{what} of the same sentences, the last of which has a list",
+            remedy="check that both are of the same text; first_id=0 if the lists are of its first sentences only",
         )
     return [int(row) for row in rows]
 

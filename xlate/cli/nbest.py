@@ -35,13 +35,14 @@ def check(config: NbestConfig) -> dict[str, Any]:
     """
     from xlate.formats.nbest_check import check_nbest
     from xlate.scoring.feature_weights import load_feature_weights
+    from xlate.text.lines import read_lines
 
     if config.merge:
         seen, remedy = f"merge={list(config.merge)}", "xlate nbest check FILE for each of them"
         raise InputError("lists are checked one by one", seen=seen, expected="one list", remedy=remedy)
-    references = _references(config)
     weights = load_feature_weights(config.weights) if config.weights else None
-    lengths = [len(stream) for stream in references]
+    references = {path: read_lines(path) for path in config.ref}
+    lengths = {path: len(lines) for path, lines in references.items()}
     report = check_nbest(_list(config), references=lengths, first_sentence=config.first_id, weights=weights)
     if len(report.errors) > 1 or not report.errors:
         print(report.summary(), file=sys.stderr)
@@ -50,7 +51,7 @@ def check(config: NbestConfig) -> dict[str, Any]:
         print(json.dumps(figures, indent=2, ensure_ascii=False))
         raise report.errors[0]
     if references and report.arrays is not None:
-        figures["bleu"] = _bleu(report.arrays, references, config)[0]
+        figures["bleu"] = _bleu(report.arrays, list(references.values()), config)[0]
     return figures
 
 
@@ -59,8 +60,8 @@ def import_list(config: NbestConfig) -> dict[str, Any]:
     from xlate.candidates.nbest_store import nbest_candidates, write_nbest_store
 
     out = _needed(config.out, "out", "DIRECTORY")
-    references = _references(config, needed=True)
-    candidates = nbest_candidates(_arrays(config), references, config.first_id)
+    arrays = _arrays(config)
+    candidates = nbest_candidates(arrays, _references(config, arrays, needed=True), config.first_id)
     write_nbest_store(out, candidates, {"nbest": config.nbest, "references": list(config.ref)})
     return {
         "store": out,
@@ -75,7 +76,7 @@ def oracle(config: NbestConfig) -> dict[str, Any]:
     """Tells the BLEU of the best, first and worst choices from a list; writes the text of the best choice to `out`."""
     nbest = _list(config) if config.out is None else _list(config).check_read_again()
     arrays = _arrays(config)
-    references = _references(config, needed=True)
+    references = _references(config, arrays, needed=True)
     figures, chosen_I = _bleu(arrays, references, config)
     if config.out is not None:
         places = chosen_I - arrays.candidate_offsets_I1[:-1]
@@ -91,9 +92,9 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
     from xlate.scoring.nbest_rescore import rescored
 
     check_alone(config)
-    out, references = _needed(config.out, "out", "FILE"), _references(config)
-    nbest = _list(config).check_read_again()
+    out, nbest = _needed(config.out, "out", "FILE"), _list(config).check_read_again()
     arrays = _arrays(config)
+    references = _references(config, arrays)
     score_C, figures = new_scores(config, nbest, arrays)
     write_nbest(out, rescored(nbest.lists(), score_C))
     if config.best_out is not None:
@@ -116,10 +117,10 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
 
     out = _needed(config.out, "out", "FILE")
     objective = gain_objective(config.metric, config.gain_column)
-    references = _references(config, needed=set(objective.weights) != {COLUMN})
     lists = list(_list(config).lists())
     arrays = nbest_arrays(lists, config.nbest)
-    prompts = checked_prompts(source_lines(lists, arrays, config.source, config.first_id), config.nbest)
+    references = _references(config, arrays, needed=set(objective.weights) != {COLUMN})
+    prompts = checked_prompts(source_lines(lists, config.nbest, config.source, config.first_id), config.nbest)
     statistics_CK = gain_statistics(arrays, references, objective, config.gain_column, config.first_id)
     settings = PairSettings(config.pairs, config.least_margin)
     found = list(preference_pairs(lists, prompts, objective.sentences(statistics_CK), settings))
@@ -183,12 +184,12 @@ def _list(config: NbestConfig) -> NbestFile:
     return given_list(config, config.nbest)
 
 
-def _references(config: NbestConfig, needed: bool = False) -> list[list[str]]:
-    from xlate.text.lines import read_lines
+def _references(config: NbestConfig, arrays: NbestArrays, needed: bool = False) -> list[list[str]]:
+    from xlate.jobs.ranking.given import read_references
 
     if needed and not config.ref:
         _needed(None, "ref", "[FILE,…]")
-    return [read_lines(path) for path in config.ref]
+    return read_references(config.ref, arrays.sentence_I, config.first_id)
 
 
 def _needed(value: str | None, key: str, kind: str) -> str:

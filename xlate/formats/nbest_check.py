@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,8 @@ from xlate.candidates.nbest_store import reference_rows
 from xlate.errors import InputError
 from xlate.formats.nbest_fields import Layout
 from xlate.formats.nbest_file import DROP, NbestFile
-from xlate.formats.nbest_list import UNNUMBERED, Hypothesis, check_order, refused
+from xlate.formats.nbest_list import UNNUMBERED, Hypothesis, check_order, numbered_lines, refused
 from xlate.formats.nbest_totals import check_totals
-from xlate.text.lines import iterate_lines
 from xlate.text.tokens import split_tokens
 
 
@@ -67,7 +66,7 @@ class NbestReport:
 def check_nbest(
     nbest: NbestFile | str | Path,
     *,
-    references: Sequence[int] = (),
+    references: Mapping[str, int] | None = None,
     first_sentence: int | None = None,
     weights: Mapping[str, float] | None = None,
 ) -> NbestReport:
@@ -83,7 +82,7 @@ def check_nbest(
     merged, are not looked at.
 
     Args:
-        nbest: the list. references: the number of lines of each reference stream.
+        nbest: the list. references: the number of lines of each reference file, by its name.
         first_sentence: see `candidates.nbest_store.reference_rows`.
         weights: the weight of each column, by name; see `check_totals`.
 
@@ -96,7 +95,8 @@ def check_nbest(
     try:
         report.arrays = nbest_arrays(checker.lists(), file.path)
         if references:
-            reference_rows(report.arrays.sentence_I, references, first_sentence)
+            lengths, first = list(references.values()), next(iter(references))
+            reference_rows(report.arrays.sentence_I, lengths, first_sentence, file=first)
     except InputError as error:
         # A list is not called empty too when none of its lines can be read; where some cannot, numbers beside it are
         # not those of its hypotheses.
@@ -144,7 +144,7 @@ class _Checker:
 
     def _readable(self) -> Iterator[Hypothesis]:
         style = self.file.style()
-        for number, line in enumerate(iterate_lines(self.path), start=1):
+        for number, line in numbered_lines(self.path):
             self.report.lines = number
             try:
                 found = style.line(line, number)

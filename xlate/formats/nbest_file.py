@@ -100,7 +100,7 @@ class NbestFile:
         if others:
             # Numbers of hypotheses belong to the list they were computed for.
             read = {name: replace(self, path=file, added=(), others=()).lists() for name, file in others.items()}
-            lists = merged(lists, read, self.path)
+            lists = merged(lists, read, {"": self.path, **others})
         return iter(lists) if self.duplicates == KEEP else self._without_duplicates(lists)
 
     def with_columns(self, hypotheses: Iterable[Hypothesis]) -> Iterator[Hypothesis]:

@@ -20,6 +20,7 @@ from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.numbers import parse_int, shown
 
 BAR = "|||"
+BYTE_ORDER_MARK = "\ufeff"
 UNNUMBERED = -1
 _QUOTED = re.compile(r'"(\S+) (.*)"')
 _EXPECTED = "id ||| text ||| features ||| total"
@@ -124,7 +125,7 @@ def iterate_hypotheses(path: str | Path, style: Style | None = None) -> Iterator
             number, `|||` stands inside the text, or a feature stands twice; also whatever `iterate_lines` raises.
     """
     style, number = style or BarStyle(), 0
-    for number, line in enumerate(iterate_lines(path), start=1):
+    for number, line in numbered_lines(path):
         try:
             found = style.line(line, number)
         except ValueError as error:
@@ -137,6 +138,12 @@ def iterate_hypotheses(path: str | Path, style: Style | None = None) -> Iterator
         raise refused(path, number, "the end of the file", error, style) from error
     if found is not None:
         yield found
+
+
+def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file with their numbers, from 1, without the byte order mark that may stand before the first."""
+    for number, line in enumerate(iterate_lines(path), start=1):
+        yield number, line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
 
 
 def parse_hypothesis(line: str, number: int, parser: FeatureParser) -> Hypothesis:

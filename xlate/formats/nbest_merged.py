@@ -8,6 +8,7 @@ from pathlib import Path
 from xlate.errors import InputError
 from xlate.formats.nbest_fields import Layout
 from xlate.formats.nbest_list import Hypothesis
+from xlate.text.tokens import same_letters
 
 # How many systems have the hypothesis, and how early: the sum of 1/rank.
 AGREEMENT, RANKS = "systems", "reciprocal_ranks"
@@ -19,7 +20,7 @@ _Named = dict[tuple[str, int], list[float]]
 def merged(
     first: Iterable[Sequence[Hypothesis]],
     others: Mapping[str, Iterable[Sequence[Hypothesis]]],
-    file: str | Path | None = None,
+    files: Mapping[str, str | Path],
 ) -> Iterator[list[Hypothesis]]:
     """Yields one list a sentence: the hypotheses of the first list, then what only others have; words once each.
 
@@ -27,10 +28,11 @@ def merged(
     the first `total`. What a system does not have gets the lowest value of each of its features in the sentence, and
     `NAME.has` is 0. `systems` counts the systems that have a hypothesis, `reciprocal_ranks` adds up 1/rank over
     them (Cormack et al. 2009). Totals are left out: those of different systems cannot be compared. Lines
-    are of the first list: what only others have stands where its sentence begins there.
+    are of the first list: what only others have stands where its sentence begins there. `files` are those of the lists,
+    by their names; the first one has the name "".
 
     Raises:
-        InputError: a sentence that another list lacks.
+        InputError: a sentence that another list or the first one lacks, or that has two sources.
     """
     rest = {name: {group[0].sentence: group for group in lists} for name, lists in others.items()}
     for group in first:
@@ -39,24 +41,54 @@ def merged(
         if lacking is not None:
             raise InputError(
                 "a sentence that another list lacks",
-                file=file,
+                file=files[""],
                 line=group[0].line,
                 seen=f"sentence {sentence}, which {lacking} lacks",
                 expected="lists of the same sentences, with the same numbers",
+                remedy="remove its lines here, or add its hypotheses there",
             )
-        yield _joined({"": group, **{f"{name}.": lists[sentence] for name, lists in rest.items()}})
+        found = {"": group, **{name: lists.pop(sentence) for name, lists in rest.items()}}
+        yield _joined(found, _source(found, files))
+    for name, lists in rest.items():
+        for left in lists.values():
+            raise InputError(
+                "a sentence that the first list lacks",
+                file=files[name],
+                line=left[0].line,
+                seen=f"sentence {left[0].sentence}, which {files['']} lacks",
+                expected="lists of the same sentences, with the same numbers",
+                remedy="remove its lines here, or add its hypotheses to the first list",
+            )
 
 
-def _joined(groups: Mapping[str, Sequence[Hypothesis]]) -> list[Hypothesis]:
+def _source(groups: Mapping[str, Sequence[Hypothesis]], files: Mapping[str, str | Path]) -> str | None:
+    """The source of a sentence, as the first list has it that says it."""
+    found: str | None = None
+    for name, group in groups.items():
+        line, said = next(((one.line, one.source) for one in group if one.source is not None), (0, None))
+        found = said if found is None else found
+        if said is not None and found is not None and not same_letters(found, said):
+            raise InputError(
+                "another source than in the lists before",
+                file=files[name],
+                line=line,
+                seen=said,
+                expected=found,
+                remedy="merge lists of the same sentences, with the same numbers",
+            )
+    return found
+
+
+def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> list[Hypothesis]:
     texts: dict[str, Hypothesis] = {}
     begin = groups[""][0].line
-    for prefix, group in groups.items():
+    for name, group in groups.items():
         for hypothesis in group:
-            texts.setdefault(hypothesis.text, hypothesis._replace(line=begin) if prefix else hypothesis)
-    sources = [one.source for group in groups.values() for one in group if one.source is not None]
+            texts.setdefault(hypothesis.text, hypothesis._replace(line=begin) if name else hypothesis)
     named: dict[str, _Named] = {text: {} for text in texts}
     agreed, ranks = dict.fromkeys(texts, 0.0), dict.fromkeys(texts, 0.0)
-    for prefix, group in groups.items():
+    for system, group in groups.items():
+        prefix = f"{system}." if system else ""
         rows: dict[str, tuple[int, Hypothesis]] = {}
         for place, hypothesis in enumerate(group):
             rows.setdefault(hypothesis.text, (place, hypothesis))
@@ -69,7 +101,6 @@ def _joined(groups: Mapping[str, Sequence[Hypothesis]]) -> list[Hypothesis]:
             if text in rows:
                 agreed[text] += 1.0
                 ranks[text] += 1.0 / (1 + rows[text][0])
-    source = sources[0] if sources else None
     made: list[Hypothesis] = []
     for text, hypothesis in texts.items():
         row = {**named[text], (AGREEMENT, 1): [agreed[text]], (RANKS, 1): [ranks[text]]}

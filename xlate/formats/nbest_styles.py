@@ -6,13 +6,16 @@ All become the same `Hypothesis`, whose fields are those that it will be written
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from xlate.formats.nbest_fields import LARGEST, Layout
 from xlate.formats.nbest_list import BAR, MEND, BarStyle, Hypothesis, Style
 from xlate.text.numbers import parse_float, parse_floats, parse_int, shown
+from xlate.text.tokens import same_letters
 
 AUTO, BARS, FAIRSEQ, PLAIN, JSONL = "auto", "bars", "fairseq", "plain", "jsonl"
 STYLES = (AUTO, BARS, FAIRSEQ, PLAIN, JSONL)
@@ -21,6 +24,8 @@ SAY_FORM = (
     "sentence"
 )
 _RECORD = re.compile(r"([A-Z])-([0-9]{1,10})\t(.*)", re.DOTALL)
+_FIELDS = {"id", "src", "hyp", "scores", "score"}
+log = logging.getLogger(__name__)
 _NAME = re.compile(r"[^\s=:|]+")
 
 
@@ -66,8 +71,9 @@ class FairseqStyle:
             return None
         kind, sentence, held = record[1], parse_int(record[2]), record[3]
         if kind == "S":
-            self._source = {sentence: held}
-            return self.end()
+            done = self.end()
+            self._source = _one_source(self._source, sentence, held)
+            return done
         if kind == "H":
             done = self.end()
             score, words = _two(held)
@@ -120,11 +126,15 @@ class PlainStyle:
 class JsonStyle:
     """A JSON object a line: `{"id": 0, "src": …, "hyp": …, "scores": {"name": 1.5}, "score": -2}`.
 
-    `id` and `hyp` must be there. `scores` are features, `score` is the total. What else an object has is passed over.
+    `id` and `hyp` must be there. `scores` are features, and so are other fields that are numbers; `score` is the total.
+    What else an object has is passed over, which is said once.
     """
 
     expected = '{"id": 0, "src": "…", "hyp": "…", "scores": {"name": 0.5}}, hypotheses of a sentence together'
     remedy = MEND
+
+    def __init__(self) -> None:
+        self._source: dict[int, str] = {}
 
     def line(self, text: str, number: int) -> Hypothesis:
         """The hypothesis of the line."""
@@ -135,14 +145,23 @@ class JsonStyle:
         if not isinstance(held, dict):
             raise ValueError("no JSON object")
         sentence, words, source = held.get("id"), held.get("hyp"), held.get("src")
-        scores, total = held.get("scores") or {}, held.get("score")
+        scores, total = held.get("scores"), held.get("score")
         if not isinstance(sentence, int) or isinstance(sentence, bool):
             raise ValueError("id is no whole number")
         if not isinstance(words, str) or not isinstance(source, str | None):
             raise ValueError("hyp is no text" if not isinstance(words, str) else "src is no text")
-        if not isinstance(scores, dict):
+        if not isinstance(scores, dict | None):
             raise ValueError("scores are no object")
-        named = {name: _number(name, value) for name, value in scores.items()}
+        if source is not None:
+            self._source = _one_source(self._source, sentence, source)
+        named = {name: _number(name, value) for name, value in (scores or {}).items()}
+        for name in filter(lambda name: name not in _FIELDS, held):
+            if isinstance(held[name], bool) or not isinstance(held[name], int | float):
+                _say_passed_over(name)
+            elif name in named:
+                raise ValueError(f"a feature stands twice, beside scores and among them: {shown(name)}")
+            else:
+                named[name] = _number(name, held[name])
         given = None if total is None else _number("score", total)
         return _made(number, parse_int(str(sentence)), words, named, given, source)
 
@@ -178,6 +197,23 @@ class _Guessed:
 
     def end(self) -> Hypothesis | None:
         return self._style.end()
+
+
+def _one_source(known: Mapping[int, str], sentence: int, source: str) -> dict[int, str]:
+    """The source of the sentence that is read.
+
+    Raises:
+        ValueError: it has another one on an earlier line.
+    """
+    before = known.get(sentence, source)
+    if not same_letters(before, source):
+        raise ValueError(f"two sources of one sentence: {shown(before)} and {shown(source)}")
+    return {sentence: source}
+
+
+@cache
+def _say_passed_over(name: str) -> None:
+    log.info("the field %s of JSON lines is no number: it is passed over", shown(repr(name)))
 
 
 def _made(

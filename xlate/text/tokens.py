@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from html import unescape
 from typing import Any
 
 from xlate.progress import track
@@ -128,6 +129,21 @@ def untokenized_share(words: Iterable[str]) -> float:
     """
     different = set(words)
     return sum(JOINED_MARK.search(word) is not None for word in different) / max(1, len(different))
+
+
+def same_letters(one: str, other: str) -> bool:
+    """Whether two texts have the same letters and digits in a row, as a text and its tokens have.
+
+    A text with `<unk>`, which neural systems write for words that they do not know, is the same as any other.
+
+    Example:
+        >>> same_letters("Don't stop!", "don &apos;t st@@ op !"), same_letters("Don't stop!", "do stop")
+        (True, False)
+    """
+    if "<unk>" in one or "<unk>" in other:
+        return True
+    left, right = ([c for c in unescape(text).casefold() if c.isalnum()] for text in (one, other))
+    return left == right
 
 
 def split_tokens(line: str) -> list[str]:

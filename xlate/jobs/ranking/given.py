@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from xlate.candidates.nbest_columns import Ints, NbestArrays, nbest_arrays
 from xlate.candidates.nbest_store import reference_rows
 from xlate.config.nbest_schema import GivenListsConfig
+from xlate.errors import InputError
 from xlate.features.hypothesis_text import TextTemplates
 from xlate.formats.nbest_file import NbestFile
 from xlate.formats.nbest_list import Hypothesis
 from xlate.text.lines import read_lines
-from xlate.text.tokens import split_tokens
+from xlate.text.parallel import check_reference
+from xlate.text.tokens import same_letters, split_tokens
 
 
 def given_list(config: GivenListsConfig, path: str) -> NbestFile:
@@ -44,7 +47,7 @@ class ListText:
         lists = list(nbest.lists())
         arrays = nbest_arrays(lists, nbest.path)
         words = [[split_tokens(hypothesis.text) for hypothesis in rows] for rows in lists]
-        lines = source_lines(lists, arrays, source, first_id)
+        lines = source_lines(lists, nbest.path, source, first_id)
         tokens = None if lines is None else [split_tokens(line) for line in lines]
         line_C = np.array([hypothesis.line for rows in lists for hypothesis in rows], dtype=np.int64)
         return arrays, cls(words, tokens, lines, line_C)
@@ -58,17 +61,42 @@ class ListText:
 
 
 def source_lines(
-    lists: Iterable[list[Hypothesis]], arrays: NbestArrays, source: str | None, first_id: int | None
+    lists: Sequence[list[Hypothesis]], file: str | Path, source: str | None, first_id: int | None
 ) -> list[str] | None:
-    """The source of each list: lines of a file, else what the lists say; None when there is neither.
+    """The source of each list of `file`: lines of the file `source`, else what the lists say; None without either.
 
     Raises:
-        InputError: a sentence that is not in the file.
+        InputError: a sentence that is not in the file, or that the list says another source of.
     """
     if source is None:
         said = [group[0].source for group in lists]
         found = [line for line in said if line is not None]
         return found if len(found) == len(said) else None
-    lines = read_lines(source)
-    fitting = arrays.sentence_I, [len(lines)], first_id
-    return [lines[row] for row in reference_rows(*fitting, what="sources", file=source)]
+    lines, sentence_I = read_lines(source), np.array([group[0].sentence for group in lists], dtype=np.int64)
+    rows = reference_rows(sentence_I, [len(lines)], first_id, what="sources", file=source)
+    for group, row in zip(lists, rows, strict=True):
+        line, text = next(((one.line, one.source) for one in group if one.source is not None), (0, None))
+        if text is not None and not same_letters(text, lines[row]):
+            raise InputError(
+                f"another source than in {source}",
+                file=file,
+                line=line,
+                seen=text,
+                expected=f"line {row + 1} there: {lines[row]}",
+                remedy="name the file of these sentences; first_id=N is the number of the sentence on its first line",
+            )
+    return [lines[row] for row in rows]
+
+
+def read_references(paths: Sequence[str], sentence_I: Ints, first_id: int | None) -> list[list[str]]:
+    """The lines of each reference file of some lists.
+
+    Raises:
+        InputError: files of different lengths, or that do not fit the lists.
+    """
+    streams = [read_lines(path) for path in paths]
+    for path, stream in zip(paths, streams, strict=True):
+        check_reference(path, len(stream), len(streams[0]))
+    if streams:
+        reference_rows(sentence_I, [len(streams[0])], first_id, file=paths[0])
+    return streams

@@ -20,12 +20,11 @@ from xlate.features.hypothesis_text import TextTemplates
 from xlate.features.named import NamedFeatures
 from xlate.jobs.ranking.floats import float_features
 from xlate.jobs.ranking.gaps import Gaps
-from xlate.jobs.ranking.given import ListText, given_list
+from xlate.jobs.ranking.given import ListText, given_list, read_references
 from xlate.jobs.ranking.sparse import Given, SparseLists
 from xlate.metrics.objective import Objective
 from xlate.text.classes import read_classes
 from xlate.text.encoded import EncodedText
-from xlate.text.lines import read_lines
 from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import Vocabulary
 
@@ -67,7 +66,7 @@ class RankedLists:
         rerank = config.model.rerank
         assert rerank is not None
         arrays, text = ListText.read(given_list(config, str(config.nbest)), config.nbest_source, config.first_id)
-        streams = [read_lines(path) for path in config.references]
+        streams = read_references(config.references, arrays.sentence_I, config.first_id)
         if rerank.gain_column is not None:
             column_values(arrays, rerank.gain_column)
         listed = nbest_candidates(arrays, streams, config.first_id)

@@ -16,6 +16,7 @@ from xlate.candidates.nbest_utility import UTILITIES, utilities
 from xlate.config.nbest_schema import NbestConfig
 from xlate.errors import InputError
 from xlate.formats.nbest_file import NbestFile
+from xlate.jobs.ranking.given import ListText
 from xlate.jobs.ranking.report import reported
 from xlate.jobs.ranking.scores import learned_for, rerank_scores
 from xlate.scoring.feature_weights import load_feature_weights, unweighted
@@ -45,6 +46,9 @@ def new_scores(
     """The scores by a run, by the utility within lists or by weights, and what is to be told about them."""
     if config.run is not None:
         return rerank_scores(Path(config.run), nbest, config.source, config.first_id), {}
+    if config.source is not None:
+        # Nothing is computed from sources here, but those of other sentences are refused all the same.
+        ListText.read(nbest, config.source, config.first_id)
     if config.weights is None:
         return utilities(arrays, config.mbr), {}
     weights = load_feature_weights(config.weights)
