@@ -49,7 +49,7 @@ RUN if [ -n "$TORCH_INDEX" ]; then \
 COPY pyproject.toml README.md LICENSE ./
 COPY conf ./conf
 COPY xlate ./xlate
-RUN pip install -c constraints.txt .
+RUN pip install -c constraints.txt ".[serve]"
 RUN wanted="$CUDA" python -c 'import os, sys, torch; has = torch.version.cuda; print("torch", torch.__version__, "CUDA", has); sys.exit("CUDA=1, and this torch has none: give TORCH_INDEX" if os.environ["wanted"] == "1" and not has else 0)'
 
 FROM ${BASE}

@@ -263,6 +263,7 @@ class ServeConfig:
     work: str | None = None
     host: str = MISSING
     port: int = MISSING
+    allow: list[str] = field(default_factory=list)
     max_bytes: int = MISSING
     max_words: int = MISSING
     max_nbest: int = MISSING

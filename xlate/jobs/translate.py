@@ -214,7 +214,10 @@ class Translator:
 
     def translate_line(self, line: str, number: int = 0) -> Translation:
         """Translates one line."""
-        source = line_tokens(self.text, line, number)
+        return self.translate_tokens(line_tokens(self.text, line, number), number)
+
+    def translate_tokens(self, source: list[str], number: int = 0) -> Translation:
+        """Translates the tokens of one line."""
         self._say_if_cut(number, source)
         return self._translation(number, source, self.system.translate(source))
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.jobs.serving.requests import Limits, Refused, Request, read_request
+from xlate.jobs.serving.requests import Limits, Refused, Request, check_sender, read_request
 
 LIMITS = Limits(bytes=1000, words=5, nbest=10)
 JSON = st.recursive(
@@ -26,6 +26,7 @@ JSON = st.recursive(
         ({"text": "a b"}, Request("a b")),
         ({"text": " a b \n"}, Request("a b")),
         ({"text": ""}, Request("")),
+        ({"text": "a\u2028b\tc"}, Request("a\u2028b\tc")),
         ({"text": "a", "nbest": 10, "explain": True}, Request("a", 10, True)),
     ],
 )
@@ -43,7 +44,9 @@ def test_what_is_asked(body: dict[str, Any], expected: Request) -> None:
         (b'{"text": 3}', "text must be a string"),
         (b"{}", "text must be a string"),
         (b'{"text": "a\\nb"}', "one line"),
-        ('{"text": "a\u2028b"}'.encode(), "one line"),
+        (b'{"text": "a\\u0000b"}', "control character"),
+        (b'{"text": "a\\rb"}', "control character"),
+        (b'{"text": "a\\u0085b"}', "control character"),
         (b'{"text": "\\ud800"}', "half a character"),
         (b'{"text": "a", "nbest": 0}', "nbest is out of range"),
         (b'{"text": "a", "nbest": 11}', "nbest is out of range"),
@@ -58,6 +61,41 @@ def test_what_is_refused(body: bytes, words: str) -> None:
         read_request(body, LIMITS)
     assert caught.value.status == 400
     assert json.dumps(caught.value.body)
+
+
+def test_a_body_that_is_too_large_is_refused() -> None:
+    with pytest.raises(Refused, match="too large") as caught:
+        read_request(b" " * 1001, LIMITS)
+    assert caught.value.status == 413
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "answered"),
+    [
+        ("localhost:8000", None, True),
+        ("LOCALHOST", None, True),
+        ("127.0.0.9:1", None, True),
+        ("[::1]:8000", None, True),
+        ("10.0.0.7:8000", None, True),
+        ("mt.example.org", None, True),
+        ("evil.example", None, False),
+        ("localhost.evil.example:8000", None, False),
+        ("localhost:8000, evil.example", None, False),
+        ("10.0.0.8", None, False),
+        ("", None, False),
+        ("localhost:8000", "http://localhost:8000", True),
+        ("127.0.0.1:8000", "https://mt.example.org", True),
+        ("localhost:8000", "http://localhost:3000", False),
+        ("localhost:8000", "http://evil.example", False),
+        ("localhost:8000", "null", False),
+        ("localhost:8000", "", False),
+    ],
+)
+def test_only_known_hosts_and_pages_are_answered(host: str, origin: str | None, answered: bool) -> None:
+    environ = {"HTTP_HOST": host} | ({} if origin is None else {"HTTP_ORIGIN": origin})
+    with contextlib.nullcontext() if answered else pytest.raises(Refused) as caught:
+        check_sender(environ, "10.0.0.7", ["mt.example.org"])
+    assert answered or caught.value.status == 403
 
 
 @given(st.dictionaries(st.sampled_from(["text", "nbest", "explain", "x"]), JSON, max_size=4) | JSON)

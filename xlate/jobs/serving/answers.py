@@ -1,23 +1,103 @@
-"""A translation as JSON says it: words, the steps of its derivation, and what decided."""
+"""What a run answers, as JSON: the translation, its n-best list, and on request how it came about."""
 
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from http import HTTPStatus
+from pathlib import Path
 
+from xlate.config.stored import config_of_run
+from xlate.errors import InputError
 from xlate.jobs.inspect.fired import Fired, FiredFeatures, StepFeatures
 from xlate.jobs.inspect.legend import legend
-from xlate.jobs.translate import Translation
+from xlate.jobs.packs.archive import unpacked
+from xlate.jobs.serving.requests import Json, Limits, Refused, Request
+from xlate.jobs.translate import Translation, Translator, line_tokens
 from xlate.kernels.orientation import LEFT, RIGHT
 from xlate.models.derivation import COPIED, Span, Step
 from xlate.models.system import AnyDerivation, AnySystem
 
-Json = dict[str, Any]
 ORIENTATIONS = {RIGHT: "goes on", LEFT: "swaps"}
 JUMPS = "jumps"
 # How many features are shown of a step; of the others, their number and their sum.
 SHOWN = 12
+
+
+class ServedRun:
+    """A run that several threads may ask.
+
+    A system keeps what it ranked for earlier sentences, so it decodes one sentence at a time.
+
+    Args:
+        folder: the run.
+        limits: what clients may ask for.
+        work: its work directory, if the user has named it; near: one that may be it.
+
+    Raises:
+        InputError: the run is not finished, or it does not translate.
+    """
+
+    def __init__(self, folder: str, limits: Limits, work: str | None = None, near: str | None = None) -> None:
+        run = unpacked(Path(folder))
+        config = config_of_run(run)
+        self.name = run.resolve().name
+        self.kind = config.model.name
+        self._limits = limits
+        self._translator = Translator.of_run(config, run, given=work, near=near)
+        # Reads what would otherwise be read when the first sentence comes, from files that may have gone by then.
+        self._translator.translate_line("")
+        self._asked = threading.Lock()
+
+    def answer(self, request: Request) -> Json:
+        """The translation, its score, the n-best list, and on request how it came about.
+
+        Raises:
+            Refused: the sentence is too long, or it is not text that the run takes.
+            InputError: a file of the run cannot be read any more.
+        """
+        with self._asked:
+            translator = self._translator if request.nbest == 1 else self._listing
+            translation = translator.translate_tokens(self._tokens(request.text))
+            best = translation.derivations[0]
+            answer: Json = {"run": self.name, "translation": translation.text, "score": number(best.score)}
+            answer["unknown"] = best.copied
+            if request.nbest > 1:
+                answer["nbest"] = self._listed(translation, request.nbest)
+            if request.explain:
+                answer |= explained(translation, self._fired)
+            return answer
+
+    def _tokens(self, text: str) -> list[str]:
+        try:
+            tokens = line_tokens(self._translator.text, text, 0)
+        except InputError as error:
+            raise Refused(
+                HTTPStatus.BAD_REQUEST, error.message, seen=error.seen, expected=error.expected, remedy=error.remedy
+            ) from error
+        if len(tokens) > self._limits.words:
+            message, expected = "the sentence is too long", f"at most {self._limits.words} words"
+            raise Refused(HTTPStatus.BAD_REQUEST, message, seen=f"{len(tokens)} words", expected=expected)
+        return tokens
+
+    @cached_property
+    def _listing(self) -> Translator:
+        """The same run with the longest lists that may be asked for, so that its ranking serves the next list."""
+        system = self._translator.system.with_search(nbest=self._limits.nbest, distinct=True)
+        return Translator(self._translator.text, system)
+
+    @cached_property
+    def _fired(self) -> FiredFeatures:
+        return FiredFeatures(self._translator.system)
+
+    def _listed(self, translation: Translation, nbest: int) -> list[Json]:
+        text = self._translator.text
+        return [
+            {"translation": text.target_text(list(derivation.words)), "score": number(derivation.score)}
+            for derivation in translation.derivations[:nbest]
+        ]
 
 
 def explained(translation: Translation, fired: FiredFeatures) -> Json:

@@ -1,13 +1,15 @@
-"""What a client asks for: the JSON of a request, checked, and refusals with a status."""
+"""What a client asks for: who may ask, the JSON of a request, and refusals with a status."""
 
 from __future__ import annotations
 
+import ipaddress
 import json
+import re
+import unicodedata
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
-
-from xlate.errors import InputError
 
 Json = dict[str, Any]
 
@@ -27,14 +29,7 @@ class Refused(Exception):
     def __init__(self, status: HTTPStatus, message: str, **more: object) -> None:
         super().__init__(message)
         self.status = status
-        self.body: Json = {"error": message, **{name: value for name, value in more.items() if value is not None}}
-
-    @classmethod
-    def of(cls, error: InputError) -> Refused:
-        """A refusal of what a run cannot translate."""
-        seen = None if error.seen is None else str(error.seen)
-        expected, remedy = error.expected, error.remedy
-        return cls(HTTPStatus.BAD_REQUEST, error.message, seen=seen, expected=expected, remedy=remedy)
+        self.body: Json = {"error": message, **{name: str(value) for name, value in more.items() if value is not None}}
 
 
 @dataclass(frozen=True)
@@ -52,16 +47,54 @@ class Request:
     explain: bool = False
 
 
+def host_of(address: str) -> str:
+    """The host of a header such as `localhost:8000` or `[::1]:8000`, in lower case and without its port."""
+    return re.sub(r":[0-9]*$", "", address).lower()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine and is reached from this machine alone."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def check_sender(environ: Mapping[str, Any], bound: str, allow: Collection[str]) -> None:
+    """Refuses a page from elsewhere that uses a visitor's browser to ask, also one whose name leads to this machine.
+
+    Args:
+        environ: the WSGI environment of the request.
+        bound: the host that the server is bound to.
+        allow: other hosts that clients may write in the address.
+
+    Raises:
+        Refused: another `Host`, or an `Origin` that is neither the server's own nor allowed.
+    """
+    address, origin = environ.get("HTTP_HOST", ""), environ.get("HTTP_ORIGIN")
+    host, remedy = host_of(address), "if this is meant to work, start the server with allow=[HOST]"
+    if host not in (bound.lower(), *allow) and not is_loopback(host):
+        raise Refused(HTTPStatus.FORBIDDEN, "not a host of this server", seen=host[:200], remedy=remedy)
+    if origin is not None:
+        sender = origin.partition("://")[2].lower()
+        if sender != address.lower() and host_of(sender) not in allow:
+            message = "pages from elsewhere may not ask this server"
+            raise Refused(HTTPStatus.FORBIDDEN, message, seen=origin[:200], remedy=remedy)
+
+
 def read_request(body: bytes, limits: Limits) -> Request:
     """The request that a body of JSON holds: `{"text": …, "nbest": …, "explain": …}`, of which only text must be there.
 
     Raises:
         Refused: it is no such JSON, or asks for too much.
     """
+    if len(body) > limits.bytes:
+        status, expected = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {limits.bytes} bytes"
+        raise Refused(status, "the request is too large", seen=f"{len(body)} bytes", expected=expected)
     try:
         held = json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise _bad("the request is no JSON in UTF-8", seen=str(error)) from error
+        raise _bad("the request is no JSON in UTF-8", seen=error) from error
     if not isinstance(held, dict):
         raise _bad("the request is no JSON object", expected='{"text": "…"}')
     unknown = [name for name in held if name not in ("text", "nbest", "explain")]
@@ -78,13 +111,15 @@ def read_request(body: bytes, limits: Limits) -> Request:
 
 
 def _line(text: str) -> str:
-    if len(text.strip().splitlines()) > 1:
-        raise _bad("text must be one line", seen=f"{len(text.strip().splitlines())} lines", expected="one sentence")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise _bad("text holds half a character", seen=str(error), expected="Unicode") from error
-    return text.strip()
+    line = text.strip(" \t\r\n")
+    if "\n" in line:
+        raise _bad("text must be one line", seen=f"{line.count(chr(10)) + 1} lines", expected="one sentence")
+    for place, character in enumerate(line, start=1):
+        # Control characters would split words; half a surrogate pair is not Unicode.
+        if unicodedata.category(character) in ("Cc", "Cs") and character != "\t":
+            seen = f"U+{ord(character):04X} as character {place}"
+            raise _bad("text holds a control character or half a character", seen=seen, expected="plain text")
+    return line
 
 
 def _bad(message: str, **more: object) -> Refused:

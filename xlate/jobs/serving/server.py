@@ -1,100 +1,192 @@
-"""xlate serve: a server that answers until it is stopped."""
+"""xlate serve: the JSON and the page of a run over HTTP. waitress does the HTTP, under limits that are set here."""
 
 from __future__ import annotations
 
-import contextlib
-import ipaddress
+import json
 import logging
+import secrets
 import socket
-import threading
-from collections.abc import Iterator
-from http.server import ThreadingHTTPServer
-from types import TracebackType
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from http import HTTPStatus
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
+import waitress
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
+
+from xlate import __version__
 from xlate.config.schema import ServeConfig
 from xlate.errors import InputError
-from xlate.jobs.serving.handler import Handler
-from xlate.jobs.serving.requests import Limits
-from xlate.jobs.serving.served import ServedRun, ServedRuns
+from xlate.jobs.serving.answers import ServedRun
+from xlate.jobs.serving.requests import Json, Limits, Refused, check_sender, host_of, is_loopback, read_request
 
 log = logging.getLogger(__name__)
-# How long a server that is stopped waits for answers that are under way.
-GRACE_SECONDS = 10.0
+# Paths and their methods.
+PATHS = {"/": ("GET", "HEAD"), "/health": ("GET", "HEAD"), "/translate": ("POST",)}
+# What stands in the page where each answer has another word, which scripts and styles must name to count.
+NONCE = "{{nonce}}"
+# The most connections at a time, and the threads that answer them; more connections wait.
+CONNECTIONS, THREADS = 500, 8
+# A client has so many seconds to send a request whole, and to begin the next one; clients are checked this often.
+CLIENT_SECONDS, CHECK_SECONDS = 30, 5
+# The most bytes before the body. A body that is only this much too large is still read: many clients send all of it
+# before they read why it is refused.
+HEADER_BYTES, EXCESS_BYTES = 1 << 14, 1 << 18
 
 
-class TranslationServer(ThreadingHTTPServer):
-    """Answers each client in a thread of its own; runs are loaded after the address is taken.
+class _Parser(HTTPRequestParser):  # type: ignore[misc]
+    """Refuses lengths that a proxy in front may read otherwise, so that a body would hide a second request."""
+
+    def parse_header(self, header_plus: bytes) -> None:
+        names = [line.partition(b":")[0].lower() for line in header_plus.split(b"\r\n")]
+        if names.count(b"content-length") + names.count(b"transfer-encoding") > 1:
+            raise ParsingError("more than one Content-Length or Transfer-Encoding")
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:
+            raise ParsingError("Content-Length is invalid") from error
+
+
+class _Channel(HTTPChannel):  # type: ignore[misc]
+    """Counts the time of a client from the first bytes of its request; waitress counts it from the latest ones."""
+
+    parser_class = _Parser
+    last_activity: float
+
+    def handle_read(self) -> None:
+        begun, request = self.last_activity, self.request
+        super().handle_read()
+        if request is not None and self.request is request:
+            self.last_activity = begun
+
+
+class Application:
+    """The WSGI application: JSON under /translate and /health, a page under /.
+
+    Args:
+        runs: the run, and maybe another one for comparison.
+        limits: what a request may ask for.
+        bound: the host that the server is bound to; allow: other hosts that it answers as.
+    """
+
+    def __init__(self, runs: Sequence[ServedRun], limits: Limits, bound: str, allow: Collection[str] = ()) -> None:
+        self.runs = runs
+        self.limits = limits
+        self.bound, self.allow = bound, allow
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., object]) -> Iterable[bytes]:
+        begun = time.perf_counter()
+        path, method = environ["PATH_INFO"], environ["REQUEST_METHOD"]
+        status, headers = HTTPStatus.OK, {"Content-Type": "application/json"}
+        try:
+            check_sender(environ, self.bound, self.allow)
+            answer = self._answer(path, method, environ)
+        except Refused as refused:
+            status, answer = refused.status, refused.body
+            if status is HTTPStatus.METHOD_NOT_ALLOWED:
+                headers["Allow"] = ", ".join(PATHS[path])
+        except Exception as error:
+            log.error("%s %s: %s", method, path, error, exc_info=not isinstance(error, InputError))
+            status, answer = HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "the server failed; its log says how"}
+        if answer is None:
+            body, more = _page()
+            headers |= more
+        else:
+            body = json.dumps(answer, allow_nan=False).encode("ascii") + b"\n"
+        headers |= {"Content-Length": str(len(body)), "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+        log.debug("%s %s %d %.3f s", method, path, status, time.perf_counter() - begun)
+        start_response(f"{status.value} {status.phrase}", list(headers.items()))
+        return [] if method == "HEAD" else [body]
+
+    def _answer(self, path: str, method: str, environ: dict[str, Any]) -> Json | None:
+        """The JSON of an answer; None for the page."""
+        methods = PATHS.get(path)
+        if methods is None:
+            raise Refused(HTTPStatus.NOT_FOUND, "there is no such path", seen=path[:200], expected=", ".join(PATHS))
+        if method not in methods:
+            expected = ", ".join(methods)
+            raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, "not by this method", seen=method[:200], expected=expected)
+        if path == "/translate":
+            request = read_request(environ["wsgi.input"].read(), self.limits)
+            answer = self.runs[0].answer(request)
+            if request.explain and self.runs[1:]:
+                answer["other"] = self.runs[1].answer(request)
+            return answer
+        if path == "/health":
+            runs = [{"run": run.name, "model": run.kind} for run in self.runs]
+            return {"status": "ok", "version": __version__, "runs": runs, "limits": vars(self.limits)}
+        return None
+
+
+def _page() -> tuple[bytes, dict[str, str]]:
+    """The page and its headers, which let it load nothing and run only its own script."""
+    nonce = secrets.token_urlsafe(16)
+    text = (resources.files(__package__) / "page.html").read_text(encoding="utf-8").replace(NONCE, nonce)
+    own = f"'nonce-{nonce}'"
+    policy = f"default-src 'none'; script-src {own}; style-src {own}; connect-src 'self'; img-src data:"
+    policy += "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    return text.encode("utf-8"), {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy}
+
+
+def open_socket(host: str, port: int) -> socket.socket:
+    """A socket that listens at an address.
 
     Raises:
         InputError: there is no such address, or somebody else has it.
     """
-
-    daemon_threads = True
-    allow_reuse_address = True
-
-    runs: ServedRuns
-
-    def __init__(self, host: str, port: int, limits: Limits) -> None:
-        self.limits = limits
-        self._under_way = 0
-        self._none_under_way = threading.Condition()
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        try:
-            super().__init__((host, port), Handler)
-        except (OSError, UnicodeError) as error:
-            raise InputError(
-                "this address cannot be served",
-                seen=f"host={host} port={port}: {getattr(error, 'strerror', None) or error}",
-                expected="an address of this machine and a port that is free",
-                remedy="choose another port=, or port=0 for any that is free",
-            ) from error
-
-    @property
-    def url(self) -> str:
-        """Where it answers."""
-        host, port = str(self.server_address[0]), int(self.server_address[1])
-        return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-
-    @contextlib.contextmanager
-    def answering(self) -> Iterator[None]:
-        """What is done in here is waited for when the server is stopped."""
-        with self._none_under_way:
-            self._under_way += 1
-        try:
-            yield
-        finally:
-            with self._none_under_way:
-                self._under_way -= 1
-                self._none_under_way.notify_all()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
-        """What goes wrong with a connection concerns nobody else."""
-        log.debug("a connection ended early", exc_info=True)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Takes no more clients, and waits a little for answers that are under way."""
-        self.server_close()
-        with self._none_under_way:
-            self._none_under_way.wait_for(lambda: self._under_way == 0, GRACE_SECONDS)
+    try:
+        if not host.strip():
+            raise OSError("an empty host would be every address of this machine")
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, UnicodeError) as error:
+        raise InputError(
+            "this address cannot be served",
+            seen=f"host={host} port={port}: {getattr(error, 'strerror', None) or error}",
+            expected="an address of this machine and a port that is free",
+            remedy="choose another host= or port=; port=0 takes any that is free",
+        ) from error
 
 
-def open_server(config: ServeConfig) -> TranslationServer:
+def http_server(application: Application, listening: socket.socket) -> Any:
+    """waitress for an application, with its limits set; `run` answers until SIGINT or SIGTERM."""
+    # It warns whenever a request has to wait for a thread.
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    server = waitress.create_server(
+        application, sockets=[listening], ident=f"xlate/{__version__}", threads=THREADS, asyncore_use_poll=True,
+        connection_limit=CONNECTIONS, channel_timeout=CLIENT_SECONDS, cleanup_interval=CHECK_SECONDS,
+        max_request_header_size=HEADER_BYTES, max_request_body_size=application.limits.bytes + EXCESS_BYTES,
+    )  # fmt: skip
+    server.channel_class = _Channel
+    return server
+
+
+def open_server(config: ServeConfig) -> Any:
     """The server of a configuration, its runs loaded.
 
     Raises:
-        InputError: as `TranslationServer` and `ServedRun` do, or both runs are the same.
+        InputError: as `open_socket` and `ServedRun` do; both runs are the same; allow names no hosts.
     """
+    allow = [host_of(name) for name in config.allow]
+    for name, host in zip(config.allow, allow, strict=True):
+        if not host or host != name.lower() or set(host) & set("/@ "):
+            expected = "hosts without scheme and port: mt.example.org, 192.168.0.7, [2001:db8::1]"
+            raise InputError("allow names something else than a host", seen=f"allow=[{name}]", expected=expected)
+    if config.other is not None and Path(config.run).resolve() == Path(config.other).resolve():
+        seen, expected = f"run={config.run} other={config.other}", "another run to compare with"
+        raise InputError("both runs are the same", seen=seen, expected=expected, remedy="leave out other=")
     limits = Limits(config.max_bytes, config.max_words, config.max_nbest)
-    server = TranslationServer(config.host, config.port, limits)
+    listening = open_socket(config.host, config.port)
     try:
-        run = ServedRun(config.run, limits, config.work)
-        other = None if config.other is None else ServedRun(config.other, limits, near=config.work)
-        server.runs = ServedRuns(run, other)
+        runs = [ServedRun(config.run, limits, config.work)]
+        if config.other is not None:
+            runs.append(ServedRun(config.other, limits, near=config.work))
+        return http_server(Application(runs, limits, _bracketed(config.host), allow), listening)
     except BaseException:
-        server.server_close()
+        listening.close()
         raise
-    return server
 
 
 def serve(config: ServeConfig) -> None:
@@ -103,18 +195,19 @@ def serve(config: ServeConfig) -> None:
     Raises:
         InputError: as `open_server`.
     """
-    with open_server(config) as server:
-        if not _is_loopback(config.host):
-            log.warning("warning: whoever reaches %s can use this server; it asks for no password", config.host)
-        log.info("serving %s at %s; Ctrl-C ends", config.run, server.url)
-        try:
-            server.serve_forever(poll_interval=0.5)
-        except KeyboardInterrupt:
-            log.info("stopped")
-
-
-def _is_loopback(host: str) -> bool:
+    server = open_server(config)
+    if not is_loopback(config.host):
+        log.warning("warning: whoever reaches %s can use this server; it asks for no password", config.host)
+    log.info("serving %s at http://%s:%s/; Ctrl-C ends", config.run, _bracketed(config.host), server.effective_port)
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+        server.run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.close()
+    log.info("stopped")
+
+
+def _bracketed(host: str) -> str:
+    """A host as it is written in an address."""
+    return f"[{host}]" if ":" in host else host
