@@ -25,10 +25,15 @@ log = logging.getLogger(__name__)
 
 
 class Style(enum.Enum):
-    """How progress is shown: as fits standard error, in lines though it be a terminal, or not at all."""
+    """How progress is shown: as fits standard error, in lines though it be a terminal, or not at all.
+
+    Relayed progress is for the process that started this one: on standard output, a line for each item of a work, total
+    and description, and an empty line at its end.
+    """
 
     FITTING = "fitting"
     LINES = "lines"
+    RELAYED = "relayed"
     SILENT = "silent"
 
 
@@ -87,6 +92,9 @@ class _Display:
         """Shows how far the work is, if it is time."""
         if self.style is Style.SILENT or not self.works:
             return
+        if self.style is Style.RELAYED:
+            print(self.works[-1].total, self.works[-1].description, sep="\t", flush=True)
+            return
         now = time.monotonic()
         if self.style is Style.FITTING and sys.stderr.isatty():
             self._draw(now)
@@ -97,6 +105,8 @@ class _Display:
 
     def end(self, work: _Work) -> None:
         """Work ends, or is left."""
+        if self.style is Style.RELAYED:
+            print(flush=True)
         if self.bars is not None and work.task is not None:
             self.bars.remove_task(work.task)
         if work in self.works:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -19,10 +20,20 @@ from xlate.errors import InputError
 
 AGAIN = """
 from xlate.align import aligner
-aligner.WORTHWHILE = 1
-words = [[f"w{n % 7}", f"w{n % 5}", f"w{n % 3}"] for n in range(3000)]
-found = [aligner.align(words, words, "eflomal", seed=1, apart=apart) for apart in (False, True, True, False)]
-print([len(links) for links in found])
+words = [[f"w{n % 7}", f"w{n % 5}", f"w{n % 3}"] for n in range(300)]
+for aligner.WORTHWHILE in (10**9, 1, 1, 10**9):
+    print(len(aligner.align(words, words, "eflomal", seed=1, apart=True)))
+"""
+
+LONG = """
+from xlate.align.apart import Apart
+from xlate.align.direction import Direction
+from xlate.train.signals import termination_raised
+words = [[str(n % 7), str(n % 5), str(n % 3)] for n in range(30000)]
+given = Direction("eflomal", 0, "backward"), words, words
+with termination_raised(), Apart(*given), Apart(*given) as process:
+    print("begun", flush=True)
+    process.links()
 """
 
 
@@ -53,7 +64,28 @@ def test_again_and_again_in_one_process(tmp_path: Path) -> None:
     known = {**os.environ, "OMP_NUM_THREADS": "2", "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     program = [sys.executable, "-c", AGAIN]
     done = subprocess.run(program, env=known, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=True)
-    assert done.stdout.split() == ["[3000,", "3000,", "3000,", "3000]"]
+    assert done.stdout.split() == ["300"] * 4
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_neither_direction_of_a_large_text_holds_up_a_signal_here(apart: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of thot, which a signal waits for, are made in other processes."""
+    monkeypatch.setattr(aligner, "WORTHWHILE", 1)
+    monkeypatch.setattr(Direction, "links", None)
+    assert len(align(*text(20), "ibm1", apart=apart)) == 20
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_signal_leaves_neither_processes_nor_files(number: signal.Signals, tmp_path: Path) -> None:
+    known = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    program = [sys.executable, "-c", LONG]
+    with subprocess.Popen(program, env=known, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        process.send_signal(number)
+        # Standard error ends with the last process that could write to it.
+        process.communicate(timeout=60)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_process_that_dies_is_told_of() -> None:
@@ -76,7 +108,6 @@ def test_an_error_here_ends_the_other_process() -> None:
     with pytest.raises(KeyboardInterrupt), Apart(Direction("ibm1", 0, "backward"), numbers(9), numbers(9)) as process:
         raise KeyboardInterrupt
     assert process._process.poll() is not None
-    assert not Path(process._held.name).exists()
 
 
 def test_the_other_process_ends_with_this_one() -> None:

@@ -11,8 +11,8 @@ from xlate.align.symmetrize import check_method, symmetrize
 from xlate.errors import InputError
 
 log = logging.getLogger(__name__)
-# Texts of fewer pairs are aligned before another process is there.
-WORTHWHILE = 2000
+# Texts of fewer words on both sides are aligned before another process is there.
+WORTHWHILE = 40_000
 
 
 def align(
@@ -33,7 +33,8 @@ def align(
     Args:
         symmetrization: one of `symmetrize.METHODS`.
         seed: of the sampler; only `eflomal` draws at random.
-        apart: the two directions run side by side, one of them in a process of its own, unless the text is small.
+        apart: the two directions run side by side, unless the text is small. Either way each direction of a large text
+            runs in a process of its own, so that a signal ends it at once.
 
     Raises:
         InputError: an unknown method or symmetrisation, different numbers of sentences, or that process died.
@@ -49,19 +50,18 @@ def align(
         )
     _warn_of_long(source, target)
     source_words, target_words = _numbered(source), _numbered(target)
-    there, back = Direction(method, seed, "forward"), Direction(method, seed, "backward")
+    there = Direction(method, seed, "forward"), source_words, target_words
+    back = Direction(method, seed, "backward"), target_words, source_words
     forward = backward = Links.from_pairs([[]] * len(source))
-    if symmetrization == "forward":
-        forward = there.links(source_words, target_words)
-    elif symmetrization == "backward":
-        backward = back.links(target_words, source_words).transposed()
-    elif apart and len(source) >= WORTHWHILE:
-        with Apart(back, target_words, source_words) as process:
-            forward = there.links(source_words, target_words)
+    if apart and symmetrization not in ("forward", "backward") and _is_large(source, target):
+        with Apart(*back, beside=True) as process:
+            forward = _links(*there)
             backward = process.links().transposed()
     else:
-        forward = there.links(source_words, target_words)
-        backward = back.links(target_words, source_words).transposed()
+        if symmetrization != "backward":
+            forward = _links(*there)
+        if symmetrization != "forward":
+            backward = _links(*back).transposed()
     return symmetrize(forward, backward, symmetrization, [len(s) for s in source], [len(t) for t in target])
 
 
@@ -73,6 +73,17 @@ def check_aligner(method: str) -> None:
     """
     if method not in METHODS:
         raise InputError("unknown alignment method", seen=method, expected="one of " + ", ".join(METHODS))
+
+
+def _is_large(source: Corpus, target: Corpus) -> bool:
+    return sum(map(len, source)) + sum(map(len, target)) >= WORTHWHILE
+
+
+def _links(direction: Direction, source: Corpus, target: Corpus) -> Links:
+    if not _is_large(source, target):
+        return direction.links(source, target)
+    with Apart(direction, source, target) as process:
+        return process.links()
 
 
 def _numbered(sentences: Corpus) -> list[list[str]]:
