@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import cache
 from typing import Any, Generic, TypeVar, cast
 
 from xlate.errors import InputError
@@ -131,14 +132,19 @@ def _worked(start: int, chunk: Chunk) -> list[Any]:
 
 
 def _live_with(parent: int) -> None:
-    """Ends this process when its parent is gone: one that was killed could not say so, and this one would wait on."""
+    # Signals are the parent's business: it finishes what it is at, and then ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    end_with(parent)
+
+
+@cache
+def end_with(parent: int) -> None:
+    """Ends this process when its parent is gone: one that was killed could not say so, and this one would work on."""
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(LOOK)
         os._exit(1)
 
-    # Signals are the parent's business: it finishes what it is at, and then ends the others.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=watch, daemon=True).start()

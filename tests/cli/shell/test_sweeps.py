@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,33 @@ from xlate.cli.main import main
 from xlate.cli.shell.compose import _is_refused
 from xlate.cli.shell.sweeps import ONE_AFTER_THE_OTHER
 from xlate.errors import InputError
+
+# A launcher like that of joblib, whose jobs last.
+LAUNCHER = """
+import time
+from dataclasses import dataclass
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from joblib import Parallel, delayed
+from omegaconf import OmegaConf
+from xlate.cli.shell.compose import Job
+from xlate.cli.shell.talk import Talk
+
+@dataclass
+class Settings:
+    seed: int = 1
+
+def lasts(config):
+    print("begun", flush=True)
+    time.sleep(90)
+
+def job():
+    launcher = {"mode": RunMode.MULTIRUN, "launcher": {"_target_": "joblib"}, "job": {"override_dirname": "seed=1"}}
+    HydraConfig.instance().cfg = OmegaConf.create({"hydra": launcher})
+    Job(lasts, Settings, Talk()).run(OmegaConf.create({"seed": 1}))
+
+Parallel(n_jobs=2)(delayed(job)() for _ in range(2))
+"""
 
 
 @pytest.fixture
@@ -56,3 +86,13 @@ def test_what_a_launcher_in_other_processes_refuses_is_told_from_what_jobs_raise
     assert _is_refused(RuntimeError('Could not detect "srun", are you indeed on a slurm cluster?'))
     assert not _is_refused(RuntimeError("a job"))
     assert not _is_refused(InputError("a job"))
+
+
+def test_the_jobs_of_a_sweep_that_is_killed_end_too() -> None:
+    program = [sys.executable, "-c", LAUNCHER]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(2)] == [b"begun\n"] * 2
+        process.send_signal(signal.SIGKILL)
+        # Standard error ends with the last process that could write to it.
+        process.communicate(timeout=60)

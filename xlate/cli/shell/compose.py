@@ -57,11 +57,23 @@ class Job:
         if running.mode is RunMode.MULTIRUN:
             beside = running.launcher._target_ != ONE_AFTER_THE_OTHER
             self.talk.begin(running.job.override_dirname if beside else None)
+            if beside:
+                _end_with_launcher()
         spare = SpareKeys(self.spare)
         made = typed(config, self.schema, spare=spare)
         if spare.left_out:
             log.info("not used by this job: %s", ", ".join(sorted(spare.left_out)))
         self.body(made)
+
+
+def _end_with_launcher() -> None:
+    import multiprocessing
+
+    from xlate.search.workers import end_with
+
+    # A job of Slurm has no such parent.
+    if (launcher := multiprocessing.parent_process()) is not None and launcher.pid is not None:
+        end_with(launcher.pid)
 
 
 def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None], words: Words, talk: Talk) -> int:
