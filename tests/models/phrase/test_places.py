@@ -44,6 +44,13 @@ def test_the_float_is_the_sum_over_phrases_of_their_places() -> None:
             total += scores[0, shift + 1]
             covered += end - start
         assert derivation.features_D[slot] == pytest.approx(total)
-        # The compiled search scores each place by itself.
-        assert derivation.score == pytest.approx(float(system.weights_D @ derivation.features_D))
     assert moved > 10
+
+
+@pytest.mark.parametrize("algorithm", ["stack", "cube"])
+def test_the_best_translation_scores_what_its_floats_weigh(algorithm: str) -> None:
+    """Its score is the sum that the compiled search made, its floats are from their definitions."""
+    for seed in range(5):
+        system = placed(seed, "wbe", nbest=1, algorithm=algorithm, pop_limit=10**6)
+        [best] = system.translate(WORDS)
+        assert best.score == pytest.approx(float(system.weights_D @ best.features_D))
