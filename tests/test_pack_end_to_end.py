@@ -101,7 +101,11 @@ def test_all_runs_that_a_run_names_travel_with_it(
     assert translated(run_there, tmp_path, "trace=true") == expected
 
 
-def test_a_folder_in_place_of_an_archive_and_equal_bytes(run: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_folder_in_place_of_an_archive_and_equal_bytes(
+    run: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     (tmp_path / "in").write_text("Nirka no holdo va bolko ast.\nGonban va fuspan ri pikum nu.\n")
     given = [f"run={run}", f"input={tmp_path / 'in'}"]
     for out in ("folder", "one.tar", "two.tar"):
@@ -112,6 +116,10 @@ def test_a_folder_in_place_of_an_archive_and_equal_bytes(run: Path, tmp_path: Pa
     assert main(["pack", f"run={tmp_path / 'folder'}", f"out={tmp_path / 'again'}"]) == 0
     assert read_pack(tmp_path / "again") == read_pack(tmp_path / "folder")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["again", "folder", "in", "one.tar", "two.tar"]
+    (tmp_path / "in").write_text("nirka " * 100_000 + "\n")
+    assert main(["pack", *given, f"out={tmp_path / 'long'}"]) == 2
+    assert "seen:     lines of 100000 words or more; the decoder takes 400 at a time" in capsys.readouterr().err
+    assert not (tmp_path / "long").exists()
 
 
 @pytest.mark.parametrize("change", [{"output": "another output"}, {"score": 0.125}])

@@ -113,11 +113,13 @@ def test_what_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["train", f"run={tmp_path / 'd'}", *RERANK, *given, "loss.lists.heldout_every=1"]) == 2
     assert "heldout_every=1" in capsys.readouterr().err
     # A run that ranks lists is no translator, and no work directory is looked for.
-    for command in (["translate"], ["serve", "port=0"]):
+    for command in (["translate"], ["serve", "port=0"], ["pack", f"out={tmp_path / 'packed'}"]):
         assert main([*command, f"run={tmp_path / 'c'}"]) == 2
         message = " ".join(capsys.readouterr().err.split())
         assert "a run of model=rerank translates nothing" in message
         assert "xlate nbest rescore FILE run=RUN" in message
+    assert main(["export", f"out={tmp_path / 'exported'}", f"run={tmp_path / 'c'}"]) == 2
+    assert "only phrase models have Moses's form" in capsys.readouterr().err
 
 
 def as_json(folder: Path, name: str) -> Path:

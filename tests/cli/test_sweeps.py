@@ -42,6 +42,8 @@ def test_an_experiment_opens_every_key() -> None:
 
 def test_without_choices_every_setting_names_the_folder() -> None:
     assert expanded("-m", "loss=mira", "seed=3") == ["loss=mira", "seed=3"]
+    assert expanded("-m", "nbest=a'b,cä", "seed=3")[:2] == [r"nbest='a\'b','cä'", "seed=3"]
+    assert expanded("-m", "nbest=a'b,cä", "seed=3")[2].endswith("=[run,work,seed]")
     one = expanded("-m", "experiment=auli2014/joint-row1", "seed=1,2", "data.pair=a-b")
     assert one[-1] == "hydra.job.config.override_dirname.exclude_keys=[run,work,data.pair]"
 

@@ -116,6 +116,37 @@ def test_a_packed_run_knows_its_places_and_no_others(tmp_path: Path, monkeypatch
     config.model = replace(config.model, context=ClassifierConfig("runs/c", "runs/d"))  # type: ignore[call-arg]
     found = located(run, config, IDENTITY)
     assert (found.work, found.base) == (str(own), str(run / "base"))
-    assert found.model.context == ClassifierConfig("runs/c", str(run / "d"))
+    assert found.model.context == ClassifierConfig(str(run / "not packed" / "c"), str(run / "d"))
     with pytest.raises(InputError, match="packed"):
         located(run, configured("work"), IDENTITY, work="work")
+
+
+@pytest.mark.parametrize("place", ["../../x/work/s", "/tmp", "link", "link/work", 7, None])
+@pytest.mark.parametrize("key", ["work", "base", "all,b.classes"])
+def test_no_path_leads_out_of_a_packed_run(
+    tmp_path: Path, key: str, place: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither one of `places.json`, nor one of the configuration, which is looked for wherever a run is no pack."""
+    monkeypatch.chdir(tmp_path)
+    prepared(tmp_path / "work")
+    run_folder(tmp_path / "base")
+    (tmp_path / "b.classes").write_text("Haus\t1\n")
+    run, config = run_folder(tmp_path / "packed"), configured("work", base="base")
+    config.model = replace(config.model, sparse=SparseConfig(words=["b.classes,b.classes"]))
+    if str(place).startswith("link"):
+        (run / "link").symlink_to(tmp_path)
+    inside = {"work": "w", "base": "b"}
+    named = {**inside, key: place} if key in inside else inside
+    words = {} if key in inside else {"b.classes": place}
+    held = {k: v for k, v in {**named, "words": words}.items() if v is not None}
+    (run / PLACES).write_text(json.dumps({**held, "words": {k: v for k, v in words.items() if v is not None}}))
+    if place is not None:
+        with pytest.raises(InputError, match="a path that leads out of the packed run"):
+            located(run, config, IDENTITY)
+    elif key == "work":
+        with pytest.raises(InputError, match="is not packed"):
+            located(run, config, IDENTITY)
+    else:
+        found = located(run, config, IDENTITY)
+        assert found.model.sparse is not None
+        assert all(str(run) in path for path in (str(found.base), found.model.sparse.words[0]))

@@ -21,7 +21,7 @@ from xlate.arrays.npy import ArrayStream, header_bytes, npy_header, values_sha25
 from xlate.arrays.verified import RANGES, SUMS, check_once
 from xlate.errors import InputError
 from xlate.text.json_files import check_fields, read_json, write_json
-from xlate.text.lines import atomic_write
+from xlate.text.lines import atomic_write, unreadable
 
 MAGIC = "xlate-arrays"
 # Version 1 had no checksums.
@@ -268,9 +268,11 @@ def _open(path: Path, entry: Mapping[str, Any], memory_map: bool) -> NDArray[Any
                 return array
         # A plain array over the mapped file: numba would compile another version for the type np.memmap.
         return np.asarray(np.memmap(path, dtype, "r", len(wanted), shape))
-    except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
+    except OSError as error:
+        raise unreadable(path, error, "an array as it was written", remedy_for(path.parent)) from error
+    except InputError:
+        raise
+    except ValueError as error:
         raise unusable(path, "cannot be read", error, "an array as it was written") from error
 
 
@@ -293,6 +295,6 @@ def _check_sums(folder: Path, header: Mapping[str, Any]) -> None:
         try:
             seen = values_sha256(folder / name, offset)
         except OSError as error:
-            raise unusable(folder / name, "cannot be read", error.strerror, "the file as it was written") from error
+            raise unreadable(folder / name, error, "the file as it was written", remedy_for(folder)) from error
         if seen != sha256:
             raise unusable(folder / name, "damaged: its checksum differs", seen, sha256)

@@ -163,11 +163,11 @@ def _write_text(
     """Writes the text chosen of each list, line N that of sentence N of the references or else of the source."""
     from xlate.jobs.ranking.texts import sentence_lines
     from xlate.text.lines import read_lines, write_lines
-    from xlate.text.opening import check_read_again
+    from xlate.text.opening import plain_file
 
     lengths = [len(stream) for stream in references]
     if not references and config.source is not None:
-        check_read_again(config.source)
+        plain_file(config.source)
         lengths = [len(read_lines(config.source))]
     write_lines(out, sentence_lines(texts, arrays.sentence_I, lengths, config.first_id, config.nbest))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from xlate.cli.shell.arguments import Words, key_of
 from xlate.config.experiments import all_rows, check_experiments
 from xlate.config.folder_names import folder_name
+from xlate.config.keys.brackets import PART
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, Interrupted
 from xlate.report.identity import VOLATILE, flat
@@ -214,9 +215,7 @@ def _spare(words: Words, given: list[str], swept: set[str]) -> frozenset[str]:
 def _is_sweep(argument: str) -> bool:
     """Whether a value is several choices, `a,b` or `range(…)`, and not one list, `[a,b]`."""
     value = argument.partition("=")[2]
-    return bool(re.match(r"(range|choice|glob|interval)\(", value)) or "," in re.sub(
-        r"""\[[^\]]*\]|'[^']*'|"[^"]*"|\{[^}]*\}""", "", value
-    )
+    return bool(re.match(r"(range|choice|glob|interval)\(", value)) or len(PART.findall(value)) > 1
 
 
 def _under(argument: str, prefixes: tuple[str, ...]) -> bool:

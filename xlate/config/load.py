@@ -28,7 +28,7 @@ HYDRA, LAUNCHER = "hydra.", "hydra.launcher."
 PLUGINS = ("hydra/launcher/joblib", "hydra/launcher/submitit_local", "hydra/launcher/submitit_slurm")
 SWEEP = 'pip install "xlate[sweep]"'
 SEVERAL = "-m sweeps over several values; quotes inside quotes keep them one value, KEY=\"'VALUE'\""
-QUOTES = "values that hold = , or blanks need quotes inside quotes, KEY=\"'VALUE'\""
+QUOTES = "values that hold commas or brackets need quotes inside quotes, KEY=\"'VALUE'\""
 
 
 def load(schema: type[T], command: str, overrides: Sequence[str] = ()) -> T:
@@ -84,7 +84,7 @@ def words_of_hydra(error: HydraException, command: str, overrides: Sequence[str]
     if isinstance(error.__cause__, OmegaConfBaseException):
         return in_our_words(error.__cause__)
     several = re.match("Ambiguous value for argument '(.+)'", text)
-    unread = several[1] if several else _unread(overrides)
+    unread = several[1] if several else next((given for given in overrides if not is_read(given)), None)
     remedy = f"{SEVERAL if several else QUOTES}; xlate {command} --help lists the keys"
     if unread is not None and "/" in unread.partition("=")[2]:
         remedy = f"if it is a path, check it: nothing of that name is there; {remedy}"
@@ -103,15 +103,13 @@ def _no_launcher(key: str) -> InputError:
     )
 
 
-def _unread(overrides: Sequence[str]) -> str | None:
-    """The first override that Hydra cannot take apart."""
-    parser = OverridesParser.create()
-    for override in overrides:
-        try:
-            parser.parse_override(override)
-        except HydraException:
-            return override
-    return None
+def is_read(override: str) -> bool:
+    """Whether Hydra can take an override apart."""
+    try:
+        OverridesParser.create().parse_override(override)
+    except HydraException:
+        return False
+    return True
 
 
 def _no_choice(asked: str, there: list[str], command: str) -> InputError:

@@ -16,6 +16,8 @@ from xlate.config.typed import typed
 from xlate.errors import InputError
 from xlate.report.identity import flat
 from xlate.report.run_directory import CONFIG_FILE
+from xlate.text.lines import unreadable
+from xlate.text.opening import plain_file
 
 T = TypeVar("T")
 REMEDY = "restore the file as it was written, or make the run again"
@@ -33,23 +35,19 @@ def read_config(path: str | Path, schema: type[T]) -> T:
         InputError: the file is missing, no YAML, holds aliases or interpolations, does not fit the schema, or lacks a
             key.
     """
+    path = plain_file(path)
     try:
         # The loader of OmegaConf reads numbers as `to_yaml` writes them.
-        loaded = yaml.load(Path(path).read_bytes().decode("utf-8"), Loader=_WithoutAliases)
+        loaded = yaml.load(path.read_bytes().decode("utf-8"), Loader=_WithoutAliases)
     except OSError as error:
-        raise InputError(
-            "not a run directory",
-            file=path,
-            seen=error.strerror,
-            expected="the config.yaml that xlate train writes",
-            remedy="xlate train run=… first",
-        ) from error
+        expected = "the config.yaml that xlate train writes"
+        raise unreadable(path, error, expected, "xlate train run=… first", "not a run directory") from error
     except Exception as error:  # YAML errors come in many classes
         raise InputError("a damaged configuration", file=path, seen=error, expected="YAML", remedy=REMEDY) from error
     if not isinstance(loaded, dict):
         expected = "keys and their values"
         raise InputError("a damaged configuration", file=path, seen=repr(loaded), expected=expected, remedy=REMEDY)
-    _check_plain(loaded, Path(path))
+    _check_plain(loaded, path)
     try:
         made = typed(OmegaConf.create(loaded), schema)
     except InputError as error:

@@ -10,9 +10,12 @@ from typing import Any, TypeVar, cast
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import (
     ConfigKeyError,
+    GrammarParseError,
+    InterpolationResolutionError,
     InterpolationToMissingValueError,
     MissingMandatoryValue,
     OmegaConfBaseException,
+    UnsupportedInterpolationType,
 )
 
 from xlate.config.choices import schemas_of
@@ -95,6 +98,13 @@ def in_our_words(error: OmegaConfBaseException, key: str | None = None) -> Input
             expected=f"{missing}=…",
             remedy=f"add {missing}=VALUE to the command",
         )
+    if isinstance(error, InterpolationResolutionError | GrammarParseError | UnsupportedInterpolationType):
+        seen, remedy = (
+            f"{key or _key_of(error)}: {_first_line(error)}",
+            "${…} stands for another key; name it otherwise",
+        )
+        message = "a value that stands for one that is not there"
+        return InputError(message, seen=seen, expected="a value without ${", remedy=remedy)
     return InputError(
         "a configuration value does not fit",
         seen=f"{key or _key_of(error)}: {_first_line(error)}",

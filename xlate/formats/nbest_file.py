@@ -16,7 +16,7 @@ from xlate.formats.nbest_merged import merged
 from xlate.formats.nbest_styles import AUTO, STYLES, style_of
 from xlate.text.lines import iterate_lines
 from xlate.text.numbers import parse_float
-from xlate.text.opening import check_read_again
+from xlate.text.opening import plain_file
 
 KEEP, DROP = "keep", "drop"
 log = logging.getLogger(__name__)
@@ -76,9 +76,9 @@ class NbestFile:
         return [str(self.path), *named.values()]
 
     def check_read_again(self) -> NbestFile:
-        """Returns itself if its files can be read twice; raises what `text.opening.check_read_again` does."""
+        """Returns itself if its files can be read twice; raises what `text.opening.plain_file` does."""
         for file in self.files:
-            check_read_again(file)
+            plain_file(file)
         return self
 
     def hypotheses(self) -> Iterator[Hypothesis]:

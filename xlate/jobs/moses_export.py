@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.config.schema import ExportConfig, TrainConfig
+from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.formats.bars import escape_bars, needs_escape
 from xlate.formats.moses_ini import phrase_feature, reordering_feature, write_moses_ini
@@ -73,9 +74,10 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
         )
     asked = out, "an exported system", without_mark(MARK, FORMAT, FILES), "name another folder with out=…"
     check_replaceable(*asked)
+    kind = config_of_run(run).model.kind
+    if kind != KIND:
+        raise InputError("only phrase models have Moses's form", file=run, seen=f"model.kind={kind}")
     trained = located_config(run, work=config.work)
-    if trained.model.kind != KIND:
-        raise InputError("only phrase models have Moses's form", file=run, seen=f"model.kind={trained.model.kind}")
     if config.input is not None:
         tables = ExportedTables.open(config, Path(config.input))
         with WholeFolder(*asked) as aside:

@@ -11,6 +11,7 @@ from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import located_config
 from xlate.report.run_directory import MARK, RunDirectory
 from xlate.text.lines import read_lines
+from xlate.text.opening import plain_file
 from xlate.text.parallel import read_references
 
 
@@ -58,7 +59,7 @@ def read_output(path: str | Path, split: str) -> Output:
             expected=f"the output of {split}",
             remedy=UNTRANSLATED[split],
         )
-    return Output(path.resolve().name, read_lines(written), work_of_run(path))
+    return Output(path.resolve().name, read_lines(plain_file(written)), work_of_run(path))
 
 
 def work_of_run(run: Path) -> WorkDirectory | None:

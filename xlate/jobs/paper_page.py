@@ -18,6 +18,7 @@ from xlate.report.run_directory import CONFIG_FILE
 from xlate.report.runs import Run, collect_runs
 from xlate.report.seeds import Spread, by_seed, of_common_seeds, settings_besides_seed
 from xlate.text.lines import atomic_write, read_lines
+from xlate.text.opening import plain_file
 
 # The runs of each row, which differ in their seed.
 Rows = dict[int, list[Run]]
@@ -119,7 +120,7 @@ def _shown_measures(rows: Rows) -> set[str]:
 
 def _measures(run: Run) -> list[str]:
     """What the run was asked to measure, which does not belong to its identity."""
-    held = yaml.safe_load((run.path / CONFIG_FILE).read_text(encoding="utf-8")) or {}
+    held = yaml.safe_load(plain_file(run.path / CONFIG_FILE).read_text(encoding="utf-8")) or {}
     return list(held.get("measures") or [])
 
 
@@ -158,7 +159,9 @@ def _against(work: WorkDirectory, rows: Rows, runs: list[Run]) -> str:
 def _statistics(work: WorkDirectory, runs: list[Run]) -> list[dict[str, Stats]]:
     references = work.references("test")
     return [
-        sentence_statistics(read_lines(run.path / "test.out"), references, lowercase=work.lowercased, measures=["bleu"])
+        sentence_statistics(
+            read_lines(plain_file(run.path / "test.out")), references, lowercase=work.lowercased, measures=["bleu"]
+        )
         for run in runs
     ]
 

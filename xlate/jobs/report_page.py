@@ -20,6 +20,7 @@ from xlate.report.seeds import Setting, of_common_seeds
 from xlate.report.sweep_table import SweepTable
 from xlate.report.tables import Column, Table
 from xlate.text.lines import read_lines
+from xlate.text.opening import plain_file
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +98,7 @@ def _significance(settings: Sequence[Setting], split: str) -> str:
 
 
 def _statistics(run: Run, split: str) -> dict[str, Stats]:
-    work, lines = work_of_run(run.path), read_lines(run.path / f"{split}.out")
+    work, lines = work_of_run(run.path), read_lines(plain_file(run.path / f"{split}.out"))
     assert work is not None
     references = [stream[: len(lines)] for stream in work.references(split)]
     return sentence_statistics(lines, references, lowercase=work.lowercased, measures=["bleu"])
@@ -113,7 +114,7 @@ def _side_by_side(settings: Sequence[Setting], split: str, most: int) -> str:
     shown = held[: MOST_SYSTEMS - 1] + held[-1:] if len(held) > MOST_SYSTEMS else held
     directory = work_of_run(held[0][1].path)
     assert directory is not None
-    outputs = [read_lines(run.path / f"{split}.out") for _, run in shown]
+    outputs = [read_lines(plain_file(run.path / f"{split}.out")) for _, run in shown]
     sources, references = directory.source_lines(split), directory.references(split)
     parts = [
         said(

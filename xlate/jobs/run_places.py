@@ -19,6 +19,7 @@ from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
+from xlate.jobs.packs.form import OUTSIDE, REMEDY, check_links, is_pack, leads_within
 from xlate.jobs.prepare.stages import MARK, read_stage
 from xlate.jobs.prepare.work import STAGES
 from xlate.report.run_directory import CONFIG_FILE
@@ -92,17 +93,33 @@ def places_of(run: Path) -> dict[str, Any]:
     """What a packed run says of where things lie; nothing for any other.
 
     Raises:
-        InputError: the file is damaged.
+        InputError: the file is damaged, or names something outside of the packed run.
     """
-    path = run / PLACES
-    return read_json(path, "the places of a packed run", "pack the run again") if path.exists() else {}
+    path, top = run / PLACES, _pack_of(run)
+    if top is not None:
+        check_links(top)
+    if top is None or not path.exists():
+        return {}
+    held = read_json(path, "the places of a packed run", REMEDY, {WORDS: dict})
+    for name, place in [*held.items(), *held[WORDS].items()]:
+        if name != WORDS and not (isinstance(place, str) and leads_within(run / place, top)):
+            expected = f"the path of something in {top}"
+            raise InputError(OUTSIDE, file=path, seen=f"{name}: {place}", expected=expected, remedy=REMEDY)
+    return held
+
+
+def _pack_of(run: Path) -> Path | None:
+    """The packed run that a run is, or is a part of; None for any other run."""
+    real = Path(os.path.realpath(run))
+    marked = next((folder for folder in (real, real.parent) if is_pack(folder)), None)
+    return real if marked is None and (real / PLACES).exists() else marked
 
 
 def _with_runs(run: Path, config: TrainConfig) -> TrainConfig:
     """The configuration with the paths of the runs that it names, as they were stored where they are not found."""
     places = places_of(run)
     for name, stored in named_runs(config).items():
-        config = _with(config, RUNS[name], _placed(run, places, name) or _found(run, stored, _is_run) or stored)
+        config = _with(config, RUNS[name], _placed(run, places, name) or _found(run, stored, _is_run))
     return config
 
 
@@ -119,14 +136,17 @@ def _with(settings: T, keys: Sequence[str], value: str) -> T:
 
 def _work(run: Path, stored: str, identity: str | None, near: str | None, given: str | None) -> str:
     """The path of the work directory; one of another identity only where there is no right one."""
-    placed = _placed(run, places_of(run), WORK)
-    if given is not None and (placed is not None or not stored):
+    placed, packed = _placed(run, places_of(run), WORK), _pack_of(run) is not None
+    if given is not None and (packed or not stored):
         seen, expected = f"work={given}", "no work=: the run was packed or imported and has all it needs"
         raise InputError("a run without a work directory elsewhere", file=run, seen=seen, expected=expected)
     if given is not None:
         return given
     if placed is not None or not stored:
         return placed or stored
+    if packed:
+        message, expected = "the work directory of the run is not packed", f"{WORK}: where it lies"
+        raise InputError(message, file=run / PLACES, seen=f"no {WORK}", expected=expected, remedy=REMEDY)
     tried = [*([near] if near else []), *_candidates(run, stored)]
     for folder in tried:
         if (held := _identity_at(folder)) is not None and identity in (None, held):
@@ -157,7 +177,7 @@ def _with_words(run: Path, model: ModelConfig, placed: Mapping[str, str]) -> Mod
     """The model's settings with the paths of files of classes, which stand among the kinds of words."""
 
     def file(stored: str) -> str:
-        return os.path.join(run, placed[stored]) if stored in placed else _found(run, stored, os.path.isfile) or stored
+        return _placed(run, placed, stored) or _found(run, stored, os.path.isfile)
 
     def kinds(words: list[str]) -> list[str]:
         return [",".join(map(file, kind.split(","))) if "," in kind else kind for kind in words]
@@ -176,10 +196,14 @@ def _placed(run: Path, places: Mapping[str, Any], name: str) -> str | None:
     return os.path.join(run, str(places[name])) if name in places else None
 
 
-def _found(run: Path, stored: str, fits: Callable[[str], bool]) -> str | None:
-    """The first path where what a stored one named may be now and that fits."""
+def _found(run: Path, stored: str, fits: Callable[[str], bool]) -> str:
+    """The first path where what a stored one named may be now and that fits, or else the stored one. What is not in a
+    packed run is not looked for elsewhere.
+    """
+    if _pack_of(run) is not None:
+        return os.path.join(run, "not packed", os.path.basename(stored))
     path = next((path for path in _candidates(run, stored) if fits(path)), None)
-    return None if path is None else _as_stored(path, stored)
+    return stored if path is None else _as_stored(path, stored)
 
 
 def _candidates(run: Path, stored: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from xlate.errors import InputError
 from xlate.text.lines import atomic_write, naming_file
+from xlate.text.opening import plain_file
 
 
 class Records:
@@ -48,14 +49,14 @@ class Records:
         """
         if not self.path.exists():
             return []
-        *lines, _ = self.path.read_bytes().split(b"\n")
+        *lines, _ = plain_file(self.path).read_bytes().split(b"\n")
         return [self._parsed(number, line) for number, line in enumerate(lines, start=1)]
 
     def repair(self) -> None:
         """Removes a last line that has no end."""
         if not self.path.exists():
             return
-        held = self.path.read_bytes()
+        held = plain_file(self.path).read_bytes()
         whole = held.rfind(b"\n") + 1
         if whole < len(held):
             with self.path.open("r+b") as stream:

@@ -17,8 +17,9 @@ from safetensors.numpy import save as save_tensors
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex, signature
 from xlate.scoring.stored_features import LearnedFeature, StoredFeatures, packed_names, weights_of_ids
-from xlate.text.lines import atomic_write
+from xlate.text.lines import atomic_write, unreadable
 from xlate.text.numbers import LARGEST_FLOAT32
+from xlate.text.opening import plain_file
 
 # What the file of a run is called.
 WEIGHTS_FILE = "weights.safetensors"
@@ -154,7 +155,11 @@ def load_weights(path: str | Path) -> WeightsFile:
     """
     path = Path(path)
     try:
-        raw = path.read_bytes()
+        raw = plain_file(path).read_bytes()
+    except OSError as error:
+        remedy = "train again, or copy the file again"
+        raise unreadable(path, error, FORMAT, remedy, "not a usable weights file") from error
+    try:
         tensors = load_tensors(raw)
         described = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])["__metadata__"]
         described = json.loads(described[KEY])

@@ -14,7 +14,7 @@ from typing import Any
 from xlate.errors import InputError
 from xlate.text.aside import clear_left, done_aside, name_aside
 from xlate.text.lines import atomic_write
-from xlate.text.opening import checked_name
+from xlate.text.opening import checked_name, plain_file
 
 # So many bytes of the file that marks a folder are read.
 MARK_BYTES = 1 << 20
@@ -167,7 +167,7 @@ def without_mark(mark: str, text: str, known: str = ".*") -> Strangers:
 def holds(path: Path, text: str) -> bool:
     """Whether a file exists and contains a text near its beginning."""
     try:
-        with path.open("rb") as stream:
+        with plain_file(path).open("rb") as stream:
             return text.encode("utf-8") in stream.read(MARK_BYTES)
     except OSError:
         return False

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
-from xlate.text.lines import atomic_write
+from xlate.text.lines import atomic_write, unreadable
+from xlate.text.opening import plain_file
 
 # The fields that an object must have, with the types of their values.
 Fields = Mapping[str, type | tuple[type, ...]]
@@ -21,10 +22,11 @@ def read_json(path: str | Path, expected: str, remedy: str, fields: Fields | Non
     Raises:
         InputError: the file is missing, damaged, or holds something else; `expected` and `remedy` stand in the message.
     """
+    path = plain_file(path)
     try:
-        held = json.loads(Path(path).read_bytes().decode("utf-8"))
+        held = json.loads(path.read_bytes().decode("utf-8"))
     except OSError as error:
-        raise InputError("cannot be read", file=path, seen=error.strerror, expected=expected, remedy=remedy) from error
+        raise unreadable(path, error, expected, remedy) from error
     except (ValueError, RecursionError) as error:
         raise InputError("damaged", file=path, seen=error, expected=f"{expected}, in JSON", remedy=remedy) from error
     if not isinstance(held, dict):

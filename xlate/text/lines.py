@@ -16,6 +16,8 @@ from xlate.errors import InputError
 from xlate.text.aside import clear_left_once, done_aside, name_aside
 from xlate.text.opening import DamagedStream, checked_name, named_packing, open_unpacked
 
+# Errors for which the file that was to be read is not to blame.
+OF_THE_MACHINE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # The most symbolic links that are followed.
 MOST_LINKS = 40
 _DESCRIPTOR = re.compile(
@@ -188,8 +190,19 @@ def not_utf8(file: str | Path, line: int, error: UnicodeDecodeError) -> InputErr
     )
 
 
-def unreadable(file: str | Path, error: OSError) -> InputError:
-    """The error for a text that cannot be read."""
-    return InputError(
-        "cannot be read", file=file, seen=error.strerror, expected="a readable text file", remedy="check the name"
-    )
+def unreadable(
+    file: str | Path,
+    error: OSError,
+    expected: str = "a readable text file",
+    remedy: str = "check the name",
+    message: str = "cannot be read",
+) -> InputError:
+    """The error for a file that cannot be read.
+
+    Raises:
+        OSError: the error itself, where the file is not to blame: too many open files, no memory, a full disk.
+    """
+    if error.errno in OF_THE_MACHINE:
+        error.filename = error.filename or str(file)
+        raise error
+    return InputError(message, file=file, seen=error.strerror or error, expected=expected, remedy=remedy)

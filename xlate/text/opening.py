@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-import stat
+import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -183,21 +183,22 @@ def checked_name(path: str | Path) -> Path:
     return Path(path)
 
 
-def check_read_again(path: str | Path) -> None:
-    """Checks that a file can be read twice.
+def plain_file(path: str | Path) -> Path:
+    """Returns the path of a file that can be read again and needs nobody who writes to it; also where nothing is.
 
     Raises:
-        InputError: it is a pipe or the like, which can be read only once. OSError: it does not exist.
+        InputError: it is a pipe or the like.
     """
-    mode = checked_name(path).stat().st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+    path = checked_name(path)
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
         raise InputError(
-            "can be read only once, and is needed twice",
+            "can be read only once, where a file is needed",
             file=path,
             seen="a pipe or a device",
-            expected="a file",
+            expected="a plain file",
             remedy="write it to a file first",
         )
+    return path
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, read_lines, write_lines
+from xlate.text.opening import plain_file
 
 SENTENCE_ENDS = frozenset(".:?!")
 MODEL_LINE = re.compile(r"\S+ \(\d+(/\d+)?\)")
@@ -68,7 +69,7 @@ class Truecaser:
             InputError: a line is not one word.
         """
         casing: dict[str, str] = {}
-        for number, word in enumerate(read_lines(path), start=1):
+        for number, word in enumerate(read_lines(plain_file(path)), start=1):
             if not word or " " in word:
                 raise InputError("not a casing file", file=path, line=number, seen=word, expected="one word a line")
             casing[word.lower()] = word

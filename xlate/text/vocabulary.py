@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from xlate.errors import InputError
 from xlate.text.lines import count_lines, read_lines, write_lines
+from xlate.text.opening import plain_file
 
 UNKNOWN, BEGIN, END = "<unk>", "<s>", "</s>"
 UNKNOWN_ID, BEGIN_ID, END_ID = 0, 1, 2
@@ -75,7 +76,7 @@ class Vocabulary:
         Raises:
             InputError: the first three lines are not the special words, or a word stands twice.
         """
-        lines = read_lines(path)
+        lines = read_lines(plain_file(path))
         if lines[:3] != [UNKNOWN, BEGIN, END]:
             raise InputError(
                 "not a vocabulary file", file=path, line=1, seen=lines[:3], expected=f"{UNKNOWN}, {BEGIN}, {END}"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from xlate.cli.shell.arguments import quoted, read_words
 from xlate.config.keys.brackets import list_keys, with_brackets
+from xlate.config.load import load
 from xlate.config.schema import PrepareConfig, ScoreConfig, TrainConfig
 from xlate.errors import InputError
 
@@ -33,6 +34,39 @@ def test_paths_of_sweeps_need_no_quotes(tmp_path: Path, monkeypatch: pytest.Monk
     one = r"runs/it\'s/loss=pro,seed=1"
     assert read_words([str(folder), "out=x"], "runs").overrides == ("out=x", f"runs=['{one}']")
     assert read_words([str(folder)], ("action", "nbest")).overrides == (f"action='{one}'",)
+
+
+NAMES = [
+    "runs/Läufe", "runs/日本語", "x#y", "{x}", "a'b", 'a"b', "a;b&c", "a(b)", "~x", "a:ä", "{ä: b}", "<x>!^`",
+    "a\\'b\\", "it's é's", "'", "😀 x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_come_through_as_they_are_typed(name: str) -> None:
+    words = read_words(["hyp=x", f"out={name}", f"ref=[y,{name},z z]", f"columns=ä={name}"])
+    made = load(ScoreConfig, "score", words.bracketed(ScoreConfig).overrides)
+    assert (made.out, made.ref, made.columns) == (name, ["y", name, "z z"], [f"ä={name}"])
+
+
+@pytest.mark.parametrize("name", ["a[b]", "[a", "a=b", "1.50", "2024_11", "1e3", "True", "-0", "INF"])
+def test_names_that_look_like_something_else(name: str) -> None:
+    words = read_words(["hyp=x", "ref=y", f"out={name}"]).bracketed(ScoreConfig)
+    assert load(ScoreConfig, "score", words.overrides).out == name
+
+
+def test_names_that_stand_for_another_key_are_refused() -> None:
+    with pytest.raises(InputError, match="stands for one that is not there"):
+        load(ScoreConfig, "score", read_words(["hyp=x", "ref=[y]", "out=ä${b}"]).overrides)
+
+
+def test_only_what_hydra_cannot_read_gets_quotes() -> None:
+    as_they_are = ["a=b c", "a=[b,c]", "a=b,c", "a={b: [c, d]}", "a=choice(b,c)", "a='ä'", "a=${b}", "a=null", "~a"]
+    assert read_words(as_they_are).overrides == tuple(as_they_are)
+    made = ["a=ä,b", "a=[ä,b c]", "a={b: [ä]}", "a=choice(ä,b)", "a=[n=ä,m=b]", "a=[ä],[b]"]
+    assert read_words(made).overrides == (
+        "a='ä',b", "a=['ä',b c]", "a={b: ['ä']}", "a=choice('ä',b)", "a=['n=ä','m=b']", "a=['ä'],[b]",
+    )  # fmt: skip
 
 
 @given(st.permutations(["a=1", "-m", "b=2", "--config-dir", "-q"]))

@@ -10,15 +10,26 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.cli.refusing import UNABLE
+from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.cli.main import main
 from xlate.cli.shell.failures import WORDS, in_words
+from xlate.config.stored import config_of_run
+from xlate.errors import InputError
+from xlate.jobs.packs.form import read_pack
+from xlate.jobs.prepare.stages import file_hash, read_stage
+from xlate.report.records import Records
+from xlate.report.run_directory import RunDirectory
+from xlate.scoring.weights import load_weights
 from xlate.text.lines import atomic_write
+from xlate.text.truecase import Truecaser
+from xlate.text.vocabulary import Vocabulary
 
 SAID = {"full": "the disk is full", "read-only": "the file system is read-only", "limit": "may not grow so large"}
 
@@ -105,6 +116,70 @@ def test_every_refusal_has_file_and_remedy(number: int) -> None:
     assert (words.file, words.seen) == ("out.txt", os.strerror(number))
     assert words.remedy
     assert in_words(OSError(number, "x"), "standard output").file == "standard output"
+
+
+def test_a_full_disk_is_not_the_fault_of_what_is_copied() -> None:
+    assert in_words(OSError(errno.ENOSPC, "x", "from", None, "to")).file == "to"
+    assert in_words(OSError(errno.ENOENT, "x", "from", None, "to")).file == "from"
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    """A file for each reader of runs and work directories, and a folder of arrays."""
+    save_arrays(tmp_path, "kind", {"array": np.zeros(3)})
+    for name in READERS:
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+def opened_whole(folder: Path) -> object:
+    return open_arrays(folder.parent, "kind", {"array": (np.float64, 1)})
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "header.json": opened_whole,
+    "array.npy": opened_whole,
+    "stage.json": lambda path: read_stage(path.parent.parent, path.parent.name),
+    "run.json": lambda path: RunDirectory.open(path.parent),
+    "config.yaml": lambda path: config_of_run(path.parent),
+    "weights.safetensors": load_weights,
+    "metrics.jsonl": lambda path: Records(path).read(),
+    "pack.json": lambda path: read_pack(path.parent),
+    "text": file_hash,
+    "vocabulary.source": Vocabulary.load,
+    "truecase.source": Truecaser.load,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_too_many_open_files_are_not_the_fault_of_a_file(stored: Path, name: str) -> None:
+    """`ulimit -n 20; xlate translate …` does not ask to make the work directory again."""
+    before, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        with pytest.raises(OSError, match="Too many open files") as caught:
+            READERS[name](stored / name)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, hard))
+    assert caught.value.errno == errno.EMFILE
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if name != "array.npy"])
+def test_a_pipe_in_a_folder_of_ours_is_not_waited_for(stored: Path, name: str) -> None:
+    (stored / name).unlink()
+    os.mkfifo(stored / name)
+
+    def hangs(*_: object) -> None:
+        pytest.fail("it waits for somebody who writes")
+
+    before = signal.signal(signal.SIGALRM, hangs)
+    signal.alarm(5)
+    try:
+        with pytest.raises(InputError, match=rf"{name}: can be read only once, where a file is needed"):
+            READERS[name](stored / name)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_an_error_without_a_number() -> None:

@@ -168,6 +168,17 @@ def test_what_the_files_of_a_folder_hold_is_looked_at(tmp_path: Path) -> None:
         unpacked(tmp_path / "short")
 
 
+@pytest.mark.parametrize("link", ["more", "work/lm/more", "work/more"])
+def test_no_link_leads_out_of_a_packed_run(tmp_path: Path, link: str) -> None:
+    packed(tmp_path / "run")
+    (tmp_path / "run" / link).symlink_to(tmp_path / "run" / "work")
+    assert unpacked(tmp_path / "run") == tmp_path / "run"
+    packed(tmp_path / "other")
+    (tmp_path / "other" / link).symlink_to(tmp_path / "run" / "work")
+    with pytest.raises(InputError, match=r"more: a path that leads out of the packed run(?s:.*)a link to"):
+        unpacked(tmp_path / "other")
+
+
 def test_a_folder_that_a_run_was_unpacked_into(archive: Path, tmp_path: Path) -> None:
     named = tmp_path / "named"
     named.mkdir()

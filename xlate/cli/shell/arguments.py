@@ -13,9 +13,13 @@ from xlate.errors import InputError
 
 Action = TypeVar("Action")
 Positional = str | tuple[str, ...] | None
-# Keys whose values are NAME=FILE, which Hydra does not take without quotes.
+# Keys whose values are NAME=FILE.
 NAMED_FILES = ("add_scores", "merge", "columns", "against_columns")
-_NAMED_FILE = re.compile(r"[^\[\],=\s]+=[^\[\],]+")
+# Values that Hydra always reads as they stand.
+_PLAIN = re.compile(r"[\w/\\+.$%*@?|:-]*", re.ASCII)
+# What stands between the marks of mappings, lists and choices, of lists and choices alone, or of lists alone.
+_QUOTED = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|"""
+_WORDS = tuple(re.compile(_QUOTED + rf"[^{marks}]+") for marks in (r"\[\],(){}:", r"\[\],()", r"\[\],"))
 # Options by all their names. Those of HYDRA go to it; it takes them before all overrides.
 OURS = {"-h": "--help", "-q": "--quiet", "-v": "--verbose", "-V": "--version"}
 HYDRA = {"-m": "--multirun", "-c": "--cfg", "-p": "--package", "-cd": "--config-dir", "-cp": "--config-path"}
@@ -150,22 +154,35 @@ def _unknown_option(word: str) -> InputError:
 
 
 def quoted(argument: str) -> str:
-    """The argument, in quotes if it is an existing path that Hydra would read as several values; folders of sweeps have
-    such names. So are the paths of a list, and each NAME=FILE.
+    """The argument, with quotes around what Hydra would not read, such as letters that are not ASCII, or would read as
+    several values, such as an existing path; folders of sweeps have such names. So are the items of a list.
     """
     if argument[:1] == argument[-1:] == "'" and os.path.exists(argument[1:-1]):
         # Quotes inside quotes, as a value with a key needs them.
         return argument[1:-1]
     key, sign, value = argument.partition("=")
-    if key in NAMED_FILES and not set("'\"{") & set(value):
-        return f"{key}={_NAMED_FILE.sub(lambda found: in_quotes(found[0]), value)}"
-    if not sign or os.path.exists(argument) or not set("=, ") & set(value):
+    if not sign or _PLAIN.fullmatch(value) or os.path.exists(argument):
         return argument
     if os.path.exists(value):
         return f"{key}={in_quotes(value)}"
     if value[0] + value[-1] == "[]" and (paths := _paths(value[1:-1].split(","))):
         return f"{key}=[{','.join(map(in_quotes, paths))}]"
-    return argument
+    return f"{key}={_readable(key, value)}"
+
+
+def _readable(key: str, value: str) -> str:
+    """A value that Hydra reads, if there is one: each word that Hydra would not read is in quotes, or else the whole
+    value. A comma may stand in the name of a folder with `=`, or between two: such a value stays as it is.
+    """
+    from xlate.config.load import is_read
+
+    def word(found: re.Match[str]) -> str:
+        whole = is_read(f"key={found[0]}") or ("=" in found[0] and key not in NAMED_FILES)
+        return found[0] if whole else in_quotes(found[0].strip())
+
+    tried = (value, *(words.sub(word, value) for words in _WORDS))
+    several = value[0] + value[-1] == "[]" or ("=" in value and "," in value)
+    return next((made for made in tried if is_read(f"key={made}")), value if several else in_quotes(value))
 
 
 def _paths(pieces: Sequence[str]) -> list[str]:
@@ -181,7 +198,8 @@ def _paths(pieces: Sequence[str]) -> list[str]:
 
 def in_quotes(word: str) -> str:
     """A value that Hydra takes as it stands."""
-    return "'" + word.replace("'", "\\'") + "'"
+    # Backslashes count as marks only in front of a quote.
+    return "'" + re.sub(r"(\\*)('|\Z)", lambda found: found[1] * 2 + found[2].replace("'", "\\'"), word) + "'"
 
 
 def is_bare(word: str) -> bool:

@@ -34,11 +34,15 @@ WORDS: dict[int, tuple[str, str]] = {
     errno.EAGAIN: ("not now: a limit is reached, or a stream does not wait", "raise the limit (ulimit -u), or wait"),
     errno.ESTALE: ("a file that its server has lost", AGAIN.removeprefix("and ")),
 }
+# What goes wrong only where something is written.
+OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 def in_words(error: OSError, file: str | None = None) -> InputError:
     """An error of the operating system as one of ours; `file` is named where the error names none."""
-    named = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else file
+    # An error of copying names what is copied first, and then where to.
+    name = error.filename2 if error.errno in OF_WRITING and error.filename2 is not None else error.filename
+    named = os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else file
     where = None if named is None else final_name(named)
     if error.errno is None:
         # NumPy's error for an array that could not be written to its end.

@@ -1,9 +1,9 @@
-"""Values of list keys without brackets: `ref=a.txt` is `ref=[a.txt]`."""
+"""Values of list keys without brackets, `ref=a.txt` for `ref=[a.txt]`, and names that look like numbers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from types import UnionType
 from typing import Any, NamedTuple, get_args, get_origin
@@ -11,20 +11,30 @@ from typing import Any, NamedTuple, get_args, get_origin
 from xlate.config.choices import SCHEMAS, hints_of, schema_within
 
 # What stands between commas that are in no brackets or quotes.
-_PART = re.compile(r"""(?:\[[^\]]*\]|'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|\{[^}]*\}|\([^)]*\)|[^,])+""")
+PART = re.compile(r"""(?:\[[^\]]*\]|'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|\{[^}]*\}|\([^)]*\)|[^,])+""")
 # No single values: lists, functions such as range(…), what Hydra fills in.
+# Texts that would become numbers and be written in another way, such as 1.50, 2024_11 and true.
+_NUMBER = re.compile(r"(?i)[+-]?[\d_.]*\d[\d_.]*(e[+-]?\d+)?|[+-]?(inf|nan)|true|false")
 _AS_IT_IS = re.compile(r"\[|\$\{|\{|\w+\(|null$|\?\?\?$")
 
 
 def with_brackets(overrides: Iterable[str], command: type[Any], sweep: bool = False) -> list[str]:
-    """Overrides in which lists have their brackets: `key=a,b` is `key=[a,b]`, in a sweep `key=[a],[b]`."""
-    keys = list_keys(command)
-    return [_bracketed(override, keys, sweep) for override in overrides]
+    """Overrides in which lists have their brackets, `key=[a,b]` for `key=a,b` and in a sweep `key=[a],[b]`, and texts
+    that look like numbers their quotes.
+    """
+    lists, texts = list_keys(command), keys_of(command, lambda hint: hint in (str, str | None))
+    return [_as_text(_bracketed(override, lists, sweep), texts) for override in overrides]
+
+
+def _as_text(override: str, keys: set[str]) -> str:
+    key, _, value = override.partition("=")
+    number = key.lstrip("+") in keys and _NUMBER.fullmatch(value) and not value.isdecimal()
+    return f"{key}='{value}'" if number else override
 
 
 def _bracketed(override: str, keys: set[str], sweep: bool) -> str:
     key, sign, value = override.partition("=")
-    parts: Sequence[str] = _PART.findall(value)
+    parts: Sequence[str] = PART.findall(value)
     if not sign or key.lstrip("+") not in keys or not parts:
         return override
     if len(parts) > 1 and not sweep:
@@ -42,11 +52,16 @@ class HeldKey(NamedTuple):
 
 def list_keys(command: type[Any]) -> set[str]:
     """The dotted keys of a command that are lists in every schema that has them."""
-    lists: set[str] = set()
+    return keys_of(command, is_list_hint)
+
+
+def keys_of(command: type[Any], fits: Callable[[Any], bool]) -> set[str]:
+    """The dotted keys of a command whose type fits in every schema that has them."""
+    found: set[str] = set()
     others: set[str] = set()
     for held in keys_within(command):
-        (lists if is_list_hint(hints_of(held.kind)[held.name]) else others).add(held.key)
-    return lists - others
+        (found if fits(hints_of(held.kind)[held.name]) else others).add(held.key)
+    return found - others
 
 
 def keys_within(kind: type[Any], prefix: str = "") -> Iterator[HeldKey]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from xlate.errors import InputError
 from xlate.jobs.packs.form import EXPECTED, MARK, REMEDY, Pack, check_files, is_pack, read_pack
-from xlate.text.lines import atomic_write
+from xlate.text.lines import atomic_write, naming_file
 
 ENDING = ".tar"
 # More than the names and checksums of any run take.
@@ -115,7 +115,7 @@ def _written(opened: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> st
     content, digest = opened.extractfile(member), hashlib.sha256()
     assert content is not None
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("xb") as stream:
+    with naming_file(path), path.open("xb") as stream:
         while block := content.read(1 << 20):
             digest.update(block)
             stream.write(block)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
@@ -12,11 +13,13 @@ from typing import Any
 from xlate.errors import InputError
 from xlate.text.json_files import check_fields
 from xlate.text.lines import atomic_write
+from xlate.text.opening import plain_file
 
 MARK, FORMAT = "pack.json", "xlate-pack-1"
 # Scores of one sentence on two machines may differ by rounding.
 TOLERANCE = 1e-4
 REMEDY = "copy the packed run again, or pack the run again: xlate pack run=RUN out=FILE.tar"
+OUTSIDE = "a path that leads out of the packed run"
 EXPECTED = "what xlate pack writes"
 
 
@@ -91,7 +94,7 @@ def read_pack(folder: Path) -> Pack:
     Raises:
         InputError: it is damaged, or a file is missing or of another size.
     """
-    pack = Pack.from_bytes((folder / MARK).read_bytes(), folder / MARK)
+    pack = Pack.from_bytes(plain_file(folder / MARK).read_bytes(), folder / MARK)
     for name, (size, _) in pack.files.items():
         path = folder / name
         seen = path.stat().st_size if path.is_file() else None
@@ -102,12 +105,30 @@ def read_pack(folder: Path) -> Pack:
     return pack
 
 
+def leads_within(path: Path, folder: Path) -> bool:
+    """Whether a path leads to something in a folder, links followed."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def check_links(folder: Path) -> None:
+    """Checks that no link in a packed run leads out of it.
+
+    Raises:
+        InputError: one does.
+    """
+    for path in folder.rglob("*"):
+        if path.is_symlink() and not leads_within(path, folder):
+            seen, expected = f"a link to {os.readlink(path)}", "files and folders of its own"
+            raise InputError(OUTSIDE, file=path, seen=seen, expected=expected, remedy=REMEDY)
+
+
 def check_files(folder: Path, pack: Pack) -> None:
     """Looks whether the files of a packed run hold what they held when it was packed.
 
     Raises:
-        InputError: one does not.
+        InputError: one does not, or a link leads out of the packed run.
     """
+    check_links(folder)
     for name, (_, sha256) in pack.files.items():
         _, seen = _described(folder / name)
         if seen != sha256:

@@ -22,6 +22,7 @@ from xlate.jobs.packs.opened_files import opened_files
 from xlate.jobs.packs.parts import Parts
 from xlate.jobs.prepare.stages import MARK as STAGE_MARK
 from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.run_text import TextSides
 from xlate.jobs.translate import Translator
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WEIGHTS_FILE
@@ -62,14 +63,13 @@ def pack(config: PackConfig) -> dict[str, Any]:
 
 def _packed(run: Path, config: PackConfig, aside: Path) -> Pack:
     aside = aside.resolve()
+    # A run that translates nothing is refused here, before its work directory is looked for.
+    lines = _lines(run, config, Translator.of_run(config_of_run(run), run, given=config.work).text)
     parts = Parts(run, None if is_pack(run) else config.work)
-    lines = _lines(run, config)
     with opened_files(parts.tops) as opened:
         translator = Translator.of_run(config_of_run(run), run, given=config.work)
-        sentences = [Sentence(line, *translator.scored(line)) for line in _chosen(translator, lines)]
+        sentences = [Sentence(line, *translator.scored(line)) for line in _chosen(run, translator, lines)]
         _use_all(translator, sentences)
-    if not sentences:
-        raise _no_sentences(run)
     parts.copy(sorted(opened), aside)
     packed = write_pack(aside, __version__, sentences)
     with opened_files([Path(aside.anchor)]) as opened:
@@ -97,21 +97,28 @@ def _use_all(translator: Translator, sentences: Sequence[Sentence]) -> None:
         translator.text.target_tokens(sentence.output)
 
 
-def _lines(run: Path, config: PackConfig) -> list[str]:
+def _lines(run: Path, config: PackConfig, text: TextSides) -> list[str]:
     """Lines that sentences are chosen from: those given, those of a packed run, or the dev set's."""
     if config.input is not None:
         return read_lines(config.input)
     if is_pack(run):
         return [sentence.source for sentence in read_pack(run).sentences]
-    text = Translator.of_run(config_of_run(run), run, given=config.work).text
     return text.source_lines("dev") if isinstance(text, WorkDirectory) and text.has_split("dev") else []
 
 
-def _chosen(translator: Translator, lines: Sequence[str]) -> list[str]:
-    """Lines spread over a text, none of them empty, long or twice; long ones where there are no others."""
-    plain = list(dict.fromkeys(line for line in lines if line.strip()))
-    short = [line for line in plain if len(translator.text.source_tokens(line)) <= MOST_WORDS]
-    held = short or plain
+def _chosen(run: Path, translator: Translator, lines: Sequence[str]) -> list[str]:
+    """Lines spread over a text, none of them empty, long or twice; long ones where there are no others.
+
+    Raises:
+        InputError: there is none, or all are longer than what is translated in one piece.
+    """
+    words = {line: len(translator.text.source_tokens(line)) for line in lines if line.strip()}
+    if not words:
+        raise _no_sentences(run, "a run without a dev set, and no input=")
+    most = translator.system.search.max_words
+    held = [line for line in words if words[line] <= MOST_WORDS] or [line for line in words if words[line] <= most]
+    if not held:
+        raise _no_sentences(run, f"lines of {min(words.values())} words or more; the decoder takes {most} at a time")
     places = np.unique(np.linspace(0, len(held) - 1, min(SENTENCES, len(held))).astype(int))
     return [held[place] for place in places.tolist()]
 
@@ -147,11 +154,11 @@ def _check_name(out: Path) -> None:
         raise InputError("packed runs are not compressed", file=out, expected=expected, remedy=remedy)
 
 
-def _no_sentences(run: Path) -> InputError:
+def _no_sentences(run: Path, seen: str) -> InputError:
     return InputError(
         "no sentences to check the packed run by",
         file=run,
-        seen="a run without a dev set, and no input=",
-        expected=f"{SENTENCES} lines to translate",
-        remedy="input=FILE names a text in the source language",
+        seen=seen,
+        expected=f"{SENTENCES} lines to translate, better of {MOST_WORDS} words at most",
+        remedy="input=FILE names a text in the source language, a sentence per line",
     )

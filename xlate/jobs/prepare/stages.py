@@ -20,8 +20,9 @@ from xlate.errors import InputError
 from xlate.report.memory import peak_megabytes
 from xlate.text.folders import Strangers, WholeFolder, check_replaceable, holds, remove_folder
 from xlate.text.json_files import Fields, check_fields, read_json, write_json
+from xlate.text.lines import unreadable
 from xlate.text.locks import awaited
-from xlate.text.opening import check_read_again, checked_name
+from xlate.text.opening import plain_file
 
 log = logging.getLogger(__name__)
 MARK = "stage.json"
@@ -63,16 +64,12 @@ def file_hash(path: str | Path) -> str:
         InputError: the file cannot be read, or only once: what is hashed is read again.
     """
     digest = hashlib.sha256()
-    path = checked_name(path)
     try:
-        check_read_again(path)
-        with path.open("rb") as stream:
+        with plain_file(path).open("rb") as stream:
             for block in iter(lambda: stream.read(1 << 20), b""):
                 digest.update(block)
     except OSError as error:
-        raise InputError(
-            "cannot be read", file=path, seen=error.strerror, expected="a readable file", remedy="check the name"
-        ) from error
+        raise unreadable(path, error, "a readable file") from error
     return digest.hexdigest()
 
 

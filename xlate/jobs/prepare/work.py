@@ -23,6 +23,7 @@ from xlate.text.encoded import EncodedText
 from xlate.text.factors import with_factors
 from xlate.text.json_files import Fields, check_fields, read_json
 from xlate.text.lines import read_lines
+from xlate.text.opening import plain_file
 from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import Vocabulary
 
@@ -83,7 +84,7 @@ class WorkDirectory(CorpusText):
 
     def training_tokens(self, side: str) -> list[list[str]]:
         """The tokenised training sentences of `source` or `target`."""
-        return [split_tokens(line) for line in read_lines(self.path / "corpus" / f"train.{side}.gz")]
+        return [split_tokens(line) for line in read_lines(plain_file(self.path / "corpus" / f"train.{side}.gz"))]
 
     def training_text(self, side: str) -> EncodedText:
         """The numbered training sentences of `source` or `target`."""
@@ -99,7 +100,7 @@ class WorkDirectory(CorpusText):
     def links(self) -> Links:
         """The word alignment of the training text."""
         lengths = [np.diff(text.offsets_S1).tolist() for text in self.encoded]
-        return read_links(self.path / "align" / "links.gz", *lengths)
+        return read_links(plain_file(self.path / "align" / "links.gz"), *lengths)
 
     @cached_property
     def matches(self) -> Matches:
@@ -124,7 +125,9 @@ class WorkDirectory(CorpusText):
         extra = self.path / "corpus" / "lm.target.gz"
         if not extra.exists():
             return target
-        more = EncodedText.encode([split_tokens(line) for line in read_lines(extra)], self.target_vocabulary)
+        more = EncodedText.encode(
+            [split_tokens(line) for line in read_lines(plain_file(extra))], self.target_vocabulary
+        )
         return EncodedText.from_ids(text[s] for text in (target, more) for s in range(len(text)))
 
     def factor(self, side: str, name: str, split: str = "train", reference: int = 0) -> EncodedText:
@@ -172,12 +175,12 @@ class WorkDirectory(CorpusText):
 
     def source_lines(self, split: str) -> list[str]:
         """The raw source lines of `dev` or `test`, with their factors if they have any."""
-        return read_lines(self.path / "corpus" / f"{split}.source.gz")
+        return read_lines(plain_file(self.path / "corpus" / f"{split}.source.gz"))
 
     def references(self, split: str) -> list[list[str]]:
         """The raw references of `dev` or `test`, one list a reference."""
         paths = sorted((self.path / "corpus").glob(f"{split}.reference.*.gz"))
-        return [read_lines(path) for path in paths]
+        return [read_lines(plain_file(path)) for path in paths]
 
     def training_sentence(self, row: int) -> list[str]:
         """The source words of a pair of the training text, with their factors if it was given any."""
