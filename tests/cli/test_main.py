@@ -63,6 +63,8 @@ FILES = ["data=files", "data.name=x", "data.pair=a-b", "data.train_source=a", "d
     ("arguments", "words"),
     [
         (["train", "loss.etta=3"], ["loss.etta", "did you mean loss.eta?"]),
+        (["train", "model=phrase", "model.sparse.words=[all]"], ["choose sparse=…", "sparse=local"]),
+        (["train", "-m", "model=phrase", "seed=1,2", "model.sparse.words=[all]"], ["choose sparse="]),
         (["train", "modell=phrase"], ["modell", "did you mean model?"]),
         (["train", "loss.eta=much"], ["loss.eta", "much"]),
         (["train", "loss=perceptrn"], ["loss=perceptrn", "did you mean loss=perceptron?"]),

@@ -46,3 +46,19 @@ def test_a_misspelt_key_of_the_launcher_names_one_of_its_keys(launcher: None) ->
 
 def test_a_key_of_a_launcher_that_is_not_chosen_says_so() -> None:
     assert remedy_of("hydra.launcher.n_jobs=4").startswith("add hydra/launcher=box ")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "choice"),
+    [
+        (["model=phrase", "model.context.run=runs/cx"], "context=…: without it the model does not have this key"),
+        (["model=phrase", "model.context={run: runs/cx}"], "context=feature"),
+        (["model=phrase", "sparse=local", "+model.context.run=runs/cx"], "context=alone"),
+        (["model=phrase", "model.sparse.words=[all]"], "sparse=local"),
+        (["experiment=auli2014/figure3-row1", "model.sparse.words=[all]", "model.context.run=x"], "context=mixed"),
+        (["model=hierarchical", "model.structure.words=[all]"], "structure=classes"),
+    ],
+)
+def test_a_key_of_a_choice_that_was_not_made_names_the_choices(overrides: list[str], choice: str) -> None:
+    with pytest.raises(InputError, match=f"(?s)choose .*{choice.replace('.', '[.]')}"):
+        load(TrainConfig, "train", ["work=w", *overrides])

@@ -14,8 +14,9 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from xlate.config.choices import registered
+from xlate.config.choices import SCHEMAS, registered
 from xlate.config.keys.brackets import with_brackets
+from xlate.config.keys.described import choices_of
 from xlate.config.location import conf_folder
 from xlate.config.typed import in_our_words, typed
 from xlate.config.used_keys import known_keys, unknown_key
@@ -60,13 +61,23 @@ def composed(command: str, overrides: Sequence[str], of_hydra: bool = False) -> 
     try:
         with registered(command), initialize_config_dir(version_base="1.3", config_dir=str(conf_folder())):
             return compose(config_name=command, overrides=list(overrides), return_hydra_config=of_hydra)
+    except (AssertionError, AttributeError) as error:
+        raise HydraException(str(error)) if is_null_group(error) else error from error
     finally:
         state.hydra = running
 
 
-def words_of_hydra(error: HydraException, command: str, overrides: Sequence[str]) -> InputError:
+def is_null_group(error: Exception) -> bool:
+    """Whether OmegaConf was to set a key within a group that is null; it has no class of its own for this error."""
+    text = str(error)
+    return "root: NoneType" in text or ("'NoneType' object has no attribute" in text and "full_key: " in text)
+
+
+def words_of_hydra(error: Exception, command: str, overrides: Sequence[str]) -> InputError:
     """What is said of an error of Hydra, met when a command was composed with overrides."""
     text = str(error)
+    if is_null_group(error):
+        return _choice_not_made(command, overrides)
     key = re.search(r"[Cc]ould not override '([^']+)'", text) or re.search(
         r"Could not (?:append|delete)[^']*'([^']+)'", text
     )
@@ -91,6 +102,21 @@ def words_of_hydra(error: HydraException, command: str, overrides: Sequence[str]
     seen = text.splitlines()[0] if unread is None else unread
     expected = "one value" if several else "key=value"
     return InputError("the command line does not fit", seen=seen, expected=expected, remedy=remedy)
+
+
+def _choice_not_made(command: str, overrides: Sequence[str]) -> InputError:
+    """The error for a key within an optional group, where the choice that fills the group was not made."""
+    known = _keys_of(command, overrides, False)
+    keys = (override.partition("=")[0].lstrip("+~") for override in overrides)
+    dotted = ((key, key if key in SCHEMAS else key.rpartition(".")[0]) for key in keys if "." in key)
+    empty = ((key, group) for key, group in dotted if not any(one.startswith(f"{group}.") for one in known))
+    key, choice = next((key, choice) for key, group in empty if choices_of(choice := group.rpartition(".")[2]))
+    return InputError(
+        f"choose {choice}=…: without it the {key.partition('.')[0]} does not have this key",
+        seen=key,
+        expected=f"{' or '.join(f'{choice}={name}' for name in choices_of(choice) if name != 'none')} beside it",
+        remedy=f"add one of these to the command, or leave {key} out",
+    )
 
 
 def _no_launcher(key: str) -> InputError:
@@ -130,7 +156,7 @@ def _no_choice(asked: str, there: list[str], command: str) -> InputError:
 
 def _keys_of(command: str, overrides: Sequence[str], of_hydra: bool) -> list[str]:
     """The keys of a command, or of Hydra under it, with what is chosen, as far as that can be composed."""
-    choices = [given for given in overrides if re.match(r"[\w/]+=[\w/]+$", given)]
+    choices = [given for given in overrides if re.match(r"[\w/]+=[\w/-]+$", given)]
     for some in (choices, []):
         try:
             known = known_keys(composed(command, some, of_hydra))

@@ -23,7 +23,7 @@ from xlate.cli.shell.sweeps import ONE_AFTER_THE_OTHER, forget_sweeps, say_sweep
 from xlate.cli.shell.talk import Talk
 from xlate.config.choices import registered
 from xlate.config.folder_names import folder_name
-from xlate.config.load import composed, words_of_hydra
+from xlate.config.load import composed, is_null_group, words_of_hydra
 from xlate.config.location import conf_folder
 from xlate.config.typed import in_our_words, typed
 from xlate.config.used_keys import SpareKeys
@@ -111,6 +111,8 @@ def _our_words(command: str, words: Words) -> Iterator[None]:
         raise words_of_hydra(error, command, words.overrides) from error
     except OmegaConfBaseException as error:
         raise in_our_words(error) from error
+    except (AssertionError, AttributeError) as error:
+        raise words_of_hydra(error, command, words.overrides) if is_null_group(error) else error from error
     except RuntimeError as error:
         if not _is_slurm_missing(error):
             raise
@@ -129,7 +131,8 @@ def _is_slurm_missing(error: Exception) -> bool:
 
 def _is_refused(error: Exception) -> bool:
     """Whether Hydra, or a launcher, refused the command line before a job began."""
-    return isinstance(error, HydraException | OmegaConfBaseException) or _is_slurm_missing(error)
+    ours = isinstance(error, HydraException | OmegaConfBaseException)
+    return ours or is_null_group(error) or _is_slurm_missing(error)
 
 
 def _asks_hydra(command: str, words: Words) -> bool:
