@@ -112,6 +112,7 @@ def test_what_cannot_be_is_refused(
     context_run: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refused(*arguments: str) -> str:
         assert main(["train", f"work={work}", f"run={tmp_path / 'none'}", *arguments]) == 2
@@ -128,6 +129,10 @@ def test_what_cannot_be_is_refused(
     assert "model.predicts=distortion" in refused(*PHRASE, *use, second, "loss=mira")
     assert "model.target" in refused(*CONTEXT, "model.target=[pairs]")
     assert "loss.name" in refused(*CONTEXT, "loss.name=expected_corpus_bleu")
+    monkeypatch.setattr("xlate.memory.free_memory", lambda: 2_000_000)
+    distances = [*CONTEXT, "model.predicts=distortion", "model.target=[]", "model.reach=1000"]
+    assert main(["train", f"work={work}", f"run={tmp_path / 'far'}", *distances]) == 2
+    assert "model.reach=1000, which needs" in capsys.readouterr().err
     assert "model.marks" in refused(*CONTEXT, "model.marks=ring")
     assert "two penalties" in refused(*CONTEXT, "loss.l1=0.1", "loss.l2=0.1")
     assert main(["translate", f"run={context_run}", f"input={context_run / 'config.yaml'}"]) == 2

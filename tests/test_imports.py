@@ -14,7 +14,7 @@ ROOMS = [
     "kernels", "text", "arrays", "demo", "metrics", "align", "lm", "phrases", "features", "candidates", "formats",
     "scoring", "losses", "updates", "tuners", "search", "models", "report", "train", "config", "jobs", "cli",
 ]  # fmt: skip
-FOUNDATION = {"errors", "progress", "scratch"}
+FOUNDATION = {"errors", "memory", "progress", "scratch"}
 WITHOUT_TORCH = {"kernels", "text", "arrays", "demo", "metrics", "align", "lm", "phrases", "features"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

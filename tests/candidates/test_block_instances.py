@@ -307,6 +307,13 @@ def test_an_alternative_has_its_own_bigram(coin, tmp_path):
     assert ids == [[(1.0, [0]), (-1.0, [1])], [(1.0, [1]), (-1.0, [0])]]
 
 
+def test_more_alternatives_than_there_are_take_no_more_room(coin, tmp_path):
+    for top in (9, 2**31 - 1):
+        by_hand(coin, top=top).instances.write(tmp_path / str(top))
+    for name in ("linked", "neutral"):
+        assert written(tmp_path / "9", name) == written(tmp_path / str(2**31 - 1), name)
+
+
 def test_alternatives_take_the_orientation_of_their_true_successor(coin, tmp_path):
     """a b c | B C A turns around: behind b c stands a on the left, and so does its alternative."""
     table = table_of([([3], [3]), ([3], [6]), ([4, 5], [4, 5])])

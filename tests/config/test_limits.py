@@ -69,8 +69,8 @@ ONLINE = ["model=phrase", "source=online"]
 @pytest.mark.parametrize(
     ("command", "given", "override", "expected"),
     [
-        ("translate", TRANSLATE, "processes=0", "1 or more"),
-        ("translate", TRANSLATE, "nbest=-1", "1 or more"),
+        ("translate", TRANSLATE, "processes=0", "1 or more, at most 4096"),
+        ("translate", TRANSLATE, "nbest=2147483647", "1 or more, at most 1000000"),
         ("translate", TRANSLATE, "lattice_format=dot", "fst, slf"),
         ("translate", TRANSLATE, "decoder.beam=0", "1 or more"),
         ("translate", TRANSLATE, "decoder.beam=-3", "1 or more"),
@@ -93,9 +93,11 @@ ONLINE = ["model=phrase", "source=online"]
         ("translate", TRANSLATE, "decoder.unknown_unigram=1e308", "-100000 or more, at most 100000"),
         ("train", ["loss=global"], "loss.globally.heldout_every=1", "2 or more"),
         ("train", [], "model.alternatives=0", "1 or more"),
+        ("train", ["model=context"], "model.reach=1000000", "1 or more, at most 1000"),
+        ("train", ["model=distortion"], "model.jump_reach=2147483647", "1 or more, at most 1000"),
         ("train", [], "checkpoint_seconds=-1", "0 or more"),
         ("train", TUNED, "loss.tune.heldout_every=1", "0 or more, not 1"),
-        ("train", TUNED, "loss.tune.processes=0", "1 or more"),
+        ("train", TUNED, "loss.tune.processes=0", "1 or more, at most 4096"),
         ("train", TUNED, "loss.tune.decay=1", "0 or more, below 1"),
         ("train", LISTED, "loss.lists.epochs=0", "1 or more"),
         ("train", LISTED, "loss.lists.rate=0", "above 0, at most 100000"),
@@ -105,8 +107,8 @@ ONLINE = ["model=phrase", "source=online"]
         ("prepare", [], "lm.order=8", "1 or more, at most 7"),
         ("prepare", [], "phrases.max_length=0", "1 or more, at most 255"),
         ("prepare", [], "data.max_words=0", "1 or more"),
-        ("score", ["hyp=h", "ref=r"], "bootstrap=-1", "0 or more"),
-        ("demo", [], "sentences=0", "1 or more"),
+        ("score", ["hyp=h", "ref=r"], "bootstrap=-1", "0 or more, at most 1000000"),
+        ("demo", [], "sentences=0", "1 or more, at most 10000000"),
     ],
 )
 def test_what_is_out_of_range_is_refused(command: str, given: list[str], override: str, expected: str) -> None:

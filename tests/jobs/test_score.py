@@ -57,6 +57,13 @@ def test_runs_have_mean_and_deviation_and_a_test(folder: Path, capsys: pytest.Ca
     assert "by sentence" in words
 
 
+def test_a_line_that_ter_would_take_hours_for_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_lines(folder / "long", [*REFERENCES[:-1], "a " * 2001])
+    assert main(["score", f"hyp={folder / 'long'}", f"ref={folder / 'ref'}", "measures=[ter]"]) == 2
+    assert "2,001 words in line 12" in capsys.readouterr().err
+    assert "bleu" in scored(folder, capsys, f"hyp={folder / 'long'}", "measures=[bleu]")[0]
+
+
 def test_one_output_has_the_keys_of_an_evaluation(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     figures, _ = scored(folder, capsys, f"hyp={folder / 'a0'}", f"against={folder / 'b0'}", "measures=[bleu]")
     assert set(figures) == {

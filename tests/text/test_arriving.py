@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+from pathlib import Path
 
 import pytest
 
 from xlate.errors import InputError
 from xlate.text.arriving import FIRST, LATER, ArrivingLines, KnownBatches, is_at_hand, standard_input
+from xlate.text.lines import LONGEST_LINE
 
 
 def test_a_pipe_gives_what_is_there_and_says_whether_more_is() -> None:
@@ -45,7 +47,7 @@ def test_much_at_once_is_cut_and_is_there_to_the_end() -> None:
     assert sizes == [LATER, LATER, LATER, 1000 - 3 * LATER]
 
 
-def test_lines_that_are_not_utf_8_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_that_are_not_utf_8_or_too_long_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     out, into = os.pipe()
     os.write(into, b"one\ntwo\ncaf\xe9\n")
     os.close(into)
@@ -56,6 +58,11 @@ def test_lines_that_are_not_utf_8_are_named(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(InputError, match="not UTF-8") as caught:
         list(standard_input())
     assert caught.value.line == 2
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"one\n" + b"x" * (LONGEST_LINE + 1))))
+    with pytest.raises(InputError, match="standard input:2: a line that is too long"):
+        list(standard_input())
+    with Path("/dev/zero").open("rb") as stream, pytest.raises(InputError, match="standard input:1: a line that is"):
+        list(ArrivingLines(stream))
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(InputError, match="closed"):
         standard_input()

@@ -18,7 +18,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.errors import InputError
-from xlate.text.lines import _descriptor, atomic_write, count_lines, iterate_lines, read_lines, write_lines
+from xlate.text import opening
+from xlate.text.lines import (
+    LONGEST_LINE,
+    _descriptor,
+    atomic_write,
+    count_lines,
+    iterate_lines,
+    read_lines,
+    write_lines,
+)
 
 # What other readers take for a line end, and what a careless reader strips.
 ODD = ["\r", "\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\xa0", "\ufeff", "\u200b", " ", "\t", "\x00"]
@@ -144,6 +153,36 @@ def test_gzip_name_without_gzip_data(tmp_path: Path, data: bytes) -> None:
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"plain\.gz: not a gzip file"):
         read_lines(path)
+
+
+@pytest.mark.parametrize("name", ["long.txt", "long.txt.gz", "long.txt.xz"])
+def test_a_line_that_is_too_long_is_not_read_to_its_end(tmp_path: Path, name: str) -> None:
+    longest = ["short", "x" * LONGEST_LINE, ""]
+    write_lines(tmp_path / name, longest)
+    assert read_lines(tmp_path / name) == longest
+    write_lines(tmp_path / name, [*longest, "x" * (LONGEST_LINE + 1), "y"])
+    with pytest.raises(InputError, match=rf"{name}:4: a line that is too long(?s:.*)beginning b'xxx") as caught:
+        read_lines(tmp_path / name)
+    assert caught.value.expected == "at most 1,048,576 bytes"
+    assert list(iterate_lines(tmp_path / name, 2 * LONGEST_LINE))[-1] == "y"
+    with pytest.raises(InputError, match="/dev/zero:1: a line that is too long"):
+        read_lines("/dev/zero")
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2"])
+def test_a_file_that_unpacks_to_too_much_is_refused(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "MOST_UNPACKED", 1 << 20)
+    path = tmp_path / f"bomb{suffix}"
+    with atomic_write(path) as stream:
+        stream.write(b"a b\n" * (1 << 20))
+    with pytest.raises(InputError, match=r"unpacks to more than any text does(?s:.*)at most 1,048,576 bytes") as caught:
+        read_lines(path)
+    assert caught.value.file == str(path)
+    text = [f"{number} {number * 7919 % 10007}" for number in range(150_000)]
+    write_lines(path, text)
+    assert read_lines(path) == text
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -102,15 +102,18 @@ class BlockInstances:
         e = self._grouped
         events = SuccessorArrays(e.group_G, e.group_offsets_G1, e.successor_E, e.orientation_E, self._shown_E)
         filled: Filled = linked_instances(
-            self.blocks, self.lm.arrays, self.lm.begin_state, self.alternatives, groups, events, text, self.by_target
+            self.blocks, self.lm.arrays, self.lm.begin_state, self._most, groups, events, text, self.by_target
         )
         return filled
 
     def _neutral(self, matches: NDArray[np.int64], text: MatchedText) -> Filled:
-        filled: Filled = neutral_instances(
-            self.blocks, self.lm.arrays, self.lm.begin_state, self.alternatives, matches, text
-        )
+        filled: Filled = neutral_instances(self.blocks, self.lm.arrays, self.lm.begin_state, self._most, matches, text)
         return filled
+
+    @cached_property
+    def _most(self) -> int:
+        """The most alternatives that a block has."""
+        return min(self.alternatives, int(np.diff(self.blocks.options_P1).max(initial=0)))
 
     @cached_property
     def _grouped(self) -> Events:

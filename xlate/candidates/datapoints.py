@@ -16,7 +16,7 @@ import numpy as np
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
-from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.lines import LONGEST_RECORD, iterate_lines, write_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int
 
 LABELS = {"1": 1.0, "+1": 1.0, "-1": -1.0}
@@ -35,7 +35,7 @@ def read_datapoints(path: str | Path) -> CandidateBatch:
     ids: list[list[int]] = []
     opened = 0
     number = 0
-    for number, line in enumerate(iterate_lines(path), start=1):
+    for number, line in enumerate(iterate_lines(path, LONGEST_RECORD), start=1):
         fields = line.split()
         if not fields:
             continue

@@ -66,6 +66,10 @@ def _status(arguments: list[str]) -> int:
         if "embedded null" not in str(error):
             raise
         return _fail(f"{called}: no file has such a name: it holds a NUL character", 2, error, debug)
+    except MemoryError as error:
+        # Where memory is checked before work begins, the setting is named; here nobody knew.
+        said = f"{called}: not enough memory: {error or 'an array could not be made'}"
+        return _fail(f"{said}\n  remedy:   lower the largest numbers you set, or give less text", 2, error, debug)
     except OSError as error:
         words = in_words(error, "standard output" if output_fails() else None)
         return _fail(f"{called}: {words}", 2, error, debug)

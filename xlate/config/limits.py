@@ -48,7 +48,9 @@ class Range(NamedTuple):
         Example: `above 0, at most 1`
         """
         low = f"above {self.low:g}" if self.open_low else f"{self.low:g} or more"
-        high = f"below {self.high:g}" if self.open_high else f"at most {self.high:g}"
+        # A short form of a large whole number, 1e+06, is not what anybody types.
+        end = str(self.high) if isinstance(self.high, int) else f"{self.high:g}"
+        high = f"below {end}" if self.open_high else f"at most {end}"
         return ", ".join([low] + [high] * (self.high < LARGEST_INT) + [f"not {x:g}" for x in self.but])
 
 
@@ -75,10 +77,14 @@ PHRASE_LENGTH = Range(1, 255)
 WINDOW = Range(1, 48)
 
 _SOME = _whole(1)
+# More would take a list, a process or a pass over the text for each, and no machine could do it.
+_LISTED, _PROCESSES, _REACH = Range(1, 10**6), Range(1, 4096), Range(1, 1000)
+_FOLDS, _NO_OR_FOLDS = Range(2, 1000), Range(0, 1000, but=(1,))
+_SENTENCES, _NGRAMS, _WINDOW = Range(1, 10**7), Range(0, 10), Range(0, 1000)
 
 # Of a schema and those that are made from it.
 LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
-    schema.DemoCorpusConfig: {"seed": SEED, "train": _SOME, "dev": _SOME, "test": _SOME},
+    schema.DemoCorpusConfig: {"seed": SEED, "train": _SENTENCES, "dev": _SENTENCES, "test": _SENTENCES},
     schema.DataConfig: {
         "max_words": _SOME,
         "max_sentences": _SOME,
@@ -156,17 +162,17 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "samples": _whole(0),
         "first_id": _whole(0),
     },
-    schema.TranslateConfig: {"nbest": _SOME, "lattice_format": ("fst", "slf"), "processes": _SOME},
+    schema.TranslateConfig: {"nbest": _LISTED, "lattice_format": ("fst", "slf"), "processes": _PROCESSES},
     schema.ExportConfig: {"reordering": ("files", "scores")},
     schema.InspectConfig: {"top": _SOME},
-    schema.ScoreConfig: {"bootstrap": _whole(0), "seed": SEED, "split": ("dev", "test")},
+    schema.ScoreConfig: {"bootstrap": Range(0, 10**6), "seed": SEED, "split": ("dev", "test")},
     schema.ReportConfig: {"split": ("dev", "test"), "sentences": _whole(0), "explained": _whole(0)},
     schema.CompareConfig: {"top": _whole(0), "split": ("dev", "test")},
-    schema.ServeConfig: {"port": Range(0, 65535), "max_bytes": _SOME, "max_words": _SOME, "max_nbest": _SOME},
+    schema.ServeConfig: {"port": Range(0, 65535), "max_bytes": _SOME, "max_words": _SOME, "max_nbest": _LISTED},
     schema.AlignCommandConfig: {"seed": SEED},
     schema.LmCommandConfig: {"order": ORDER},
     schema.PhrasesCommandConfig: {"max_length": PHRASE_LENGTH},
-    schema.DemoConfig: {"seed": SEED, "sentences": _SOME},
+    schema.DemoConfig: {"seed": SEED, "sentences": _SENTENCES},
     nbest_schema.GivenListsConfig: {
         "nbest_size": _SOME,
         "nbest_format": ("auto", "bars", "fairseq", "plain", "jsonl"),
@@ -175,23 +181,23 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     nbest_schema.NbestConfig: {
         "first_id": _whole(0),
         "mbr": ("none", "bleu", "chrf"),
-        "pairs": _SOME,
+        "pairs": _LISTED,
         "least_margin": NOT_NEGATIVE,
     },
     model_schema.SparseConfig: {"class_seed": SEED},
     model_schema.StructureConfig: {"class_seed": SEED},
     model_schema.RerankConfig: {
-        "ngrams": _whole(0),
+        "ngrams": _NGRAMS,
         "least_probability": PROBABILITY,
-        "class_ngrams": _whole(0),
+        "class_ngrams": _NGRAMS,
         "min_lists": _SOME,
         "mbr": ("none", "bleu", "chrf"),
         "mbr_scale": NOT_NEGATIVE,
     },
-    model_schema.EventModelConfig: {"threshold": _whole(0), "folds": _whole(0, 1), "alternatives": _SOME},
+    model_schema.EventModelConfig: {"threshold": _whole(0), "folds": _NO_OR_FOLDS, "alternatives": _SOME},
     model_schema.BlockModelConfig: {"orientation_smoothing": POSITIVE},
     model_schema.DistortionModelConfig: {
-        "jump_reach": _SOME,
+        "jump_reach": _REACH,
         "jump_smoothing": POSITIVE,
         "model1_iterations": _SOME,
         "direct_discount": BELOW_ONE,
@@ -199,59 +205,59 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     model_schema.ContextUseConfig: {"threshold": PROBABILITY, "best": _whole(0), "share": PROBABILITY},
     model_schema.ContextModelConfig: {
         "predicts": (model_schema.TRANSLATION, model_schema.DISTORTION),
-        "reach": _SOME,
+        "reach": _REACH,
         "left_out": _whole(0),
-        "left_out_of": _whole(2),
+        "left_out_of": _FOLDS,
         "unit": ("phrase", "word"),
         "longest": PHRASE_LENGTH,
         "alternatives": _whole(2),
-        "folds": _whole(0, 1),
+        "folds": _NO_OR_FOLDS,
         "class_seed": SEED,
-        "window": _whole(0),
+        "window": _WINDOW,
         "marks": ("distance", "bag"),
         "bits": Range(1, 30),
     },
     model_schema.PhraseModelConfig: {"reordering": ("none", "wbe", "phrase", "hier", "hier5")},
     loss_schema.FloatPhaseConfig: {
         "data": ("train", "dev", "nbest"),
-        "nbest": _SOME,
+        "nbest": _LISTED,
         "subset": SHARE,
         "epochs": _whole(0),
     },
     loss_schema.BinaryConfig: {"eta": POSITIVE},
     loss_schema.BinaryPhaseConfig: {"epochs": _whole(0)},
     loss_schema.GlobalConfig: {
-        "folds": _whole(2),
+        "folds": _FOLDS,
         "sentences": _SOME,
         "heldout_every": _whole(2),
         "rounds": _SOME,
         "epochs": _SOME,
         "pull": NOT_NEGATIVE,
-        "oracles": _SOME,
+        "oracles": _LISTED,
         "margin": ENDLESS,
     },
     tune_schema.TuneConfig: {
         "start": ("uniform", "base"),
         "select": ("best", "last"),
         "rounds": _SOME,
-        "nbest": _SOME,
+        "nbest": _LISTED,
         "heldout_every": _whole(0, 1),
         "length_band": ENDLESS,
-        "processes": _SOME,
+        "processes": _PROCESSES,
         "tolerance": NOT_NEGATIVE,
         "least_new": PROBABILITY,
     },
     tune_schema.EpochsConfig: {"epochs": _SOME},
     tune_schema.MiraConfig: {"C": POSITIVE, "decay": BELOW_ONE, "sparse_rate": NOT_NEGATIVE},
     tune_schema.MertConfig: {
-        "restarts": _whole(0),
-        "directions": _whole(0),
+        "restarts": Range(0, 10**6),
+        "directions": Range(0, 10**6),
         "coordinate_rounds": _SOME,
         "least_gain": NOT_NEGATIVE,
         "window": _whole(0),
     },
     tune_schema.PenaltyConfig: {"penalty": NOT_NEGATIVE, "step_penalty": NOT_NEGATIVE},
-    tune_schema.ProConfig: {"samples": _SOME, "kept": _SOME, "least": SHARE, "share": SHARE},
+    tune_schema.ProConfig: {"samples": _LISTED, "kept": _LISTED, "least": SHARE, "share": SHARE},
     tune_schema.ExpectedBleuConfig: {"gamma": POSITIVE},
     tune_schema.SoftmaxMarginConfig: {"margin": NOT_NEGATIVE},
     tune_schema.RampConfig: {"margin": NOT_NEGATIVE, "kind": Range(1, 3)},
@@ -267,13 +273,13 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "batch": _SOME,
         "epochs": _SOME,
         "tolerance": NOT_NEGATIVE,
-        "pairs": _SOME,
+        "pairs": _LISTED,
     },
     loss_schema.FoldedListsConfig: {
-        "folds": _whole(2),
-        "nbest": _whole(2),
+        "folds": _FOLDS,
+        "nbest": Range(2, 10**6),
         "shard": _SOME,
-        "processes": _SOME,
+        "processes": _PROCESSES,
         "machine": _whole(0),
         "machines": _SOME,
         "sentences": _SOME,
@@ -306,9 +312,9 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
     loss_schema.GlobalLossConfig: {"eta": POSITIVE},
     source_schema.OnlineSourceConfig: {
         "iterations": _SOME,
-        "nbest": _SOME,
-        "k": _SOME,
-        "m": _SOME,
+        "nbest": _LISTED,
+        "k": _LISTED,
+        "m": _LISTED,
         "hope": NOT_NEGATIVE,
         "C": POSITIVE,
         "eta": POSITIVE,
@@ -319,12 +325,12 @@ LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
         "spread": NOT_NEGATIVE,
         "gain": ("document", "add-1", "gao", "floor", "exp", "none"),
         "batch": _SOME,
-        "processes": _SOME,
-        "shards": _SOME,
+        "processes": _PROCESSES,
+        "shards": _PROCESSES,
         "select": ("average", "last", "best"),
         "heldout_every": _whole(0, 1),
         "start": ("uniform", "base"),
-        "folds": _whole(0, 1),
+        "folds": _NO_OR_FOLDS,
         "sentences": _SOME,
     },
 }

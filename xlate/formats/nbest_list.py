@@ -16,7 +16,7 @@ from xlate.errors import InputError
 from xlate.formats.nbest_fields import FeatureParser, Layout, is_alignment, is_word_scores, parse_total
 from xlate.formats.nbest_phrases import Span, field_links, field_spans, marked_spans, without_marks
 from xlate.progress import track
-from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.lines import LONGEST_RECORD, iterate_lines, write_lines
 from xlate.text.numbers import parse_int, shown
 
 BAR = "|||"
@@ -142,7 +142,7 @@ def iterate_hypotheses(path: str | Path, style: Style | None = None) -> Iterator
 
 def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """The lines of a file with their numbers, from 1, without the byte order mark that may stand before the first."""
-    for number, line in enumerate(iterate_lines(path), start=1):
+    for number, line in enumerate(iterate_lines(path, LONGEST_RECORD), start=1):
         yield number, line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
 
 

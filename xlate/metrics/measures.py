@@ -25,6 +25,8 @@ from xlate.metrics.statistics import Stats
 from xlate.progress import track
 
 MEASURES = ("bleu", "chrf", "ter", "nist", "lexacc")
+# The time of TER grows with the third power of the words of a line, and its memory with the second.
+MOST_WORDS_OF_TER = 2000
 TEXT_ENDINGS = (" .", " !", " ?")
 
 Streams = Sequence[Sequence[str | None]]
@@ -54,7 +56,7 @@ def measure_sentences(
     """Measures S hypotheses against reference streams that `references.checked_references` returned.
 
     Raises:
-        InputError: an unknown measure, or a tokeniser that is unknown or not installed.
+        InputError: an unknown measure, a tokeniser that is unknown or not installed, or a line too long for TER.
     """
     if measure in _SCORES:
         metric = _metric(measure, lowercase, tokenize)
@@ -114,6 +116,15 @@ def _rows(metric: Any, hypotheses: Sequence[str], streams: Streams) -> list[list
 
 def _edits(metric: Any, hypotheses: Sequence[str], streams: Streams) -> list[list[float]]:
     given = by_sentence(streams)
+    for number, (line, lines) in enumerate(zip(hypotheses, given, strict=True), start=1):
+        words = max(len(text.split()) for text in (line, *lines))
+        if words > MOST_WORDS_OF_TER:
+            raise InputError(
+                "a line has too many words for TER",
+                seen=f"{words:,} words in line {number}",
+                expected=f"at most {MOST_WORDS_OF_TER:,}",
+                remedy="cut the line into sentences; xlate score measures=[bleu,chrf] leaves TER out",
+            )
     counts = {len(lines) for lines in given}
     metric.num_refs = counts.pop() if len(counts) == 1 else -1
     pairs = track(list(zip(hypotheses, given, strict=True)), "TER")

@@ -22,6 +22,7 @@ from xlate.arrays.ragged import row_numbers
 from xlate.arrays.ranges import check_lengths, refuse
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
+from xlate.memory import check_memory
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID
 
@@ -58,10 +59,12 @@ class Distortion:
             reach, smoothing: see above.
 
         Raises:
-            InputError: source and links differ in number of sentences.
+            InputError: source and links differ in number of sentences, or there is no memory for so many jumps.
         """
         if len(source) != len(links):
             raise InputError("sides of unequal length", seen=f"{len(source)} sentences, {len(links)} lines of links")
+        # Counts, probabilities and costs of one side, and the costs of the other.
+        check_memory("the jumps of words", words * (2 * reach + 1) * 24, f"model.jump_reach={reach}")
         left_J, landed_J, jump_J = jumps(source, links)
         column_J = np.clip(jump_J, -reach, reach) + reach
         return cls(*(_costs(word_J, column_J, words, 2 * reach + 1, smoothing) for word_J in (landed_J, left_J)))

@@ -13,11 +13,10 @@ from itertools import islice
 from typing import BinaryIO, Generic, Protocol, TypeVar
 
 from xlate.errors import InputError
-from xlate.text.lines import not_utf8, unreadable
+from xlate.text.lines import arriving_lines, not_utf8, unreadable
 
 # Processes that are forked after the first batch was read know that batch already.
 FIRST, LATER = 2048, 256
-PIECE = 1 << 16
 INPUT = "standard input"
 T = TypeVar("T", covariant=True)
 
@@ -65,30 +64,17 @@ class ArrivingLines:
         """The batches.
 
         Raises:
-            InputError: the stream cannot be read, or a line is not UTF-8.
+            InputError: the stream cannot be read, or a line is not UTF-8 or too long.
         """
-        number, begun = 0, [b""]
-        while piece := self._piece():
-            *ends, rest = piece.split(b"\n")
-            if not ends:
-                begun.append(rest)
-                yield []
-                continue
-            lines = [b"".join(begun) + ends[0], *ends[1:]]
-            begun = [rest]
+        number = 0
+        for lines in _arriving(self._stream):
             cut = list(_cut(iter(lines), LATER if number else FIRST))
             for place, batch in enumerate(cut, start=1):
                 self._more = place < len(cut)
                 yield [_decoded(line, number + at) for at, line in enumerate(batch, start=1)]
                 number += len(batch)
-        if last := b"".join(begun):
-            yield [_decoded(last, number + 1)]
-
-    def _piece(self) -> bytes:
-        try:
-            return bytes(self._stream.read1(PIECE))  # type: ignore[attr-defined]
-        except OSError as error:
-            raise unreadable(INPUT, error) from error
+            if not lines:
+                yield []
 
     def ready(self) -> bool:
         """Whether bytes have arrived, or the end of the stream."""
@@ -126,9 +112,16 @@ def _cut(lines: Iterator[T], first: int) -> Iterator[list[T]]:
 
 
 def _lines_of(stream: BinaryIO) -> Iterator[str]:
+    number = 0
+    for lines in _arriving(stream):
+        for raw in lines:
+            number += 1
+            yield _decoded(raw, number)
+
+
+def _arriving(stream: BinaryIO) -> Iterator[list[bytes]]:
     try:
-        for number, raw in enumerate(stream, start=1):
-            yield _decoded(raw.removesuffix(b"\n"), number)
+        yield from arriving_lines(stream, INPUT)
     except OSError as error:
         raise unreadable(INPUT, error) from error
 

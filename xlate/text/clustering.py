@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from xlate.errors import InputError
 from xlate.kernels.counting.exchange import ClassCounts, Neighbours, sweep, x_log_x
+from xlate.memory import check_memory
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID
 
@@ -36,10 +37,12 @@ def exchange_classes(text: EncodedText, words: int, classes: int, seed: int = 1,
         sweeps: how often every word is looked at.
 
     Raises:
-        InputError: fewer than two classes.
+        InputError: fewer than two classes, or more than there is memory for.
     """
     if classes < 2:
         raise InputError("too few word classes", seen=classes, expected="2 or more")
+    # Counts of pairs of classes, and what is made of them to compute the likelihood.
+    check_memory("the counts of pairs of word classes", 24 * (classes + 1) ** 2, f"class{classes}")
     left_N, right_N, count_N = _bigrams(text, words)
     occurs_V = np.bincount(text.ids_T, minlength=words)
     occurs_V[[UNKNOWN_ID, BEGIN_ID, END_ID]] = 0

@@ -18,6 +18,10 @@ from xlate.text.opening import DamagedStream, checked_name, named_packing, open_
 
 # Errors for which the file that was to be read is not to blame.
 OF_THE_MACHINE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# The most bytes of a line of text, of a rule and the like, and of a record that may hold whole lists or documents.
+LONGEST_LINE, LONGEST_RECORD = 1 << 20, 1 << 26
+# Bytes that are read at a time.
+PIECE = 1 << 16
 # The most symbolic links that are followed.
 MOST_LINKS = 40
 _DESCRIPTOR = re.compile(
@@ -31,12 +35,13 @@ def read_lines(path: str | Path) -> list[str]:
     A bare CR, U+2028, NEL and their like are characters of a line, not line ends. A last line without LF counts.
 
     Raises:
-        InputError: the file is missing, packed and damaged, an archive, or not UTF-8 (with the line).
+        InputError: the file is missing, packed and damaged, an archive, not UTF-8 (with the line), or a line is longer
+            than `LONGEST_LINE`.
     """
     return list(iterate_lines(path))
 
 
-def iterate_lines(path: str | Path) -> Iterator[str]:
+def iterate_lines(path: str | Path, longest: int = LONGEST_LINE) -> Iterator[str]:
     """Yields the lines of a file one by one; see `read_lines` for what a line is and what is raised.
 
     Pipes and whatever else can be read only once may be given too.
@@ -45,15 +50,45 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
     number = 0
     try:
         with open_unpacked(path) as stream:
-            for raw in stream:
-                number += 1
-                yield raw.removesuffix(b"\n").decode("utf-8")
+            for lines in arriving_lines(stream, path, longest):
+                for raw in lines:
+                    number += 1
+                    yield raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise not_utf8(path, number, error) from error
     except DamagedStream as error:
         raise error.at(number + 1) from error
     except OSError as error:
         raise unreadable(path, error) from error
+
+
+def arriving_lines(stream: BinaryIO, file: str | Path, longest: int = LONGEST_LINE) -> Iterator[list[bytes]]:
+    """The lines of a stream as its bytes arrive: those that each piece completes, often none; without their LF.
+
+    Raises:
+        InputError: a line of more than `longest` bytes, of which no more than that is read.
+    """
+    number, begun, size = 0, [b""], 0
+    while piece := stream.read1(PIECE):  # type: ignore[attr-defined]
+        *lines, rest = piece.split(b"\n")
+        # The others are shorter than a piece.
+        if size + len(lines[0] if lines else rest) > longest:
+            raise InputError(
+                "a line that is too long",
+                file=file,
+                line=number + 1,
+                seen=f"more than {longest:,} bytes, beginning {(b''.join(begun) + piece)[:40]!r}",
+                expected=f"at most {longest:,} bytes",
+                remedy="cut the line into sentences, and check that it is the file you meant",
+            )
+        if lines:
+            lines[0] = b"".join(begun) + lines[0]
+            number, begun, size = number + len(lines), [], 0
+        begun.append(rest)
+        size += len(rest)
+        yield lines
+    if size:
+        yield [b"".join(begun)]
 
 
 def count_lines(path: str | Path) -> int:

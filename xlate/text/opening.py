@@ -16,6 +16,8 @@ from xlate.errors import InputError
 BUFFER = 1 << 20
 # Bytes that are packed at a time.
 PIECE = 1 << 16
+# A packed file that unpacks to more than so many bytes, and to more than so many times its own size, is no text.
+MOST_UNPACKED, MOST_TIMES = 1 << 26, 500
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 
 
@@ -207,24 +209,24 @@ def open_unpacked(path: str | Path) -> Iterator[BinaryIO]:
 
     Raises:
         InputError: the name tells of a packing that the content does not have, it is an archive or packed in another
-            way, or no file can have such a name.
+            way, or no file can have such a name; (when read) it unpacks to more than any text does.
         OSError: it cannot be read.
         DamagedStream: (when read) it is packed and damaged.
     """
     path = checked_name(path)
     with path.open("rb") as raw:
         begin = _first_bytes(raw)
-        if raw.seekable():
+        packing, begun = packing_of(path, begin), _Begun(begin, raw)
+        if packing is None and raw.seekable():
             raw.seek(0)
-            stream = cast(BinaryIO, raw)
-        else:
-            stream = cast(BinaryIO, io.BufferedReader(_Begun(begin, raw), BUFFER))
-        packing = packing_of(path, begin)
+            yield cast(BinaryIO, raw)
+            return
+        stream = cast(BinaryIO, io.BufferedReader(begun, BUFFER))
         if packing is None:
             yield stream
             return
         with naming_damage(path, packing), packing.reader(stream) as unpacked:
-            yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, unpacked), BUFFER))
+            yield cast(BinaryIO, io.BufferedReader(_Unpacked(unpacked, begun, path), BUFFER))
 
 
 def _first_bytes(raw: io.BufferedReader) -> bytes:
@@ -234,10 +236,10 @@ def _first_bytes(raw: io.BufferedReader) -> bytes:
 
 
 class _Begun(io.RawIOBase):
-    """A stream that cannot go back, with the bytes that were already read put in front again."""
+    """A stream with the bytes that were already read put in front again, and how many bytes were `taken` from it."""
 
     def __init__(self, begin: bytes, rest: io.BufferedReader) -> None:
-        self._begin, self._rest = begin, rest
+        self._begin, self._rest, self.taken = begin, rest, 0
 
     def readable(self) -> bool:
         return True
@@ -247,4 +249,32 @@ class _Begun(io.RawIOBase):
         self._begin = some[len(buffer) :] if self._begin else b""
         some = some[: len(buffer)]
         buffer[: len(some)] = some
+        self.taken += len(some)
         return len(some)
+
+
+class _Unpacked(io.RawIOBase):
+    """What is unpacked from a packed stream.
+
+    Raises:
+        InputError: (when read) it is far more than text can be packed into.
+    """
+
+    def __init__(self, unpacked: BinaryIO, packed: _Begun, path: Path) -> None:
+        self._unpacked, self._packed, self._path, self._size = unpacked, packed, path, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        some = self._unpacked.readinto(buffer)  # type: ignore[attr-defined]
+        self._size += some
+        if self._size > max(MOST_UNPACKED, MOST_TIMES * self._packed.taken):
+            raise InputError(
+                "unpacks to more than any text does",
+                file=self._path,
+                seen=f"{self._size:,} bytes or more from {self._packed.taken:,}",
+                expected=f"at most {MOST_UNPACKED:,} bytes, or {MOST_TIMES} times the packed size",
+                remedy="if the file is what you meant, unpack it first and give the unpacked file",
+            )
+        return int(some)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from xlate.memory import peak_megabytes
 from xlate.report.identity import flat
-from xlate.report.memory import peak_megabytes
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import WEIGHTS_FILE

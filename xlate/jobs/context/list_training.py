@@ -22,6 +22,7 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.context.folded import TrainPart, fold_classifiers
 from xlate.jobs.context.predicted_lists import predicted, predicted_identity
+from xlate.jobs.context.training import WEIGHT
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import located_config
 from xlate.jobs.run_weights import made_with, weights_of
@@ -34,6 +35,7 @@ from xlate.jobs.train.jackknife import Jackknife
 from xlate.jobs.train.list_settings import list_settings
 from xlate.jobs.train.measuring import measured_splits
 from xlate.jobs.train.sparse_learning import gone_through, list_figures, sample
+from xlate.memory import check_memory
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.models.context.predicted import NAME
 from xlate.models.phrase.decoder import PhraseDecoder
@@ -157,6 +159,7 @@ def check_context_lists(config: TrainConfig) -> ContextUseConfig:
     if not held.dense_D[held.dense_names.index(NAME)]:
         raise InputError("predictions do not count in the base run", file=base, seen=f"{NAME} 0", expected="not 0")
     check_folds(use)
+    check_memory("the weights of the classifier", WEIGHT << config.model.bits, f"model.bits={config.model.bits}")
     _check_classifier(config, Path(use.run))
     return use
 

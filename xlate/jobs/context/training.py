@@ -22,11 +22,15 @@ from xlate.jobs.run_weights import made_with
 from xlate.jobs.systems.predictions import KIND
 from xlate.jobs.train.local import learner_of
 from xlate.losses.loss import Needs, losses
+from xlate.memory import check_memory
 from xlate.scoring.weights import Weights, save_weights
 from xlate.train.loop import Phase, Training
 from xlate.train.run import Run
 from xlate.train.state import PhaseSettings
 from xlate.updates.rule import UpdateRule
+
+# Bytes of a hashed weight in training: itself, the best so far and what is saved; more with AdaGrad and with averages.
+WEIGHT, SQUARES, SUMS = 24, 4, 16
 
 
 class ContextTraining:
@@ -112,8 +116,8 @@ def check_context(config: TrainConfig) -> None:
     """Checks the settings of a classifier.
 
     Raises:
-        InputError: a loss that events do not have, two penalties, no kind of targets, a fold that is not there, or
-            negatives drawn for a loss that compares candidates.
+        InputError: a loss that events do not have, two penalties, no kind of targets, a fold that is not there,
+            negatives drawn for a loss that compares candidates, or more weights than there is memory for.
     """
     loss = config.loss
     known = [name for name, kind in losses().items() if kind.needs in (Needs.TRUTH, Needs.GAINS)]
@@ -131,6 +135,9 @@ def check_context(config: TrainConfig) -> None:
         raise InputError("candidates that are compared must all be there", seen=seen, expected=expected)
     if config.model.target or config.model.predicts != DISTORTION:
         check_target(config.model.target)
+    rule, bits = phase_settings(config).rule, config.model.bits
+    size = WEIGHT + SQUARES * rule.adaptive + SUMS * rule.settles
+    check_memory("the weights of the classifier", size << bits, f"model.bits={bits}")
 
 
 def _figures(stores: ContextStores, history: list[dict[str, Any]], weights: Weights) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from xlate.jobs.prepare.stages import identity_of, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.train.sparse_models import classes_of, side_of
 from xlate.kernels.search.spans import span_rows
+from xlate.memory import check_memory
 from xlate.phrases.listed_pairs import listed_pairs
 from xlate.phrases.matching import phrase_finder
 from xlate.phrases.occurrences import Occurrences, occurrences_of
@@ -192,6 +193,11 @@ def _write(parts: ContextParts, folds: Folds, folder: Path) -> dict[str, Any]:
         fold_S = balanced_folds(parts.work.copies, parts.settings.left_out_of)
         seen = seen.select(fold_S[seen.spans.sentence_I] != parts.settings.left_out)
     factors = factors_of_text(parts.work, parts.settings)
+    if parts.distances is not None:
+        # Counts and their logarithms for each phrase; numbers, logarithms and places for each instance of a fold.
+        rows = 2 * len(parts.table.source_phrases) + 3 * len(seen) // len(folds.numbers)
+        size = 8 * len(parts.distances) * rows
+        check_memory("the distances of source phrases", size, f"model.reach={parts.settings.reach}")
     count_N = parts.counts(seen)
     save_arrays(folder / COUNTS, KIND, {"count_B": count_N})
     sizes = {TRAIN: 0, HELDOUT: 0}
