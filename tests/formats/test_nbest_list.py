@@ -58,6 +58,8 @@ def test_segmentation_and_links() -> None:
     assert moses.spans() == marked.spans() == [((0, 2), (0, 1)), ((2, 3), (1, 2))]
     assert moses.links() == [(0, 0), (2, 1)]
     assert marked.links() is None
+    odd = parse_hypothesis("0 ||| a\u2028b c |0-0| d |1-1| ||| -1", 1, FeatureParser())
+    assert odd.spans() == [((0, 1), (0, 2)), ((1, 2), (2, 3))]
     assert parse_hypothesis(STYLES["old moses"], 1, FeatureParser()).spans() is None
 
 

@@ -44,8 +44,8 @@ def test_our_weights(tmp_path: Path) -> None:
     assert (two["linked_lm"], two["neutral_tm_0"], two["bigrams"], two["partition"]) == (1, 2, 1, 1)
 
 
-NAME = st.text(st.characters(exclude_categories=["C", "Z"]) | st.sampled_from(" =:|")).filter(
-    lambda name: name and name == name.strip() and name[0] not in "#["
+NAME = st.text(st.characters(exclude_categories=["C", "Z"]) | st.sampled_from(" =:|\x0b\x85\xa0\u2028")).filter(
+    lambda name: name and name == name.strip(" ") and name[0] not in "#["
 )
 
 
@@ -58,8 +58,8 @@ def test_weights_written_as_text_are_read_to_the_bit(tmp_path_factory, weights: 
 
 def test_names_with_blanks_and_lines_of_cdec(tmp_path: Path) -> None:
     path = tmp_path / "weights"
-    path.write_text("# cdec\nPassThrough -2.5\nplain:pair=das haus|the house\t0.25\nngram=a =\t-1e-3\n")
-    expected = {"PassThrough": -2.5, "plain:pair=das haus|the house": 0.25, "ngram=a =": -0.001}
+    path.write_text("# cdec\nPassThrough -2.5\na\u2028b= 1\nplain:pair=das haus|the house\t0.25\nngram=a =\t-1e-3\n")
+    expected = {"PassThrough": -2.5, "a\u2028b": 1.0, "plain:pair=das haus|the house": 0.25, "ngram=a =": -0.001}
     assert load_feature_weights(path) == expected
 
 

@@ -55,12 +55,15 @@ def test_a_line_and_its_factors_come_back(tokens: list[tuple[str, str, str]]) ->
 
 
 def test_lines_may_be_plain_but_not_half_factored() -> None:
-    assert TWO.split("a&#124;b  c\u00a0d") == (["a|b", "c", "d"], {})
+    assert TWO.split("a&#124;b  c\u00a0d") == (["a|b", "c\u00a0d"], {})
     assert TWO.split("") == ([], {})
     with pytest.raises(InputError, match="wrong number of factors"):
         TWO.split("a|X|y b")
-    # A joiner alone is no word: it goes, and its factors with it.
-    assert TWO.split("a|X|y \u200c|Z|z") == (["a"], {"pos": ["X"], "lemma": ["y"]})
+    # Blanks of other kinds, and joiners, are part of tokens.
+    assert TWO.split("a\u2028b|X|y\x85 \u200c|Z|z") == (
+        ["a\u2028b", "\u200c"],
+        {"pos": ["X", "Z"], "lemma": ["y\x85", "z"]},
+    )
 
 
 def test_texts_are_read_with_their_factors(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from xlate.text.tokens import split_tokens
+
 _MARK = re.compile(r"(?:^| )\|([0-9]{1,9})-([0-9]{1,9})(?:,[^| ]*)?\|(?= |$)")
 _PIECE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?=([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
@@ -32,7 +34,7 @@ def marked_spans(text: str) -> list[Span]:
     spans: list[Span] = []
     start = at = 0
     for mark in _MARK.finditer(text):
-        end = start + len(text[at : mark.start()].split())
+        end = start + len(split_tokens(text[at : mark.start()]))
         spans.append(Span((int(mark[1]), int(mark[2]) + 1), (start, end)))
         start, at = end, mark.end()
     return spans

@@ -15,7 +15,7 @@ from xlate.text.numbers import parse_row
 # Columns of our own lists that are already weighted.
 SUMMED = {"bigrams": 1.0, "partition": 1.0}
 _WITH_TAB = re.compile(r"([^\t]+)\t([^\t ]+)")
-_LINE = re.compile(r"(\S*[^=\s])=?((?: +\S+)+) *")
+_LINE = re.compile(r"([^ \t]*[^ \t=])=?((?: +\S+)+) *")
 
 
 def load_feature_weights(path: str | Path) -> dict[str, float]:
@@ -53,7 +53,7 @@ def write_feature_weights(path: str | Path, weights: Mapping[str, float]) -> Non
         InputError: a name that would not be read again, because it looks like a comment or a section, or has a blank at
             its end.
     """
-    strange = next((n for n in weights if not n or n[0] in "#[" or n != n.strip() or "\n" in n or "\t" in n), None)
+    strange = next((n for n in weights if not n or n[0] in "#[" or n != n.strip(" \r") or "\n" in n or "\t" in n), None)
     if strange is not None:
         raise InputError(
             "a feature name that no text file of weights can hold",
@@ -131,7 +131,7 @@ def _weight_lines(path: Path, through: tuple[Path, ...]) -> Iterator[tuple[Path,
     """
     section, through = None, (*through, path.resolve())
     for number, raw in enumerate(iterate_lines(path), start=1):
-        line = raw.strip()
+        line = raw.strip(" \t\r")
         if not line or line.startswith("#"):
             continue
         if line.startswith("[") and line.endswith("]"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from xlate.errors import InputError
 from xlate.text.lines import read_lines
-from xlate.text.tokens import JOINERS, between_blanks
+from xlate.text.tokens import between_blanks
 
 BAR = "&#124;"
 
@@ -115,8 +115,6 @@ class FactorNames:
     def split_all(self, tokens: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
         """As `split`, of tokens that all must have factors."""
         rows = [split_factors(token, 1 + len(self.names), self.separator) for token in tokens]
-        # A word of joiners alone is no word, with or without factors.
-        rows = [row for row in rows if row[0].strip(JOINERS)]
         factors = {name: [row[place] for row in rows] for place, name in enumerate(self.names, start=1)}
         return [row[0] for row in rows], factors
 

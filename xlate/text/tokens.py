@@ -23,8 +23,9 @@ JOINED_MARK = re.compile(r"[^\W\d_][.,!?;:]$")
 class Preprocessor:
     """Turns lines of one language into tokens and tokens into lines.
 
-    A token is never empty and holds no blank of any kind. NBSP, zero-width spaces, bare CR and U+2028 separate tokens
-    like a blank does; they never end a line. Joiners (U+200C, U+200D) stay inside their words.
+    A token that this makes is never empty and holds no blank of any kind. NBSP, zero-width spaces, bare CR and U+2028
+    separate tokens like a blank does; they never end a line. Joiners (U+200C, U+200D) stay inside their words. Of text
+    that is tokenised already, whatever stands between blanks (U+0020), tabs and CRs is a token.
 
     Example:
         >>> english = Preprocessor("en")
@@ -47,7 +48,7 @@ class Preprocessor:
 
         Args:
             language: its rules for abbreviations and apostrophes are used.
-            tokenize: false splits only at blanks, for text that is tokenised already.
+            tokenize: false splits only at blanks, tabs and CRs, for text that is tokenised already.
             normalize: whether typographic punctuation is made plain before tokenising.
             escape: whether signs in tokens are written as Moses's scripts write them, `&apos;s`; text never has these.
             dashes: whether a dash within a word is a token, `@-@`, as with Moses's `-a`.
@@ -89,7 +90,7 @@ class Preprocessor:
         if not text:
             return []
         tokens: list[str] = self._tokenizer.tokenize(text, aggressive_dash_splits=self._dashes, escape=self._escape)
-        return [piece for token in tokens for piece in between_blanks(token)]
+        return [piece for token in tokens for piece in BLANKS.sub(" ", token).split() if piece.strip(JOINERS)]
 
     def text(self, tokens: Sequence[str]) -> str:
         """The line that tokens stand for; without tokenising they are just joined with blanks."""
@@ -116,8 +117,8 @@ def untokenized_lines(lines: Sequence[str], language: str) -> list[str]:
 
 
 def between_blanks(text: str) -> list[str]:
-    """What stands between blanks of any kind, joiners that stand alone left out."""
-    return [piece for piece in BLANKS.sub(" ", text).split() if piece.strip(JOINERS)]
+    """The tokens of a line that comes tokenised: what stands between blanks (U+0020), tabs and CRs."""
+    return split_tokens(text.replace("\t", " ").replace("\r", " "))
 
 
 def untokenized_share(words: Iterable[str]) -> float:

@@ -12,7 +12,7 @@ from xlate.text.lines import iterate_lines, read_lines, write_lines
 from xlate.text.opening import plain_file
 
 SENTENCE_ENDS = frozenset(".:?!")
-MODEL_LINE = re.compile(r"\S+ \(\d+(/\d+)?\)")
+MODEL_LINE = re.compile(r"[^ ]+ \(\d+(/\d+)?\)")
 OPENERS = frozenset("\"'([{«„“‘¿¡")
 
 

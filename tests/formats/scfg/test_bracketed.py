@@ -69,11 +69,13 @@ def test_gzip_and_words_in_brackets(tmp_path: Path) -> None:
 
 
 def test_labelled_features_of_most_rules_become_columns(tmp_path: Path) -> None:
-    text = "".join(f"[X] ||| a{n} ||| b ||| F={n} G={n * n}\n" for n in range(3)) + "[X] ||| c ||| d ||| G=5\n"
+    text = (
+        "".join(f"[X] ||| a{n} ||| b ||| F={n} G={n * n}\n" for n in range(3)) + "[X] ||| c ||| d ||| G=5 x\u2028y=2\n"
+    )
     grammar = read_cdec_grammar(write(tmp_path / "file", text))
     assert grammar.names == ("F", "G")
     assert grammar.dense_BD.tolist() == [[0, 0], [1, 1], [2, 4], [0, 5]]
-    assert grammar.sparse == {}
+    assert grammar.sparse == {3: {"x\u2028y": 2.0}}
 
 
 GOOD = "[X] ||| a [X,1] ||| [X,1] b ||| 1 2 ||| 0-1\n"

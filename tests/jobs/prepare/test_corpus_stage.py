@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from xlate.jobs.prepare.corpus_settings import corpus_identity
 from xlate.jobs.prepare.corpus_stage import build_corpus
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.text.lines import read_lines, write_lines
+from xlate.text.vocabulary import Vocabulary
 
 
 def corpus(folder: Path, **settings: object) -> DataConfig:
@@ -65,6 +67,15 @@ def test_reserved_words_are_refused_with_their_line(tmp_path: Path, side: str, w
         built(data, tmp_path / "stage")
     assert (caught.value.file, caught.value.line) == (str(tmp_path / f"more.{side}"), 4)
     assert caught.value.seen == word.lower()
+
+
+def test_text_that_comes_tokenised_keeps_its_tokens(tmp_path: Path) -> None:
+    data, lines = replace(corpus(tmp_path), tokenize=False), ["a\u2028b c\xa0d", "e\x85 \x0bf g\u200bh"]
+    write_lines(tmp_path / "train.fr", lines)
+    write_lines(tmp_path / "train.en", lines)
+    stage = built(data, tmp_path / "stage")
+    assert read_lines(stage / "train.source.gz") == read_lines(stage / "train.target.gz") == lines
+    assert Vocabulary.load(stage / "vocabulary.source").words[3:] == sorted(" ".join(lines).split(" "))
 
 
 def test_new_settings_leave_the_identity_of_old_work_alone(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from xlate.formats.scfg.rule_lines import NUMBERS, RuleLines
 from xlate.progress import track
 from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_row
+from xlate.text.tokens import between_blanks
 
 FORM = "source [X][X] [X] ||| target [X][X] [X] ||| scores ||| links ||| counts ||| sparse ||| properties"
 SOURCE_LABEL = "X"
@@ -144,7 +145,7 @@ def _paired(
 
 def _sparse(lines: RuleLines, number: int, text: str) -> dict[str, float]:
     """The sparse features of a line: names and values in turn."""
-    words = text.split()
+    words = between_blanks(text)
     try:
         found = {name: parse_float(value, LARGEST_FLOAT32) for name, value in zip(words[::2], words[1::2], strict=True)}
     except ValueError as error:

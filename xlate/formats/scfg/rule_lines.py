@@ -13,6 +13,7 @@ import numpy as np
 from xlate.errors import InputError
 from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule, Side, Symbol
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int, parse_row
+from xlate.text.tokens import between_blanks
 
 BAR = " ||| "
 NUMBERS = f"numbers with blanks between, at most {LARGEST_FLOAT32:.3g}"
@@ -155,7 +156,7 @@ class RuleLines:
                 as in the lines before.
         """
         if "=" in text:
-            words = text.split()
+            words = between_blanks(text)
             named = [word for word in words if "=" in word]
             text = " ".join(word for word in words if "=" not in word)
             self._add_named(named, number)
