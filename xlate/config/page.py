@@ -19,7 +19,8 @@ and with it the keys under `model.`, its decoder (`decoder.`) and its loss (`los
 listed with it and no others: what it does not use is refused. `model.kind`, `model.name`, `loss.name`, `loss.tune.name`
 and `source.name` say what was chosen; they are not listed. `xlate train model=phrase --help` shows the keys of what is
 chosen. Names and paths may hold any letters and marks, `run=runs/Läufe`; one with a comma, and one in a list with
-brackets, needs quotes inside quotes, `run="'a,b'"`, unless it exists; `${` stands for another key. Files of your own, in a folder given by `--config-dir`, begin with a choice: `defaults: [mira, _self_]`.
+brackets, needs quotes inside quotes, `run="'a,b'"`, unless it exists; `${` stands for another key. Files of your own,
+in a folder given by `--config-dir`, begin with a choice: `defaults: [mira, _self_]`.
 
 This page is made by `python -m xlate.config.page > docs/configuration.md`. `-` means that a value must be given.
 """
