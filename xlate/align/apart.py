@@ -19,10 +19,10 @@ from itertools import pairwise
 from types import TracebackType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.direction import Corpus, Direction
 from xlate.align.links import Links
+from xlate.array_types import Ints, Ints32
 from xlate.errors import InputError
 from xlate.progress import Style, set_style, track
 
@@ -99,13 +99,13 @@ def _environment(beside: bool) -> dict[str, str]:
     return {**threads, **os.environ, "PYTHONPATH": os.pathsep.join(part or "." for part in sys.path)}
 
 
-def _flat(text: Corpus) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _flat(text: Corpus) -> tuple[Ints32, Ints]:
     lengths = [len(sentence) for sentence in text]
     words = np.array([int(word) for sentence in text for word in sentence], dtype=np.int32)
     return words, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def _sentences(words_T: NDArray[np.int32], offsets_S1: NDArray[np.int64]) -> list[list[str]]:
+def _sentences(words_T: Ints32, offsets_S1: Ints) -> list[list[str]]:
     written = list(map(str, range(words_T.max(initial=-1) + 1)))
     words, bounds = [written[word] for word in words_T.tolist()], offsets_S1.tolist()
     return [words[start:end] for start, end in pairwise(bounds)]

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from xlate.array_types import Bools, Ints
 
 
 def normal_form(words: Sequence[str]) -> str:
@@ -94,7 +93,7 @@ def _room(held_K: Ints, more: int) -> Ints:
     return taken_K
 
 
-def heldout_pairs(group_S: Ints, every: int) -> NDArray[np.bool_]:
+def heldout_pairs(group_S: Ints, every: int) -> Bools:
     """Which of S pairs are held out, (S,): every so many groups, with all their copies; none when `every` is 0.
 
     Copies that are more than a hundredth of the text stay, so that about as many pairs are held out as were asked for.
@@ -105,7 +104,7 @@ def heldout_pairs(group_S: Ints, every: int) -> NDArray[np.bool_]:
     small_G = (size_G == 1) | (size_G * 100 <= len(group_S))
     number_G = np.cumsum(small_G) - 1
     held_G = small_G & (number_G % every == every - 1)
-    held_S: NDArray[np.bool_] = held_G[place_S.reshape(-1)]
+    held_S: Bools = held_G[place_S.reshape(-1)]
     return held_S
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.links import Links
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.errors import InputError
 from xlate.text.encoded import EncodedText
 
@@ -22,11 +22,11 @@ class LexicalTable:
     probabilities. For each s the p(t|s) sum to 1, for each t the p(s|t).
     """
 
-    source_K: NDArray[np.int32]
-    target_K: NDArray[np.int32]
-    count_K: NDArray[np.int64]
-    target_given_source_K: NDArray[np.float64]
-    source_given_target_K: NDArray[np.float64]
+    source_K: Ints32
+    target_K: Ints32
+    count_K: Ints
+    target_given_source_K: Floats
+    source_given_target_K: Floats
 
     def __len__(self) -> int:
         """The number of distinct word pairs K."""
@@ -70,16 +70,14 @@ def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, dec
     )
 
 
-def _unaligned(text: EncodedText, place_L: NDArray[np.int64]) -> NDArray[np.int32]:
+def _unaligned(text: EncodedText, place_L: Ints) -> Ints32:
     """The words at places (in `ids_T`) that no link names."""
     alone_T = np.ones(len(text.ids_T), dtype=np.bool_)
     alone_T[place_L] = False
     return text.ids_T[alone_T]
 
 
-def _relative_frequencies(
-    source_W: NDArray[np.int64], target_W: NDArray[np.int64], decimals: int | None
-) -> LexicalTable:
+def _relative_frequencies(source_W: Ints, target_W: Ints, decimals: int | None) -> LexicalTable:
     keys_K, count_K = np.unique((source_W + 1 << 32) | (target_W + 1), return_counts=True)
     source_K, target_K = (keys_K >> 32) - 1, (keys_K & 0xFFFFFFFF) - 1
     source_total = np.bincount(source_K + 1, weights=count_K)
@@ -93,7 +91,7 @@ def _relative_frequencies(
     )
 
 
-def _rounded(probability_K: NDArray[np.float64], decimals: int | None) -> NDArray[np.float64]:
+def _rounded(probability_K: Floats, decimals: int | None) -> Floats:
     if decimals is None:
         return probability_K
     rounded_K = np.round(probability_K, decimals)

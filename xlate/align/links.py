@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of, row_numbers
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
@@ -32,9 +31,9 @@ class Links:
         offsets_S1  0 2 2 3
     """
 
-    source_L: NDArray[np.int32]
-    target_L: NDArray[np.int32]
-    offsets_S1: NDArray[np.int64]
+    source_L: Ints32
+    target_L: Ints32
+    offsets_S1: Ints
 
     @classmethod
     def from_pairs(cls, sentences: Iterable[Iterable[tuple[int, int]]]) -> Links:
@@ -49,7 +48,7 @@ class Links:
         """The number of sentence pairs S."""
         return len(self.offsets_S1) - 1
 
-    def sentence(self, s: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def sentence(self, s: int) -> tuple[Ints32, Ints32]:
         """Source and target positions of the links of sentence pair s."""
         start, end = self.offsets_S1[s], self.offsets_S1[s + 1]
         return self.source_L[start:end], self.target_L[start:end]
@@ -59,7 +58,7 @@ class Links:
         source_l, target_l = self.sentence(s)
         return list(zip(source_l.tolist(), target_l.tolist(), strict=True))
 
-    def select(self, rows_R: NDArray[np.integer[Any]]) -> Links:
+    def select(self, rows_R: AnyInts) -> Links:
         """The links of the given sentence pairs, in that order."""
         places = places_of(self.offsets_S1, rows_R)
         offsets_R1 = offsets_of(np.diff(self.offsets_S1)[rows_R])
@@ -74,8 +73,8 @@ class Links:
 
 def read_links(
     path: str | Path,
-    source_lengths_S: Sequence[int] | NDArray[np.int64],
-    target_lengths_S: Sequence[int] | NDArray[np.int64],
+    source_lengths_S: Sequence[int] | Ints,
+    target_lengths_S: Sequence[int] | Ints,
     *,
     reverse: bool = False,
 ) -> Links:
@@ -168,9 +167,7 @@ def check_line_count(path: str | Path, seen: int, expected: int) -> None:
         )
 
 
-def matched_lengths(
-    source_lengths_S: Sequence[int] | NDArray[np.int64], target_lengths_S: Sequence[int] | NDArray[np.int64]
-) -> int:
+def matched_lengths(source_lengths_S: Sequence[int] | Ints, target_lengths_S: Sequence[int] | Ints) -> int:
     """The number of sentence pairs two lists of lengths agree on.
 
     Raises:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Uints
 from xlate.errors import InputError
 from xlate.kernels.counting.model1 import NULL, cooccurrences, expectation_maximisation
 from xlate.kernels.memory.hashing import HashTable, build_table, find, pack
@@ -19,8 +19,8 @@ from xlate.text.sides import sides
 class Model1:
     """K word pairs: p(s|t) of the key t · 2^32 + s; t = 0 is NULL. For each t the p(s|t) sum to 1."""
 
-    keys_K: NDArray[np.uint64]
-    probability_K: NDArray[np.float64]
+    keys_K: Uints
+    probability_K: Floats
 
     @classmethod
     def train(cls, source: EncodedText, target: EncodedText, target_words: int, iterations: int = 5) -> Model1:

@@ -11,12 +11,11 @@ kept links and can choose otherwise among rival links.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.links import REMEDY, Links
+from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.errors import InputError
 from xlate.kernels.counting.symmetrization import BACKWARD, BOTH, FINAL_AND, FINAL_OR, FORWARD, NO_FINAL, grow, merge
 
@@ -28,7 +27,7 @@ GROWING = {
 }
 METHODS = ("intersection", "union", *GROWING, "forward", "backward")
 
-Lengths = Sequence[int] | NDArray[np.integer[Any]]
+Lengths = Sequence[int] | AnyInts
 
 
 def symmetrize(
@@ -78,13 +77,11 @@ def check_method(method: str) -> None:
         raise InputError("unknown symmetrisation", seen=method, expected="one of " + ", ".join(METHODS))
 
 
-def _flat(links: Links) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+def _flat(links: Links) -> tuple[Ints32, Ints32, Ints]:
     return links.source_L, links.target_L, links.offsets_S1
 
 
-def _check_inside(
-    position_U: NDArray[np.int32], offsets_S1: NDArray[np.int64], lengths_S: NDArray[np.int64], side: str
-) -> None:
+def _check_inside(position_U: Ints32, offsets_S1: Ints, lengths_S: Ints, side: str) -> None:
     length_U = np.repeat(lengths_S, np.diff(offsets_S1))
     bad = (position_U < 0) | (position_U >= length_U)
     if bad.any():

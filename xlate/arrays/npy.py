@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
+
+from xlate.array_types import AnyArray
 
 CHUNK = 1 << 22
 STEP, LEAST = 64, 128
@@ -34,7 +35,7 @@ class ArrayStream:
         self._digest = hashlib.sha256()
         stream.write(b" " * header_bytes(self._dtype))
 
-    def append(self, rows: NDArray[Any]) -> None:
+    def append(self, rows: AnyArray) -> None:
         """Writes rows behind those that came before."""
         values = np.ascontiguousarray(rows, dtype=self._dtype)
         self.rows += len(values)

@@ -7,15 +7,13 @@ fall. Every list of candidates, bag of features, sentence and phrase in xlate is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from xlate.array_types import AnyInts, Bools, Ints
 
 
-def offsets_of(lengths: Sequence[int] | NDArray[np.integer[Any]]) -> Ints:
+def offsets_of(lengths: Sequence[int] | AnyInts) -> Ints:
     """The offsets of R rows from their lengths: 0 and the running sums, shape (R + 1,).
 
     Example:
@@ -27,7 +25,7 @@ def offsets_of(lengths: Sequence[int] | NDArray[np.integer[Any]]) -> Ints:
     return offsets_R1
 
 
-def lengths_of(offsets_R1: NDArray[np.integer[Any]], rows: Sequence[int] | NDArray[np.integer[Any]]) -> Ints:
+def lengths_of(offsets_R1: AnyInts, rows: Sequence[int] | AnyInts) -> Ints:
     """The lengths of some rows, without a look at the others.
 
     Example:
@@ -38,12 +36,12 @@ def lengths_of(offsets_R1: NDArray[np.integer[Any]], rows: Sequence[int] | NDArr
     return np.asarray(offsets_R1[rows + 1] - offsets_R1[rows], dtype=np.int64)
 
 
-def row_numbers(offsets_R1: NDArray[np.integer[Any]]) -> Ints:
+def row_numbers(offsets_R1: AnyInts) -> Ints:
     """The row of each value: offsets 0 2 2 5 give 0 0 2 2 2."""
     return np.repeat(np.arange(len(offsets_R1) - 1), np.diff(offsets_R1))
 
 
-def marked_in_rows(marked_T: NDArray[np.bool_], offsets_R1: NDArray[np.integer[Any]]) -> Ints:
+def marked_in_rows(marked_T: Bools, offsets_R1: AnyInts) -> Ints:
     """How many values of each row are marked, (R,), in no more memory than for the rows.
 
     Example:
@@ -57,12 +55,12 @@ def marked_in_rows(marked_T: NDArray[np.bool_], offsets_R1: NDArray[np.integer[A
     return count_R
 
 
-def places_of(offsets_R1: NDArray[np.integer[Any]], rows: Sequence[int] | NDArray[np.integer[Any]]) -> Ints:
+def places_of(offsets_R1: AnyInts, rows: Sequence[int] | AnyInts) -> Ints:
     """The places of the values of some rows in the flat array, row after row."""
     return gathered(offsets_R1, rows)[0]
 
 
-def gathered(offsets_R1: NDArray[np.integer[Any]], rows: Sequence[int] | NDArray[np.integer[Any]]) -> tuple[Ints, Ints]:
+def gathered(offsets_R1: AnyInts, rows: Sequence[int] | AnyInts) -> tuple[Ints, Ints]:
     """The places of the values of some rows, and the offsets of these rows when they are put one behind the other."""
     rows = np.asarray(rows, dtype=np.int64)
     first = np.asarray(offsets_R1[rows])
@@ -71,12 +69,12 @@ def gathered(offsets_R1: NDArray[np.integer[Any]], rows: Sequence[int] | NDArray
     return np.repeat(first - new[:-1], lengths) + np.arange(new[-1]), new
 
 
-def joined_offsets(many: Sequence[NDArray[np.integer[Any]]]) -> Ints:
+def joined_offsets(many: Sequence[AnyInts]) -> Ints:
     """The offsets of the rows of several arrays when they are put one behind the other."""
     return offsets_of(np.concatenate([np.zeros(0, np.int64), *(np.diff(offsets) for offsets in many)]))
 
 
-def check_offsets(name: str, offsets_R1: NDArray[np.integer[Any]], end: int) -> None:
+def check_offsets(name: str, offsets_R1: AnyInts, end: int) -> None:
     """Checks that offsets begin with 0, never fall and end with `end`.
 
     They are read in pieces, because stored offsets may be larger than memory.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+
+from xlate.array_types import AnyInts, Ints
 
 
-def places_of_keys(sorted_K: NDArray[np.integer[Any]], keys_N: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+def places_of_keys(sorted_K: AnyInts, keys_N: AnyInts) -> Ints:
     """Where each of N keys stands among K ascending ones, the first place of equals, -1 where it is not; shape (N,).
 
     Example:

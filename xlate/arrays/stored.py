@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray
 from xlate.arrays.npy import ArrayStream, header_bytes, npy_header, values_sha256
 from xlate.arrays.verified import RANGES, SUMS, check_once
 from xlate.errors import InputError
@@ -36,10 +36,10 @@ class StoredArrays:
     """The arrays of a folder. By default they are memory-mapped, so that they may be larger than memory."""
 
     folder: Path
-    arrays: Mapping[str, NDArray[Any]]
+    arrays: Mapping[str, AnyArray]
     metadata: Mapping[str, Any]
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
+    def __getitem__(self, name: str) -> AnyArray:
         """The array with this name."""
         return self.arrays[name]
 
@@ -58,7 +58,7 @@ class StoredArrays:
 def save_arrays(
     folder: str | Path,
     kind: str,
-    arrays: Mapping[str, NDArray[Any]],
+    arrays: Mapping[str, AnyArray],
     metadata: Mapping[str, Any] | None = None,
     files: Sequence[str] = (),
 ) -> None:
@@ -252,7 +252,7 @@ def _dtype(descr: Any) -> np.dtype[Any]:
     return np.dtype([tuple(field) for field in descr]) if isinstance(descr, list) else np.dtype(descr)
 
 
-def _open(path: Path, entry: Mapping[str, Any], memory_map: bool) -> NDArray[Any]:
+def _open(path: Path, entry: Mapping[str, Any], memory_map: bool) -> AnyArray:
     _check_size(path, entry["bytes"])
     dtype, shape = _dtype(entry["dtype"]), tuple(entry["shape"])
     wanted = npy_header(dtype, shape)
@@ -262,7 +262,7 @@ def _open(path: Path, entry: Mapping[str, Any], memory_map: bool) -> NDArray[Any
             if seen != wanted or len(wanted) + int(np.prod(shape)) * dtype.itemsize != entry["bytes"]:
                 raise unusable(path, "damaged", repr(seen), repr(wanted))
             if 0 in shape or not memory_map:
-                array: NDArray[Any] = np.fromfile(stream, dtype).reshape(shape)
+                array: AnyArray = np.fromfile(stream, dtype).reshape(shape)
                 # Read-only like mapped arrays: numba would compile another version for arrays that can be written.
                 array.flags.writeable = not memory_map
                 return array

@@ -8,14 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyFloats, AnyInts, Floats32, Ints, Ints32
 from xlate.arrays.ragged import check_offsets, gathered, joined_offsets, row_numbers
 from xlate.candidates.feature_names import FeatureDicts, FeatureNames, Gains
 from xlate.kernels.learning.candidates import CandidateArrays, no_contexts
 from xlate.kernels.learning.crossing import crossed_ids
 
-Ints = NDArray[np.int64]
 # Arrays with a row for each instance, candidate or part, and the ragged ones of each: offsets, and what they lead to.
 ROWS = {"I": ("sentence_I",), "C": ("dense_CD", "gain_CG", "base_C", "draws_C"), "P": ("unit_PU",)}
 RAGGED = {
@@ -59,24 +58,24 @@ class CandidateBatch:
     """
 
     candidate_offsets_I1: Ints
-    dense_CD: NDArray[np.float32]
-    gain_CG: NDArray[np.float32]
+    dense_CD: Floats32
+    gain_CG: Floats32
     part_id_offsets_P1: Ints
-    part_ids_N: NDArray[np.int32]
+    part_ids_N: Ints32
     part_offsets_I1: Ints | None = None
     candidate_part_offsets_C1: Ints | None = None
-    candidate_parts_K: NDArray[np.int32] | None = None
-    part_values_N: NDArray[np.float32] | None = None
-    base_C: NDArray[np.float32] | None = None
+    candidate_parts_K: Ints32 | None = None
+    part_values_N: Floats32 | None = None
+    base_C: Floats32 | None = None
     sentence_I: Ints | None = None
-    draws_C: NDArray[np.int32] | None = None
-    unit_PU: NDArray[np.int32] | None = None
+    draws_C: Ints32 | None = None
+    unit_PU: Ints32 | None = None
     between_offsets_P1: Ints | None = None
-    between_T: NDArray[np.int32] | None = None
+    between_T: Ints32 | None = None
     word_offsets_C1: Ints | None = None
-    words_T: NDArray[np.int32] | None = None
+    words_T: Ints32 | None = None
     context_offsets_I1: Ints | None = None
-    contexts_X: NDArray[np.int32] | None = None
+    contexts_X: Ints32 | None = None
 
     @classmethod
     def joined(cls, batches: Sequence[CandidateBatch]) -> CandidateBatch:
@@ -212,7 +211,7 @@ class CandidateBatch:
                 f"candidate_parts_K: part {self.candidate_parts_K[outside[0]]} at {outside[0]} is not there"
             )
 
-    def select(self, instances: Sequence[int] | NDArray[np.integer]) -> CandidateBatch:
+    def select(self, instances: Sequence[int] | AnyInts) -> CandidateBatch:
         """The batch of the given instances, in that order."""
         rows = np.asarray(instances, dtype=np.int64)
         candidates, candidate_offsets = gathered(self.candidate_offsets_I1, rows)
@@ -250,7 +249,7 @@ class CandidateBatch:
             return np.arange(self.candidates)
         return np.repeat(self.part_offsets_I1[:-1], np.diff(self._parts_ends())) + self.candidate_parts_K
 
-    def flat_ids(self) -> tuple[NDArray[np.int32], Ints, NDArray[np.float32] | None]:
+    def flat_ids(self) -> tuple[Ints32, Ints, Floats32 | None]:
         """The ids of every candidate written out: ids, offsets by candidate (C+1), and values when there are any."""
         if self.candidate_part_offsets_C1 is None:
             return self.part_ids_N, self.part_id_offsets_P1, self.part_values_N
@@ -279,9 +278,7 @@ class CandidateBatch:
             contexts_X=None,
         )
 
-    def arrays(
-        self, gain_C: NDArray[np.floating[Any]] | None = None, *, parts: bool = False, dense: bool = True
-    ) -> CandidateArrays:
+    def arrays(self, gain_C: AnyFloats | None = None, *, parts: bool = False, dense: bool = True) -> CandidateArrays:
         """As compiled loops take them, in single precision.
 
         Args:
@@ -311,7 +308,7 @@ class CandidateBatch:
             *self._contexts(),
         )
 
-    def _between(self, parts: bool) -> tuple[Ints, Ints, NDArray[np.int32]]:
+    def _between(self, parts: bool) -> tuple[Ints, Ints, Ints32]:
         if self.part_offsets_I1 is None or self.candidate_parts_K is None or self.candidate_part_offsets_C1 is None:
             if not parts:
                 return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
@@ -319,7 +316,7 @@ class CandidateBatch:
             return self.candidate_offsets_I1, np.arange(self.candidates + 1), own_K.astype(np.int32)
         return self.part_offsets_I1, self.candidate_part_offsets_C1, self.candidate_parts_K
 
-    def _contexts(self) -> tuple[Ints, NDArray[np.int32]]:
+    def _contexts(self) -> tuple[Ints, Ints32]:
         if self.context_offsets_I1 is None or self.contexts_X is None:
             return no_contexts()
         return self.context_offsets_I1, self.contexts_X
@@ -329,7 +326,7 @@ class CandidateBatch:
         return self.candidate_part_offsets_C1[self.candidate_offsets_I1]
 
 
-def _single(array: NDArray[np.floating[Any]] | None) -> NDArray[np.float32]:
+def _single(array: AnyFloats | None) -> Floats32:
     return np.zeros(0, np.float32) if array is None else np.ascontiguousarray(array, dtype=np.float32)
 
 

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Ints, Ints32
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import StoreWriter
@@ -64,7 +64,7 @@ class BlockInstances:
     matches: Matches
     events: Events
     target: EncodedText
-    heldout_S: NDArray[np.bool_]
+    heldout_S: Bools
     alternatives: int = 9
     listed_only: bool = False
     by_span: bool = False
@@ -75,7 +75,7 @@ class BlockInstances:
         """Writes the stores of these instances alone; see `write_stores`."""
         return write_stores(directory, [self], names)
 
-    def rows(self, name: str) -> NDArray[np.int64]:
+    def rows(self, name: str) -> Ints:
         """The groups or the neutral matches that a store gets: `linked`, `neutral`, or those of them held out."""
         if name.startswith("linked"):
             rows = np.unique(row_numbers(self._grouped.group_offsets_G1)[self._shown_E])
@@ -98,7 +98,7 @@ class BlockInstances:
         m, target = self.matches, self.target
         return MatchedText(m.rows_M5, m.sentence_M, m.offsets_S1, target.ids_T, target.offsets_S1)
 
-    def _linked(self, groups: NDArray[np.int64], text: MatchedText) -> Filled:
+    def _linked(self, groups: Ints, text: MatchedText) -> Filled:
         e = self._grouped
         events = SuccessorArrays(e.group_G, e.group_offsets_G1, e.successor_E, e.orientation_E, self._shown_E)
         filled: Filled = linked_instances(
@@ -106,7 +106,7 @@ class BlockInstances:
         )
         return filled
 
-    def _neutral(self, matches: NDArray[np.int64], text: MatchedText) -> Filled:
+    def _neutral(self, matches: Ints, text: MatchedText) -> Filled:
         filled: Filled = neutral_instances(self.blocks, self.lm.arrays, self.lm.begin_state, self._most, matches, text)
         return filled
 
@@ -121,19 +121,19 @@ class BlockInstances:
         return self.events.by_span(self.matches) if self.by_span else self.events
 
     @cached_property
-    def _shown_M(self) -> NDArray[np.bool_]:
+    def _shown_M(self) -> Bools:
         """Which matches may count as true."""
         if not self.listed_only:
             return np.ones(len(self.matches), dtype=bool)
         return np.asarray(self._rank_B[self.matches.block_M] < self.alternatives)
 
     @cached_property
-    def _shown_E(self) -> NDArray[np.bool_]:
+    def _shown_E(self) -> Bools:
         """Which successors may count as true."""
         return self._shown_M[self._grouped.successor_E]
 
     @property
-    def _rank_B(self) -> NDArray[np.int64]:
+    def _rank_B(self) -> Ints:
         """The place of each block among those of its source phrase, most frequent first, from 0."""
         options_P1, option_O = self.blocks.options_P1, self.blocks.option_O
         # A block that is no option of its source phrase ranks behind all.
@@ -142,7 +142,7 @@ class BlockInstances:
         return rank_B
 
 
-def sentences_of(matches: Matches) -> NDArray[np.int32]:
+def sentences_of(matches: Matches) -> Ints32:
     """The sentence of every match, shape (M,)."""
     return np.repeat(np.arange(len(matches.offsets_S1) - 1, dtype=np.int32), np.diff(matches.offsets_S1))
 

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Floats, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.features.context import Bags, TargetFeatures
 from xlate.features.distances import Distances
 from xlate.phrases.listed_pairs import ListedPairs
-
-Ints = NDArray[np.int64]
 
 
 class Chosen(NamedTuple):
@@ -25,14 +23,14 @@ class Chosen(NamedTuple):
 
     offsets_I1: Ints
     number_C: Ints
-    log_share_C: NDArray[np.float64]
+    log_share_C: Floats
     ids: Bags
 
 
 class Choices(Protocol):
     """What is chosen among for each source phrase."""
 
-    def of(self, phrase_I: NDArray[np.integer]) -> Chosen:
+    def of(self, phrase_I: AnyInts) -> Chosen:
         """The candidates of I source phrases."""
 
 
@@ -43,7 +41,7 @@ class Translations:
     listed: ListedPairs
     targets: TargetFeatures
 
-    def of(self, phrase_I: NDArray[np.integer]) -> Chosen:
+    def of(self, phrase_I: AnyInts) -> Chosen:
         """The pairs that are listed of each."""
         places, offsets_I1 = self.listed.of(phrase_I)
         pair_C = self.listed.pair_N[places]
@@ -55,14 +53,14 @@ class Places:
     """All R classes of distances; `log_share_PR` is ln p of each given the source phrase."""
 
     distances: Distances
-    log_share_PR: NDArray[np.float64]
+    log_share_PR: Floats
 
     @classmethod
-    def counted(cls, distances: Distances, count_N: NDArray[np.integer]) -> Places:
+    def counted(cls, distances: Distances, count_N: AnyInts) -> Places:
         """Those of counts of phrase times class."""
         return cls(distances, distances.log_shares(np.asarray(count_N).reshape(-1, len(distances))))
 
-    def of(self, phrase_I: NDArray[np.integer]) -> Chosen:
+    def of(self, phrase_I: AnyInts) -> Chosen:
         """Every class for each."""
         classes = len(self.distances)
         offsets_I1 = np.arange(len(phrase_I) + 1) * classes

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Ints, Ints32
 from xlate.arrays.ragged import marked_in_rows, offsets_of, row_numbers
 from xlate.arrays.sorted_keys import places_of_keys
 from xlate.candidates.batch import CandidateBatch
@@ -34,8 +34,8 @@ class Examples:
     """
 
     spans: Spans
-    number_X: NDArray[np.int64]
-    pair_X: NDArray[np.int64]
+    number_X: Ints
+    pair_X: Ints
 
     @classmethod
     def of_pairs(cls, seen: Occurrences, table: PhraseTable) -> Examples:
@@ -47,7 +47,7 @@ class Examples:
         """The number of facts X."""
         return len(self.number_X)
 
-    def select(self, kept_X: NDArray[np.bool_]) -> Examples:
+    def select(self, kept_X: Bools) -> Examples:
         """Some of them."""
         return Examples(self.spans.select(kept_X), self.number_X[kept_X], self.pair_X[kept_X])
 
@@ -56,7 +56,7 @@ class Examples:
         spans, pair_I, of_X = self.instances()
         return Examples(spans, self.number_X[np.flatnonzero(np.diff(of_X, prepend=-1))], pair_I)
 
-    def instances(self) -> tuple[Spans, NDArray[np.int64], NDArray[np.int64]]:
+    def instances(self) -> tuple[Spans, Ints, Ints]:
         """The I different spans with their pairs, (I,), and the instance of each fact, (X,)."""
         keys_4X = np.stack([self.spans.sentence_I, self.spans.start_I, self.spans.end_I, self.pair_X])
         new_X = np.ones(len(self), dtype=np.bool_)
@@ -80,10 +80,10 @@ class ContextInstances:
     contexts: ContextFeatures
     choices: Choices
     text: EncodedText
-    factors: Sequence[NDArray[np.int32]]
+    factors: Sequence[Ints32]
     beside: TargetFeatures | None = None
 
-    def of(self, spans: Spans, pair_I: NDArray[np.int64] | None = None) -> tuple[CandidateBatch, NDArray[np.int64]]:
+    def of(self, spans: Spans, pair_I: Ints | None = None) -> tuple[CandidateBatch, Ints]:
         """Instances of I spans, all gains 0, and the number of each of their C candidates.
 
         Args:
@@ -105,7 +105,7 @@ class ContextInstances:
         )
         return batch, chosen.number_C
 
-    def _contexts(self, spans: Spans, pair_I: NDArray[np.int64] | None) -> Bags:
+    def _contexts(self, spans: Spans, pair_I: Ints | None) -> Bags:
         found = self.contexts.of(self.text, self.factors, spans)
         if self.beside is None or pair_I is None:
             return found
@@ -132,12 +132,7 @@ class ContextInstances:
         return batch
 
 
-def _are_seen(
-    instance_C: NDArray[np.int64],
-    number_C: NDArray[np.int64],
-    instance_X: NDArray[np.int64],
-    number_X: NDArray[np.int64],
-) -> NDArray[np.bool_]:
+def _are_seen(instance_C: Ints, number_C: Ints, instance_X: Ints, number_X: Ints) -> Bools:
     """Whether each candidate is what was right where its instance is."""
     seen = places_of_keys(np.sort((instance_X << 32) | number_X), (instance_C << 32) | number_C)
     return np.asarray(seen >= 0)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, AnyFloats, Floats32, Ints, Ints32
 from xlate.arrays.ragged import joined_offsets, offsets_of
-from xlate.candidates.batch import CandidateBatch, Ints
+from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.counting.ngram_statistics import list_statistics
 from xlate.metrics.bleu import ORDER
@@ -40,17 +40,17 @@ class DecodedList(NamedTuple):
     how often each translation was drawn (see `CandidateBatch`).
     """
 
-    dense_CD: NDArray[np.float32]
+    dense_CD: Floats32
     word_offsets_C1: Ints
-    words_T: NDArray[np.int32]
+    words_T: Ints32
     part_offsets_C1: Ints | None = None
-    parts_K: NDArray[np.int32] | None = None
+    parts_K: Ints32 | None = None
     id_offsets_P1: Ints | None = None
-    ids_N: NDArray[np.int32] | None = None
-    unit_PU: NDArray[np.int32] | None = None
+    ids_N: Ints32 | None = None
+    unit_PU: Ints32 | None = None
     between_offsets_P1: Ints | None = None
-    between_T: NDArray[np.int32] | None = None
-    draws_C: NDArray[np.int32] | None = None
+    between_T: Ints32 | None = None
+    draws_C: Ints32 | None = None
 
     @property
     def parts(self) -> int:
@@ -59,7 +59,7 @@ class DecodedList(NamedTuple):
         return 0 if offsets_P1 is None else len(offsets_P1) - 1
 
     @classmethod
-    def of_words(cls, words: Sequence[NDArray[np.int32]], features_CD: NDArray[np.floating[Any]]) -> DecodedList:
+    def of_words(cls, words: Sequence[Ints32], features_CD: AnyFloats) -> DecodedList:
         """Translations of which only words and float features are known."""
         text = EncodedText.from_ids(words)
         return cls(np.asarray(features_CD, dtype=np.float32), text.offsets_S1, text.ids_T)
@@ -120,7 +120,7 @@ def listed(
     )
 
 
-def _joined(found: Sequence[DecodedList], join: Callable[[Any], NDArray[Any]], name: str) -> Any:
+def _joined(found: Sequence[DecodedList], join: Callable[[Any], AnyArray], name: str) -> Any:
     """An array of all sentences, None where there is none."""
     given = [getattr(one, name) for one in found]
     return None if given[0] is None else join(given)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats32
 from xlate.arrays.ragged import offsets_of
 from xlate.errors import InputError
 from xlate.features.named import NamedFeatures
@@ -128,7 +128,7 @@ def _in_all(flat: Sequence[Mapping[str, float]]) -> tuple[str, ...]:
     return tuple(name for name in flat[0] if all(name in one for one in others))
 
 
-def _gains(gains: Gains, places: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
+def _gains(gains: Gains, places: Sequence[tuple[int, int]]) -> Floats32:
     rows = [tuple(told) if isinstance(told, Sequence) else (told,) for one in gains for told in one]
     columns = len(rows[0]) if rows else 1
     for row, (i, x) in zip(rows, places, strict=True):

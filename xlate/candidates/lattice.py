@@ -8,8 +8,8 @@ from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Ints32
 from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.search.lattice_passes import ArcGraph, trimmed
 
@@ -21,7 +21,7 @@ class SubLattice(NamedTuple):
     """
 
     graph: ArcGraph
-    arc_B: NDArray[np.int32]
+    arc_B: Ints32
 
     @property
     def is_empty(self) -> bool:
@@ -29,7 +29,7 @@ class SubLattice(NamedTuple):
         return self.graph.nodes > 1 and not len(trimmed(self.graph)[1])
 
 
-def marked_paths(graph: ArcGraph, marked_A: NDArray[np.bool_]) -> SubLattice:
+def marked_paths(graph: ArcGraph, marked_A: Bools) -> SubLattice:
     """The paths all of whose arcs are marked."""
     marked = np.flatnonzero(marked_A)
     small, kept = trimmed(ArcGraph(graph.source_A[marked], graph.target_A[marked], graph.nodes))

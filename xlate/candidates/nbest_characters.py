@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of
-from xlate.candidates.nbest_columns import Ints, NbestArrays, WordNumbers
+from xlate.candidates.nbest_columns import NbestArrays, WordNumbers
 from xlate.kernels.counting.ngram_statistics import list_statistics
 from xlate.metrics.character_fscore import chrf_scores
 from xlate.text.encoded import EncodedText
@@ -23,7 +23,7 @@ def characters(text: EncodedText, numbers: WordNumbers) -> EncodedText:
     return EncodedText(spelled.ids_T[places], word_offsets[text.offsets_S1])
 
 
-def chrf_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+def chrf_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]]) -> Floats:
     """chrF's statistics of every hypothesis against the best of its references, (C, 18); see `chrf_scores`.
 
     Args:
@@ -39,7 +39,7 @@ def chrf_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]]) ->
     return best_CK
 
 
-def _against(hypotheses: EncodedText, arrays: NbestArrays, stream: Sequence[str]) -> NDArray[np.float64]:
+def _against(hypotheses: EncodedText, arrays: NbestArrays, stream: Sequence[str]) -> Floats:
     text = characters(arrays.numbers.encode(stream), arrays.numbers)
     one_each = np.arange(len(stream) + 1)
     counted_CK = list_statistics(
@@ -62,7 +62,7 @@ def ngram_totals(length_C: Ints) -> Ints:
     return totals_CN
 
 
-def statistics_rows(total_CN: Ints, given_CN: Ints, match_CN: Ints) -> NDArray[np.float64]:
+def statistics_rows(total_CN: Ints, given_CN: Ints, match_CN: Ints) -> Floats:
     """Counts of hypothesis, reference and matches as sacrebleu lays them out, (C, 18).
 
     A hypothesis's n-grams of an order that the reference has none of do not count.
@@ -71,7 +71,7 @@ def statistics_rows(total_CN: Ints, given_CN: Ints, match_CN: Ints) -> NDArray[n
     return rows_CN3.reshape(len(rows_CN3), -1).astype(np.float64)
 
 
-def hypothesis_offsets(arrays: NbestArrays, text: EncodedText, row: int) -> tuple[NDArray[np.int32], Ints]:
+def hypothesis_offsets(arrays: NbestArrays, text: EncodedText, row: int) -> tuple[Ints32, Ints]:
     """The numbers and offsets of the hypotheses of one list, in a text of all hypotheses."""
     first, last = arrays.candidate_offsets_I1[row : row + 2]
     offsets_H1 = text.offsets_S1[first : last + 1]

@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays, no_contexts
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.text.encoded import EncodedText
-
-Ints = NDArray[np.int64]
 
 
 class Scored(Protocol):
@@ -85,12 +83,12 @@ class NbestArrays:
     numbers: WordNumbers
     names: tuple[str, ...]
     several: frozenset[int]
-    columns_V: NDArray[np.int32]
-    values_V: NDArray[np.float64]
+    columns_V: Ints32
+    values_V: Floats
     value_offsets_C1: Ints
-    total_C: NDArray[np.float64]
+    total_C: Floats
 
-    def scores(self, weights: Mapping[str, float]) -> NDArray[np.float64]:
+    def scores(self, weights: Mapping[str, float]) -> Floats:
         """w · f of every hypothesis, (C,), with weights by column name; a column without one counts 0.
 
         Raises:
@@ -125,7 +123,7 @@ class NbestArrays:
             total_C=self.total_C[candidates],
         )
 
-    def finite(self, score_C: NDArray[np.float64]) -> NDArray[np.float64]:
+    def finite(self, score_C: Floats) -> Floats:
         """The same scores of every hypothesis.
 
         Raises:

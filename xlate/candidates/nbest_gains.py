@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.nbest_characters import chrf_statistics
-from xlate.candidates.nbest_columns import Ints, NbestArrays
+from xlate.candidates.nbest_columns import NbestArrays
 from xlate.candidates.nbest_store import nbest_statistics, reference_lines
 from xlate.errors import InputError
 from xlate.metrics.measures import measure_sentences
@@ -37,7 +37,7 @@ def gain_statistics(
     objective: Objective,
     column: str | None = None,
     first_sentence: int | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """The statistics of an objective for every hypothesis, (C, K), as `Objective` wants them; words are as they are.
 
     Args:
@@ -65,7 +65,7 @@ def gain_statistics(
     return np.concatenate(parts, axis=1)
 
 
-def column_values(arrays: NbestArrays, name: str | None) -> NDArray[np.float64]:
+def column_values(arrays: NbestArrays, name: str | None) -> Floats:
     """A feature of every hypothesis, (C,).
 
     Raises:
@@ -82,9 +82,7 @@ def column_values(arrays: NbestArrays, name: str | None) -> NDArray[np.float64]:
     return np.asarray(arrays.values_V[of_V])
 
 
-def ter_statistics(
-    arrays: NbestArrays, references: Sequence[Sequence[str]], some: Ints | None = None
-) -> NDArray[np.float64]:
+def ter_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]], some: Ints | None = None) -> Floats:
     """Edits and reference length of every hypothesis, (C, 2), or of some, and 0 of the others.
 
     The same words of a list are counted once. `references` are those of each list, `some` numbers of hypotheses.

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats32, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.nbest_columns import Ints, NbestArrays
+from xlate.candidates.nbest_columns import NbestArrays
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.errors import InputError
 from xlate.kernels.counting.ngram_statistics import list_statistics
@@ -216,7 +216,7 @@ def read_sparse_names(store: CandidateStore) -> tuple[str, ...]:
     return names
 
 
-def _kinds(arrays: NbestArrays) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _kinds(arrays: NbestArrays) -> tuple[Ints32, Ints32]:
     """Each column's place among the dense and among the sparse ones, -1 where it is the other."""
     count_M = np.bincount(arrays.columns_V, minlength=len(arrays.names))
     is_dense_M = count_M == len(arrays.total_C)
@@ -225,7 +225,7 @@ def _kinds(arrays: NbestArrays) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return dense_M, np.where(is_dense_M, -1, np.cumsum(~is_dense_M) - 1).astype(np.int32)
 
 
-def _dense_rows(arrays: NbestArrays, dense_M: NDArray[np.int32]) -> NDArray[np.float32]:
+def _dense_rows(arrays: NbestArrays, dense_M: Ints32) -> Floats32:
     candidates = len(arrays.total_C)
     dense_CD = np.zeros((candidates, int((dense_M >= 0).sum())), dtype=np.float32)
     candidate_V = row_numbers(arrays.value_offsets_C1)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.nbest_characters import (
     CHARACTER_ORDER,
@@ -18,7 +18,7 @@ from xlate.candidates.nbest_characters import (
     ngram_totals,
     statistics_rows,
 )
-from xlate.candidates.nbest_columns import Ints, NbestArrays
+from xlate.candidates.nbest_columns import NbestArrays
 from xlate.errors import InputError
 from xlate.kernels.counting.list_overlap import list_overlap
 from xlate.metrics.bleu import ORDER, bleu_scores
@@ -27,7 +27,6 @@ from xlate.metrics.character_fscore import chrf_scores
 UTILITIES = ("bleu", "chrf")
 # Pairs of hypotheses whose gains are computed at once.
 MOST_PAIRS = 1 << 17
-Floats = NDArray[np.float64]
 
 
 def utilities(arrays: NbestArrays, measure: str, scale: float = 0.0) -> Floats:
@@ -75,7 +74,7 @@ def probabilities(arrays: NbestArrays, scale: float) -> Floats:
     return p_C
 
 
-def _bleu(match_BHN: NDArray[np.int32], length_B: Ints, length_H: Ints) -> Floats:
+def _bleu(match_BHN: Ints32, length_B: Ints, length_H: Ints) -> Floats:
     """BLEU+1 of some hypotheses against all of their list, (B, H)."""
     some, size, _ = match_BHN.shape
     rows_BHK = np.empty((some, size, 2 + 2 * ORDER))
@@ -85,7 +84,7 @@ def _bleu(match_BHN: NDArray[np.int32], length_B: Ints, length_H: Ints) -> Float
     return bleu_scores(rows_BHK.reshape(some * size, -1), smooth="add-1").reshape(some, size)
 
 
-def _chrf(match_BHN: NDArray[np.int32], length_B: Ints, length_H: Ints) -> Floats:
+def _chrf(match_BHN: Ints32, length_B: Ints, length_H: Ints) -> Floats:
     """chrF of some hypotheses against all of their list, (B, H)."""
     some, size, _ = match_BHN.shape
     ours, theirs = np.repeat(ngram_totals(length_B), size, axis=0), np.tile(ngram_totals(length_H), (some, 1))

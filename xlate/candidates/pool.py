@@ -11,10 +11,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Ints, Uints
 from xlate.arrays.ragged import offsets_of, places_of, row_numbers
-from xlate.candidates.batch import CandidateBatch, Ints
+from xlate.candidates.batch import CandidateBatch
 
-Hashes = NDArray[np.uint64]
+Hashes = Uints
 # An odd number of 64 bits: the hash of a sequence is a polynomial in it.
 BASE = np.uint64(0x9E3779B97F4A7C15)
 
@@ -44,7 +45,7 @@ def pool(batches: Sequence[CandidateBatch], *, by_words: bool = False) -> Candid
     return _of_candidates(whole, instances, kept_C)
 
 
-def chosen(batch: CandidateBatch, rows_C: NDArray[np.integer]) -> CandidateBatch:
+def chosen(batch: CandidateBatch, rows_C: AnyInts) -> CandidateBatch:
     """Some candidates of a batch, those of an instance behind those of instances before it; with their parts alone."""
     return _of_candidates(batch, len(batch), np.asarray(rows_C, dtype=np.int64))
 

@@ -6,10 +6,11 @@ import mmap
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from xlate.array_types import AnyArray
 
 
-def will_need(array: NDArray[Any], first: int, last: int) -> None:
+def will_need(array: AnyArray, first: int, last: int) -> None:
     """Asks for rows `first` to `last` (end excluded) of a contiguous array; nothing happens if it is not mapped."""
     mapped: Any = array
     while mapped is not None and not isinstance(mapped, np.memmap):

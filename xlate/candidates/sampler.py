@@ -5,10 +5,11 @@ from __future__ import annotations
 import zlib
 
 import numpy as np
-from numpy.typing import NDArray
+
+from xlate.array_types import Ints
 
 
-def epoch_order(size: int, seed: int, epoch: int, *, name: str = "", block: int | None = None) -> NDArray[np.int64]:
+def epoch_order(size: int, seed: int, epoch: int, *, name: str = "", block: int | None = None) -> Ints:
     """A random order of `size` instances, the same for the same (seed, name, epoch).
 
     With `block`, runs of that many neighbouring instances stay together: the runs are shuffled, and the instances
@@ -21,7 +22,7 @@ def epoch_order(size: int, seed: int, epoch: int, *, name: str = "", block: int 
     return np.concatenate([start + random.permutation(min(block, size - start)) for start in starts])
 
 
-def spread(size: int, fraction: float) -> NDArray[np.int64]:
+def spread(size: int, fraction: float) -> Ints:
     """Every so many-th of `size` instances, `fraction` of them in all and at least one when there is any."""
     count = min(size, max(1, round(size * fraction))) if size else 0
     return (np.arange(count) * (size / max(1, count))).astype(np.int64)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+
+from xlate.array_types import AnyArray, Floats, Ints
 
 
-def centred_in_lists(dense_CD: NDArray[Any], candidate_offsets_I1: NDArray[np.int64]) -> NDArray[np.float64]:
+def centred_in_lists(dense_CD: AnyArray, candidate_offsets_I1: Ints) -> Floats:
     """Floats less their mean in the list, (C, D): what ranks hypotheses, with all its digits."""
     sizes_I = np.diff(candidate_offsets_I1)
     rows_I = np.flatnonzero(sizes_I)
@@ -17,14 +16,14 @@ def centred_in_lists(dense_CD: NDArray[Any], candidate_offsets_I1: NDArray[np.in
     return np.asarray(values_CD - np.repeat(sums_ID / sizes_I[rows_I, None], sizes_I[rows_I], axis=0))
 
 
-def spread_within_lists(dense_CD: NDArray[Any], candidate_offsets_I1: NDArray[np.int64]) -> NDArray[np.float64]:
+def spread_within_lists(dense_CD: AnyArray, candidate_offsets_I1: Ints) -> Floats:
     """The standard deviation of each float within lists, 1 where it never varies, (D,)."""
     centred_CD = centred_in_lists(dense_CD, candidate_offsets_I1)
-    spread_D: NDArray[np.float64] = np.sqrt((centred_CD**2).mean(axis=0))
+    spread_D: Floats = np.sqrt((centred_CD**2).mean(axis=0))
     return np.where(spread_D > 1e-9, spread_D, 1.0)
 
 
-def spread_of_scores(score_C: NDArray[Any], candidate_offsets_I1: NDArray[np.int64]) -> float:
+def spread_of_scores(score_C: AnyArray, candidate_offsets_I1: Ints) -> float:
     """The standard deviation of scores (C,) within a list, the mean over lists of more than one; 0 without such lists.
 
     List i has the candidates from `candidate_offsets_I1[i]` to the next; the unit is that of the scores.

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, AnyInts
 from xlate.arrays.npy import ArrayStream
 from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces, refuse
 from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, remedy_for, unusable, write_header
@@ -146,7 +146,7 @@ class StoreWriter:
         else:
             self.discard()
 
-    def _append(self, name: str, array: NDArray[Any]) -> None:
+    def _append(self, name: str, array: AnyArray) -> None:
         if name not in self._files:
             stream = (self.aside / f"{name}.npy").open("w+b")
             self._files[name] = stream
@@ -222,7 +222,7 @@ class CandidateStore:
         """The number of instances."""
         return len(self.arrays)
 
-    def batch(self, instances: Sequence[int] | NDArray[np.integer]) -> CandidateBatch:
+    def batch(self, instances: Sequence[int] | AnyInts) -> CandidateBatch:
         """The given instances in that order, copied out of the mapped files."""
         return self.arrays.select(instances)
 

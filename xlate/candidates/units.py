@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.features.bigram_index import BigramIndex
@@ -30,7 +30,7 @@ UnitFeatures = SparseFeatures | BigramIndex | StructureFeatures
 
 
 def under_templates(
-    lists: CandidateBatch, sparse: UnitFeatures, weights_D: NDArray[np.float64] | None, gamma: float
+    lists: CandidateBatch, sparse: UnitFeatures, weights_D: Floats | None, gamma: float
 ) -> CandidateBatch:
     """Lists of units as lists of the ids of their features.
 
@@ -73,13 +73,13 @@ def with_ids(lists: CandidateBatch, index: GrowingIndex) -> CandidateBatch:
     )
 
 
-def _template_ids(lists: CandidateBatch, sparse: SparseFeatures) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _template_ids(lists: CandidateBatch, sparse: SparseFeatures) -> tuple[Ints, Ints32]:
     """The features of every unit, made piece by piece: on the way they take several times their room."""
     assert lists.unit_PU is not None
     assert lists.between_offsets_P1 is not None
     assert lists.between_T is not None
-    lengths: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
-    found: list[NDArray[np.int32]] = [np.zeros(0, np.int32)]
+    lengths: list[Ints] = [np.zeros(0, np.int64)]
+    found: list[Ints32] = [np.zeros(0, np.int32)]
     for first in range(0, len(lists.unit_PU), UNITS_AT_A_TIME):
         columns = lists.unit_PU[first : first + UNITS_AT_A_TIME]
         ends = lists.between_offsets_P1[first : first + len(columns) + 1]

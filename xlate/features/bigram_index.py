@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints, Ints32, Uints
 from xlate.features.bigrams import FAMILIES, bigram_families, family_ranges, frequent_keys, split_key
 from xlate.features.index import Numbers, Ranges, ids_by_name
 from xlate.kernels.features.bigram_features import BigramFamilies
@@ -48,7 +48,7 @@ class BigramIndex:
     It is made before candidates are written, and stays as it is.
     """
 
-    keys_F: NDArray[np.uint64]
+    keys_F: Uints
     words: BlockNames
 
     @classmethod
@@ -79,7 +79,7 @@ class BigramIndex:
         """The names of some features."""
         return map(self.words.feature, self.keys_F[ids].tolist())
 
-    def of_units(self, pairs_P2: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def of_units(self, pairs_P2: Ints32) -> tuple[Ints, Ints32]:
         """The ids of all features of pairs (b', b), none where either is negative: offsets (P+1) and ids."""
         before_P, block_P = np.ascontiguousarray(pairs_P2.T, dtype=np.int32)
         return arc_bigrams(self.families, before_P, block_P)

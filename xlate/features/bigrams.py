@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Bools, Ints, Ints32, Uints
 from xlate.errors import InputError
 from xlate.kernels.features.bigram_features import SIDE_BITS, BigramFamilies
 from xlate.kernels.memory.hashing import build_table
@@ -25,7 +25,7 @@ from xlate.text.vocabulary import Vocabulary
 SIDE_MASK = (1 << SIDE_BITS) - 1
 # A key has this much room for the number of its family.
 MOST_FAMILIES = 1 << 64 - 2 * SIDE_BITS
-Numbers = NDArray[np.int32]
+Numbers = Ints32
 
 
 class Names(Protocol):
@@ -91,7 +91,7 @@ FAMILIES = {
 }
 
 
-def sides(blocks: BlockSet, family: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def sides(blocks: BlockSet, family: str) -> tuple[Ints32, Ints32]:
     """What a family sees of each of B blocks as predecessor and as successor, each of shape (B,).
 
     Raises:
@@ -103,7 +103,7 @@ def sides(blocks: BlockSet, family: str) -> tuple[NDArray[np.int32], NDArray[np.
     raise InputError("no such family of binary features", seen=family, expected=", ".join(FAMILIES))
 
 
-def frequent_keys(blocks: BlockSet, family: str, threshold: int) -> NDArray[np.uint64]:
+def frequent_keys(blocks: BlockSet, family: str, threshold: int) -> Uints:
     """The sorted keys of a family's bigrams that follow each other more than `threshold` times in the counted text."""
     left_B, right_B = sides(blocks, family)
     before_U = (blocks.bigram_keys_U >> np.uint64(32)).astype(np.int64)
@@ -114,7 +114,7 @@ def frequent_keys(blocks: BlockSet, family: str, threshold: int) -> NDArray[np.u
     return np.ascontiguousarray(keys_K[count_K > threshold])
 
 
-def feature_keys(family: str, left_K: NDArray[np.int32], right_K: NDArray[np.int32]) -> NDArray[np.uint64]:
+def feature_keys(family: str, left_K: Ints32, right_K: Ints32) -> Uints:
     """The keys of K bigrams of a family."""
     tag = np.uint64(_tag(family) << 2 * SIDE_BITS)
     return tag | (left_K.astype(np.uint64) << np.uint64(SIDE_BITS)) | right_K.astype(np.uint64)
@@ -141,20 +141,20 @@ def _family(tag: int) -> str:
     return list(FAMILIES)[tag]
 
 
-def families_of(keys_F: NDArray[np.uint64]) -> tuple[str, ...]:
+def families_of(keys_F: Uints) -> tuple[str, ...]:
     """The families that sorted keys speak of."""
     tags = np.unique(np.asarray(keys_F) >> np.uint64(2 * SIDE_BITS))
     return tuple(_family(int(tag)) for tag in tags)
 
 
-def family_ranges(keys_F: NDArray[np.uint64]) -> dict[str, slice]:
+def family_ranges(keys_F: Uints) -> dict[str, slice]:
     """Where the keys of each family stand among sorted keys."""
     starts = [np.uint64(tag << 2 * SIDE_BITS) for tag in range(len(FAMILIES))]
     places = [*np.searchsorted(np.asarray(keys_F), starts), len(keys_F)]
     return {name: slice(int(places[tag]), int(places[tag + 1])) for tag, name in enumerate(FAMILIES)}
 
 
-def bigram_families(blocks: BlockSet, keys_F: NDArray[np.uint64], names: Sequence[str] | None = None) -> BigramFamilies:
+def bigram_families(blocks: BlockSet, keys_F: Uints, names: Sequence[str] | None = None) -> BigramFamilies:
     """What kernels need to find the features of two blocks; the row of a feature is its place in `keys_F`.
 
     Args:
@@ -187,15 +187,15 @@ class Contexts:
     """
 
     families: BigramFamilies
-    begun: tuple[NDArray[np.int64], ...]
+    begun: tuple[Ints, ...]
 
     @classmethod
-    def of(cls, families: BigramFamilies, keys_F: NDArray[np.uint64]) -> Contexts:
+    def of(cls, families: BigramFamilies, keys_F: Uints) -> Contexts:
         """Those of the features with some sorted keys."""
         ranges = family_ranges(keys_F)
         return cls(families, tuple(_begun(keys_F[ranges[_family(tag)]]) for tag in families.tag_A.tolist()))
 
-    def standing(self, block_O: NDArray[np.integer]) -> NDArray[np.int32]:
+    def standing(self, block_O: AnyInts) -> Ints32:
         """For each of O blocks the one that stands for it, or -1 where no feature begins with it; (O,).
 
         A negative number is no block.
@@ -213,13 +213,13 @@ class Contexts:
         return context_O
 
 
-def _begun(keys_K: NDArray[np.uint64]) -> NDArray[np.int64]:
+def _begun(keys_K: Uints) -> Ints:
     """What features of one family begin with, ascending; their keys are sorted."""
     left_K = (keys_K >> np.uint64(SIDE_BITS)).astype(np.int64) & SIDE_MASK
     return left_K[np.flatnonzero(np.diff(left_K, prepend=-1))]
 
 
-def _among(left_O: NDArray[np.integer], begun: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _among(left_O: AnyInts, begun: Ints) -> Bools:
     if not len(begun):
         return np.zeros(len(left_O), dtype=np.bool_)
     places_O = np.minimum(np.searchsorted(begun, left_O), len(begun) - 1)

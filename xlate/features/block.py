@@ -29,8 +29,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats32, Uints
 from xlate.features.bigrams import bigram_families
 from xlate.features.more_floats import MoreFloats
 from xlate.kernels.features.block_features import BlockArrays, DistortionArrays
@@ -47,7 +47,7 @@ def block_arrays(
     blocks: BlockSet,
     lm: NgramModel,
     target_vocabulary: Vocabulary,
-    feature_keys_F: NDArray[np.uint64],
+    feature_keys_F: Uints,
     smoothing: float,
     more: Collection[str] = (),
     unigram_per_word: bool = False,
@@ -71,9 +71,9 @@ def distortion_arrays(
     blocks: BlockSet,
     lm: NgramModel,
     target_vocabulary: Vocabulary,
-    feature_keys_F: NDArray[np.uint64],
+    feature_keys_F: Uints,
     distortion: Distortion,
-    model1_B: NDArray[np.float32],
+    model1_B: Floats32,
     more: Collection[str] = (),
     discount: float = 0.0,
 ) -> BlockArrays:
@@ -91,7 +91,7 @@ def distortion_arrays(
 
 
 def block_distortion(
-    blocks: BlockSet, distortion: Distortion, model1_B: NDArray[np.float32], direct_B: NDArray[np.float32]
+    blocks: BlockSet, distortion: Distortion, model1_B: Floats32, direct_B: Floats32
 ) -> DistortionArrays:
     """The costs of the phrase-distortion model by block and by source word."""
     phrases, source_B = blocks.table.source_phrases, np.asarray(blocks.table.source_B)
@@ -110,7 +110,7 @@ def _arrays(
     blocks: BlockSet,
     lm: NgramModel,
     target_vocabulary: Vocabulary,
-    feature_keys_F: NDArray[np.uint64],
+    feature_keys_F: Uints,
     more: Collection[str],
     distortion: DistortionArrays | None,
 ) -> BlockArrays:

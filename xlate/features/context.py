@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Bools, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.errors import InputError
 from xlate.features.index import Numbers
@@ -23,8 +23,7 @@ from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 
-Ints = NDArray[np.int64]
-Bags = tuple[Ints, NDArray[np.int32]]
+Bags = tuple[Ints, Ints32]
 TARGET_KINDS = ("pair", "phrase", "words")
 MARKS = ("distance", "bag")
 # Before the first and behind the last word of a sentence; they follow the values of a layer.
@@ -66,21 +65,21 @@ class Layer:
 class Spans:
     """I source phrases in their sentences: half-open spans, and the row of each phrase in the table."""
 
-    sentence_I: NDArray[np.integer]
-    start_I: NDArray[np.integer]
-    end_I: NDArray[np.integer]
-    phrase_I: NDArray[np.integer]
+    sentence_I: AnyInts
+    start_I: AnyInts
+    end_I: AnyInts
+    phrase_I: AnyInts
 
     def __len__(self) -> int:
         """The number of phrases I."""
         return len(self.start_I)
 
-    def select(self, kept_I: NDArray[np.bool_]) -> Spans:
+    def select(self, kept_I: Bools) -> Spans:
         """Some of them."""
         return Spans(*(column[kept_I] for column in self.columns))
 
     @property
-    def columns(self) -> tuple[NDArray[np.integer], ...]:
+    def columns(self) -> tuple[AnyInts, ...]:
         """The sentences, starts, ends and phrases."""
         return self.sentence_I, self.start_I, self.end_I, self.phrase_I
 
@@ -136,7 +135,7 @@ class ContextFeatures:
         sizes = {layer.name: layer.size for layer in self.layers}
         return 1 + self.phrases + sum(sizes[layer] for layer, _ in self._starts)
 
-    def of(self, text: EncodedText, factors: Sequence[NDArray[np.int32]], spans: Spans) -> Bags:
+    def of(self, text: EncodedText, factors: Sequence[Ints32], spans: Spans) -> Bags:
         """The features of I phrases: offsets, (I + 1,), and ids.
 
         Args:
@@ -147,7 +146,7 @@ class ContextFeatures:
         asked = PhraseSpans(*(np.asarray(column, np.int64) for column in spans.columns))
         return context_bags(self.values(text.ids_T, factors), text.offsets_S1, self.arrays, asked)
 
-    def values(self, ids_T: NDArray[np.int32], factors: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
+    def values(self, ids_T: Ints32, factors: Sequence[Ints32]) -> Ints32:
         """The values of T tokens in the L layers, (L, T), -1 for none; `factors` as for `of`."""
         given = iter(factors)
         value_LT = np.empty((len(self.layers), len(ids_T)), np.int32)
@@ -167,7 +166,7 @@ class ContextFeatures:
         )
 
     @staticmethod
-    def phrases_of(offsets_I1: Ints, ids: NDArray[np.integer]) -> Ints:
+    def phrases_of(offsets_I1: Ints, ids: AnyInts) -> Ints:
         """The source phrase of each of I instances, by its features as `of` gives them: the second is the phrase."""
         return np.asarray(ids[offsets_I1[:-1] + 1], dtype=np.int64) - 1
 
@@ -235,7 +234,7 @@ class TargetFeatures:
         """The number of features."""
         return len(self.table) + len(self.table.target_phrases) + self.words
 
-    def of(self, pair_C: NDArray[np.integer]) -> Bags:
+    def of(self, pair_C: AnyInts) -> Bags:
         """The features of C pairs of the table: offsets, (C + 1,), and ids."""
         return target_bags(self.arrays, np.asarray(pair_C, np.int64))
 

@@ -17,14 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.links import Links
+from xlate.array_types import AnyInts, Floats, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.features.index import Numbers
 from xlate.text.encoded import EncodedText
 
-Ints = NDArray[np.int64]
 UNLINKED = -1
 # How many occurrences the distances of all phrases count for, beside those of the phrase itself.
 SMOOTHING = 2.0
@@ -45,7 +44,7 @@ class Distances:
         """The class of words without links."""
         return 2 * self.reach + 1
 
-    def classes(self, distance_N: NDArray[np.integer]) -> Ints:
+    def classes(self, distance_N: AnyInts) -> Ints:
         """The classes of distances, (N,).
 
         >>> Distances(2).classes(np.array([-7, -1, 0, 2, 3])).tolist()
@@ -62,7 +61,7 @@ class Distances:
                 r = number - self.reach
                 yield (f"{r:+d}" if r else "0") + ("…" if abs(r) == self.reach else "")
 
-    def log_shares(self, count_PR: NDArray[np.integer]) -> NDArray[np.float64]:
+    def log_shares(self, count_PR: AnyInts) -> Floats:
         """ln p(r | source phrase), (P, R): counts of each phrase, smoothed with those of all."""
         total_R = count_PR.sum(axis=0) + 1.0
         share_R = SMOOTHING * total_R / total_R.sum()
@@ -81,9 +80,9 @@ def distance_classes(
     distances: Distances,
     first_T: Ints,
     texts: tuple[EncodedText, EncodedText],
-    sentence_I: NDArray[np.integer],
-    start_I: NDArray[np.integer],
-    end_I: NDArray[np.integer],
+    sentence_I: AnyInts,
+    start_I: AnyInts,
+    end_I: AnyInts,
 ) -> Ints:
     """The class of each of I source spans of a text, (I,).
 

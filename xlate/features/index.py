@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.integer]
+from xlate.array_types import AnyInts, Ints, Ints32
+
+Numbers = AnyInts
 Ranges = Sequence[tuple[str, slice]]
 
 
@@ -50,13 +51,13 @@ class GrowingIndex(FeatureIndex, Protocol):
     """
 
     @property
-    def described(self) -> NDArray[np.int32]:
+    def described(self) -> Ints32:
         """What each feature is, a row of numbers each, in the order of the ids."""
 
-    def extended(self, described: NDArray[np.int32]) -> None:
+    def extended(self, described: Ints32) -> None:
         """Takes over the features of another index that began as this one: those that are newer than its own."""
 
-    def of_units(self, units: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def of_units(self, units: Ints32) -> tuple[Ints, Ints32]:
         """The ids of the features of units, new ones among them: offsets and ids."""
 
 

@@ -14,15 +14,15 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Floats32, Ints32
 from xlate.errors import InputError
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE
 
 # The least logarithm of a probability, that of 0 among them, as in the phrase-based model.
 HIGHEST_COST = 100.0
-Costs = NDArray[np.float32]
+Costs = Floats32
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class MoreFloats:
     """
 
     names: tuple[str, ...]
-    cost_BX: NDArray[np.float32]
-    copied_X: NDArray[np.float64]
+    cost_BX: Floats32
+    copied_X: Floats
 
     @classmethod
     def of(cls, blocks: BlockSet, names: Collection[str]) -> MoreFloats:
@@ -94,7 +94,7 @@ class MoreFloats:
         """No floats, of any blocks."""
         return cls((), np.zeros((0, 0), dtype=np.float32), np.zeros(0))
 
-    def of_units(self, block_O: NDArray[np.int32]) -> NDArray[np.float64]:
+    def of_units(self, block_O: Ints32) -> Floats:
         """The values for O blocks, or copied words where the number is negative; shape (O, X)."""
         value_OX = np.tile(self.copied_X, (len(block_O), 1))
         if self.names:

@@ -9,8 +9,8 @@ from functools import cached_property
 from itertools import groupby
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints
 from xlate.features.index import Numbers, Ranges, ids_by_name, ranges_of
 
 _FAMILY = re.compile(r"[^=:_]*")
@@ -97,7 +97,7 @@ class GrowingFeatures:
         known = tuple(self._id_of)
         return (known[feature] for feature in ids.tolist())
 
-    def frozen(self, used: Iterable[int]) -> tuple[NamedFeatures, NDArray[np.int64]]:
+    def frozen(self, used: Iterable[int]) -> tuple[NamedFeatures, Ints]:
         """A frozen index of some of the features, and the new id of each old one, -1 where it was left out, (F,)."""
         known = tuple(self._id_of)
         index = NamedFeatures.of(known[feature] for feature in used)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of, row_numbers
 from xlate.features.index import Numbers, Ranges, ids_by_name
 from xlate.features.phrase_templates import (
@@ -22,7 +22,6 @@ from xlate.features.phrase_templates import (
     PHRASES,
     WORD_PAIR,
     Family,
-    Ints,
 )
 from xlate.phrases.table import PhraseTable
 from xlate.text.vocabulary import Vocabulary
@@ -105,7 +104,7 @@ class SparseFeatures:
         return any(family.crossed > 1 for family in self.families)
 
     @cached_property
-    def kind_V(self) -> NDArray[np.int32]:
+    def kind_V(self) -> Ints32:
         """Target words that no feature of a later phrase tells apart have the same number, from 1, shape (V,)."""
         columns = [
             words.value_V
@@ -135,13 +134,13 @@ class SparseFeatures:
             end_t - begin_t,
         )
 
-    def ids(self, applications: Applications, groups: Groups) -> tuple[Ints, NDArray[np.int32]]:
+    def ids(self, applications: Applications, groups: Groups) -> tuple[Ints, Ints32]:
         """The ids of each application where it stands, ascending: offsets (N+1) and ids."""
         row, found, _ = self._rows_and_ids(applications, groups)
         order = np.lexsort((found, row))
         return offsets_of(np.bincount(row, minlength=len(applications))), found[order].astype(np.int32)
 
-    def sums(self, sparse_F: NDArray[np.float64], applications: Applications, groups: Groups) -> NDArray[np.float64]:
+    def sums(self, sparse_F: Floats, applications: Applications, groups: Groups) -> Floats:
         """The summed weights of each application: by orientation and, last, of plain templates; (N, K + 1)."""
         row, found, column = self._rows_and_ids(applications, groups)
         width = self.orientations + 1
@@ -161,9 +160,7 @@ class SparseFeatures:
             columns.append(column)
         return np.concatenate(rows), np.concatenate(ids), np.concatenate(columns)
 
-    def local_scores(
-        self, sparse_F: NDArray[np.float64], applications: Applications
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def local_scores(self, sparse_F: Floats, applications: Applications) -> tuple[Floats, Floats]:
         """The summed weights of local features: of each orientation, (N, K), and of plain templates, (N,)."""
         crossed_NK = np.zeros((len(applications), self.orientations))
         plain_N = np.zeros(len(applications))
@@ -184,7 +181,7 @@ class SparseFeatures:
                 plain_N += np.bincount(row, scores[:, 0], minlength=len(plain_N))
         return crossed_NK, plain_N
 
-    def word_scores(self, sparse_F: NDArray[np.float64], position: str) -> NDArray[np.float64]:
+    def word_scores(self, sparse_F: Floats, position: str) -> Floats:
         """The summed weights of each of V words at a position of the group before, by orientation; shape (V, K)."""
         side = self.target if position in GROUP_TARGET else self.source
         scores_VK = np.zeros((len(side.words), self.orientations))
@@ -194,7 +191,7 @@ class SparseFeatures:
                 scores_VK[known] += family.weights(sparse_F)[family.left.value_V[known]]
         return scores_VK
 
-    def bigram_scores(self, sparse_F: NDArray[np.float64], before_R: Numbers, first_Q: Numbers) -> NDArray[np.float64]:
+    def bigram_scores(self, sparse_F: Floats, before_R: Numbers, first_Q: Numbers) -> Floats:
         """The summed weights of target words behind others, shape (R, Q)."""
         scores_RQ = np.zeros((len(before_R), len(first_Q)))
         for family in self.families:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.features.word_values import WordValues
 
@@ -27,7 +27,6 @@ LONGEST = 7
 ORIENTATIONS = {3: ("M", "S", "D"), 5: ("M", "S", "DL", "DR", "MG")}
 # Word pairs are made only of word values with at most so many kinds: all pairs of all words would be too many.
 MOST_PAIRED = 2000
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Family:
         words = f":{self.left.name}" if self.left is not None else ""
         return f"{kind}:{self.position}{words}"
 
-    def weights(self, sparse_F: NDArray[np.float64]) -> NDArray[np.float64]:
+    def weights(self, sparse_F: Floats) -> Floats:
         """Its part of all weights, shape (size, crossed)."""
         return sparse_F[self.first : self.end].reshape(self.size, self.crossed)
 

@@ -6,9 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
+from xlate.array_types import Ints
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.phrase_templates import PhraseSizes, check_templates, make_families
@@ -55,7 +53,7 @@ class Side:
 
     name: str
     vocabulary: Vocabulary
-    count_V: NDArray[np.int64]
+    count_V: Ints
     factors: Mapping[str, Callable[[], Mapping[str, str]]] = field(default_factory=dict)
 
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from xlate.array_types import Ints
 from xlate.features.phrase_sparse import SparseFeatures
-from xlate.features.phrase_templates import Family, Ints
+from xlate.features.phrase_templates import Family
 from xlate.phrases.table import PhraseTable
 
 

@@ -18,8 +18,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
 from xlate.errors import InputError
 from xlate.features.index import Numbers, Ranges, ranges_of
@@ -94,7 +94,7 @@ class StructureFeatures:
         InputError: a feature that the templates do not make, or one that stands twice.
     """
 
-    def __init__(self, templates: StructureTemplates, described_F7: NDArray[np.int32] | None = None) -> None:
+    def __init__(self, templates: StructureTemplates, described_F7: Ints32 | None = None) -> None:
         self.templates = templates
         self.kinds = templates.kinds()
         given_F7 = np.zeros((0, DESCRIBED), dtype=np.int32) if described_F7 is None else described_F7
@@ -116,7 +116,7 @@ class StructureFeatures:
         return int(self._growing.size_1[0])
 
     @property
-    def described(self) -> NDArray[np.int32]:
+    def described(self) -> Ints32:
         """What each feature is, shape (F, 7)."""
         return self._growing.described_F7[: len(self)]
 
@@ -128,37 +128,35 @@ class StructureFeatures:
         sizes = np.diff(np.append(starts, len(family_F)))
         return ranges_of(zip((FAMILIES[f] for f in family_F[starts].tolist()), sizes.tolist(), strict=True))
 
-    def of_units(self, units: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def of_units(self, units: Ints32) -> tuple[Ints, Ints32]:
         """The ids of the features of facts, (A, 5), new ones among them: offsets (A + 1) and ids."""
         return self.of_facts(np.ascontiguousarray(units, dtype=np.int32), add=True)
 
-    def of_facts(
-        self, facts_A5: NDArray[np.int32], *, add: bool = False
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def of_facts(self, facts_A5: Ints32, *, add: bool = False) -> tuple[Ints, Ints32]:
         """The ids of the features of A facts: offsets (A + 1) and ids; with `add` new features get ids, else none."""
         self._growing, offsets_A1, ids_N = numbered(self.kinds, self._growing, facts_A5, add)
         return offsets_A1, ids_N
 
-    def padded(self, sparse_F: NDArray[np.float64]) -> NDArray[np.float64]:
+    def padded(self, sparse_F: Floats) -> Floats:
         """Weights of all features, shape (F,), 0 for those that are newer than the weights given."""
         weights_F = np.zeros(len(self))
         weights_F[: len(sparse_F)] = sparse_F
         return weights_F
 
-    def weighted(self, sparse_F: NDArray[np.float64]) -> StructureWeights:
+    def weighted(self, sparse_F: Floats) -> StructureWeights:
         """The features under weights; those that are newer than the weights weigh 0."""
         weights_F = np.ascontiguousarray(sparse_F, dtype=np.float64)
         table = HashTable(self._growing.keys_H, self._growing.rows_H)
         keys_C = np.empty(len(self.kinds.pairs_C2), dtype=np.uint64)
         return StructureWeights(self.kinds, table, weights_F, new_memory(), keys_C)
 
-    def extended(self, described: NDArray[np.int32]) -> None:
+    def extended(self, described: Ints32) -> None:
         """Takes over the features of another index that began as this one: those that are newer than its own."""
         newer_N7 = np.ascontiguousarray(described[len(self) :], dtype=np.int32)
         if len(newer_N7):
             self._growing = appended(self._growing, newer_N7, description_keys(self.kinds, newer_N7))
 
-    def kept(self, ids: NDArray[np.integer]) -> StructureFeatures:
+    def kept(self, ids: AnyInts) -> StructureFeatures:
         """An index of some of the features, in that order."""
         return StructureFeatures(self.templates, self.described[ids].copy())
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints, Ints32
 from xlate.text.classes import class_numbers
 from xlate.text.vocabulary import BEGIN, BEGIN_ID, UNKNOWN_ID
 
@@ -25,7 +25,7 @@ class WordValues:
     """
 
     name: str
-    value_V: NDArray[np.int32]
+    value_V: Ints32
     labels: tuple[str, ...]
     words: tuple[str, ...] = ()
 
@@ -54,7 +54,7 @@ def every_word(words: Sequence[str]) -> WordValues:
     return WordValues("all", value_V, tuple(words))
 
 
-def frequent_words(words: Sequence[str], count_V: NDArray[np.int64], most: int) -> WordValues:
+def frequent_words(words: Sequence[str], count_V: Ints, most: int) -> WordValues:
     """The `most` words of the highest counts by themselves, equal counts in the order of the words; others none."""
     count_V = np.array(count_V)
     count_V[: BEGIN_ID + 2] = 0

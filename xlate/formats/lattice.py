@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.kernels.search.lattice_passes import ArcGraph
 
@@ -24,7 +22,7 @@ class WordLattice(NamedTuple):
 
     graph: ArcGraph
     words: tuple[str, ...]
-    score_A: NDArray[np.float64]
+    score_A: Floats
 
 
 def checked_words(path: str | Path, words: Iterable[str], reserved: str) -> None:

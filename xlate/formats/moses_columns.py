@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.errors import InputError
 from xlate.formats.bars import unescape_bars
@@ -67,7 +67,7 @@ class Phrases:
         words = sorted(self.words, key=lambda word: (-counts[self.words[word]], word))
         return Vocabulary(dict.fromkeys(unescape_bars(word) if unescape else word for word in words))
 
-    def encode(self, vocabulary: Vocabulary, unescape: bool, path: Path) -> tuple[EncodedText, NDArray[np.int32]]:
+    def encode(self, vocabulary: Vocabulary, unescape: bool, path: Path) -> tuple[EncodedText, Ints32]:
         """The distinct phrases sorted and numbered as a phrase table has them, and the new row of each old row.
 
         Raises:
@@ -112,7 +112,7 @@ class Columns:
     shape: array[int] = field(default_factory=_ints)
     shapes: dict[str, int] = field(default_factory=dict)
     links: list[list[tuple[int, int]]] = field(default_factory=list)
-    order_B: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    order_B: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def add(self, line: str, number: int) -> None:
         """Takes one line apart.
@@ -228,7 +228,7 @@ class Columns:
             target_count_Q=target_count_Q,
         )
 
-    def check_numbers(self, scores_B4: NDArray[np.float64], counts_B3: NDArray[np.float64]) -> None:
+    def check_numbers(self, scores_B4: Floats, counts_B3: Floats) -> None:
         """Checks that scores and counts are finite and not negative; NaN stands for a missing count."""
         bad = ~((scores_B4 >= 0) & (scores_B4 < np.inf)).all(axis=1)
         bad |= (np.nan_to_num(counts_B3, posinf=-1.0) < 0).any(axis=1)
@@ -249,9 +249,7 @@ class Columns:
             words = f"links within {source_length[b]} source and {target_length[b]} target words"
             raise self.error("a link outside its phrases", self.lines[b], self.links[self.shape[b]], words)
 
-    def check_distinct(
-        self, source_B: NDArray[np.int32], target_B: NDArray[np.int32], order: NDArray[np.int64]
-    ) -> None:
+    def check_distinct(self, source_B: Ints32, target_B: Ints32, order: Ints) -> None:
         """Checks that no phrase pair comes twice; the rows are given in sorted order."""
         twice = np.flatnonzero((source_B[1:] == source_B[:-1]) & (target_B[1:] == target_B[:-1]))
         if len(twice):
@@ -265,16 +263,11 @@ def _scores_expected(more: tuple[int, ...]) -> str:
     return four if more == (0,) else f"{four}, and {' or '.join(map(str, more))} behind them"
 
 
-def _array(values: array[Any]) -> NDArray[Any]:
+def _array(values: array[Any]) -> AnyArray:
     return np.frombuffer(values, dtype=values.typecode) if len(values) else np.zeros(0, dtype=values.typecode)
 
 
-def _filled(
-    counts_B3: NDArray[np.float64],
-    scores_B4: NDArray[np.float64],
-    source_B: NDArray[np.int32],
-    target_B: NDArray[np.int32],
-) -> NDArray[np.float64]:
+def _filled(counts_B3: Floats, scores_B4: Floats, source_B: Ints32, target_B: Ints32) -> Floats:
     """Fills in missing counts: N(f,e) = N(f) p(e|f); where a line has no counts at all, its pair counts 1."""
     none_B = np.isnan(counts_B3[:, 0]).astype(np.float64)
     alone_B3 = np.stack([np.bincount(target_B, none_B)[target_B], np.bincount(source_B, none_B)[source_B], none_B], 1)

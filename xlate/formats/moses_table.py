@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints
 from xlate.errors import InputError
 from xlate.formats.bars import escape_bars, needs_escape
 from xlate.formats.moses_columns import BAR, Columns
@@ -107,10 +107,10 @@ def phrases_in(sentences: Iterable[Sequence[str]], longest: int) -> set[str]:
     }
 
 
-def moses_order(table: PhraseTable, sources: list[str], targets: list[str]) -> NDArray[np.int64]:
+def moses_order(table: PhraseTable, sources: list[str], targets: list[str]) -> Ints:
     """The pairs in the order of Moses's tables, which is that of `LC_ALL=C sort`, shape (B,)."""
     source_rank, target_rank = _byte_ranks(sources), _byte_ranks(targets)
-    order_B: NDArray[np.int64] = np.lexsort((target_rank[table.target_B], source_rank[table.source_B]))
+    order_B: Ints = np.lexsort((target_rank[table.target_B], source_rank[table.source_B]))
     return order_B
 
 
@@ -138,7 +138,7 @@ def spell_phrases(path: str | Path, phrases: EncodedText, vocabulary: Vocabulary
     return [" ".join(flat[start:end]) for start, end in pairwise(offsets)]
 
 
-def _byte_ranks(phrases: list[str]) -> NDArray[np.int64]:
+def _byte_ranks(phrases: list[str]) -> Ints:
     """The places of the phrases in the order of `LC_ALL=C sort`, in which the bar behind a phrase counts too."""
     keys = [(phrase + BAR).encode() for phrase in phrases]
     ranks = np.empty(len(keys), dtype=np.int64)
@@ -146,9 +146,7 @@ def _byte_ranks(phrases: list[str]) -> NDArray[np.int64]:
     return ranks
 
 
-def _format(
-    table: PhraseTable, sources: list[str], targets: list[str], order_B: NDArray[np.int64], exact: bool
-) -> Iterator[str]:
+def _format(table: PhraseTable, sources: list[str], targets: list[str], order_B: Ints, exact: bool) -> Iterator[str]:
     for first in range(0, len(order_B), CHUNK):
         rows = order_B[first : first + CHUNK]
         spelled = [(sources[p], targets[q]) for p, q in zip(table.source_B[rows], table.target_B[rows], strict=True)]
@@ -156,11 +154,7 @@ def _format(
 
 
 def pair_lines(
-    table: PhraseTable,
-    rows_R: NDArray[np.int64],
-    spelled: Iterable[tuple[str, str]],
-    scores_RS: NDArray[np.float64],
-    exact: bool,
+    table: PhraseTable, rows_R: Ints, spelled: Iterable[tuple[str, str]], scores_RS: Floats, exact: bool
 ) -> Iterator[str]:
     """The lines of R pairs of a table.
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints
 from xlate.arrays.ragged import row_numbers
-from xlate.candidates.nbest_columns import Ints, NbestArrays
+from xlate.candidates.nbest_columns import NbestArrays
 
-Floats = NDArray[np.float64]
 ROUNDS = 8
 MOST_COLUMNS = 100
 

@@ -10,8 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints
 from xlate.errors import InputError
 from xlate.formats.bars import unescape_bars
 from xlate.formats.moses_table import moses_order, numbers_text, spell_phrases
@@ -34,7 +34,7 @@ def read_reordering_table(
     target_vocabulary: Vocabulary,
     *,
     unescape: bool = True,
-) -> NDArray[np.float64]:
+) -> Floats:
     """The six scores of each of B phrase pairs, shape (B, 6), NaN where the file has none.
 
     Scores are probabilities, unless other features were folded into them; Moses takes their logarithms. Lines of pairs
@@ -70,9 +70,7 @@ def read_reordering_table(
     return _place(path, table, np.array(keys, dtype=np.int64), np.array(values).reshape(-1, SCORES), lines)
 
 
-def _place(
-    path: Path, table: PhraseTable, key_K: NDArray[np.int64], score_K6: NDArray[np.float64], lines: list[int]
-) -> NDArray[np.float64]:
+def _place(path: Path, table: PhraseTable, key_K: Ints, score_K6: Floats, lines: list[int]) -> Floats:
     """Puts the scores of K pairs into the rows of the table, which is sorted by its keys."""
     key_B = table.source_B.astype(np.int64) << 32 | table.target_B
     score_B6 = np.full((len(key_B), SCORES), np.nan)
@@ -129,7 +127,7 @@ def _scores(path: Path, number: int, text: str) -> tuple[float, ...]:
 def write_reordering_table(
     path: str | Path,
     table: PhraseTable,
-    probability_B6: NDArray[np.float64],
+    probability_B6: Floats,
     source_vocabulary: Vocabulary,
     target_vocabulary: Vocabulary,
     *,

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from xlate.array_types import Floats
 from xlate.config.schema import ExportConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
@@ -103,7 +101,7 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
     return {"out": str(out), "pairs": len(model.table), "files": sorted(p.name for p in out.iterdir())}
 
 
-def _write(out: Path, run: Path, trained: TrainConfig, model: PhraseModel, weights_D: NDArray[np.float64]) -> None:
+def _write(out: Path, run: Path, trained: TrainConfig, model: PhraseModel, weights_D: Floats) -> None:
     vocabularies = (model.source_vocabulary, model.target_vocabulary)
     escape = any(needs_escape(vocabulary.words) for vocabulary in vocabularies)
     write_phrase_table(out / TABLE, model.table, *vocabularies, escape=escape, exact=True)
@@ -142,7 +140,7 @@ def _write_ini(
     write_moses_ini(out / INI, features, weights, _settings(trained))
 
 
-def _weights(model: PhraseModel, weights_D: NDArray[np.float64]) -> dict[str, list[float]]:
+def _weights(model: PhraseModel, weights_D: Floats) -> dict[str, list[float]]:
     """The weights of Moses's features."""
     names = [name for name in PHRASE_FEATURES if model.reordering is not None or name != "LexicalReordering0"]
     return {name: weights_D[SLOTS[name]].tolist() for name in names}

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats
 from xlate.config.schema import ExportConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
@@ -61,7 +61,7 @@ while IFS= read -r line; do
   number=$((number + 1))
 done <input.txt
 """
-Scores = dict[tuple[str, int], NDArray[np.float64]]
+Scores = dict[tuple[str, int], Floats]
 
 
 @dataclass(frozen=True)

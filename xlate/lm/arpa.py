@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints32
 from xlate.errors import InputError
 from xlate.progress import track
 from xlate.text.lines import iterate_lines, write_lines
@@ -31,9 +31,9 @@ UNWRITABLE = frozenset(" \t\n")
 class NgramTable:
     """The K n-grams of one order n: word numbers, log10 probability and log10 back-off weight of each."""
 
-    words_Kn: NDArray[np.int32]
-    log10_K: NDArray[np.float64]
-    backoff_K: NDArray[np.float64]
+    words_Kn: Ints32
+    log10_K: Floats
+    backoff_K: Floats
 
     def __len__(self) -> int:
         return len(self.log10_K)

@@ -16,8 +16,8 @@ import logging
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Ints
 from xlate.errors import InputError
 from xlate.lm.arpa import HIGHEST_ORDER, ArpaModel, NgramTable
 from xlate.text.encoded import EncodedText
@@ -31,12 +31,12 @@ FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
 class _Ngrams:
     """The K distinct n-grams of an order: where each first stands, and rows of its prefix, suffix and last word."""
 
-    first_K: NDArray[np.int64]
-    raw_K: NDArray[np.int64]
-    prefix_K: NDArray[np.int64]
-    suffix_K: NDArray[np.int64]
-    word_K: NDArray[np.int64]
-    starts_K: NDArray[np.bool_]
+    first_K: Ints
+    raw_K: Ints
+    prefix_K: Ints
+    suffix_K: Ints
+    word_K: Ints
+    starts_K: Bools
 
 
 def estimate(sentences: EncodedText, vocabulary: Vocabulary, order: int) -> ArpaModel:
@@ -72,7 +72,7 @@ def estimate(sentences: EncodedText, vocabulary: Vocabulary, order: int) -> Arpa
     return ArpaModel(vocabulary, tables)
 
 
-def _padded(sentences: EncodedText) -> NDArray[np.int64]:
+def _padded(sentences: EncodedText) -> Ints:
     """All sentences in a row, each between `<s>` and `</s>`; sentences without words are left out."""
     lengths_S = np.diff(sentences.offsets_S1)
     kept_S = lengths_S > 0
@@ -84,7 +84,7 @@ def _padded(sentences: EncodedText) -> NDArray[np.int64]:
     return stream_T
 
 
-def _collect(stream_T: NDArray[np.int64], order: int) -> list[_Ngrams]:
+def _collect(stream_T: Ints, order: int) -> list[_Ngrams]:
     """The distinct n-grams of each order; a window never reaches over `</s>` and holds `<s>` only in front."""
     orders: list[_Ngrams] = []
     places = np.arange(len(stream_T))
@@ -108,7 +108,7 @@ def _collect(stream_T: NDArray[np.int64], order: int) -> list[_Ngrams]:
     return orders
 
 
-def _adjusted_counts(orders: list[_Ngrams], n: int) -> NDArray[np.int64]:
+def _adjusted_counts(orders: list[_Ngrams], n: int) -> Ints:
     grams = orders[n]
     if n + 1 == len(orders):
         return grams.raw_K
@@ -116,12 +116,12 @@ def _adjusted_counts(orders: list[_Ngrams], n: int) -> NDArray[np.int64]:
     return np.where(grams.starts_K, grams.raw_K, left_K)
 
 
-def _counted(grams: _Ngrams, n: int) -> NDArray[np.bool_]:
+def _counted(grams: _Ngrams, n: int) -> Bools:
     """`<s>` alone is never predicted, so it does not count among unigrams."""
     return ~grams.starts_K if n == 0 else np.ones(len(grams.raw_K), dtype=bool)
 
 
-def _discounts(counts_K: NDArray[np.int64], order: int) -> NDArray[np.float64]:
+def _discounts(counts_K: Ints, order: int) -> Floats:
     """D_0 = 0, D_1, D_2, D_3 from the numbers of n-grams with adjusted count 1 to 4 (Chen & Goodman, Eq. 26)."""
     t = np.bincount(np.minimum(counts_K, 5), minlength=6)[1:5].astype(np.float64)
     if (t[:3] > 0).all():
@@ -133,33 +133,29 @@ def _discounts(counts_K: NDArray[np.int64], order: int) -> NDArray[np.float64]:
     return np.array([0.0, *FALLBACK_DISCOUNTS])
 
 
-def _unigrams(
-    grams: _Ngrams, counts_K: NDArray[np.int64], discounts: NDArray[np.float64], size: int
-) -> tuple[NDArray[np.float64], float]:
+def _unigrams(grams: _Ngrams, counts_K: Ints, discounts: Floats, size: int) -> tuple[Floats, float]:
     counted_K = np.where(grams.starts_K, 0, counts_K)
     off_K = discounts[np.minimum(counted_K, 3)]
     total = counted_K.sum()
     gamma = float(off_K.sum() / total)
     uniform = gamma / (size - 1)
-    p_K: NDArray[np.float64] = np.where(grams.starts_K, 1.0, (counted_K - off_K) / total + uniform)
+    p_K: Floats = np.where(grams.starts_K, 1.0, (counted_K - off_K) / total + uniform)
     return p_K, uniform
 
 
-def _unigram_table(grams: _Ngrams, p_K: NDArray[np.float64], uniform: float, size: int) -> NgramTable:
+def _unigram_table(grams: _Ngrams, p_K: Floats, uniform: float, size: int) -> NgramTable:
     log10_V = np.full(size, np.log10(uniform))
     log10_V[grams.word_K] = np.log10(p_K)
     return NgramTable(np.arange(size, dtype=np.int32)[:, None], log10_V, np.zeros(size))
 
 
-def _interpolate(
-    grams: _Ngrams, counts_K: NDArray[np.int64], discounts: NDArray[np.float64], lower_K: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _interpolate(grams: _Ngrams, counts_K: Ints, discounts: Floats, lower_K: Floats) -> tuple[Floats, Floats]:
     """γ of every context (a row of the order below) and the interpolated probability of every n-gram."""
     contexts = len(lower_K)
     off_K = discounts[np.minimum(counts_K, 3)]
     total_C = np.bincount(grams.prefix_K, weights=counts_K.astype(np.float64), minlength=contexts)
     off_C = np.bincount(grams.prefix_K, weights=off_K, minlength=contexts)
-    gamma_C: NDArray[np.float64] = np.ones(contexts)
+    gamma_C: Floats = np.ones(contexts)
     np.divide(off_C, total_C, out=gamma_C, where=total_C > 0)
     p_K = (counts_K - off_K) / total_C[grams.prefix_K] + gamma_C[grams.prefix_K] * lower_K[grams.suffix_K]
     return gamma_C, p_K

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Floats32, Ints, Ints32, Uints
 from xlate.arrays.ranges import check_lengths, pieces, refuse
 from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
@@ -65,35 +65,31 @@ class NgramModel:
         logprob, after = step(self.arrays, state, word)
         return float(logprob), int(after)
 
-    def score_batch(
-        self, states_Q: NDArray[np.int32], words_Q: NDArray[np.int32]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    def score_batch(self, states_Q: Ints32, words_Q: Ints32) -> tuple[Floats, Ints32]:
         """Q independent queries at once."""
-        result: tuple[NDArray[np.float64], NDArray[np.int32]] = step_all(self.arrays, states_Q, words_Q)
+        result: tuple[Floats, Ints32] = step_all(self.arrays, states_Q, words_Q)
         return result
 
-    def score_words(self, state: int, words_T: NDArray[np.int32]) -> tuple[float, int]:
+    def score_words(self, state: int, words_T: Ints32) -> tuple[float, int]:
         """The log probability of words one after another, and the last state."""
         total, after = walk(self.arrays, state, words_T)
         return float(total), int(after)
 
-    def sentence_logprob(self, words_T: NDArray[np.int32], *, end: bool = True) -> float:
+    def sentence_logprob(self, words_T: Ints32, *, end: bool = True) -> float:
         """The natural log probability of a sentence between `<s>` and, unless `end` is false, `</s>`."""
         return float(self.sentence_logprobs(EncodedText.from_ids([words_T]), end=end)[0])
 
-    def sentence_logprobs(self, sentences: EncodedText, *, end: bool = True) -> NDArray[np.float64]:
+    def sentence_logprobs(self, sentences: EncodedText, *, end: bool = True) -> Floats:
         """`sentence_logprob` of S sentences, shape (S,)."""
         end_word = END_ID if end else -1
-        totals: NDArray[np.float64] = walk_sentences(
-            self.arrays, self.begin_state, end_word, sentences.ids_T, sentences.offsets_S1
-        )
+        totals: Floats = walk_sentences(self.arrays, self.begin_state, end_word, sentences.ids_T, sentences.offsets_S1)
         return totals
 
-    def state_of(self, context: Sequence[int] | NDArray[np.int32]) -> int:
+    def state_of(self, context: Sequence[int] | Ints32) -> int:
         """The state after some words with nothing before them; begin with `<s>` for the start of a sentence."""
         return int(walk(self.arrays, 0, np.asarray(context, dtype=np.int32))[1])
 
-    def map_vocabulary(self, words: Iterable[str]) -> NDArray[np.int32]:
+    def map_vocabulary(self, words: Iterable[str]) -> Ints32:
         """The numbers this model gives to another vocabulary's words, shape (len(words),)."""
         return self.vocabulary.ids(list(words))
 
@@ -132,8 +128,8 @@ def _automaton(arpa: ArpaModel) -> NgramArrays:
     suffix_N = np.zeros(contexts, dtype=np.int32)
     extended_N = np.zeros(contexts, dtype=bool)
     first_of_order = np.cumsum([1, *arpa.counts[:-1]])
-    keys: list[NDArray[np.uint64]] = []
-    next_rows: list[NDArray[np.int32]] = []
+    keys: list[Uints] = []
+    next_rows: list[Ints32] = []
     orders: list[HashTable] = []
     for n, table in enumerate(arpa.tables):
         prefix_K = _contexts_of(table.words_Kn[:, :-1], orders, first_of_order)
@@ -156,9 +152,7 @@ def _automaton(arpa: ArpaModel) -> NgramArrays:
     )
 
 
-def _check(
-    arpa: ArpaModel, words_Kn: NDArray[np.int32], prefix_K: NDArray[np.int64], key_K: NDArray[np.uint64]
-) -> None:
+def _check(arpa: ArpaModel, words_Kn: Ints32, prefix_K: Ints, key_K: Uints) -> None:
     first_K = np.unique(key_K, return_index=True)[1]
     repeated = np.setdiff1d(np.arange(len(key_K)), first_K)
     for message, expected, rows in (
@@ -174,9 +168,7 @@ def _check(
             raise InputError(message, seen=seen, expected=expected, remedy="make the model again")
 
 
-def _contexts_of(
-    words_Kn: NDArray[np.int32], orders: list[HashTable], first_of_order: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _contexts_of(words_Kn: Ints32, orders: list[HashTable], first_of_order: Ints) -> Ints:
     """The context numbers of word sequences, -1 where the model has no such n-gram; 0 for empty ones."""
     context_K = np.zeros(len(words_Kn), dtype=np.int64)
     for n in range(words_Kn.shape[1]):
@@ -186,9 +178,7 @@ def _contexts_of(
     return context_K
 
 
-def _longest_suffix(
-    words_Kn: NDArray[np.int32], orders: list[HashTable], first_of_order: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _longest_suffix(words_Kn: Ints32, orders: list[HashTable], first_of_order: Ints) -> Ints:
     """The context of the longest proper suffix that the model knows, for each n-gram."""
     found_K = np.full(len(words_Kn), -1, dtype=np.int64)
     for start in range(1, words_Kn.shape[1] + 1):
@@ -200,12 +190,8 @@ def _longest_suffix(
 
 
 def _distinguishable(
-    backoff_N: NDArray[np.float32],
-    suffix_N: NDArray[np.int32],
-    extended_N: NDArray[np.bool_],
-    first_of_order: NDArray[np.int64],
-    counts: list[int],
-) -> NDArray[np.int32]:
+    backoff_N: Floats32, suffix_N: Ints32, extended_N: Bools, first_of_order: Ints, counts: list[int]
+) -> Ints32:
     """For each context the shortest one that answers every query alike."""
     state_N = np.arange(len(backoff_N), dtype=np.int32)
     for first, count in zip(first_of_order, counts[:-1], strict=False):

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from xlate.array_types import Floats, Floats32, Uints
 from xlate.errors import InputError
 from xlate.kernels.learning.slopes import Slope, shares
 from xlate.losses.lists import FlatLists, Lists
@@ -26,12 +25,7 @@ from xlate.losses.loss import Loss, Needs, scale
 
 @Slope
 def expected_gain_slope(
-    score_X: NDArray[np.float64],
-    gain_X: NDArray[np.float32],
-    slope_X: NDArray[np.float64],
-    size: int,
-    numbers: NDArray[np.float64],
-    _state: NDArray[np.uint64],
+    score_X: Floats, gain_X: Floats32, slope_X: Floats, size: int, numbers: Floats, _state: Uints
 ) -> float:
     """Eq. 8 of Auli, Galley & Gao (2014)."""
     gamma = numbers[0]

@@ -11,23 +11,16 @@ candidate adds nothing. At a tie the derivative is not 0, since weights that are
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
+from xlate.array_types import Floats, Floats32, Uints
 from xlate.kernels.learning.slopes import Slope, best_gain
 from xlate.losses.lists import Lists
 from xlate.losses.loss import Loss, scale, worth
 
 
 @Slope
-def hinge_slope(
-    score_X: NDArray[np.float64],
-    gain_X: NDArray[np.float32],
-    slope_X: NDArray[np.float64],
-    size: int,
-    numbers: NDArray[np.float64],
-    _state: NDArray[np.uint64],
-) -> float:
+def hinge_slope(score_X: Floats, gain_X: Floats32, slope_X: Floats, size: int, numbers: Floats, _state: Uints) -> float:
     """Moves score from the other candidate with the highest score plus cost, the first of equals, to the one with the
     highest gain.
     """

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from xlate.array_types import Floats, Floats32, Uints
 from xlate.kernels.learning.slopes import Slope
 from xlate.losses.lists import Lists
 from xlate.losses.loss import Loss, Needs
@@ -26,12 +26,7 @@ SINK = -4.0
 
 @Slope
 def local_softmax_slope(
-    score_X: NDArray[np.float64],
-    gain_X: NDArray[np.float32],
-    slope_X: NDArray[np.float64],
-    size: int,
-    numbers: NDArray[np.float64],
-    _state: NDArray[np.uint64],
+    score_X: Floats, gain_X: Floats32, slope_X: Floats, size: int, numbers: Floats, _state: Uints
 ) -> float:
     """The slope for one positive, the first candidate with a gain above 0, against all others."""
     sink = numbers[0]
@@ -80,11 +75,7 @@ class LocalSoftmax(Loss):
 
 
 def online_update(
-    weights_D: NDArray[np.float64],
-    positives: Sequence[NDArray[np.float64]],
-    negatives: Sequence[NDArray[np.float64]],
-    eta: float,
-    sink: float = SINK,
+    weights_D: Floats, positives: Sequence[Floats], negatives: Sequence[Floats], eta: float, sink: float = SINK
 ) -> None:
     """Table II as it is written: changes `weights_D` in place, positive by positive, with dense feature vectors.
 

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from xlate.array_types import AnyFloats, Floats, Ints
 from xlate.errors import InputError
 from xlate.kernels.learning.slopes import Slope
 from xlate.losses.lists import FlatLists, Lists
@@ -110,17 +110,14 @@ class Loss(nn.Module):
         return ()
 
     @property
-    def numbers_array(self) -> NDArray[np.float64]:
+    def numbers_array(self) -> Floats:
         """`numbers` as an array with one number more, since compiled code does not take empty ones."""
         return np.array([*self.numbers(), 0.0], dtype=np.float64)
 
 
 def told(
-    loss: Loss,
-    statistics_CK: NDArray[np.floating],
-    candidate_offsets_I1: NDArray[np.int64],
-    gains: Callable[[NDArray[np.floating]], NDArray[np.floating]],
-) -> NDArray[np.floating]:
+    loss: Loss, statistics_CK: AnyFloats, candidate_offsets_I1: Ints, gains: Callable[[AnyFloats], AnyFloats]
+) -> AnyFloats:
     """What a loss needs of the candidates of lists: their statistics, gains made of these, or the best ones as truth.
 
     Raises:
@@ -140,7 +137,7 @@ def told(
     return best_as_truth(gain_C, candidate_offsets_I1) if loss.needs is Needs.TRUTH else gain_C
 
 
-def best_as_truth(gain_C: NDArray[np.floating], candidate_offsets_I1: NDArray[np.int64]) -> NDArray[np.floating]:
+def best_as_truth(gain_C: AnyFloats, candidate_offsets_I1: Ints) -> AnyFloats:
     """1 for the candidate of the highest gain of each list, the first of equals, and 0 for the others, (C,)."""
     truth_C = np.zeros_like(gain_C)
     starts = candidate_offsets_I1[:-1][np.diff(candidate_offsets_I1) > 0]

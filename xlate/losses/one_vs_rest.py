@@ -12,21 +12,16 @@ The expectation of the gradient is that of the whole sum.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from xlate.array_types import Floats, Floats32, Uints
 from xlate.kernels.learning.slopes import Slope
 from xlate.losses.loss import Loss, Needs
 
 
 @Slope
 def one_vs_rest_slope(
-    score_X: NDArray[np.float64],
-    gain_X: NDArray[np.float32],
-    slope_X: NDArray[np.float64],
-    size: int,
-    _numbers: NDArray[np.float64],
-    _state: NDArray[np.uint64],
+    score_X: Floats, gain_X: Floats32, slope_X: Floats, size: int, _numbers: Floats, _state: Uints
 ) -> float:
     """The slope of each candidate: 1 for the true ones and 0 for the others, less σ of the score; times its number."""
     loss = 0.0

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from xlate.array_types import AnyFloats, AnyInts, Floats, Floats32, Ints, Uints
 from xlate.errors import InputError
 from xlate.kernels.learning.slopes import Slope, draw
 from xlate.losses.lists import Lists
@@ -22,14 +22,7 @@ DRAWN_FOR_ONE = 20
 
 
 @Slope
-def pairs_slope(
-    score_X: NDArray[np.float64],
-    gain_X: NDArray[np.float32],
-    slope_X: NDArray[np.float64],
-    size: int,
-    numbers: NDArray[np.float64],
-    state: NDArray[np.uint64],
-) -> float:
+def pairs_slope(score_X: Floats, gain_X: Floats32, slope_X: Floats, size: int, numbers: Floats, state: Uints) -> float:
     """The slope over pairs that are drawn with `state`."""
     gamma, pairs, least_difference = numbers[0], int(numbers[1]), numbers[2]
     tries = DRAWN_FOR_ONE * pairs
@@ -106,9 +99,7 @@ class Pro(Loss):
         missing_P = pairwise_logistic(flat_C, better_P, worse_P, self.gamma)
         return flat_C.new_zeros(len(lists)).index_add(0, list_P, missing_P)
 
-    def pairs_of(
-        self, gain_C: NDArray[np.floating], offsets_I1: NDArray[np.integer]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def pairs_of(self, gain_C: AnyFloats, offsets_I1: AnyInts) -> tuple[Ints, Ints]:
         """The better and the worse hypothesis of each pair, list after list; the same pairs that the slope draws."""
         gains = np.asarray(gain_C, dtype=np.float32)
         found: list[tuple[int, int]] = []

@@ -8,9 +8,9 @@ With cost(e) = -margin · g(e), model best, hope and fear are the maxima of s, s
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
+from xlate.array_types import Floats, Floats32, Uints
 from xlate.errors import InputError
 from xlate.kernels.learning.slopes import Slope
 from xlate.losses.lists import Lists
@@ -20,14 +20,7 @@ KINDS = {1: (0.0, -1.0), 2: (1.0, 0.0), 3: (1.0, -1.0)}
 
 
 @Slope
-def ramp_slope(
-    score_X: NDArray[np.float64],
-    gain_X: NDArray[np.float32],
-    slope_X: NDArray[np.float64],
-    size: int,
-    numbers: NDArray[np.float64],
-    _state: NDArray[np.uint64],
-) -> float:
+def ramp_slope(score_X: Floats, gain_X: Floats32, slope_X: Floats, size: int, numbers: Floats, _state: Uints) -> float:
     """Moves score to the candidate of one maximum, away from that of the other."""
     towards, away = numbers[0], numbers[1]
     good, bad, best, worst = 0, 0, -np.inf, -np.inf

@@ -8,10 +8,9 @@ e* = argmax_e g(e), the first of equals.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
+from xlate.array_types import Floats, Floats32, Uints
 from xlate.kernels.learning.slopes import Slope, best_gain, shares
 from xlate.losses.lists import Lists
 from xlate.losses.loss import Loss, scale, worth
@@ -19,12 +18,7 @@ from xlate.losses.loss import Loss, scale, worth
 
 @Slope
 def likelihood_slope(
-    score_X: NDArray[np.float64],
-    gain_X: NDArray[np.float32],
-    slope_X: NDArray[np.float64],
-    size: int,
-    numbers: NDArray[np.float64],
-    _state: NDArray[np.uint64],
+    score_X: Floats, gain_X: Floats32, slope_X: Floats, size: int, numbers: Floats, _state: Uints
 ) -> float:
     """Moves score to the best hypothesis, away from every one in proportion to its probability."""
     gamma, margin = numbers[0], numbers[1]

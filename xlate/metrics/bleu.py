@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Floats
 from xlate.errors import InputError
 
 ORDER = 4
 SMOOTHING = ("none", "floor", "exp", "add-1")
 FLOOR = 0.1
 
-Floats = NDArray[np.float64]
 
-
-def bleu_scores(stats_BK: NDArray[Any], *, smooth: str = "exp", effective_order: bool = False) -> Floats:
+def bleu_scores(stats_BK: AnyArray, *, smooth: str = "exp", effective_order: bool = False) -> Floats:
     """BLEU, 0 to 100, of each of B rows of statistics (Papineni et al. 2002).
 
     A row has the K = 2 + 2·order numbers that sacrebleu sums: the lengths of the hypothesis and of the closest
@@ -35,7 +31,7 @@ def bleu_scores(stats_BK: NDArray[Any], *, smooth: str = "exp", effective_order:
     """
     if smooth not in SMOOTHING:
         raise InputError("unknown BLEU smoothing", seen=smooth, expected="one of " + ", ".join(SMOOTHING))
-    sums_BK: NDArray[np.float64] = np.asarray(stats_BK, dtype=np.float64)
+    sums_BK: Floats = np.asarray(stats_BK, dtype=np.float64)
     order = (sums_BK.shape[1] - 2) // 2
     length_B, reference_B = sums_BK[:, 0], sums_BK[:, 1]
     correct_BN, total_BN = sums_BK[:, 2 : 2 + order].copy(), sums_BK[:, 2 + order :].copy()

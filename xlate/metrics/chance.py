@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from xlate.metrics.statistics import Floats, Stats, bootstrap_counts, swap_masks
+from xlate.array_types import Floats
+from xlate.metrics.statistics import Stats, bootstrap_counts, swap_masks
 
 
 def bootstrap_differences(stats: Stats, against: Stats, samples: int, seed: int) -> Floats:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+
+from xlate.array_types import AnyArray, Floats
 
 BETA = 2.0
 
 
-def chrf_scores(stats_BK: NDArray[Any]) -> NDArray[np.float64]:
+def chrf_scores(stats_BK: AnyArray) -> Floats:
     """chrF2, 0 to 100, of each of B rows of statistics, (B,) (Popović 2015; sacrebleu's effective order).
 
     A row holds, for character n-grams of n = 1…6, the counts in hypothesis and reference and the matches, K = 18.

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.metrics.measures import MEASURES
 from xlate.metrics.score import Evaluation, Figure
-from xlate.metrics.statistics import Floats, Stats, bootstrap_scores, interval
+from xlate.metrics.statistics import Stats, bootstrap_scores, interval
 from xlate.text.lines import iterate_lines
 from xlate.text.numbers import parse_float
 

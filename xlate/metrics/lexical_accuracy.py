@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from xlate.metrics.statistics import Floats, Stats
+from xlate.array_types import AnyArray, Floats
+from xlate.metrics.statistics import Stats
 
 
 def lexical_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Stats:
@@ -33,8 +32,8 @@ def lexical_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence
     return Stats("lexacc", values_SK, lexical_accuracies)
 
 
-def lexical_accuracies(stats_BK: NDArray[Any]) -> Floats:
+def lexical_accuracies(stats_BK: AnyArray) -> Floats:
     """LexAcc, 0 to 100, of each of B rows of summed statistics, (B,); two empty bags are alike (100)."""
-    sums_BK: NDArray[np.float64] = np.asarray(stats_BK, dtype=np.float64)
+    sums_BK: Floats = np.asarray(stats_BK, dtype=np.float64)
     words_B = sums_BK[:, 1] + sums_BK[:, 2]
     return np.where(words_B > 0, 200.0 * sums_BK[:, 0] / np.maximum(words_B, 1.0), 100.0)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from xlate.metrics.statistics import Floats, Stats
+from xlate.array_types import AnyArray, Floats
+from xlate.metrics.statistics import Stats
 
 ORDER = 5
 Ngram = tuple[str, ...]
@@ -57,9 +56,9 @@ def information(references: Sequence[Sequence[Sequence[str]]]) -> dict[Ngram, fl
     return {ngram: math.log2(counts[ngram[:-1]] / count) for ngram, count in counts.items() if ngram}
 
 
-def nist_scores(stats_BK: NDArray[Any]) -> Floats:
+def nist_scores(stats_BK: AnyArray) -> Floats:
     """NIST of each of B rows of summed statistics, (B,); an order without n-grams adds nothing."""
-    sums_BK: NDArray[np.float64] = np.asarray(stats_BK, dtype=np.float64)
+    sums_BK: Floats = np.asarray(stats_BK, dtype=np.float64)
     length_B = sums_BK[:, 1 + ORDER]
     information_BN, total_BN = sums_BK[:, 1 : 1 + ORDER], sums_BK[:, 1 + ORDER :]
     gain_B = (information_BN / np.maximum(total_BN, 1.0)).sum(axis=1)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Floats
 from xlate.errors import InputError
 from xlate.metrics.bleu import ORDER, bleu_scores
 from xlate.metrics.character_fscore import chrf_scores
 from xlate.metrics.edit_rate import ter_scores
 from xlate.metrics.sentence_bleu import SENTENCE_SMOOTHING, sentence_bleu
 
-Floats = NDArray[np.float64]
 # The number of columns of each measure, in their order; the columns of BLEU are always there.
 # `column` is a number that each sentence has, from 0 to 1, with how many there are.
 COLUMNS = {"bleu": 2 + 2 * ORDER, "chrf": 18, "ter": 2, "column": 2}
@@ -80,21 +78,21 @@ class Objective:
         """The measures other than BLEU whose statistics are needed."""
         return tuple(name for name in self.weights if name != "bleu")
 
-    def corpus(self, sums_BK: NDArray[Any]) -> Floats:
+    def corpus(self, sums_BK: AnyArray) -> Floats:
         """The objective, 0 to 100, of each of B rows of summed statistics, (B,)."""
         return self._mixed(sums_BK, bleu_scores)
 
-    def sentences(self, statistics_CK: NDArray[Any]) -> Floats:
+    def sentences(self, statistics_CK: AnyArray) -> Floats:
         """The objective of each of C sentences, 0 to 1; (C,)."""
         return self._mixed(statistics_CK, lambda rows: sentence_bleu(rows, self.smooth)) / 100.0
 
-    def beside_bleu(self, statistics_CK: NDArray[Any]) -> Floats:
+    def beside_bleu(self, statistics_CK: AnyArray) -> Floats:
         """The part of the objective that is not BLEU, of each of C sentences, 0 to 1; (C,)."""
         only = {name: weight for name, weight in self.weights.items() if name != "bleu"}
         return Objective(only)._mixed(statistics_CK, sentence_bleu, self.others) / 100.0
 
     def _mixed(
-        self, rows_BK: NDArray[Any], bleu: Callable[[NDArray[Any]], Floats], others: tuple[str, ...] | None = None
+        self, rows_BK: AnyArray, bleu: Callable[[AnyArray], Floats], others: tuple[str, ...] | None = None
     ) -> Floats:
         total_B = np.zeros(len(rows_BK))
         order = (rows_BK.shape[1] - 2) // 2 if not (others or self.others) else ORDER
@@ -108,13 +106,13 @@ class Objective:
         return total_B
 
 
-def _means(rows_BK: NDArray[Any]) -> Floats:
+def _means(rows_BK: AnyArray) -> Floats:
     """100 times the mean of a column of numbers, whose sum and count are given."""
     means_B: Floats = 100.0 * np.asarray(rows_BK[:, 0], dtype=np.float64) / np.maximum(rows_BK[:, 1], 1.0)
     return means_B
 
 
-_MORE: Mapping[str, Callable[[NDArray[Any]], Floats]] = {
+_MORE: Mapping[str, Callable[[AnyArray], Floats]] = {
     "chrf": chrf_scores,
     "ter": lambda rows_BK: 100.0 - ter_scores(rows_BK),
     COLUMN: _means,

@@ -8,14 +8,12 @@ single sentence is measured without.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Floats
 from xlate.metrics.objective import BLEU, Objective
 
-Floats = NDArray[np.float64]
 DOCUMENT = "document"
 
 
@@ -48,7 +46,7 @@ class OracleDocument:
         """The objective of the document, 0 to 100."""
         return float(self.objective.corpus(self._sums_K[None])[0])
 
-    def gains(self, sentence: int, statistics_CK: NDArray[Any]) -> Floats:
+    def gains(self, sentence: int, statistics_CK: AnyArray) -> Floats:
         """The gains of C translations of a sentence, (C,).
 
         Of the document they are differences to what it is worth without the sentence, times the number of its
@@ -64,7 +62,7 @@ class OracleDocument:
         gain_C: Floats = values_B[1:] - values_B[0]
         return gain_C
 
-    def replace(self, sentence: int, statistics_K: NDArray[Any]) -> None:
+    def replace(self, sentence: int, statistics_K: AnyArray) -> None:
         """Puts another best translation of a sentence into the document."""
         self._sums_K += statistics_K - self.statistics_IK[sentence]
         self.statistics_IK[sentence] = statistics_K

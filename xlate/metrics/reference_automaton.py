@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints32
 from xlate.metrics.bleu import ORDER
 
 Words = tuple[str, ...]
@@ -38,8 +38,8 @@ class ReferenceAutomaton:
         states = {context: state for state, context in enumerate(contexts)}
         self.order = order
         self._words = {word: number for number, word in enumerate(sorted(followers[()]), start=1)}
-        self.next_SW: NDArray[np.int32] = np.zeros((len(contexts), len(self._words) + 1), dtype=np.int32)
-        self.depth_SW: NDArray[np.int32] = np.zeros_like(self.next_SW)
+        self.next_SW: Ints32 = np.zeros((len(contexts), len(self._words) + 1), dtype=np.int32)
+        self.depth_SW: Ints32 = np.zeros_like(self.next_SW)
         for context, state in states.items():
             if context:
                 # The same as without the first word, except where a longer n-gram of a reference goes on.
@@ -59,7 +59,7 @@ class ReferenceAutomaton:
         """The number of states S."""
         return len(self.next_SW)
 
-    def walk_phrases(self, phrases: Sequence[Words]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def walk_phrases(self, phrases: Sequence[Words]) -> tuple[Ints32, Ints32]:
         """Where P phrases lead from each state, and which n-grams they match.
 
         Returns:

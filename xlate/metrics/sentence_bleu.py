@@ -7,17 +7,15 @@ where an n-gram begins.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import row_numbers
 from xlate.errors import InputError
 from xlate.metrics.bleu import ORDER, SMOOTHING, bleu_scores
 from xlate.text.encoded import EncodedText
 
-Ints = NDArray[np.int64]
 SENTENCE_SMOOTHING = (*SMOOTHING, "gao")
 
 
@@ -56,7 +54,7 @@ class ReferenceNgrams:
     def __len__(self) -> int:
         return int(self.lengths_RS.shape[1])
 
-    def statistics(self, hypotheses: EncodedText, sentence_H: NDArray[np.integer] | None = None) -> Ints:
+    def statistics(self, hypotheses: EncodedText, sentence_H: AnyInts | None = None) -> Ints:
         """BLEU statistics of H hypotheses in sacrebleu's layout, (H, K); see `bleu.bleu_scores`.
 
         Args:
@@ -83,7 +81,7 @@ class ReferenceNgrams:
             stats_HK[:, 1 + n] = self._matches(owner_G[rank_G >= 0], rank_G[rank_G >= 0], sentences_H, n)
         return stats_HK
 
-    def _checked(self, hypotheses: int, sentence_H: NDArray[np.integer] | None) -> Ints:
+    def _checked(self, hypotheses: int, sentence_H: AnyInts | None) -> Ints:
         given = np.arange(hypotheses) if sentence_H is None else np.asarray(sentence_H, dtype=np.int64)
         whole = sentence_H is not None or hypotheses == len(self)
         if not whole or len(given) != hypotheses or (hypotheses and not 0 <= given.min() <= given.max() < len(self)):
@@ -128,7 +126,7 @@ class ReferenceNgrams:
         return np.asarray(np.take_along_axis(lengths_RH, order_RH.argmin(axis=0)[None], axis=0)[0])
 
 
-def sentence_bleu(stats_HK: NDArray[Any], smooth: str = "add-1") -> NDArray[np.float64]:
+def sentence_bleu(stats_HK: AnyArray, smooth: str = "add-1") -> Floats:
     """Sentence BLEU, 0 to 100, of H hypotheses, (H,); by default BLEU+1 (Lin & Och 2004).
 
     With `exp`, orders for which the hypothesis is too short are left out, as sacrebleu advises for single sentences;
@@ -142,14 +140,14 @@ def sentence_bleu(stats_HK: NDArray[Any], smooth: str = "add-1") -> NDArray[np.f
     return bleu_scores(stats_HK, smooth=smooth, effective_order=smooth == "exp")
 
 
-def prior_bleu(stats_HK: NDArray[Any], prior: float = 5.0) -> NDArray[np.float64]:
+def prior_bleu(stats_HK: AnyArray, prior: float = 5.0) -> Floats:
     """Sentence BLEU with precisions of long n-grams smoothed by those of shorter ones, 0 to 100; (H,).
 
     p_n = (matches + η p') / (n-grams + η) for n > 2, with p' = p_(n-1)² / p_(n-2) and η = `prior`; the brevity penalty
     exp(1 - r/c) is not clipped, so that it tells longer hypotheses apart too (He & Deng 2012; Gao et al. 2014). A
     hypothesis without a matching word or bigram has 0; one longer than its reference may have more than 100.
     """
-    sums_HK: NDArray[np.float64] = np.asarray(stats_HK, dtype=np.float64)
+    sums_HK: Floats = np.asarray(stats_HK, dtype=np.float64)
     order = (sums_HK.shape[1] - 2) // 2
     correct_HN, total_HN = sums_HK[:, 2 : 2 + order], sums_HK[:, 2 + order :]
     precision_HN = correct_HN / np.maximum(total_HN, 1.0)
@@ -157,10 +155,10 @@ def prior_bleu(stats_HK: NDArray[Any], prior: float = 5.0) -> NDArray[np.float64
         shorter_H = np.maximum(precision_HN[:, n - 2], 1e-300)
         likely_H = precision_HN[:, n - 1] ** 2 / shorter_H
         precision_HN[:, n] = (correct_HN[:, n] + prior * likely_H) / (total_HN[:, n] + prior)
-    positive_H: NDArray[np.bool_] = np.min(precision_HN, axis=1) > 0
+    positive_H: Bools = np.min(precision_HN, axis=1) > 0
     logs_HN = np.log(np.where(positive_H[:, None], precision_HN, 1.0))
     brevity_H = 1.0 - sums_HK[:, 1] / np.maximum(sums_HK[:, 0], 1.0)
-    scores_H: NDArray[np.float64] = np.where(positive_H, 100.0 * np.exp(logs_HN.mean(axis=1) + brevity_H), 0.0)
+    scores_H: Floats = np.where(positive_H, 100.0 * np.exp(logs_HN.mean(axis=1) + brevity_H), 0.0)
     return scores_H
 
 
@@ -179,7 +177,7 @@ def _places(text: EncodedText, n: int) -> tuple[Ints, Ints]:
     return start_T[fits_T], row_T[fits_T]
 
 
-def _pair(rank_G: Ints, word_G: NDArray[np.int32]) -> Ints:
+def _pair(rank_G: Ints, word_G: Ints32) -> Ints:
     return (rank_G << 32) | word_G.astype(np.int64)
 
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.metrics.chance import apart_differences, bootstrap_differences, mean_differences, swapped_differences
 from xlate.metrics.measures import measure_sentences
 from xlate.metrics.references import checked_references
 from xlate.metrics.score import digits_of
-from xlate.metrics.statistics import Floats, Interval, Stats, interval
+from xlate.metrics.statistics import Interval, Stats, interval
 
 MEASURES = ("bleu", "chrf", "ter")
 TIE = 1e-9

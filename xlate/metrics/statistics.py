@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Floats
 from xlate.errors import InputError
-
-Floats = NDArray[np.float64]
 
 # Resampling matrices are drawn in pieces of at most so many numbers; a matrix of one piece is the same as sacrebleu's.
 PIECE = 1 << 26
@@ -39,7 +36,7 @@ class Stats:
     def __len__(self) -> int:
         return len(self.values_SK)
 
-    def __getitem__(self, rows: slice | NDArray[Any]) -> Stats:
+    def __getitem__(self, rows: slice | AnyArray) -> Stats:
         return Stats(self.measure, self.values_SK[rows], self.scores)
 
     def __add__(self, other: Stats) -> Stats:

@@ -7,16 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Generic, Self, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from xlate.array_types import Floats
 from xlate.formats.bars import escape_bars
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 
 # The unit of a source word that stands for itself, and of the end of the sentence, which covers nothing.
 COPIED, END = -1, -2
 Span = tuple[int, int]
-Features = NDArray[np.float64]
+Features = Floats
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from xlate.array_types import Floats
 from xlate.models.derivation import COPIED, Derivation
 
 _SCORES = ("p(f|e)", "lex(f|e)", "p(e|f)", "lex(e|f)")
@@ -17,11 +15,11 @@ class ScoredUnits(Protocol):
     """A table of phrase pairs or of rules."""
 
     @property
-    def scores_B4(self) -> NDArray[np.float64]:
+    def scores_B4(self) -> Floats:
         """The four scores of each unit."""
 
     @property
-    def count_B(self) -> NDArray[np.float64]:
+    def count_B(self) -> Floats:
         """How often each was counted."""
 
 
@@ -36,9 +34,7 @@ def unit_scores(table: ScoredUnits, unit: int) -> str:
     return f"{', '.join(scores)}  (N={table.count_B[unit]:g})"
 
 
-def explained(
-    lines: Sequence[str], names: Sequence[str], weights_D: NDArray[np.float64], derivation: Derivation[Any]
-) -> str:
+def explained(lines: Sequence[str], names: Sequence[str], weights_D: Floats, derivation: Derivation[Any]) -> str:
     """Lines that show the units of a derivation, then weight × value of each feature, strongest first, then the sum."""
     shown = list(lines)
     parts = zip(names, weights_D.tolist(), derivation.features_D.tolist(), strict=True)

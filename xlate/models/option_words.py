@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.arrays.ragged import places_of
 from xlate.phrases.table import PhraseTable
 from xlate.text.numbering import Numbering
@@ -14,13 +14,8 @@ from xlate.text.vocabulary import Vocabulary
 
 
 def numbered_words(
-    table: PhraseTable,
-    vocabulary: Vocabulary,
-    words: Sequence[str],
-    unit_O: NDArray[np.integer],
-    start_O: NDArray[np.int32],
-    offsets_O1: NDArray[np.int64],
-) -> NDArray[np.int32]:
+    table: PhraseTable, vocabulary: Vocabulary, words: Sequence[str], unit_O: AnyInts, start_O: Ints32, offsets_O1: Ints
+) -> Ints32:
     """The target words of all options as `Numbering` numbers them, shape (W,).
 
     Args:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.kernels.lm.ngram import walk_sentences
 from xlate.kernels.lm.phrase_lm import PhrasesAlone, walk_alone
@@ -37,9 +37,9 @@ class RankedRows:
         phrases: target words in the language model's numbers.
     """
 
-    unit_R: NDArray[np.int64]
-    static_R: NDArray[np.float64]
-    alone_R: NDArray[np.float64]
+    unit_R: Ints
+    static_R: Floats
+    alone_R: Floats
     phrases: PhrasesAlone
 
 
@@ -60,7 +60,7 @@ class Ranking(ABC, Generic[Rows]):
         self._forget()
 
     @abstractmethod
-    def ranked(self, rows: NDArray[np.int64]) -> tuple[Rows, NDArray[np.int64]]:
+    def ranked(self, rows: Ints) -> tuple[Rows, Ints]:
         """The best units of some source sides, and how many of them each has."""
 
     def _forget(self) -> None:
@@ -71,7 +71,7 @@ class Ranking(ABC, Generic[Rows]):
         self._columns: dict[str, GrowingArray] = {}
         self._words: list[GrowingArray] = []
 
-    def rank(self, rows: NDArray[np.integer]) -> None:
+    def rank(self, rows: AnyInts) -> None:
         """Ranks those of these source sides that were not ranked yet; others are forgotten when they are too many."""
         if self._columns and not (self._place_P[rows] == UNRANKED).any():
             return
@@ -81,25 +81,25 @@ class Ranking(ABC, Generic[Rows]):
         for start in range(0, len(new) if self._columns else max(len(new), 1), AT_A_TIME):
             self._append(new[start : start + AT_A_TIME])
 
-    def sizes(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+    def sizes(self, rows: AnyInts) -> Ints:
         """How many units each of S source sides has, all of them ranked; shape (S,)."""
         offsets_S1, place_S = self._offsets_S1.array, self._place_P[rows]
-        size_S: NDArray[np.int64] = offsets_S1[place_S + 1] - offsets_S1[place_S]
+        size_S: Ints = offsets_S1[place_S + 1] - offsets_S1[place_S]
         return size_S
 
-    def units(self, rows: NDArray[np.integer]) -> Rows:
+    def units(self, rows: AnyInts) -> Rows:
         """The units of source sides, all of them ranked, one source side after the other."""
         return self.at(self.places(rows))
 
-    def places(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+    def places(self, rows: AnyInts) -> Ints:
         """Where the units of source sides stand, all of them ranked; until more are ranked."""
         return places_of(self._offsets_S1.array, self._place_P[rows])
 
-    def column(self, name: str, places: NDArray[np.int64]) -> NDArray[Any]:
+    def column(self, name: str, places: Ints) -> AnyArray:
         """One of the arrays of the units at these places."""
         return np.asarray(self._columns[name].array[places])
 
-    def at(self, places: NDArray[np.int64]) -> Rows:
+    def at(self, places: Ints) -> Rows:
         """The units at these places."""
         offsets_R1 = self._word_offsets_R1.array
         at = places_of(offsets_R1, places)
@@ -107,7 +107,7 @@ class Ranking(ABC, Generic[Rows]):
         phrases = PhrasesAlone(offsets, *(column.array[at] for column in self._words))
         return self.rows(phrases=phrases, **{name: column.array[places] for name, column in self._columns.items()})
 
-    def _append(self, rows: NDArray[np.int64]) -> None:
+    def _append(self, rows: Ints) -> None:
         found, size_S = self.ranked(rows)
         self._place_P[rows] = len(self._offsets_S1) - 1 + np.arange(len(rows), dtype=np.int32)
         self._offsets_S1.append(self._offsets_S1.array[-1] + offsets_of(size_S)[1:])
@@ -123,7 +123,7 @@ class Ranking(ABC, Generic[Rows]):
             column.append(values)
 
 
-def best_of_groups(score_B: NDArray[np.float64], size_S: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def best_of_groups(score_B: Floats, size_S: Ints, most: int) -> Ints:
     """The places of the `most` highest scores of each of S groups, best first, of equals the first."""
     return best_of_rows(score_B, offsets_of(size_S), most)
 
@@ -131,15 +131,15 @@ def best_of_groups(score_B: NDArray[np.float64], size_S: NDArray[np.int64], most
 class GrowingArray:
     """An array that grows at its end."""
 
-    def __init__(self, array: NDArray[Any]) -> None:
+    def __init__(self, array: AnyArray) -> None:
         self._array, self._size = array, len(array)
 
     @property
-    def array(self) -> NDArray[Any]:
+    def array(self) -> AnyArray:
         """What it holds now."""
         return self._array[: self._size]
 
-    def append(self, more: NDArray[Any]) -> None:
+    def append(self, more: AnyArray) -> None:
         """Puts more rows behind the last."""
         size = self._size + len(more)
         if size > len(self._array):
@@ -153,7 +153,7 @@ class GrowingArray:
         return self._size
 
 
-def joined_rows(one: Rows, other: Rows, other_O: NDArray[np.bool_]) -> Rows:
+def joined_rows(one: Rows, other: Rows, other_O: Bools) -> Rows:
     """Units of two kinds in one order; `other_O` says which of them are of the second."""
     order_O = np.argsort(np.concatenate([np.flatnonzero(~other_O), np.flatnonzero(other_O)]), kind="stable")
     a, b = one.phrases, other.phrases
@@ -170,16 +170,16 @@ def joined_rows(one: Rows, other: Rows, other_O: NDArray[np.bool_]) -> Rows:
     return type(one)(phrases=phrases, **columns)
 
 
-def phrases_alone(lm: NgramModel, offsets_O1: NDArray[np.int64], words_W: NDArray[np.int32]) -> PhrasesAlone:
+def phrases_alone(lm: NgramModel, offsets_O1: Ints, words_W: Ints32) -> PhrasesAlone:
     """O phrases of W words, in the model's numbers, with what they are without a history (natural logs)."""
     return PhrasesAlone(offsets_O1, words_W, *walk_alone(lm.arrays, lm.empty_state, offsets_O1, words_W))
 
 
-def logprobs_alone(lm: NgramModel, offsets_O1: NDArray[np.int64], words_W: NDArray[np.int32]) -> NDArray[np.float64]:
+def logprobs_alone(lm: NgramModel, offsets_O1: Ints, words_W: Ints32) -> Floats:
     """The natural log probability of each of O phrases of W words without a history, shape (O,)."""
-    logprob_O: NDArray[np.float64] = walk_sentences(lm.arrays, lm.empty_state, -1, words_W, offsets_O1)
+    logprob_O: Floats = walk_sentences(lm.arrays, lm.empty_state, -1, words_W, offsets_O1)
     return logprob_O
 
 
-def _columns(rows: RankedRows) -> dict[str, NDArray[Any]]:
+def _columns(rows: RankedRows) -> dict[str, AnyArray]:
     return {field.name: getattr(rows, field.name) for field in fields(rows) if field.name != "phrases"}

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
 from xlate.kernels.search.sampled_paths import sample_paths
@@ -67,7 +67,7 @@ class System(ABC, Generic[Space, Settings]):
 
     @property
     @abstractmethod
-    def weights_D(self) -> NDArray[np.float64]:
+    def weights_D(self) -> Floats:
         """What a derivation's features are multiplied with, shape (D,)."""
 
     @property
@@ -118,7 +118,7 @@ class System(ABC, Generic[Space, Settings]):
         """The longest span of a rule, where longer ones are only glued together; None for a model without rules."""
         return None
 
-    def step_features(self, derivation: Derivation[Any]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def step_features(self, derivation: Derivation[Any]) -> tuple[Ints, Ints32]:
         """The sparse features that fire in each of a derivation's N steps: offsets (N + 1), and ids in `features`.
 
         A derivation joined from pieces is looked at as one. Without sparse features there are none.
@@ -177,9 +177,7 @@ class System(ABC, Generic[Space, Settings]):
         paths = best_paths(self.search_space(space, every_arc=True), space.words_of if self.search.distinct else None)
         return [list(labels) for _, labels in islice(paths, self.search.nbest)]
 
-    def drawn(
-        self, words: Sequence[str], draws: int, scale: float, seed: int
-    ) -> tuple[list[Derivation[Any]], NDArray[np.int64]]:
+    def drawn(self, words: Sequence[str], draws: int, scale: float, seed: int) -> tuple[list[Derivation[Any]], Ints]:
         """Derivations drawn from the search graph with shares of exp(scale · score), best first.
 
         Returns:

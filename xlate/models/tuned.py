@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Ints32
 from xlate.candidates.decoded import DecodedList
 from xlate.features.index import GrowingIndex
 from xlate.models.system import AnySystem
@@ -30,7 +30,7 @@ class TunedSystem(Protocol):
         """Equal weights for everything that is tuned."""
 
     @property
-    def trained_D(self) -> NDArray[np.bool_]:
+    def trained_D(self) -> Bools:
         """Which weights are tuned; the others keep their values."""
 
     @property
@@ -60,7 +60,7 @@ class TunedCosts:
 
     system: AnySystem
     processes: int = 1
-    from_zero_D: NDArray[np.bool_] | None = None
+    from_zero_D: Bools | None = None
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -78,7 +78,7 @@ class TunedCosts:
         return (*self.system.weights.dense_names, BINARY)
 
     @property
-    def trained_D(self) -> NDArray[np.bool_]:
+    def trained_D(self) -> Bools:
         """What the system has a weight for, and what may begin at 0."""
         weights = self.system.weights
         used_D = weights.dense_D != 0
@@ -135,7 +135,7 @@ class TunedByFold:
         return self.whole.uniform
 
     @property
-    def trained_D(self) -> NDArray[np.bool_]:
+    def trained_D(self) -> Bools:
         """That of the whole text."""
         return self.whole.trained_D
 
@@ -159,7 +159,7 @@ class TunedByFold:
         return self.whole.weighted(weights)
 
 
-def listed_words(system: AnySystem, sentence: Sequence[str]) -> tuple[NDArray[np.float64], list[NDArray[np.int32]]]:
+def listed_words(system: AnySystem, sentence: Sequence[str]) -> tuple[Floats, list[Ints32]]:
     """The features of a sentence's translations, (C, D), and their words by number.
 
     Raises:

@@ -9,8 +9,8 @@ from itertools import accumulate, pairwise
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.features.index import FeatureIndex
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.lm.model import NgramModel
@@ -32,15 +32,15 @@ class UnitTable(Protocol):
         """The distinct target phrases."""
 
     @property
-    def source_B(self) -> NDArray[np.int32]:
+    def source_B(self) -> Ints32:
         """The row of each unit's source side."""
 
     @property
-    def target_B(self) -> NDArray[np.int32]:
+    def target_B(self) -> Ints32:
         """The row of each unit's target phrase."""
 
     @property
-    def scores_B4(self) -> NDArray[np.float64]:
+    def scores_B4(self) -> Floats:
         """p(f|e), lex(f|e), p(e|f), lex(e|f); no logs."""
 
 
@@ -91,21 +91,21 @@ class UnitModel(ABC, Generic[Table]):
         return phrase_finder(self.source_sides)
 
     @cached_property
-    def lm_number_V(self) -> NDArray[np.int32]:
+    def lm_number_V(self) -> Ints32:
         """The language model's numbers of the target words, shape (V,)."""
-        number_V: NDArray[np.int32] = self.lm.map_vocabulary(self.target_vocabulary.words)
+        number_V: Ints32 = self.lm.map_vocabulary(self.target_vocabulary.words)
         return number_V
 
     @cached_property
-    def unit_offsets_P1(self) -> NDArray[np.int64]:
+    def unit_offsets_P1(self) -> Ints:
         """Where the units of each source side begin, shape (P + 1,)."""
         return np.searchsorted(self.table.source_B, np.arange(len(self.source_sides) + 1)).astype(np.int64)
 
-    def log_scores(self, unit_N: NDArray[np.integer]) -> NDArray[np.float64]:
+    def log_scores(self, unit_N: AnyInts) -> Floats:
         """Natural logs of the four scores of units, at least -100, shape (N, 4)."""
         return floored_log(self.table.scores_B4[unit_N])
 
-    def target_phrases(self, unit_N: NDArray[np.integer]) -> EncodedText:
+    def target_phrases(self, unit_N: AnyInts) -> EncodedText:
         """The target phrases of units."""
         return select_phrases(self.table.target_phrases, self.table.target_B[unit_N])
 
@@ -138,14 +138,14 @@ def columns_of(features: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(name if count == 1 else f"{name}_{place}" for name, count in counts for place in range(count))
 
 
-def floored_log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+def floored_log(probabilities: Floats) -> Floats:
     """Natural logs, at least -100."""
     with np.errstate(divide="ignore"):
-        logs: NDArray[np.float64] = np.maximum(np.log(probabilities), LOWEST_LOG)
+        logs: Floats = np.maximum(np.log(probabilities), LOWEST_LOG)
     return logs
 
 
-def weighted_sum(features_ND: NDArray[np.float64], weights_D: NDArray[np.float64]) -> NDArray[np.float64]:
+def weighted_sum(features_ND: Floats, weights_D: Floats) -> Floats:
     """The weighted sums of rows, (N,); not a matrix product, whose last bits depend on which rows are together."""
     total_N = np.zeros(len(features_ND))
     for weight, column_N in zip(weights_D.tolist(), features_ND.T, strict=True):

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
 from xlate.models.derivation import Derivation
@@ -53,10 +53,10 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
     def __init__(
         self,
         model: Model,
-        weights_D: NDArray[np.float64],
+        weights_D: Floats,
         search: Stacks | None = None,
         fast: bool = True,
-        sparse_F: NDArray[np.float64] | None = None,
+        sparse_F: Floats | None = None,
     ) -> None:
         self.model = model
         self._weights_D = np.asarray(weights_D, dtype=np.float64)
@@ -82,12 +82,12 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         return self.model.columns
 
     @property
-    def weights_D(self) -> NDArray[np.float64]:
+    def weights_D(self) -> Floats:
         """In the order of the model's `features`, shape (D,)."""
         return self._weights_D
 
     @property
-    def sparse_F(self) -> NDArray[np.float64]:
+    def sparse_F(self) -> Floats:
         """Weights of sparse features, (F,) or fewer."""
         return self._sparse_F
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats32, Ints, Ints32, Uints
 from xlate.arrays.ragged import lengths_of
 from xlate.arrays.ranges import check_lengths, check_rising, check_within, pieces
 from xlate.arrays.stored import HEADER, StoredArrays, check_seals, open_arrays, save_arrays, seal_of, unusable
@@ -45,13 +45,13 @@ class BlockSet:
     """
 
     table: PhraseTable
-    count_B: NDArray[np.int32]
-    left_B: NDArray[np.int32]
-    right_B: NDArray[np.int32]
-    bigram_keys_U: NDArray[np.uint64]
-    bigram_count_U: NDArray[np.int32]
-    lexical_B: NDArray[np.float32]
-    known_B: NDArray[np.bool_] | None = None
+    count_B: Ints32
+    left_B: Ints32
+    right_B: Ints32
+    bigram_keys_U: Uints
+    bigram_count_U: Ints32
+    lexical_B: Floats32
+    known_B: Bools | None = None
 
     @classmethod
     def count(cls, table: PhraseTable, matches: Matches, events: Events, floor: float = 1e-7) -> BlockSet:
@@ -77,19 +77,19 @@ class BlockSet:
         return len(self.table)
 
     @cached_property
-    def unigram_cost_B(self) -> NDArray[np.float32]:
+    def unigram_cost_B(self) -> Floats32:
         """(a): -ln N(b)/ΣN; a block never matched in the counted text counts half."""
         counts_B = np.maximum(self.count_B, UNSEEN_COUNT)
-        costs: NDArray[np.float32] = -np.log(counts_B / max(1, int(self.count_B.sum()))).astype(np.float32)
+        costs: Floats32 = -np.log(counts_B / max(1, int(self.count_B.sum()))).astype(np.float32)
         return costs
 
     @cached_property
-    def unigram_cost_per_word_B(self) -> NDArray[np.float32]:
+    def unigram_cost_per_word_B(self) -> Floats32:
         """The unigram cost divided by the number of source words."""
         words_B = lengths_of(self.table.source_phrases.offsets_S1, self.table.source_B)
         return (self.unigram_cost_B / words_B).astype(np.float32)
 
-    def direct_cost_B(self, discount: float = 0.0) -> NDArray[np.float32]:
+    def direct_cost_B(self, discount: float = 0.0) -> Floats32:
         """-ln (N(b) - d)/N(T), T the target phrase of b (TZ07 section 5.3); a block never matched counts half.
 
         With the discount d = 0, as in the paper, a block seen once costs nothing when its target phrase was seen once.
@@ -103,10 +103,10 @@ class BlockSet:
         target_B = np.asarray(self.table.target_B)
         total_Q = np.bincount(target_B, weights=counts_B, minlength=len(self.table.target_phrases))
         kept_B = np.maximum(self.count_B - float(discount), UNSEEN_COUNT * (1.0 - discount))
-        costs: NDArray[np.float32] = -np.log(kept_B / total_Q[target_B]).astype(np.float32)
+        costs: Floats32 = -np.log(kept_B / total_Q[target_B]).astype(np.float32)
         return costs
 
-    def orientation_cost_B2(self, smoothing: float = 0.5) -> NDArray[np.float32]:
+    def orientation_cost_B2(self, smoothing: float = 0.5) -> Floats32:
         """(b): -ln (N_o(b) + k) / (N_L(b) + N_R(b) + 2k) for o = L, R; shape (B, 2), natural logs.
 
         With k = 0, as in the paper, an orientation never seen has the probability `LEAST_ORIENTATION`, and a block seen
@@ -120,11 +120,11 @@ class BlockSet:
         counts_B2 = np.stack([self.left_B, self.right_B], axis=1) + float(smoothing)
         total_B1 = counts_B2.sum(axis=1, keepdims=True)
         shares_B2 = np.divide(counts_B2, total_B1, out=np.full_like(counts_B2, 0.5), where=total_B1 > 0)
-        costs: NDArray[np.float32] = -np.log(np.maximum(shares_B2, LEAST_ORIENTATION)).astype(np.float32)
+        costs: Floats32 = -np.log(np.maximum(shares_B2, LEAST_ORIENTATION)).astype(np.float32)
         return costs
 
     @cached_property
-    def options(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def options(self) -> tuple[Ints, Ints32]:
         """Blocks by source phrase, most frequent first: offsets by phrase (P+1) and block numbers.
 
         Equal counts are in the order of the table.
@@ -140,7 +140,7 @@ class BlockSet:
     def _source_finder(self) -> Any:
         return phrase_finder(self.table.source_phrases)
 
-    def source_row(self, words: NDArray[np.int32]) -> int:
+    def source_row(self, words: Ints32) -> int:
         """The source phrase with these word numbers, -1 when there is none."""
         node = 0
         for word in words.tolist():
@@ -202,15 +202,15 @@ def counts_of(table: PhraseTable, matches: Matches, events: Events, floor: float
     }
 
 
-def _bigram_keys(predecessor_E: NDArray[np.int32], successor_E: NDArray[np.int32]) -> NDArray[np.uint64]:
+def _bigram_keys(predecessor_E: Ints32, successor_E: Ints32) -> Uints:
     return (predecessor_E.astype(np.uint64) << np.uint64(32)) | successor_E.astype(np.uint64)
 
 
-def _count(blocks_X: NDArray[np.int32], size: int) -> NDArray[np.int32]:
+def _count(blocks_X: Ints32, size: int) -> Ints32:
     return np.bincount(blocks_X, minlength=size).astype(np.int32)
 
 
-def _lexical(table: PhraseTable, count_B: NDArray[np.int32], floor: float) -> NDArray[np.float32]:
+def _lexical(table: PhraseTable, count_B: Ints32, floor: float) -> Floats32:
     """The lexical costs of all blocks, with p(s|t) = N(s, t) / Σ_k N(s, t_k) from those of one word on each side."""
     single_P = np.diff(table.source_phrases.offsets_S1) == 1
     single_Q = np.diff(table.target_phrases.offsets_S1) == 1
@@ -219,7 +219,7 @@ def _lexical(table: PhraseTable, count_B: NDArray[np.int32], floor: float) -> ND
     target_K = table.target_phrases.ids_T[table.target_phrases.offsets_S1[table.target_B[rows]]]
     total_V = np.bincount(source_K, weights=count_B[rows].astype(np.float64)) if len(rows) else np.ones(1)
     probability_K = count_B[rows] / np.maximum(total_V[source_K], 1e-300)
-    costs: NDArray[np.float32] = lexical_costs(
+    costs: Floats32 = lexical_costs(
         phrase_pairs(table), build_table(_bigram_keys(source_K, target_K)), probability_K, floor
     )
     return costs

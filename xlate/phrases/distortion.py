@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.links import Links
+from xlate.array_types import Floats32, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.arrays.ranges import check_lengths, refuse
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
@@ -34,8 +34,8 @@ LAYOUT = {"inbound_VK": ("<f4", 2), "outbound_VK": ("<f4", 2)}
 class Distortion:
     """-ln p(jump | word) for V source words and K = 2 · reach + 1 jumps, column jump + reach; natural logs."""
 
-    inbound_VK: NDArray[np.float32]
-    outbound_VK: NDArray[np.float32]
+    inbound_VK: Floats32
+    outbound_VK: Floats32
 
     @property
     def reach(self) -> int:
@@ -95,7 +95,7 @@ def _check(stored: StoredArrays) -> None:
         raise refuse(stored, "inbound_VK", f"{shape[1]} jumps", "an odd number")
 
 
-def jumps(source: EncodedText, links: Links) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def jumps(source: EncodedText, links: Links) -> tuple[Ints, Ints, Ints]:
     """The words left, the words landed on, and the jumps between them, of all sentences; shape (J,) each."""
     sentence_L, source_L, target_L = row_numbers(links.offsets_S1), links.source_L, links.target_L
     order = np.lexsort((source_L, target_L, sentence_L))
@@ -116,11 +116,9 @@ def jumps(source: EncodedText, links: Links) -> tuple[NDArray[np.int64], NDArray
     return left_T[moves].astype(np.int64), landed_T[moves].astype(np.int64), jump_T[moves]
 
 
-def _costs(
-    word_J: NDArray[np.int64], column_J: NDArray[np.int64], words: int, columns: int, smoothing: float
-) -> NDArray[np.float32]:
+def _costs(word_J: Ints, column_J: Ints, words: int, columns: int, smoothing: float) -> Floats32:
     count_VK = np.bincount(word_J * columns + column_J, minlength=words * columns).reshape(words, columns)
     share_K = (count_VK.sum(axis=0) + 1.0) / (count_VK.sum() + columns)
     probability_VK = (count_VK + smoothing * share_K) / (count_VK.sum(axis=1, keepdims=True) + smoothing)
-    costs: NDArray[np.float32] = -np.log(probability_VK).astype(np.float32)
+    costs: Floats32 = -np.log(probability_VK).astype(np.float32)
     return costs

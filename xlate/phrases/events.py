@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints, Ints8, Ints32
 from xlate.kernels.counting.matching import orientation_bigrams
 from xlate.phrases.matching import SOURCE_END, SOURCE_START, Matches
 
@@ -20,12 +20,12 @@ class Events:
     group is one predecessor with one source span). `neutral_X` are the matches that have no predecessor.
     """
 
-    predecessor_E: NDArray[np.int32]
-    successor_E: NDArray[np.int32]
-    orientation_E: NDArray[np.int8]
-    group_G: NDArray[np.int32]
-    group_offsets_G1: NDArray[np.int64]
-    neutral_X: NDArray[np.int32]
+    predecessor_E: Ints32
+    successor_E: Ints32
+    orientation_E: Ints8
+    group_G: Ints32
+    group_offsets_G1: Ints
+    neutral_X: Ints32
 
     def __len__(self) -> int:
         """The number of bigrams E, neutral ones not counted."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.links import Links
+from xlate.array_types import Ints, Ints16, Ints32
 from xlate.arrays.ragged import row_numbers
 from xlate.errors import InputError
 from xlate.kernels.counting import extraction
@@ -33,14 +33,14 @@ class PhraseCounts:
 
     source_phrases: EncodedText
     target_phrases: EncodedText
-    source_B: NDArray[np.int32]
-    target_B: NDArray[np.int32]
-    count_B: NDArray[np.int64]
-    shape_B: NDArray[np.int32]
-    inverse_shape_B: NDArray[np.int32]
-    link_offsets_X1: NDArray[np.int64]
-    link_source_K: NDArray[np.int16]
-    link_target_K: NDArray[np.int16]
+    source_B: Ints32
+    target_B: Ints32
+    count_B: Ints
+    shape_B: Ints32
+    inverse_shape_B: Ints32
+    link_offsets_X1: Ints
+    link_source_K: Ints16
+    link_target_K: Ints16
 
     def __len__(self) -> int:
         """The number of distinct phrase pairs B."""
@@ -96,13 +96,13 @@ def sentence_links(links: Links) -> SentenceLinks:
     return SentenceLinks(by_target.target_L, by_target.source_L, by_target.offsets_S1)
 
 
-def number_phrases(phrases: EncodedText) -> tuple[EncodedText, NDArray[np.int32]]:
+def number_phrases(phrases: EncodedText) -> tuple[EncodedText, Ints32]:
     """The distinct phrases in the order of their word numbers, and the row of each one given."""
     trie, node_S = intern_rows(phrases.ids_T, phrases.offsets_S1)
     return number_nodes(trie, node_S)
 
 
-def number_nodes(trie: Trie, node_B: NDArray[np.int32]) -> tuple[EncodedText, NDArray[np.int32]]:
+def number_nodes(trie: Trie, node_B: Ints32) -> tuple[EncodedText, Ints32]:
     """The distinct sequences of some nodes in the order of their word numbers, and the row of each node given."""
     size = int(trie.size_1[0])
     rank_N = preorder(trie.parent_N[:size], trie.word_N[:size])
@@ -117,7 +117,7 @@ def number_nodes(trie: Trie, node_B: NDArray[np.int32]) -> tuple[EncodedText, ND
 
 def _choose_shapes(
     shapes: Trie, shaped: Tally, pairs: int, max_length: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int16]]]:
+) -> tuple[Ints32, Ints32, tuple[Ints, Ints16, Ints16]]:
     """The shape row of each pair, in both directions, and the links of the shapes (row = trie node)."""
     size, rows = int(shapes.size_1[0]), int(shaped.size_1[0])
     codes_K, offsets_X1 = spell(shapes.parent_N, shapes.word_N, np.arange(size, dtype=np.int32))

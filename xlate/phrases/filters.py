@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Ints32
 from xlate.errors import InputError
 from xlate.kernels.counting.occurrence import occurrences
 from xlate.phrases.extract import number_phrases
@@ -17,7 +17,7 @@ from xlate.text.vocabulary import UNKNOWN_ID
 
 def shared_substrings_filter(
     source: EncodedText, test: EncodedText, *, min_words: int = 2, max_words: int = 12
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Which of S source sentences share a substring of `min_words` to `max_words` words with a test text; shape (S,).
 
     The paper asks for one common substring of up to 12 words, and one word is such a substring: nearly every sentence
@@ -47,7 +47,7 @@ def shared_substrings_filter(
     return np.asarray(sharing_S)
 
 
-def occurring_blocks(table: PhraseTable, test: EncodedText) -> NDArray[np.bool_]:
+def occurring_blocks(table: PhraseTable, test: EncodedText) -> Bools:
     """Which of B blocks have a source phrase that occurs in a test text; shape (B,), for `PhraseTable.select`."""
     if not len(table):
         return np.zeros(0, dtype=np.bool_)
@@ -56,7 +56,7 @@ def occurring_blocks(table: PhraseTable, test: EncodedText) -> NDArray[np.bool_]
     return np.asarray(occurring_P[table.source_B])
 
 
-def _windows(words_T: NDArray[np.int32], size: int) -> list[NDArray[np.int32]]:
+def _windows(words_T: Ints32, size: int) -> list[Ints32]:
     """The spans of `size` known words."""
     if len(words_T) < size:
         return []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Floats, Ints
 from xlate.arrays.ragged import gathered, offsets_of
 from xlate.phrases.table import PhraseTable
 
@@ -18,16 +18,16 @@ class ListedPairs:
     `log_share_N` is ln p(e|f), by the counts that the pairs were listed by; -inf never occurs.
     """
 
-    offsets_P1: NDArray[np.int64]
-    pair_N: NDArray[np.int64]
-    log_share_N: NDArray[np.float64]
+    offsets_P1: Ints
+    pair_N: Ints
+    log_share_N: Floats
 
-    def of(self, phrase_I: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def of(self, phrase_I: AnyInts) -> tuple[Ints, Ints]:
         """Where the pairs of I source phrases stand among the N, and offsets by phrase, (I + 1,)."""
         return gathered(self.offsets_P1, phrase_I)
 
 
-def listed_pairs(table: PhraseTable, count_B: NDArray[np.integer], most: int) -> ListedPairs:
+def listed_pairs(table: PhraseTable, count_B: AnyInts, most: int) -> ListedPairs:
     """The `most` pairs of each source phrase with the highest counts above 0, equal counts in the order of the table.
 
     Args:

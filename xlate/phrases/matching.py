@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Ints, Ints32
 from xlate.arrays.ragged import row_numbers
 from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
@@ -33,11 +33,11 @@ class Matches:
     a sentence the order is (target start, source start, target end, source end).
     """
 
-    rows_M5: NDArray[np.int32]
-    offsets_S1: NDArray[np.int64]
+    rows_M5: Ints32
+    offsets_S1: Ints
 
     @property
-    def block_M(self) -> NDArray[np.int32]:
+    def block_M(self) -> Ints32:
         """The block of every match."""
         return self.rows_M5[:, BLOCK]
 
@@ -46,11 +46,11 @@ class Matches:
         return len(self.rows_M5)
 
     @property
-    def sentence_M(self) -> NDArray[np.int32]:
+    def sentence_M(self) -> Ints32:
         """The sentence of every match."""
         return row_numbers(self.offsets_S1).astype(np.int32)
 
-    def select(self, keep_M: NDArray[np.bool_]) -> Matches:
+    def select(self, keep_M: Bools) -> Matches:
         """The matches marked true, of as many sentences as before."""
         ends_S1 = np.concatenate([[0], np.cumsum(keep_M)])[self.offsets_S1]
         rows_M5, offsets_S1 = np.ascontiguousarray(self.rows_M5[keep_M]), ends_S1.astype(np.int64)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.links import Links
+from xlate.array_types import Bools, Ints, Ints32
 from xlate.kernels.counting.occurrences import END, PAIR, SENTENCE, START, TIGHT, pair_occurrences
 from xlate.phrases.extract import check_linked, sentence_links
 from xlate.phrases.matching import pair_table, phrase_finder
@@ -26,21 +26,21 @@ class Occurrences:
         tight_X: whether the first and the last word of the translation are linked.
     """
 
-    sentence_X: NDArray[np.int32]
-    start_X: NDArray[np.int32]
-    end_X: NDArray[np.int32]
-    pair_X: NDArray[np.int32]
-    tight_X: NDArray[np.bool_]
+    sentence_X: Ints32
+    start_X: Ints32
+    end_X: Ints32
+    pair_X: Ints32
+    tight_X: Bools
 
     def __len__(self) -> int:
         """The number of places X."""
         return len(self.pair_X)
 
-    def select(self, kept_X: NDArray[np.bool_]) -> Occurrences:
+    def select(self, kept_X: Bools) -> Occurrences:
         """Some of them."""
         return Occurrences(*(array[kept_X] for array in vars(self).values()))
 
-    def counts(self, pairs: int) -> NDArray[np.int64]:
+    def counts(self, pairs: int) -> Ints:
         """How often each of so many pairs occurs, (B,)."""
         return np.bincount(self.pair_X, minlength=pairs)
 

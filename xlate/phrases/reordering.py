@@ -11,9 +11,9 @@ pair, so that only those of one target word count (docs/decisions/0009-reorderin
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.links import Links
+from xlate.array_types import Floats, Ints
 from xlate.errors import InputError
 from xlate.kernels.counting import reordering
 from xlate.phrases.extract import sentence_links
@@ -34,7 +34,7 @@ SMOOTHING = 0.5
 
 def reordering_counts(
     table: PhraseTable, source: EncodedText, target: EncodedText, links: Links, kind: str, max_length: int = 7
-) -> NDArray[np.int64]:
+) -> Ints:
     """Counts of K orientations backward, then forward, of each of B phrase pairs, shape (B, 2K).
 
     The three orientations are monotone, swap and other. `hier5` has five: monotone; swap; other, where what was
@@ -68,9 +68,9 @@ def reordering_counts(
     return counts_BK2
 
 
-def reordering_probabilities(counts_BK2: NDArray[np.int64], smoothing: float = SMOOTHING) -> NDArray[np.float64]:
+def reordering_probabilities(counts_BK2: Ints, smoothing: float = SMOOTHING) -> Floats:
     """Probabilities of K orientations, backward then forward, `smoothing` added to each count; shape (B, 2K)."""
     k = counts_BK2.shape[1] // 2
     smoothed_B2K = counts_BK2.reshape(-1, 2, k) + smoothing
-    probabilities: NDArray[np.float64] = (smoothed_B2K / smoothed_B2K.sum(axis=2, keepdims=True)).reshape(-1, 2 * k)
+    probabilities: Floats = (smoothed_B2K / smoothed_B2K.sum(axis=2, keepdims=True)).reshape(-1, 2 * k)
     return probabilities

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.links import Links
+from xlate.array_types import Bools, Floats, Ints32
 from xlate.arrays.ragged import marked_in_rows, offsets_of
 from xlate.errors import InputError
 from xlate.kernels.counting.rule_extraction import ONE, RuleLimits, RuleStore, count_rules, new_rule_store
@@ -97,14 +97,14 @@ class RuleCounts:
 
     source_sides: EncodedText
     target_phrases: EncodedText
-    source_B: NDArray[np.int32]
-    target_B: NDArray[np.int32]
-    swapped_B: NDArray[np.bool_]
-    count_B: NDArray[np.float64]
-    source_count_B: NDArray[np.float64]
-    target_count_B: NDArray[np.float64]
+    source_B: Ints32
+    target_B: Ints32
+    swapped_B: Bools
+    count_B: Floats
+    source_count_B: Floats
+    target_count_B: Floats
     shapes: EncodedText
-    shape_B: NDArray[np.int32]
+    shape_B: Ints32
 
     def __len__(self) -> int:
         """The number of rules B."""
@@ -207,9 +207,9 @@ def _bytes(store: RuleStore) -> int:
     return sum(array.nbytes for part in store[:-1] for array in part) + store.weight_N.nbytes
 
 
-def is_gap(text: EncodedText) -> NDArray[np.bool_]:
+def is_gap(text: EncodedText) -> Bools:
     """Which words of some sides are non-terminals, (T,)."""
-    is_gap_T: NDArray[np.bool_] = (text.ids_T == GAP) | (text.ids_T == SECOND)
+    is_gap_T: Bools = (text.ids_T == GAP) | (text.ids_T == SECOND)
     return is_gap_T
 
 
@@ -219,9 +219,9 @@ def _without_gaps(targets: EncodedText) -> EncodedText:
     return EncodedText(targets.ids_T[~is_gap_T], offsets_of(np.diff(targets.offsets_S1) - gaps_Q))
 
 
-def _swapped(targets: EncodedText) -> NDArray[np.bool_]:
+def _swapped(targets: EncodedText) -> Bools:
     """Which target sides in normal form end with the second non-terminal before the first."""
     before_last_Q = targets.ids_T[targets.offsets_S1[1:] - 2] if len(targets) else targets.ids_T[:0]
     lengths_Q = np.diff(targets.offsets_S1)
-    swapped_Q: NDArray[np.bool_] = (lengths_Q > 2) & (before_last_Q == SECOND)
+    swapped_Q: Bools = (lengths_Q > 2) & (before_last_Q == SECOND)
     return swapped_Q

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.links import Links
+from xlate.array_types import Bools, Ints
 from xlate.arrays.ragged import marked_in_rows
 from xlate.kernels.counting.rule_extraction import ONE
 from xlate.phrases.rule_extraction import RuleSettings, is_gap, merged_rules
@@ -23,10 +23,10 @@ class RuleForms:
     Types are distinct rules, tokens are how often they were extracted. G = 3, for none, one and two non-terminals.
     """
 
-    types_G: NDArray[np.int64]
-    tokens_G: NDArray[np.int64]
-    normal_types_G: NDArray[np.int64]
-    normal_tokens_G: NDArray[np.int64]
+    types_G: Ints
+    tokens_G: Ints
+    normal_types_G: Ints
+    normal_tokens_G: Ints
 
     @property
     def share_of_types(self) -> float:
@@ -61,7 +61,7 @@ def rule_forms(
     gaps_B, normal_B = gaps_Q[merged.target_B], normal_Q[merged.target_B]
     tokens_B = merged.weight_B // ONE
 
-    def by_gaps(kept_B: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def by_gaps(kept_B: Bools) -> tuple[Ints, Ints]:
         types_G = np.bincount(gaps_B[kept_B], minlength=MOST_GAPS + 1)
         # Whole numbers, which floats hold exactly.
         return types_G, np.bincount(gaps_B[kept_B], tokens_B[kept_B], MOST_GAPS + 1).astype(np.int64)
@@ -69,7 +69,7 @@ def rule_forms(
     return RuleForms(*by_gaps(np.ones_like(normal_B)), *by_gaps(normal_B))
 
 
-def _forms(targets: EncodedText) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _forms(targets: EncodedText) -> tuple[Ints, Bools]:
     """How many non-terminals each target side has, and whether they all stand behind one word or more."""
     gap_T, lengths_Q = is_gap(targets), np.diff(targets.offsets_S1)
     gaps_Q = marked_in_rows(gap_T, targets.offsets_S1)

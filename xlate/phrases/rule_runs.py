@@ -5,11 +5,11 @@ from __future__ import annotations
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Ints, Ints32
 from xlate.arrays.npy import ArrayStream
 from xlate.arrays.ragged import offsets_of
 from xlate.kernels.counting.rule_extraction import RuleStore
@@ -26,8 +26,8 @@ class Run(NamedTuple):
     """N rules, sorted by the rows of their source sides, target sides and shapes, which are sorted too."""
 
     sequences: tuple[EncodedText, EncodedText, EncodedText]
-    rows: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
-    weight_N: NDArray[np.int64]
+    rows: tuple[Ints32, Ints32, Ints32]
+    weight_N: Ints
 
 
 class MergedRules(NamedTuple):
@@ -36,10 +36,10 @@ class MergedRules(NamedTuple):
     sources: EncodedText
     targets: EncodedText
     shapes: EncodedText
-    source_B: NDArray[np.int32]
-    target_B: NDArray[np.int32]
-    shape_B: NDArray[np.int32]
-    weight_B: NDArray[np.int64]
+    source_B: Ints32
+    target_B: Ints32
+    shape_B: Ints32
+    weight_B: Ints
     totals: Totals
 
 
@@ -106,7 +106,7 @@ class RuleRuns:
         ends_RE = np.array([(0, 0, 0, 0), *self._ends], dtype=np.int64)
         return _merge(sequences, [self._open(name) for name in (*SIDES, "weight")], ends_RE, least)
 
-    def _append(self, name: str, rows: NDArray[Any]) -> None:
+    def _append(self, name: str, rows: AnyArray) -> None:
         if not self._streams:
             made = tempfile.TemporaryDirectory(prefix="rules-", dir=self._scratch)
             self._folder = Path(self._files.enter_context(made))
@@ -115,15 +115,13 @@ class RuleRuns:
             self._streams[name] = ArrayStream(stream, rows.dtype)
         self._streams[name].append(rows)
 
-    def _open(self, name: str) -> NDArray[Any]:
+    def _open(self, name: str) -> AnyArray:
         # Writable as far as compiled loops can see, so that they are not compiled twice.
         mode: Literal["c"] | None = "c" if self._streams[name].rows else None
         return np.asarray(np.load(self._folder / f"{name}.npy", mmap_mode=mode))
 
 
-def _merge(
-    sequences: list[EncodedText], columns: list[NDArray[Any]], ends_RE: NDArray[np.int64], least: int
-) -> MergedRules:
+def _merge(sequences: list[EncodedText], columns: list[AnyArray], ends_RE: Ints, least: int) -> MergedRules:
     numbers, distinct = [], []
     for text, ends_R1 in zip(sequences, ends_RE.T, strict=False):
         number_N, row_M = merge_sequences(text.ids_T, text.offsets_S1, np.ascontiguousarray(ends_R1))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Ints, Ints16, Ints32
 from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of
 from xlate.arrays.ranges import check_lengths, check_within, pieces, refuse
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays
@@ -60,16 +60,16 @@ class RuleTable:
 
     source_sides: EncodedText
     target_phrases: EncodedText
-    source_B: NDArray[np.int32]
-    target_B: NDArray[np.int32]
-    swapped_B: NDArray[np.bool_]
-    count_B: NDArray[np.float64]
-    scores_B4: NDArray[np.float64]
-    link_offsets_B1: NDArray[np.int64]
-    link_source_K: NDArray[np.int16]
-    link_target_K: NDArray[np.int16]
-    insertion_B: NDArray[np.int16]
-    deletion_B: NDArray[np.int16]
+    source_B: Ints32
+    target_B: Ints32
+    swapped_B: Bools
+    count_B: Floats
+    scores_B4: Floats
+    link_offsets_B1: Ints
+    link_source_K: Ints16
+    link_target_K: Ints16
+    insertion_B: Ints16
+    deletion_B: Ints16
 
     def __len__(self) -> int:
         """The number of rules B."""
@@ -80,11 +80,11 @@ class RuleTable:
         part = slice(self.link_offsets_B1[b], self.link_offsets_B1[b + 1])
         return list(zip(self.link_source_K[part].tolist(), self.link_target_K[part].tolist(), strict=True))
 
-    def gaps(self) -> NDArray[np.int64]:
+    def gaps(self) -> Ints:
         """How many non-terminals each of the source sides has, (P,)."""
         return gaps_of(self.source_sides)
 
-    def select(self, keep_B: NDArray[np.bool_]) -> RuleTable:
+    def select(self, keep_B: Bools) -> RuleTable:
         """The rules marked true, with the sides they use; scores and counts stay as they are."""
         source_rows, source_B = np.unique(self.source_B[keep_B], return_inverse=True)
         target_rows, target_B = np.unique(self.target_B[keep_B], return_inverse=True)
@@ -147,7 +147,7 @@ def _check(stored: StoredArrays) -> None:
             raise refuse(stored, "link_source_K", seen, "links of words")
 
 
-def _check_counts(stored: StoredArrays, name: str, piece: slice, most: NDArray[np.int64]) -> None:
+def _check_counts(stored: StoredArrays, name: str, piece: slice, most: Ints) -> None:
     """Checks that no rule of a piece has more inserted or deleted words than words."""
     counts = stored[name][piece]
     wrong = np.flatnonzero((counts < 0) | (counts > most))
@@ -156,6 +156,6 @@ def _check_counts(stored: StoredArrays, name: str, piece: slice, most: NDArray[n
         raise refuse(stored, name, seen, f"from 0 to {most[wrong[0]]}, the words of the side")
 
 
-def gaps_of(source_sides: EncodedText) -> NDArray[np.int64]:
+def gaps_of(source_sides: EncodedText) -> Ints:
     """How many non-terminals each of P source sides has, (P,)."""
     return marked_in_rows(np.asarray(source_sides.ids_T) == GAP, source_sides.offsets_S1)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.align.lexical import LexicalTable
+from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints16, Ints32, Uints
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within, pieces, refuse
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
@@ -58,15 +59,15 @@ class PhraseTable:
 
     source_phrases: EncodedText
     target_phrases: EncodedText
-    source_B: NDArray[np.int32]
-    target_B: NDArray[np.int32]
-    count_B: NDArray[np.float64]
-    scores_B4: NDArray[np.float64]
-    link_offsets_B1: NDArray[np.int64]
-    link_source_K: NDArray[np.int16]
-    link_target_K: NDArray[np.int16]
-    source_count_P: NDArray[np.float64]
-    target_count_Q: NDArray[np.float64]
+    source_B: Ints32
+    target_B: Ints32
+    count_B: Floats
+    scores_B4: Floats
+    link_offsets_B1: Ints
+    link_source_K: Ints16
+    link_target_K: Ints16
+    source_count_P: Floats
+    target_count_Q: Floats
 
     def __len__(self) -> int:
         """The number of phrase pairs B."""
@@ -99,7 +100,7 @@ class PhraseTable:
         check_words(stored, words)
         return cls(**fields_of(stored, "source_phrases", "target_phrases"))
 
-    def select(self, keep_B: NDArray[np.bool_]) -> PhraseTable:
+    def select(self, keep_B: Bools) -> PhraseTable:
         """The pairs marked true, with the phrases they use; scores and phrase counts stay as they are."""
         source_rows, source_B = np.unique(self.source_B[keep_B], return_inverse=True)
         target_rows, target_B = np.unique(self.target_B[keep_B], return_inverse=True)
@@ -210,7 +211,7 @@ def phrase_pairs(phrases: PhraseTable | PhraseCounts) -> PhrasePairs:
     )
 
 
-def check_lexical(scores_B4: NDArray[np.float64], pairs: PhrasePairs) -> None:
+def check_lexical(scores_B4: Floats, pairs: PhrasePairs) -> None:
     """Checks that no lexical weight of B pairs is NaN.
 
     Raises:
@@ -229,7 +230,7 @@ def check_lexical(scores_B4: NDArray[np.float64], pairs: PhrasePairs) -> None:
         )
 
 
-def direct_lexical_weights(phrases: PhraseTable, lexical: LexicalTable) -> NDArray[np.float64]:
+def direct_lexical_weights(phrases: PhraseTable, lexical: LexicalTable) -> Floats:
     """lex(e|f) of a table's pairs under other word probabilities, (B,); NaN where those lack a link inside a pair."""
     shape_B = np.arange(len(phrases), dtype=np.int32)
     links = InnerLinks(
@@ -239,28 +240,28 @@ def direct_lexical_weights(phrases: PhraseTable, lexical: LexicalTable) -> NDArr
     return lexical_weights(phrase_pairs(phrases), links, table, lexical.target_given_source_K, NO_GAP)
 
 
-def _lexical_weights(counts: PhraseCounts, lexical: LexicalTable) -> NDArray[np.float64]:
+def _lexical_weights(counts: PhraseCounts, lexical: LexicalTable) -> Floats:
     """lex(e|f), shape (B,)."""
     links = InnerLinks(counts.shape_B, counts.link_offsets_X1, counts.link_source_K, counts.link_target_K)
     table = build_table(lexical_keys(lexical.source_K, lexical.target_K))
     return lexical_weights(phrase_pairs(counts), links, table, lexical.target_given_source_K, NO_GAP)
 
 
-def _inverse_lexical_weights(counts: PhraseCounts, lexical: LexicalTable) -> NDArray[np.float64]:
+def _inverse_lexical_weights(counts: PhraseCounts, lexical: LexicalTable) -> Floats:
     """lex(f|e), shape (B,)."""
     links = InnerLinks(counts.inverse_shape_B, counts.link_offsets_X1, counts.link_target_K, counts.link_source_K)
     table = build_table(lexical_keys(lexical.target_K, lexical.source_K))
     return lexical_weights(phrase_pairs(counts).inverse(), links, table, lexical.source_given_target_K, NO_GAP)
 
 
-def lexical_keys(given_K: NDArray[np.int32], word_K: NDArray[np.int32]) -> NDArray[np.uint64]:
+def lexical_keys(given_K: Ints32, word_K: Ints32) -> Uints:
     """Hash keys of word pairs; the numbers are raised by one so that NULL is 0."""
     return ((given_K.astype(np.int64) + 1).astype(np.uint64) << np.uint64(32)) | (word_K.astype(np.int64) + 1).astype(
         np.uint64
     )
 
 
-def select_phrases(phrases: EncodedText, rows_R: NDArray[np.integer[Any]]) -> EncodedText:
+def select_phrases(phrases: EncodedText, rows_R: AnyInts) -> EncodedText:
     """The phrases of the given rows, in that order."""
     rows = np.asarray(rows_R, dtype=np.int64)
     if len(rows) and not 0 <= rows.min() <= rows.max() < len(phrases):
@@ -303,7 +304,7 @@ def check_pairs(stored: StoredArrays, source_texts: str, target_texts: str) -> N
         _check_links(stored, side, stored[f"{texts}_offsets"])
 
 
-def _check_links(stored: StoredArrays, side: str, offsets: NDArray[np.int64]) -> None:
+def _check_links(stored: StoredArrays, side: str, offsets: Ints) -> None:
     """Checks that every link is between words of its pair."""
     for piece in pieces(len(stored["source_B"])):
         ends = np.asarray(stored["link_offsets_B1"][piece.start : piece.stop + 1])

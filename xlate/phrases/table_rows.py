@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Ints
 from xlate.arrays.sorted_keys import places_of_keys
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.search.spans import find_rows
@@ -21,9 +21,9 @@ from xlate.text.encoded import EncodedText
 class WholeRows(NamedTuple):
     """Rows in a whole table of a smaller one's P source phrases, Q target phrases and B pairs, -1 where it has none."""
 
-    source_P: NDArray[np.int64]
-    target_Q: NDArray[np.int64]
-    pair_B: NDArray[np.int64]
+    source_P: Ints
+    target_Q: Ints
+    pair_B: Ints
 
 
 @dataclass(frozen=True)
@@ -50,16 +50,16 @@ class TableRows:
         return phrase_finder(self.whole.target_phrases)
 
     @cached_property
-    def _sorted_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _sorted_pairs(self) -> tuple[Ints, Ints]:
         keys_B = _pair_keys(np.asarray(self.whole.source_B), np.asarray(self.whole.target_B))
         order = np.argsort(keys_B, kind="stable")
         return keys_B[order], order
 
 
-def _pair_keys(source_B: NDArray[Any], target_B: NDArray[Any]) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = (source_B.astype(np.int64) << 32) | (target_B.astype(np.int64) & 0xFFFFFFFF)
+def _pair_keys(source_B: AnyArray, target_B: AnyArray) -> Ints:
+    keys: Ints = (source_B.astype(np.int64) << 32) | (target_B.astype(np.int64) & 0xFFFFFFFF)
     return keys
 
 
-def _rows(phrases: EncodedText, finder: PhraseFinder) -> NDArray[np.int64]:
+def _rows(phrases: EncodedText, finder: PhraseFinder) -> Ints:
     return find_rows(finder, np.asarray(phrases.ids_T), np.asarray(phrases.offsets_S1))

@@ -15,8 +15,8 @@ import numpy as np
 from matplotlib import font_manager
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from xlate.array_types import Bytes
 from xlate.text.lines import atomic_write
 
 # Fonts are tried in this order for every letter; those that are not installed are skipped.
@@ -73,7 +73,7 @@ def new_figure(width: float, height: float) -> Any:
     return figure
 
 
-def pixels(figure: Any, dpi: float = 100) -> NDArray[np.uint8]:
+def pixels(figure: Any, dpi: float = 100) -> Bytes:
     """The figure as an image, (height, width, 3)."""
     figure.set_dpi(dpi)
     figure.canvas.draw()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.patches import Rectangle
-from numpy.typing import NDArray
 
+from xlate.array_types import Bytes
 from xlate.errors import InputError
 from xlate.kernels.orientation import LEFT, LETTERS, NEUTRAL, RIGHT
 from xlate.report.drawing import BLUE, GREY, RED, new_figure, pixels, quiet_style
@@ -21,7 +20,7 @@ CELL_INCHES, LETTER_INCHES, DPI = 0.42, 0.085, 100
 MOST_PIXELS = 3000
 
 
-def reordering_picture(source: Sequence[str], target: Sequence[str], blocks: Sequence[Block]) -> NDArray[np.uint8]:
+def reordering_picture(source: Sequence[str], target: Sequence[str], blocks: Sequence[Block]) -> Bytes:
     """Draws a block translation as Figure 1 of Tillmann & Zhang (2007) does.
 
     Source words stand along x, target words along y from bottom to top. A block is a rectangle with its number in the

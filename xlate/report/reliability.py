@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 from matplotlib.ticker import StrMethodFormatter
-from numpy.typing import NDArray
 
+from xlate.array_types import Bytes, Floats, Ints
 from xlate.report.drawing import CYCLE, GREY, new_figure, pixels, quiet_style
 
 # Of each bin: how many predictions, the mean of their probabilities, and the share of them that were right.
-Bins = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+Bins = tuple[Ints, Floats, Floats]
 
 
-def reliability_picture(curves: Mapping[str, Bins]) -> NDArray[np.uint8]:
+def reliability_picture(curves: Mapping[str, Bins]) -> Bytes:
     """Draws one curve for each kind of predictions above how many predictions are in each bin; (height, width, 3).
 
     On the diagonal a probability of 0.3 is right three times in ten. Below it predictions are too sure of themselves.

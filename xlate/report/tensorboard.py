@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from torch.utils.tensorboard import SummaryWriter
 from torch.utils.tensorboard.summary import hparams as hparams_summaries
 
+from xlate.array_types import AnyFloats, Bytes
 from xlate.report.layout import charts_of, figures_shown
 from xlate.report.records import Records
 from xlate.report.run_directory import RunDirectory
@@ -52,7 +52,7 @@ class TensorBoardReporter:
             self._draw(self._at(step, tag), tag, float(value), step)
         self.records.append_scalar(tag, float(value), step)
 
-    def histogram(self, tag: str, values: NDArray[np.floating[Any]], step: int) -> None:
+    def histogram(self, tag: str, values: AnyFloats, step: int) -> None:
         """Reports the distribution of many numbers; those that are not finite are left out, and nothing is drawn when
         none is left.
         """
@@ -66,7 +66,7 @@ class TensorBoardReporter:
         with self._named():
             self._at(step).add_text(tag, text, step)
 
-    def image(self, tag: str, image_HW3: NDArray[np.uint8], step: int) -> None:
+    def image(self, tag: str, image_HW3: Bytes, step: int) -> None:
         """Reports a picture, (height, width, 3)."""
         with self._named():
             self._at(step).add_image(tag, image_HW3, step, dataformats="HWC")

@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Ints
 from xlate.arrays.ragged import places_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.features.index import Ranges
 from xlate.scoring.weights import Weights
 
 
-def centred(weights: Weights, families: Ranges, count_F: NDArray[np.integer]) -> Weights:
+def centred(weights: Weights, families: Ranges, count_F: AnyInts) -> Weights:
     """Weights of which each family has the mean 0 over the occurrences of its features.
 
     Args:
@@ -33,7 +33,7 @@ def centred(weights: Weights, families: Ranges, count_F: NDArray[np.integer]) ->
     return replace(weights, sparse_F=sparse_F)
 
 
-def true_occurrences(events: CandidateBatch, features: int) -> NDArray[np.int64]:
+def true_occurrences(events: CandidateBatch, features: int) -> Ints:
     """How often each of so many features occurs in true candidates, those of a gain above 0; a plain batch."""
     true_C = np.flatnonzero(np.asarray(events.gain_CG)[:, 0] > 0)
     ids_M = np.asarray(events.part_ids_N)[places_of(events.part_id_offsets_P1, true_C)]

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from xlate.array_types import Floats
 from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.scores import sparse_gradient, sparse_scores
@@ -81,13 +80,7 @@ class CompiledScorer(nn.Module):
         sparse_F: sparse weights to begin at.
     """
 
-    def __init__(
-        self,
-        lists: CandidateArrays,
-        features_CD: NDArray[np.float64],
-        dense_D: NDArray[np.float64],
-        sparse_F: NDArray[np.float64],
-    ) -> None:
+    def __init__(self, lists: CandidateArrays, features_CD: Floats, dense_D: Floats, sparse_F: Floats) -> None:
         super().__init__()
         self.lists = lists
         self.features_CD = torch.as_tensor(features_CD)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats
 from xlate.formats.nbest_list import Hypothesis
 
 
-def rescored(lists: Iterable[list[Hypothesis]], score_C: NDArray[np.float64]) -> Iterator[Hypothesis]:
+def rescored(lists: Iterable[list[Hypothesis]], score_C: Floats) -> Iterator[Hypothesis]:
     """Yields the hypotheses with new totals, each list best first; of equals, the one that stood first.
 
     Args:

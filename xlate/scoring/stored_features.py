@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Bytes, Floats, Ints32
 from xlate.errors import InputError
 from xlate.features.index import Numbers, Ranges, ranges_of
 
@@ -36,7 +36,7 @@ class StoredFeatures:
     """
 
     sizes: Sequence[tuple[str, int]]
-    ids_A: NDArray[np.int32]
+    ids_A: Ints32
     packed: bytes
 
     def __len__(self) -> int:
@@ -61,7 +61,7 @@ class StoredFeatures:
         known = dict(zip(self.ids_A.tolist(), self._names_A, strict=True))
         return (known[feature] for feature in ids.tolist())
 
-    def learned(self, sparse_F: NDArray[np.float64]) -> Iterator[LearnedFeature]:
+    def learned(self, sparse_F: Floats) -> Iterator[LearnedFeature]:
         """The features whose weight is not 0, in the order of their ids."""
         ends = [ids.stop for _, ids in self.ranges]
         weights = sparse_F[self.ids_A].tolist()
@@ -79,7 +79,7 @@ class StoredFeatures:
         return dict(zip(reversed(self._names_A), self.ids_A[::-1].tolist(), strict=True))
 
 
-def packed_names(names: Iterable[str], path: str | Path) -> NDArray[np.uint8]:
+def packed_names(names: Iterable[str], path: str | Path) -> Bytes:
     """Names as compressed lines of UTF-8.
 
     Raises:
@@ -91,7 +91,7 @@ def packed_names(names: Iterable[str], path: str | Path) -> NDArray[np.uint8]:
     return np.frombuffer(zlib.compress("\n".join(listed).encode("utf-8"), 6), dtype=np.uint8)
 
 
-def weights_of_ids(ids_A: NDArray[Any], values_A: NDArray[Any], size: int) -> NDArray[Any]:
+def weights_of_ids(ids_A: AnyArray, values_A: AnyArray, size: int) -> AnyArray:
     """All weights of so many features, (size,), 0 where no id has one.
 
     Raises:

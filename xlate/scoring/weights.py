@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
+from xlate.array_types import AnyArray, Floats
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex, signature
 from xlate.scoring.stored_features import LearnedFeature, StoredFeatures, packed_names, weights_of_ids
@@ -32,8 +32,8 @@ EARLIER = "xlate weights 1"
 class Weights:
     """D dense and F sparse weights of one linear model."""
 
-    dense_D: NDArray[np.float64]
-    sparse_F: NDArray[np.float64]
+    dense_D: Floats
+    sparse_F: Floats
     dense_names: tuple[str, ...]
 
     @classmethod
@@ -47,7 +47,7 @@ class Weights:
 
     def single(self) -> Weights:
         """The same weights, the sparse ones rounded to 32 bits."""
-        rounded: NDArray[Any] = self.sparse_F.astype(np.float32)
+        rounded: AnyArray = self.sparse_F.astype(np.float32)
         return replace(self, sparse_F=rounded)
 
     @property
@@ -69,7 +69,7 @@ def save_weights(
     sets: Mapping[str, Weights],
     *,
     features: Mapping[str, FeatureIndex] | None = None,
-    extra: Mapping[str, NDArray[Any]] | None = None,
+    extra: Mapping[str, AnyArray] | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> None:
     """Writes named weight sets into one safetensors file, whole or not at all.
@@ -88,7 +88,7 @@ def save_weights(
         ValueError: another number of features than of sparse weights.
     """
     _check_finite(sets, path, "train again with smaller rates, margins and scales")
-    tensors: dict[str, NDArray[Any]] = dict(extra or {})
+    tensors: dict[str, AnyArray] = dict(extra or {})
     indexes = features or {}
     for name, weights in sets.items():
         tensors[f"{name}.dense"] = np.ascontiguousarray(weights.dense_D)
@@ -119,7 +119,7 @@ class WeightsFile:
 
     sets: dict[str, Weights]
     features: dict[str, StoredFeatures]
-    extra: dict[str, NDArray[Any]]
+    extra: dict[str, AnyArray]
     metadata: dict[str, Any]
 
     def learned(self, name: str) -> Iterator[LearnedFeature]:
@@ -203,7 +203,7 @@ def _check_finite(sets: Mapping[str, Weights], path: str | Path, remedy: str) ->
         )
 
 
-def _unpacked(described: Mapping[str, Any], tensors: dict[str, NDArray[Any]]) -> WeightsFile:
+def _unpacked(described: Mapping[str, Any], tensors: dict[str, AnyArray]) -> WeightsFile:
     sets: dict[str, Weights] = {}
     features: dict[str, StoredFeatures] = {}
     for name, dense_names in described["dense_names"].items():
@@ -218,7 +218,7 @@ def _unpacked(described: Mapping[str, Any], tensors: dict[str, NDArray[Any]]) ->
     return WeightsFile(sets, features, tensors, described["metadata"])
 
 
-def _crc32(described: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> str:
+def _crc32(described: Mapping[str, Any], tensors: Mapping[str, AnyArray]) -> str:
     checksum = zlib.crc32(json.dumps(described).encode())
     for name, tensor in sorted(tensors.items()):
         checksum = zlib.crc32(f"{name} {tensor.dtype} {tensor.shape}".encode(), checksum)

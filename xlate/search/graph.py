@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Floats, Ints32
 from xlate.kernels.search.search_graph import GraphArcs
 
 
@@ -19,16 +18,16 @@ class SearchGraph:
     the start. Arcs into pruned nodes are there, but lead nowhere. `goal` is -1 when the search reached no end.
     """
 
-    source_A: NDArray[np.int32]
-    target_A: NDArray[np.int32]
-    label_A: NDArray[np.int32]
-    score_A: NDArray[np.float64]
-    score_N: NDArray[np.float64]
-    best_arc_N: NDArray[np.int32]
+    source_A: Ints32
+    target_A: Ints32
+    label_A: Ints32
+    score_A: Floats
+    score_N: Floats
+    best_arc_N: Ints32
     goal: int
 
     @classmethod
-    def of_hypotheses(cls, nodes: NDArray[Any], arcs: NDArray[Any], goal: int) -> SearchGraph:
+    def of_hypotheses(cls, nodes: AnyArray, arcs: AnyArray, goal: int) -> SearchGraph:
         """The graph of what a compiled search gave; see `xlate.kernels.search.hypotheses.finished`."""
         return cls(
             source_A=arcs["source"],

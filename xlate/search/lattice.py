@@ -9,8 +9,8 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lattice import LatticeExample, SubLattice
@@ -30,7 +30,7 @@ class LatticePath:
     """A way through a lattice: its arcs, their target words, and the sum of their scores (natural log)."""
 
     score: float
-    arcs: NDArray[np.int64]
+    arcs: Ints
     words: Words
 
 
@@ -50,7 +50,7 @@ class Lattice:
     source: Words
     arcs: LatticeArcs
     phrases: tuple[Words, ...]
-    phrase_A: NDArray[np.int32]
+    phrase_A: Ints32
     dense_names: tuple[str, ...]
 
     @classmethod
@@ -69,7 +69,7 @@ class Lattice:
         return self.arcs.graph
 
     @property
-    def score_A(self) -> NDArray[np.float64]:
+    def score_A(self) -> Floats:
         """The score of each arc, natural logs."""
         return self.arcs.score_A
 
@@ -87,12 +87,12 @@ class Lattice:
         return ways[-1]
 
     @cached_property
-    def length_A(self) -> NDArray[np.int64]:
+    def length_A(self) -> Ints:
         """The number of target words of each arc."""
         return np.array([len(phrase) for phrase in self.phrases], dtype=np.int64)[self.phrase_A]
 
     @cached_property
-    def spelled(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def spelled(self) -> tuple[Ints, Ints32]:
         """Offsets (U + 1,) of the U phrases, and the words of all of them as numbers, (W,)."""
         numbers: dict[str, int] = {}
         ids = [numbers.setdefault(word, len(numbers)) for phrase in self.phrases for word in phrase]
@@ -102,7 +102,7 @@ class Lattice:
         """The target words of an arc."""
         return self.phrases[self.phrase_A[arc]]
 
-    def path(self, arcs: Sequence[int] | NDArray[np.integer]) -> LatticePath:
+    def path(self, arcs: Sequence[int] | AnyInts) -> LatticePath:
         """Arcs that follow each other, with their words and score."""
         rows = np.asarray(arcs).astype(np.int64)
         words = tuple(word for arc in rows.tolist() for word in self.arc_words(arc))
@@ -124,25 +124,25 @@ class Lattice:
         """ln Z = ln Σ exp(scale · score) over all paths (TZ07 Eq. 4)."""
         return float(arc_posteriors(self.graph, scale * self.score_A)[0])
 
-    def posterior_A(self, scale: float = 1.0) -> NDArray[np.float64]:
+    def posterior_A(self, scale: float = 1.0) -> Floats:
         """The probability of passing each arc when a path has p ∝ exp(scale · score); shape (A,)."""
-        posterior_A: NDArray[np.float64] = arc_posteriors(self.graph, scale * self.score_A)[1]
+        posterior_A: Floats = arc_posteriors(self.graph, scale * self.score_A)[1]
         return posterior_A
 
     def expected_words(self, scale: float = 1.0) -> float:
         """The expected number of target words under `posterior_A`."""
         return float(self.posterior_A(scale) @ self.length_A)
 
-    def expected_dense_D(self, scale: float = 1.0) -> NDArray[np.float64]:
+    def expected_dense_D(self, scale: float = 1.0) -> Floats:
         """The expected float features of a path under `posterior_A`; shape (D,)."""
         return self.posterior_A(scale) @ self.arcs.dense_AD
 
-    def rescored(self, dense_D: NDArray[np.float64], sparse_F: NDArray[np.float64]) -> Lattice:
+    def rescored(self, dense_D: Floats, sparse_F: Floats) -> Lattice:
         """The same paths under other weights."""
         score_A = linear_scores(self.arcs, dense_D, sparse_F) + self.arcs.base_A
         return replace(self, arcs=self.arcs._replace(score_A=score_A))
 
-    def pruned(self, margin: float, keep: NDArray[np.integer] | None = None) -> Lattice:
+    def pruned(self, margin: float, keep: AnyInts | None = None) -> Lattice:
         """Only arcs on a path whose score is at most `margin` below the best one's (Sixtus & Ortmanns 1999).
 
         Args:
@@ -189,7 +189,7 @@ class Lattice:
         )
         return LatticeExample(arcs, self.graph, target)
 
-    def _spelling(self, words: Words) -> NDArray[np.int32]:
+    def _spelling(self, words: Words) -> Ints32:
         """An automaton over phrases that spells the words: state = how many are there already."""
         rows = {phrase: row for row, phrase in enumerate(self.phrases)}
         lengths = {len(phrase) for phrase in self.phrases}
@@ -203,12 +203,7 @@ class Lattice:
 
 
 def paths_by_score(
-    lattice: Lattice,
-    graph: ArcGraph,
-    score_B: NDArray[np.float64],
-    arc_B: NDArray[np.integer],
-    *,
-    distinct: bool,
+    lattice: Lattice, graph: ArcGraph, score_B: Floats, arc_B: AnyInts, *, distinct: bool
 ) -> Iterator[LatticePath]:
     """Paths of a graph whose arcs stand for a lattice's (`arc_B`), by the sum of `score_B`; see `Lattice.nbest`."""
     nothing_N = np.zeros(graph.nodes)
@@ -224,9 +219,7 @@ def paths_by_score(
         yield lattice.path(arc_B[labels])
 
 
-def first_paths(
-    lattice: Lattice, graph: ArcGraph, score_B: NDArray[np.float64], arc_B: NDArray[np.integer], most: int
-) -> list[LatticePath]:
+def first_paths(lattice: Lattice, graph: ArcGraph, score_B: Floats, arc_B: AnyInts, most: int) -> list[LatticePath]:
     """The first paths that `paths_by_score` gives with distinct words, by the compiled search.
 
     Args:

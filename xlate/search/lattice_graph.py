@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyFloats, AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, row_numbers
 from xlate.kernels.search.lattice_passes import ArcGraph, trimmed
 from xlate.search.graph import SearchGraph
@@ -20,12 +20,12 @@ class LatticeArcs(NamedTuple):
     """
 
     graph: ArcGraph
-    label_A: NDArray[np.int32]
-    score_A: NDArray[np.float64]
-    dense_AD: NDArray[np.float64]
-    sparse_offsets_A1: NDArray[np.int64]
-    sparse_ids_M: NDArray[np.int32]
-    base_A: NDArray[np.float64]
+    label_A: Ints32
+    score_A: Floats
+    dense_AD: Floats
+    sparse_offsets_A1: Ints
+    sparse_ids_M: Ints32
+    base_A: Floats
 
 
 def useful_arcs(found: SearchGraph) -> LatticeArcs:
@@ -45,7 +45,7 @@ def useful_arcs(found: SearchGraph) -> LatticeArcs:
     return LatticeArcs(graph, found.label_A[arcs], found.score_A[arcs], *nothing)
 
 
-def chosen_arcs(arcs: LatticeArcs, rows: NDArray[np.integer], graph: ArcGraph) -> LatticeArcs:
+def chosen_arcs(arcs: LatticeArcs, rows: AnyInts, graph: ArcGraph) -> LatticeArcs:
     """Arcs of a lattice, perhaps some several times, hung together in another way."""
     places_M, offsets_A1 = gathered(arcs.sparse_offsets_A1, rows)
     return LatticeArcs(
@@ -59,9 +59,7 @@ def chosen_arcs(arcs: LatticeArcs, rows: NDArray[np.integer], graph: ArcGraph) -
     )
 
 
-def linear_scores(
-    arcs: LatticeArcs, dense_D: NDArray[np.floating], sparse_F: NDArray[np.floating]
-) -> NDArray[np.float64]:
+def linear_scores(arcs: LatticeArcs, dense_D: AnyFloats, sparse_F: AnyFloats) -> Floats:
     """dense · w_D + Σ w_F[sparse ids] of each arc, shape (A,)."""
     score_A = arcs.dense_AD @ dense_D
     if len(arcs.sparse_ids_M):

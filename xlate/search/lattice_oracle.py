@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Floats, Ints
 from xlate.candidates.lattice import LatticeExample, joined
 from xlate.errors import InputError
 from xlate.kernels.search.lattice_passes import best_path
@@ -124,7 +124,7 @@ class OracleSearch:
         self.graph, self.arc_B = made.graph, made.arc_B
         self.matches_Bn = matches_SPn[made.state_B, lattice.phrase_A[made.arc_B]]
 
-    def by_gain(self, gain_n: NDArray[np.float64], word_gain: float, most: int) -> list[LatticePath]:
+    def by_gain(self, gain_n: Floats, word_gain: float, most: int) -> list[LatticePath]:
         """The first distinct paths by Σ_n gain_n · (n-grams that some reference has) + word_gain · words, best first.
 
         Unlike BLEU this counts an n-gram however often it occurs.
@@ -134,7 +134,7 @@ class OracleSearch:
         gain_B = np.round(gain_B / GRID) * GRID
         return first_paths(self.lattice, self.graph, gain_B, self.arc_B, most)
 
-    def statistics(self, translations: Sequence[Words]) -> NDArray[np.int64]:
+    def statistics(self, translations: Sequence[Words]) -> Ints:
         """BLEU statistics of H translations, (H, 10); see `xlate.metrics.bleu.bleu_scores`."""
         return self.ngrams.statistics(self._encoded(translations), np.zeros(len(translations), dtype=np.int64))
 
@@ -143,7 +143,7 @@ class OracleSearch:
         return EncodedText.from_ids(np.array([number(w) for w in words], dtype=np.int32) for words in sentences)
 
 
-def bleu_tangent(stats_K: NDArray[np.integer]) -> tuple[NDArray[np.float64], float]:
+def bleu_tangent(stats_K: AnyInts) -> tuple[Floats, float]:
     """The derivatives of ln BLEU+1 by the matches of each order, (4,), and by the length, at given statistics.
 
     From ln BLEU+1 = min(0, 1 - r / c) + 1/4 Σ_n ln((m_n + δ_n) / (t_n + δ_n)) with length c, closest reference r,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats
 from xlate.formats.lattice import EPSILON, WordLattice
 from xlate.kernels.search.lattice_passes import ArcGraph
 
 
-def spelled_out(graph: ArcGraph, score_A: NDArray[np.float64], arc_words: Sequence[Sequence[str]]) -> WordLattice:
+def spelled_out(graph: ArcGraph, score_A: Floats, arc_words: Sequence[Sequence[str]]) -> WordLattice:
     """Paths of phrases as paths of words: one word an arc, the score of a phrase on its first word.
 
     An arc without words, the end of the sentence, stays as one without. Nodes inside phrases stand behind the node

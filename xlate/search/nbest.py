@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints
 from xlate.kernels.search.search_graph import completion_scores
 from xlate.search.graph import SearchGraph
 
@@ -111,7 +111,7 @@ def _labels(last: _Link | None) -> list[int]:
     return labels[::-1]
 
 
-def _sorted_arcs(graph: SearchGraph) -> tuple[list[int], NDArray[np.int64], list[float]]:
+def _sorted_arcs(graph: SearchGraph) -> tuple[list[int], Ints, list[float]]:
     """For each node the arcs that lead to the goal: offsets, arcs best first, and minus their score to the goal."""
     completion_N = completion_scores(graph.source_A, graph.target_A, graph.score_A, graph.goal, len(graph.score_N))
     through_A = graph.score_A + completion_N[graph.target_A]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, AnyFloats, Floats, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.metrics.bleu import bleu_scores
-
-Ints = NDArray[np.int64]
 
 
 class Choice(NamedTuple):
@@ -20,9 +18,7 @@ class Choice(NamedTuple):
     bleu: float
 
 
-def first_best(
-    stats_CK: NDArray[Any], candidate_offsets_I1: Ints, score_C: NDArray[np.float64] | None = None
-) -> Choice:
+def first_best(stats_CK: AnyArray, candidate_offsets_I1: Ints, score_C: Floats | None = None) -> Choice:
     """The hypothesis of highest score in each list, the first of equals; without scores the first."""
     starts = candidate_offsets_I1[:-1]
     if score_C is None:
@@ -30,7 +26,7 @@ def first_best(
     return _choice(stats_CK, best_of_each(score_C, candidate_offsets_I1))
 
 
-def oracle(stats_CK: NDArray[Any], candidate_offsets_I1: Ints, *, worst: bool = False, passes: int = 50) -> Choice:
+def oracle(stats_CK: AnyArray, candidate_offsets_I1: Ints, *, worst: bool = False, passes: int = 50) -> Choice:
     """The choice of highest corpus BLEU that hill climbing finds; of lowest with `worst`.
 
     Corpus BLEU is no sum over sentences, so the best choice cannot be read off them. This starts with the hypothesis
@@ -65,11 +61,11 @@ def oracle(stats_CK: NDArray[Any], candidate_offsets_I1: Ints, *, worst: bool = 
     return _choice(stats, chosen_I)
 
 
-def _choice(stats_CK: NDArray[Any], chosen_I: Ints) -> Choice:
+def _choice(stats_CK: AnyArray, chosen_I: Ints) -> Choice:
     return Choice(chosen_I, float(bleu_scores(stats_CK[chosen_I].sum(axis=0, keepdims=True))[0]))
 
 
-def best_of_each(score_C: NDArray[np.floating], offsets_I1: Ints) -> Ints:
+def best_of_each(score_C: AnyFloats, offsets_I1: Ints) -> Ints:
     """The place of the highest score of each list, the first of equals."""
     lists = row_numbers(offsets_I1)
     order = np.lexsort((-score_C, lists))

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Ints32
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.vocabulary import END_ID
@@ -38,7 +38,7 @@ def write_classes(path: str | Path, classes: Mapping[str, str]) -> None:
     write_lines(path, (f"{word}\t{name}" for word, name in classes.items()))
 
 
-def class_numbers(words: Sequence[str], classes: Mapping[str, str]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+def class_numbers(words: Sequence[str], classes: Mapping[str, str]) -> tuple[Ints32, tuple[str, ...]]:
     """The number of each word's class, shape (V,), and the names of the classes in order; words without a class have
     -1.
     """
@@ -48,9 +48,7 @@ def class_numbers(words: Sequence[str], classes: Mapping[str, str]) -> tuple[NDA
     return numbers_V, tuple(names)
 
 
-def commonest_classes(
-    words: Sequence[str], word_T: NDArray[np.integer], value_T: NDArray[np.integer], names: Sequence[str]
-) -> dict[str, str]:
+def commonest_classes(words: Sequence[str], word_T: AnyInts, value_T: AnyInts, names: Sequence[str]) -> dict[str, str]:
     """The value that each word of a text has most often, such as its commonest part of speech.
 
     Args:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints, Ints32
 from xlate.errors import InputError
 from xlate.kernels.counting.exchange import ClassCounts, Neighbours, sweep, x_log_x
 from xlate.memory import check_memory
@@ -18,7 +18,7 @@ from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID
 class Clustering:
     """The classes of V words, -1 for those that never occur, and the log likelihood before and after every sweep."""
 
-    class_V: NDArray[np.int32]
+    class_V: Ints32
     log_likelihoods: tuple[float, ...]
 
 
@@ -64,7 +64,7 @@ def exchange_classes(text: EncodedText, words: int, classes: int, seed: int = 1,
     return Clustering(class_V, tuple(likelihoods))
 
 
-def _bigrams(text: EncodedText, words: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+def _bigrams(text: EncodedText, words: int) -> tuple[Ints32, Ints32, Ints]:
     """The distinct pairs of neighbouring words and their counts; `<s>` stands at both ends of a sentence."""
     lengths = np.diff(text.offsets_S1)
     with_ends = np.full(len(text.ids_T) + len(lengths) + 1, BEGIN_ID, dtype=np.int64)
@@ -74,19 +74,13 @@ def _bigrams(text: EncodedText, words: int) -> tuple[NDArray[np.int32], NDArray[
     return left_N.astype(np.int32), right_N.astype(np.int32), count_N.astype(np.int64)
 
 
-def _rows(row_N: NDArray[np.int32], word_N: NDArray[np.int32], count_N: NDArray[np.int64], words: int) -> Neighbours:
+def _rows(row_N: Ints32, word_N: Ints32, count_N: Ints, words: int) -> Neighbours:
     order = np.argsort(row_N, kind="stable")
     offsets_V1 = np.concatenate([[0], np.cumsum(np.bincount(row_N, minlength=words))])
     return Neighbours(offsets_V1, word_N[order], count_N[order])
 
 
-def _count(
-    class_V: NDArray[np.int32],
-    left_N: NDArray[np.int32],
-    right_N: NDArray[np.int32],
-    count_N: NDArray[np.int64],
-    classes: int,
-) -> ClassCounts:
+def _count(class_V: Ints32, left_N: Ints32, right_N: Ints32, count_N: Ints, classes: int) -> ClassCounts:
     cells = class_V[left_N].astype(np.int64) * classes + class_V[right_N]
     sums = np.zeros(classes * classes, dtype=np.int64)
     np.add.at(sums, cells, count_N)
@@ -97,7 +91,7 @@ def _count(
 def _log_likelihood(counts: ClassCounts) -> float:
     """What of the log likelihood depends on the classes: Σ N ln N over bigrams minus that over both margins."""
 
-    def sum_of(x: NDArray[np.int64]) -> float:
+    def sum_of(x: Ints) -> float:
         return float((x * np.log(np.maximum(x, 1))).sum())
 
     return sum_of(counts.pairs_CC) - sum_of(counts.first_C) - sum_of(counts.second_C)

@@ -9,8 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Ints
 from xlate.errors import InputError
 from xlate.text.lines import read_lines
 
@@ -23,7 +23,7 @@ class Documents:
     """
 
     names: list[str]
-    offsets_D1: NDArray[np.int64]
+    offsets_D1: Ints
 
     def __len__(self) -> int:
         return len(self.names)
@@ -34,7 +34,7 @@ class Documents:
         return int(self.offsets_D1[-1])
 
     @property
-    def document_S(self) -> NDArray[np.int64]:
+    def document_S(self) -> Ints:
         """The document of each sentence."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets_D1))
 
@@ -42,13 +42,13 @@ class Documents:
         """The sentences of each document."""
         return [range(start, end) for start, end in pairwise(self.offsets_D1.tolist())]
 
-    def rows(self, rows: Sequence[int] | NDArray[np.integer]) -> Documents:
+    def rows(self, rows: Sequence[int] | AnyInts) -> Documents:
         """The documents of some of the sentences, given in their order; those without any are left out."""
         document_K = self.document_S[np.asarray(rows, dtype=np.int64)]
         starts = _starts(document_K)
         return Documents([self.names[d] for d in document_K[starts].tolist()], _with_end(starts, len(document_K)))
 
-    def folds(self, folds: int) -> NDArray[np.int64]:
+    def folds(self, folds: int) -> Ints:
         """The fold of each sentence, shape (S,): as even as can be when no document is cut.
 
         Raises:
@@ -120,10 +120,10 @@ def _compiled(pattern: str | None) -> re.Pattern[str]:
         raise InputError("not a regular expression", seen=pattern, expected=f"one that compiles: {error}") from error
 
 
-def _starts(document_S: NDArray[np.int64]) -> NDArray[np.int64]:
+def _starts(document_S: Ints) -> Ints:
     """Where a document begins."""
     return np.flatnonzero(np.diff(document_S, prepend=-1))
 
 
-def _with_end(starts_D: NDArray[np.int64], end: int) -> NDArray[np.int64]:
+def _with_end(starts_D: Ints, end: int) -> Ints:
     return np.append(starts_D, end).astype(np.int64)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints, Ints32
 from xlate.text.vocabulary import Vocabulary
 
 
@@ -21,8 +21,8 @@ class EncodedText:
         offsets_S1  0 2 2 3
     """
 
-    ids_T: NDArray[np.int32]
-    offsets_S1: NDArray[np.int64]
+    ids_T: Ints32
+    offsets_S1: Ints
 
     @classmethod
     def encode(cls, sentences: Sequence[Sequence[str]], vocabulary: Vocabulary) -> EncodedText:
@@ -30,7 +30,7 @@ class EncodedText:
         return cls.from_ids(vocabulary.ids(sentence) for sentence in sentences)
 
     @classmethod
-    def from_ids(cls, sentences: Iterable[NDArray[np.int32]]) -> EncodedText:
+    def from_ids(cls, sentences: Iterable[Ints32]) -> EncodedText:
         """The text of some sentences, each an array of word numbers."""
         rows = list(sentences)
         offsets_S1 = np.zeros(len(rows) + 1, dtype=np.int64)
@@ -41,5 +41,5 @@ class EncodedText:
     def __len__(self) -> int:
         return len(self.offsets_S1) - 1
 
-    def __getitem__(self, sentence: int) -> NDArray[np.int32]:
+    def __getitem__(self, sentence: int) -> Ints32:
         return self.ids_T[self.offsets_S1[sentence] : self.offsets_S1[sentence + 1]]

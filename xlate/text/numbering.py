@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Ints32
 from xlate.text.vocabulary import UNKNOWN, UNKNOWN_ID, Vocabulary
 
 
@@ -23,7 +23,7 @@ class Numbering:
     vocabulary: Vocabulary
     source: Sequence[str]
 
-    def ids(self, words: Sequence[str]) -> NDArray[np.int32]:
+    def ids(self, words: Sequence[str]) -> Ints32:
         """The numbers of target words, shape (len(words),)."""
         ids = self.vocabulary.ids(words)
         first = len(self.vocabulary)
@@ -33,7 +33,7 @@ class Numbering:
                 ids[place] = first + (self.source.index(word) if word in self.source else len(self.source))
         return ids
 
-    def words(self, ids: NDArray[np.integer]) -> list[str]:
+    def words(self, ids: AnyInts) -> list[str]:
         """The words of numbers; what is neither a word of the vocabulary nor of the source is `<unk>`."""
         known, own = self.vocabulary.words, [*self.source, UNKNOWN]
         return [known[i] if i < len(known) else own[i - len(known)] for i in ids.tolist()]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints32
 from xlate.errors import InputError
 from xlate.text.lines import count_lines, read_lines, write_lines
 from xlate.text.opening import plain_file
@@ -56,7 +56,7 @@ class Vocabulary:
         """The number of a word, of `<s>` or of `</s>`; 0 (`<unk>`) when it is unknown."""
         return self._ids.get(symbol, RESERVED.get(symbol, UNKNOWN_ID))
 
-    def ids(self, words: Sequence[str]) -> NDArray[np.int32]:
+    def ids(self, words: Sequence[str]) -> Ints32:
         """The numbers of a sentence's words, shape (len(words),); 0 for unknown ones, `<s>` and `</s>` among them."""
         get = self._ids.get
         return np.fromiter((get(w, UNKNOWN_ID) for w in words), dtype=np.int32, count=len(words))

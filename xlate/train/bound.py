@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints
 from xlate.candidates.store import CandidateStore
 from xlate.kernels.learning.prediction import prediction_errors
 from xlate.scoring.weights import Weights
@@ -40,7 +40,7 @@ class Bound:
 def measure_bound(
     settings: PhaseSettings,
     store: CandidateStore,
-    order_I: NDArray[np.int64],
+    order_I: Ints,
     begin: Weights,
     end: Weights,
     online_loss: float,

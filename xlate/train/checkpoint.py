@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray
 from xlate.errors import InputError
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.train.state import TrainState
@@ -25,7 +24,7 @@ class Checkpoint:
     weights: dict[str, Weights]
     best: dict[str, Weights]
     state: TrainState
-    memory: dict[str, NDArray[Any]] = field(default_factory=dict)
+    memory: dict[str, AnyArray] = field(default_factory=dict)
 
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint, identity: str) -> None:

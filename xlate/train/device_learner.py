@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints
 from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
 from xlate.losses.automatic import slopes
@@ -54,7 +54,7 @@ class DeviceLearner:
         for name, array in self.settings.rule.memory(len(self.weights.dense_D), len(self.weights.sparse_F)).items():
             self.memory.setdefault(name, array)
 
-    def learn(self, part: NDArray[np.int64], scale: float) -> tuple[float, float]:
+    def learn(self, part: Ints, scale: float) -> tuple[float, float]:
         """Steps over the instances in order; returns the summed loss before each step, and 0."""
         s = self.settings
         dense_D = torch.tensor(self.weights.dense_D, device=self.device)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints
 from xlate.candidates.readahead import will_need
 from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
@@ -30,7 +30,7 @@ class Learner(Protocol):
     def memory(self) -> Arrays:
         """Arrays by name, changed in place while learning."""
 
-    def learn(self, part: NDArray[np.int64], scale: float) -> tuple[float, float]:
+    def learn(self, part: Ints, scale: float) -> tuple[float, float]:
         """Trains on instances in this order with steps times `scale`; returns summed loss and curvature before each."""
 
     def end_epoch(self, scale: float) -> Weights:
@@ -62,7 +62,7 @@ class InstanceLearner:
         for name, array in self.settings.rule.memory(len(self.weights.dense_D), len(self.weights.sparse_F)).items():
             self.memory.setdefault(name, array)
 
-    def learn(self, part: NDArray[np.int64], scale: float) -> tuple[float, float]:
+    def learn(self, part: Ints, scale: float) -> tuple[float, float]:
         """One step for each true candidate of the instances, in order.
 
         Instances shuffled in runs of neighbours are copied out of the store run by run: a store larger than memory is
@@ -76,7 +76,7 @@ class InstanceLearner:
             loss, curvature = loss + more, curvature + curved
         return loss, curvature
 
-    def _runs(self, part: NDArray[np.int64]) -> Iterator[tuple[CandidateArrays, NDArray[np.int64]]]:
+    def _runs(self, part: Ints) -> Iterator[tuple[CandidateArrays, Ints]]:
         """Instances in memory or mapped, and which of them in which order."""
         candidates, block = plain_arrays(self.store), self.settings.block
         if block is None or self.settings.subset < 1 or not len(part):
@@ -104,7 +104,7 @@ class InstanceLearner:
     def _learned(self) -> Learned:
         return self.settings.rule.learned(self.weights.dense_D, self.weights.sparse_F, self.memory)
 
-    def _etas(self, scale: float) -> tuple[NDArray[np.float64], float]:
+    def _etas(self, scale: float) -> tuple[Floats, float]:
         s = self.settings
         return np.where(s.trained, s.eta * scale, 0.0), s.eta_sparse * scale if s.train_sparse else 0.0
 
@@ -113,7 +113,7 @@ class InstanceLearner:
         rule = s.rule.compiled(*self._etas(scale))
         return InstanceSteps(self._loss.numbers_array, True, rule, s.use_sparse, s.check_bound, self._loss.negatives)
 
-    def _seed(self, part: NDArray[np.int64]) -> int:
+    def _seed(self, part: Ints) -> int:
         """Of what is drawn in a part of an epoch; negatives are others in each."""
         first = int(part[0]) if len(part) and self._loss.negatives else 0
         return self.settings.seed + (first << 20)

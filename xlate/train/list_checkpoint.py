@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.scoring.weights import load_weights, save_weights
 
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = Mapping[str, AnyArray]
 NOW, KEPT = "now.", "kept."
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, AnyFloats, Bools, Floats, Ints
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.lists import ListRoom, ListSteps, list_losses, list_pass, list_room
@@ -169,11 +169,11 @@ class ListLearner:
     def __init__(
         self,
         lists: CandidateArrays,
-        statistics_CK: NDArray[np.floating],
-        heldout_I: NDArray[np.bool_],
+        statistics_CK: AnyFloats,
+        heldout_I: Bools,
         size: int,
         settings: ListSettings,
-        dense_D: NDArray[np.float64] | None = None,
+        dense_D: Floats | None = None,
     ) -> None:
         self.lists = with_truth(lists, settings.module)
         self.statistics_CK = statistics_CK
@@ -205,7 +205,7 @@ class ListLearner:
         self._room.state[0] = self.settings.seed * 1_000_003 + number
         return self._pass(order_I) / len(order_I)
 
-    def copy(self) -> dict[str, NDArray[Any]]:
+    def copy(self) -> dict[str, AnyArray]:
         """Weights, and what the rule remembers of steps, as they are."""
         return {name: array.copy() for name, array in self.weights._asdict().items() if len(array)}
 
@@ -226,16 +226,16 @@ class ListLearner:
         sums_K = self.statistics_CK[best_I[best_I >= 0]].sum(axis=0, dtype=np.float64)
         return total / len(self.heldout), float(bleu_scores(sums_K[None])[0])
 
-    def best(self, rows_I: NDArray[np.int64]) -> tuple[float, NDArray[np.int64]]:
+    def best(self, rows_I: Ints) -> tuple[float, Ints]:
         """The summed loss of some lists, and the candidate of the highest score of each, -1 of an empty one."""
         best_I = np.empty(len(rows_I), dtype=np.int64)
         self._room.state[0] = self.settings.seed
         return self._losses(rows_I, best_I), best_I
 
-    def _pass(self, order_I: NDArray[np.int64]) -> float:
+    def _pass(self, order_I: Ints) -> float:
         return float(list_pass(order_I, self.lists, self.weights, self.steps, self._room, self._slope))
 
-    def _losses(self, rows_I: NDArray[np.int64], best_I: NDArray[np.int64]) -> float:
+    def _losses(self, rows_I: Ints, best_I: Ints) -> float:
         given = self.lists, self.weights, self.steps.numbers, self._room, self._slope
         return float(list_losses(rows_I, *given, best_I))
 
@@ -253,8 +253,8 @@ class PredictedListLearner(ListLearner):
         self,
         lists: CandidateArrays,
         parts: PredictedParts,
-        statistics_CK: NDArray[np.floating],
-        heldout_I: NDArray[np.bool_],
+        statistics_CK: AnyFloats,
+        heldout_I: Bools,
         size: int,
         settings: ListSettings,
     ) -> None:
@@ -263,11 +263,11 @@ class PredictedListLearner(ListLearner):
         self._predicted = predicted_room(self.lists, parts, size)
         self._room = self._predicted.lists
 
-    def _pass(self, order_I: NDArray[np.int64]) -> float:
+    def _pass(self, order_I: Ints) -> float:
         given = self.weights, self.steps, self._predicted, self._slope
         return float(predicted_pass(order_I, self.lists, self.parts, *given))
 
-    def _losses(self, rows_I: NDArray[np.int64], best_I: NDArray[np.int64]) -> float:
+    def _losses(self, rows_I: Ints, best_I: Ints) -> float:
         given = self.weights, self.steps.numbers, self._predicted, self._slope
         return float(predicted_losses(rows_I, self.lists, self.parts, *given, best_I))
 
@@ -279,7 +279,7 @@ def with_truth(lists: CandidateArrays, loss: Loss) -> CandidateArrays:
     return lists._replace(gain_C=best_as_truth(lists.gain_C, lists.candidate_offsets_I1).astype(np.float32))
 
 
-def divided(heldout_I: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def divided(heldout_I: Bools) -> tuple[Ints, Ints]:
     """The lists to learn from, and those held out.
 
     Raises:

@@ -7,13 +7,12 @@ pass on the CPU draws lists anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from xlate.array_types import AnyArray, AnyFloats, Bools, Floats
 from xlate.arrays.ragged import places_of
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.updates import Learned
@@ -40,11 +39,11 @@ class DeviceListLearner:
     def __init__(
         self,
         lists: CandidateArrays,
-        statistics_CK: NDArray[np.floating],
-        heldout_I: NDArray[np.bool_],
+        statistics_CK: AnyFloats,
+        heldout_I: Bools,
         size: int,
         settings: ListSettings,
-        dense_D: NDArray[np.float64] | None = None,
+        dense_D: Floats | None = None,
         device: torch.device | None = None,
     ) -> None:
         lists = with_truth(lists, settings.module)
@@ -85,7 +84,7 @@ class DeviceListLearner:
         met = sum(self._step(self.train[place]) for place in order.tolist())
         return met / sum(len(batch) for batch in self.train)
 
-    def copy(self) -> dict[str, NDArray[Any]]:
+    def copy(self) -> dict[str, AnyArray]:
         """Weights, and what the rule remembers of steps, as they are."""
         return self.steps.arrays()
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints
 from xlate.candidates.sampler import epoch_order, spread
 from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
@@ -103,9 +103,7 @@ class Training:
             held = replace(held, weights={**held.weights, settings.weights: kept})
         return replace(held, best={}, memory={}, state=held.state.next_phase())
 
-    def _epoch(
-        self, held: Checkpoint, phase: Phase, learner: Learner, chosen: NDArray[np.int64], stop: StopFlag
-    ) -> Checkpoint:
+    def _epoch(self, held: Checkpoint, phase: Phase, learner: Learner, chosen: Ints, stop: StopFlag) -> Checkpoint:
         settings, state = phase.settings, held.state
         weights = held.weights[settings.weights]
         order = chosen[epoch_order(len(chosen), settings.seed, state.epoch, name=settings.name, block=settings.block)]
@@ -132,9 +130,7 @@ class Training:
             self._save_when_due(held)
         return self._end_of_epoch(held, phase, learner, order, scale)
 
-    def _end_of_epoch(
-        self, held: Checkpoint, phase: Phase, learner: Learner, order: NDArray[np.int64], scale: float
-    ) -> Checkpoint:
+    def _end_of_epoch(self, held: Checkpoint, phase: Phase, learner: Learner, order: Ints, scale: float) -> Checkpoint:
         settings, state = phase.settings, held.state
         weights = learner.end_epoch(scale)
         measured = validate(phase.heldout, weights, settings.loss_module(), use_sparse=settings.use_sparse)
@@ -168,7 +164,7 @@ class Training:
             self.after_epoch({**held.weights, settings.weights: weights}, state)
         return replace(held, state=state)
 
-    def _bound(self, held: Checkpoint, phase: Phase, order: NDArray[np.int64], scale: float) -> dict[str, float]:
+    def _bound(self, held: Checkpoint, phase: Phase, order: Ints, scale: float) -> dict[str, float]:
         """Both sides of Theorem A.1 over the epoch that just ended, when they are asked for."""
         settings, state = phase.settings, held.state
         if not settings.check_bound:

@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.progress import track
@@ -30,7 +30,7 @@ from xlate.train.reporter import NullReporter, Reporter
 from xlate.updates.online import OnlineStep
 
 log = logging.getLogger(__name__)
-Rows = NDArray[np.int64]
+Rows = Ints
 # The lists of some sentences, at most so many translations each, under some weights.
 DecodeRows = Callable[[Weights, Rows, int], CandidateBatch]
 SELECTIONS = ("average", "last", "best")
@@ -110,11 +110,11 @@ class IterationFigures:
 class ShardResult(NamedTuple):
     """What a shard ends with: the arrays of the learner, the oracles of its sentences, figures, and features met."""
 
-    arrays: Mapping[str, NDArray[Any]]
+    arrays: Mapping[str, AnyArray]
     oracles: dict[int, CandidateBatch]
     figures: IterationFigures
-    first_K: NDArray[np.float64]
-    met: NDArray[np.int32] | None
+    first_K: Floats
+    met: Ints32 | None
 
 
 @dataclass
@@ -189,9 +189,7 @@ class Online:
             self._save()
         return True
 
-    def _sentences(
-        self, order: Rows, figures: IterationFigures, first_K: NDArray[np.float64], stop: Callable[[], bool]
-    ) -> bool:
+    def _sentences(self, order: Rows, figures: IterationFigures, first_K: Floats, stop: Callable[[], bool]) -> bool:
         """Learns from sentences in an order, beginning where the state is."""
         state, batch = self._state, self.settings.batch
         starts = range(state.position, len(order), batch)
@@ -205,7 +203,7 @@ class Online:
                 self._save(figures, first_K)
         return True
 
-    def _learn(self, some: Rows, figures: IterationFigures, first_K: NDArray[np.float64]) -> None:
+    def _learn(self, some: Rows, figures: IterationFigures, first_K: Floats) -> None:
         """Decodes some sentences with the weights as they are, and learns from one after the other."""
         lists = self.decode(self.learner.weights, some, self.settings.size)
         for at, sentence in enumerate(some.tolist()):
@@ -213,7 +211,7 @@ class Online:
             first_K += one.gain_CG[:1].sum(axis=0)
             figures.add(self.learner.learn(sentence, one))
 
-    def _shards(self, order: Rows, figures: IterationFigures, first_K: NDArray[np.float64]) -> None:
+    def _shards(self, order: Rows, figures: IterationFigures, first_K: Floats) -> None:
         """Learns from every shard apart, beginning with the same weights, and takes the mean of what they end with."""
         shards = [order[shard :: self.settings.shards] for shard in range(self.settings.shards)]
         clock = int(self.learner.learned.clock_1[0]) + max(map(len, shards))
@@ -261,7 +259,7 @@ class Online:
         met = None if self.learner.met is None else self.learner.met.copy()
         return ShardResult(arrays, oracles, figures, first_K, met)
 
-    def _finish(self, figures: IterationFigures, first_K: NDArray[np.float64], steps: int, measured: Rows) -> None:
+    def _finish(self, figures: IterationFigures, first_K: Floats, steps: int, measured: Rows) -> None:
         """Closes an iteration."""
         state, learner, average = self._state, self.learner, self.learner.average
         objective = learner.document.objective
@@ -276,7 +274,7 @@ class Online:
         state.figures.append(asdict(figures))
         state.iteration, state.position, state.partial, state.first = state.iteration + 1, 0, {}, []
 
-    def _save(self, figures: IterationFigures | None = None, first_K: NDArray[np.float64] | None = None) -> None:
+    def _save(self, figures: IterationFigures | None = None, first_K: Floats | None = None) -> None:
         """Writes where it is; with figures, within an iteration."""
         state = self._state
         state.arrays = self.learner.state()

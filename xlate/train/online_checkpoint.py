@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray
 from xlate.errors import InputError
 from xlate.scoring.weights import Weights, load_weights, save_weights
 
@@ -38,7 +38,7 @@ class OnlineState:
     first: list[float] = field(default_factory=list)
     best: Weights | None = None
     best_bleu: float = -1.0
-    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    arrays: Mapping[str, AnyArray] = field(default_factory=dict)
 
 
 @dataclass

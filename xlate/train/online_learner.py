@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.pool import chosen, pool
 from xlate.candidates.units import with_ids
@@ -27,7 +27,7 @@ from xlate.scoring.weights import Weights
 from xlate.updates.online import OneList, OnlineStep, OnlineUpdate
 from xlate.updates.rule import UpdateRule
 
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = Mapping[str, AnyArray]
 # The first of the arrays of oracles in a checkpoint, and which sentences have any.
 ORACLES, KNOWN = "oracles.", "known"
 MEMORY, FEATURES = "memory", "features"
@@ -70,7 +70,7 @@ class OnlineLearner:
     def __init__(
         self,
         start: Weights,
-        trained_D: NDArray[np.bool_],
+        trained_D: Bools,
         update: OnlineUpdate,
         settings: StepSettings,
         document: OracleDocument,
@@ -86,7 +86,7 @@ class OnlineLearner:
         self.oracles: list[CandidateBatch | None] = [None] * len(document.statistics_IK)
         self._room_F = np.zeros(len(sparse_F))
         # Of the arrays that grow, by name: larger ones, of which those in use are the beginnings.
-        self._larger: dict[str, NDArray[Any]] = {}
+        self._larger: dict[str, AnyArray] = {}
 
     @property
     def weights(self) -> Weights:
@@ -118,22 +118,16 @@ class OnlineLearner:
         oracle_M, hypothesis_K = np.searchsorted(rows_C, best_M), np.searchsorted(rows_C, first_K)
         return self._step(chosen(pooled, rows_C), gain_C[rows_C], oracle_M, hypothesis_K)
 
-    def _scores(self, lists: CandidateBatch) -> NDArray[np.float64]:
+    def _scores(self, lists: CandidateBatch) -> Floats:
         """The scores of candidates under the weights as they are, (C,)."""
         if self.growing is not None:
             lists = with_ids(lists, self.growing)
         self._hold(int(lists.part_ids_N.max(initial=-1)) + 1)
         arrays = lists.arrays(np.zeros(lists.candidates), parts=True)
-        score_C: NDArray[np.float64] = sparse_scores(arrays, self.learned.sparse_F)
+        score_C: Floats = sparse_scores(arrays, self.learned.sparse_F)
         return score_C + lists.dense_CD @ self.learned.dense_D
 
-    def _step(
-        self,
-        lists: CandidateBatch,
-        gain_C: NDArray[np.float64],
-        oracle_M: NDArray[np.int64],
-        hypothesis_K: NDArray[np.int64],
-    ) -> OnlineStep:
+    def _step(self, lists: CandidateBatch, gain_C: Floats, oracle_M: Ints, hypothesis_K: Ints) -> OnlineStep:
         if self.growing is not None:
             lists = with_ids(lists, self.growing)
         self._hold(int(lists.part_ids_N.max(initial=-1)) + 1)
@@ -160,7 +154,7 @@ class OnlineLearner:
         if features > len(self._room_F):
             self._room_F = np.zeros(2 * features)
 
-    def _grown(self, name: str, array: NDArray[Any], size: int) -> NDArray[Any]:
+    def _grown(self, name: str, array: AnyArray, size: int) -> AnyArray:
         """An array with zeros behind it, made twice as large as it must be: new features come with every step."""
         larger = self._larger.get(name)
         if larger is None or array.base is not larger or len(larger) < size:
@@ -170,7 +164,7 @@ class OnlineLearner:
     def _is_held(self, name: str) -> bool:
         return name != "sparse_squares_F" or self.rule.adaptive
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> dict[str, AnyArray]:
         """All that steps change, as arrays."""
         held = {name: array for name, array in self.learned._asdict().items() if len(array)}
         known_I = np.array([one is not None for one in self.oracles])
@@ -233,11 +227,11 @@ class OnlineLearner:
         self.update.memory[:] += np.uint64(len(parts))
 
     @property
-    def met(self) -> NDArray[np.int32] | None:
+    def met(self) -> Ints32 | None:
         """What the sparse features are, where they are numbered when they are met."""
         return None if self.growing is None else self.growing.described
 
-    def renumbered(self, arrays: Arrays, met: NDArray[np.int32] | None, known: int) -> Arrays:
+    def renumbered(self, arrays: Arrays, met: Ints32 | None, known: int) -> Arrays:
         """Weights that were learned apart with the numbers that their features have here.
 
         Args:
@@ -267,5 +261,5 @@ class OnlineLearner:
                 array[:] = arrays[name]
 
 
-def _padded(array: NDArray[Any], size: int) -> NDArray[Any]:
+def _padded(array: AnyArray, size: int) -> AnyArray:
     return np.concatenate([array, np.zeros(size - len(array), dtype=array.dtype)])

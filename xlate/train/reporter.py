@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from xlate.array_types import AnyFloats, Bytes
 
 
 class Reporter(Protocol):
@@ -14,13 +13,13 @@ class Reporter(Protocol):
     def scalar(self, tag: str, value: float, step: int) -> None:
         """One number."""
 
-    def histogram(self, tag: str, values: NDArray[np.floating[Any]], step: int) -> None:
+    def histogram(self, tag: str, values: AnyFloats, step: int) -> None:
         """The distribution of many numbers."""
 
     def text(self, tag: str, text: str, step: int) -> None:
         """Words to read, Markdown allowed."""
 
-    def image(self, tag: str, image_HW3: NDArray[np.uint8], step: int) -> None:
+    def image(self, tag: str, image_HW3: Bytes, step: int) -> None:
         """A picture."""
 
 
@@ -30,11 +29,11 @@ class NullReporter:
     def scalar(self, tag: str, value: float, step: int) -> None:
         """Ignored."""
 
-    def histogram(self, tag: str, values: NDArray[np.floating[Any]], step: int) -> None:
+    def histogram(self, tag: str, values: AnyFloats, step: int) -> None:
         """Ignored."""
 
     def text(self, tag: str, text: str, step: int) -> None:
         """Ignored."""
 
-    def image(self, tag: str, image_HW3: NDArray[np.uint8], step: int) -> None:
+    def image(self, tag: str, image_HW3: Bytes, step: int) -> None:
         """Ignored."""

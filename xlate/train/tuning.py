@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.pool import pool
 from xlate.candidates.store import CandidateStore, StoreWriter, is_whole
@@ -145,7 +145,7 @@ class Tuning:
     def _heldout(self) -> int | None:
         return self.settings.heldout_every or None
 
-    def _heldout_of(self, done: CandidateBatch) -> NDArray[np.bool_]:
+    def _heldout_of(self, done: CandidateBatch) -> Bools:
         rows = np.arange(len(done))
         return np.zeros(len(rows), np.bool_) if self._heldout is None else rows % self._heldout == self._heldout - 1
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from xlate.array_types import Bools
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.spread import spread_within_lists
 from xlate.errors import InputError
@@ -48,7 +48,7 @@ class GradientSettings:
     epochs: int = 60
     l2: float = 1e-4
     step_l2: float = 0.0
-    trained_D: NDArray[np.bool_] | None = None
+    trained_D: Bools | None = None
 
     def __post_init__(self) -> None:
         """Checks every value.

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Ints32
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.envelope import corpus_bleu, envelopes, same_place, slope_orders, swept_statistics
@@ -20,7 +20,6 @@ from xlate.kernels.learning.scores import sparse_scores
 from xlate.scoring.weights import Weights
 from xlate.tuners.tuned import Tuned, checked_lists
 
-Floats = NDArray[np.float64]
 Scores = Callable[[Floats], Floats]
 
 
@@ -46,7 +45,7 @@ class MertSettings:
     tolerance: float = 0.02
     window: int = 3
     length_band: float = 0.1
-    trained_D: NDArray[np.bool_] | None = None
+    trained_D: Bools | None = None
     scaled: bool = True
 
     def __post_init__(self) -> None:
@@ -138,7 +137,7 @@ class _Search:
             score_C += step * slope_C
         return best
 
-    def _line(self, score_C: Floats, slope_C: Floats, order_C: NDArray[np.int32], best: float) -> tuple[float, float]:
+    def _line(self, score_C: Floats, slope_C: Floats, order_C: Ints32, best: float) -> tuple[float, float]:
         """The step along a line to its best place, and the smoothed score there; no step when it is no better."""
         at_E, before_E, after_E, leftmost_I = envelopes(score_C, slope_C, order_C, self.offsets_I1)
         order_E = np.argsort(at_E)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.mira import (
@@ -48,7 +48,7 @@ class MiraSettings:
     decay: float = 0.999
     sparse_rate: float = 1.0
     length_band: float = 0.1
-    trained_D: NDArray[np.bool_] | None = None
+    trained_D: Bools | None = None
 
     def __post_init__(self) -> None:
         """Checks every value.

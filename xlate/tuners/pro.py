@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyFloats, Bools, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.losses.pro import PairwiseLogistic
@@ -19,8 +19,6 @@ from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
 from xlate.tuners.gradient import GradientSettings, descend
 from xlate.tuners.tuned import Tuned, best_statistics, checked_lists
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ def pro(lists: CandidateBatch, start: Weights, settings: ProSettings, seed: int,
 
 
 def sampled_pairs(
-    gain_C: NDArray[np.floating], offsets_I1: Ints, settings: ProSettings, random: np.random.Generator
+    gain_C: AnyFloats, offsets_I1: Ints, settings: ProSettings, random: np.random.Generator
 ) -> tuple[Ints, Ints]:
     """The better and the worse hypothesis of each of P pairs; of equally different ones those drawn first stay."""
     better: list[Ints] = []
@@ -102,7 +100,7 @@ def sampled_pairs(
     return np.concatenate([nothing, *better]), np.concatenate([nothing, *worse])
 
 
-def _scaled(weights: Weights, trained_D: NDArray[np.bool_]) -> Weights:
+def _scaled(weights: Weights, trained_D: Bools) -> Weights:
     """With sizes of the tuned floats that sum to 1."""
     size = float(np.abs(weights.dense_D[trained_D]).sum()) or 1.0
     return replace(weights, dense_D=weights.dense_D / size, sparse_F=weights.sparse_F / size)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyFloats, Floats
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
@@ -45,11 +45,9 @@ def checked_lists(lists: CandidateBatch, start: Weights) -> CandidateArrays:
     return lists.arrays(np.zeros(lists.candidates), parts=True)
 
 
-def best_statistics(
-    lists: CandidateArrays, statistics_CK: NDArray[np.floating], weights: Weights
-) -> NDArray[np.float64]:
+def best_statistics(lists: CandidateArrays, statistics_CK: AnyFloats, weights: Weights) -> Floats:
     """The summed statistics of each list's best hypothesis under some weights, (K,); of equals the first."""
     dense_D, sparse_F = (np.ascontiguousarray(w, dtype=np.float64) for w in (weights.dense_D, weights.sparse_F))
     best_I = best_candidates(lists, dense_D, sparse_F)
-    sums_K: NDArray[np.float64] = statistics_CK[best_I[best_I >= 0]].sum(axis=0, dtype=np.float64)
+    sums_K: Floats = statistics_CK[best_I[best_I >= 0]].sum(axis=0, dtype=np.float64)
     return sums_K

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Uints
 from xlate.errors import InputError
 from xlate.kernels.learning.online import list_slopes
 from xlate.losses.loss import Loss, Needs, best_as_truth
@@ -27,7 +27,7 @@ class LossSteps(OnlineUpdate):
         self._state = np.full(1, seed, dtype=np.uint64)
 
     @property
-    def memory(self) -> NDArray[np.uint64]:
+    def memory(self) -> Uints:
         """The state of the numbers by which a loss draws candidates."""
         return self._state
 

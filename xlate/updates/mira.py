@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.kernels.learning.margins import largest_margins
-from xlate.updates.online import Floats, OneList, PairUpdate
+from xlate.updates.online import OneList, PairUpdate
 
 # Pairs of a list need a few steps each; where features hardly tell them apart, no more is gained by going on.
 STEPS = 100_000

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Ints, Uints
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.margins import inner_products
 from xlate.kernels.learning.updates import Rule
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
+Rows = Ints
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class OnlineUpdate(ABC):
     """How a list moves the weights."""
 
     @property
-    def memory(self) -> NDArray[np.uint64]:
+    def memory(self) -> Uints:
         """What it remembers from list to list, changed in place: nothing, or the state of random numbers."""
         return np.zeros(0, dtype=np.uint64)
 
@@ -92,9 +91,9 @@ class PairUpdate(OnlineUpdate):
     def alphas(self, given: OneList, loss_MK: Floats, lead_MK: Floats) -> Floats:
         """The α of all pairs, (M, K), given L and by how much score oracles lead; 0 where L is not above 0."""
 
-    def violated(self, loss_MK: Floats, lead_MK: Floats) -> NDArray[np.bool_]:
+    def violated(self, loss_MK: Floats, lead_MK: Floats) -> Bools:
         """The pairs that lack score, (M, K)."""
-        violated_MK: NDArray[np.bool_] = (loss_MK > 0) & (lead_MK < loss_MK)
+        violated_MK: Bools = (loss_MK > 0) & (lead_MK < loss_MK)
         return violated_MK
 
     def step(self, given: OneList) -> OnlineStep:

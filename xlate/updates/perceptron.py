@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from xlate.updates.online import Floats, OneList, PairUpdate
+from xlate.array_types import Bools, Floats
+from xlate.updates.online import OneList, PairUpdate
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class AveragedPerceptron(PairUpdate):
 
     name = "averaged_perceptron"
 
-    def violated(self, loss_MK: Floats, lead_MK: Floats) -> NDArray[np.bool_]:
+    def violated(self, loss_MK: Floats, lead_MK: Floats) -> Bools:
         """The pairs in which the oracle does not lead."""
-        violated_MK: NDArray[np.bool_] = (loss_MK > 0) & (lead_MK <= 0)
+        violated_MK: Bools = (loss_MK > 0) & (lead_MK <= 0)
         return violated_MK
 
     def alphas(self, given: OneList, loss_MK: Floats, lead_MK: Floats) -> Floats:  # noqa: ARG002

@@ -18,15 +18,14 @@ a step moves: l2 is part of the gradient, l1 comes after the step.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Floats
 from xlate.errors import InputError
 from xlate.kernels.learning.updates import Learned, Rule, settle_all
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, AnyArray]
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class UpdateRule:
         """Whether a step also changes weights that it does not touch, which then must be caught up with later."""
         return self.average or (self.every and (self.l1 > 0 or self.l2 > 0))
 
-    def compiled(self, eta_D: NDArray[np.float64], eta: float) -> Rule:
+    def compiled(self, eta_D: Floats, eta: float) -> Rule:
         """The rule in the form that compiled loops take, with step sizes for dense and for sparse weights."""
         return Rule(eta_D, eta, self.adaptive, self.l1, self.l2, self.every, self.settles, self.project)
 
@@ -74,7 +73,7 @@ class UpdateRule:
             }
         return held
 
-    def learned(self, dense_D: NDArray[np.float64], sparse_F: NDArray[Any], memory: Arrays) -> Learned:
+    def learned(self, dense_D: Floats, sparse_F: AnyArray, memory: Arrays) -> Learned:
         """The weights together with what steps remember; steps change all arrays in place."""
         no_floats, no_ints = np.zeros(0), np.zeros(0, dtype=np.int64)
         return Learned(
@@ -88,7 +87,7 @@ class UpdateRule:
             memory.get("clock", np.zeros(1, dtype=np.int64)),
         )
 
-    def result(self, learned: Learned, eta_D: NDArray[np.float64], eta: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    def result(self, learned: Learned, eta_D: Floats, eta: float) -> tuple[AnyArray, AnyArray]:
         """The dense and sparse weights that training ends with: the last ones or the averages; penalties that were put
         off are applied first.
         """

@@ -6,13 +6,12 @@ This is the reference of the compiled form, whose steps touch only some weights 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from xlate.array_types import AnyArray
 from xlate.updates.rule import Arrays, UpdateRule
 
 EPSILON = 1e-8
@@ -89,12 +88,12 @@ class TensorSteps:
             memory["clock"][0] = self.clock
             memory["touched"][:] = self.clock
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, AnyArray]:
         """Copies of the weights and of all that is remembered."""
         found = {name: tensor.detach().cpu().numpy().copy() for name, tensor in self._tensors().items()}
         return {**found, "clock": np.array([self.clock])}
 
-    def restore(self, kept: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, kept: Mapping[str, AnyArray]) -> None:
         """Restores what `arrays` returned."""
         for name, tensor in self._tensors().items():
             tensor.copy_(torch.as_tensor(np.array(kept[name])).reshape(tensor.shape))

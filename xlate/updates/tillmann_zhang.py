@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from xlate.updates.online import Floats, OneList, PairUpdate
+from xlate.array_types import Bools, Floats
+from xlate.updates.online import OneList, PairUpdate
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class TillmannZhang(PairUpdate):
     eta: float = 0.01
     name = "tillmann_zhang"
 
-    def violated(self, loss_MK: Floats, lead_MK: Floats) -> NDArray[np.bool_]:
+    def violated(self, loss_MK: Floats, lead_MK: Floats) -> Bools:
         """The pairs in which the oracle leads by less than 1."""
-        violated_MK: NDArray[np.bool_] = (loss_MK > 0) & (lead_MK < 1)
+        violated_MK: Bools = (loss_MK > 0) & (lead_MK < 1)
         return violated_MK
 
     def alphas(self, given: OneList, loss_MK: Floats, lead_MK: Floats) -> Floats:  # noqa: ARG002

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats
 from xlate.errors import InputError
-
-Floats = NDArray[np.float64]
 
 
 class Gap(NamedTuple):

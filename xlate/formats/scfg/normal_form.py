@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
 from xlate.errors import InputError
 from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule, Side
@@ -26,7 +26,7 @@ LN10 = float(np.log(10.0))
 # What stands for the logarithm of 0, as in Moses.
 FLOOR = -100.0
 # How a feature gives a probability, and is given by one.
-SCALES: dict[str, tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]], float]] = {
+SCALES: dict[str, tuple[Callable[[Floats], Floats], float]] = {
     "probability": (lambda value: value, 0.0),
     "ln": (np.exp, 1.0),
     "-ln": (lambda value: np.exp(-value), -1.0),
@@ -68,7 +68,7 @@ class NormalRules(NamedTuple):
     table: RuleTable
     source_vocabulary: Vocabulary
     target_vocabulary: Vocabulary
-    rows_B: NDArray[np.int64]
+    rows_B: Ints
     share: NormalShare
 
 
@@ -208,13 +208,13 @@ def log_scores(grammar: Scfg) -> Scfg:
     return replace(grammar, dense_BD=logs_BD)
 
 
-def _scale(name: str) -> tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]], float]:
+def _scale(name: str) -> tuple[Callable[[Floats], Floats], float]:
     if name not in SCALES:
         raise InputError("no such scale", seen=name, expected=", ".join(SCALES))
     return SCALES[name]
 
 
-def _scores(grammar: Scfg, names: Sequence[str], scale: str) -> NDArray[np.float64]:
+def _scores(grammar: Scfg, names: Sequence[str], scale: str) -> Floats:
     columns = {name: column for name in names if (column := grammar.column(name)) is not None}
     missing = [name for name in names if name not in columns]
     if (missing and len(grammar)) or len(names) != len(SCORES):
@@ -230,7 +230,7 @@ def _scores(grammar: Scfg, names: Sequence[str], scale: str) -> NDArray[np.float
         return probability(values_B4)
 
 
-def _check_scores(rules: list[ScfgRule], scores_B4: NDArray[np.float64]) -> None:
+def _check_scores(rules: list[ScfgRule], scores_B4: Floats) -> None:
     bad = ~((scores_B4 >= 0) & (scores_B4 < np.inf)).all(axis=1)
     if bad.any():
         b = int(np.argmax(bad))
@@ -248,7 +248,7 @@ def _swapped(rule: ScfgRule) -> bool:
     return numbers != sorted(numbers)
 
 
-def _numbered(sides: Sequence[Sequence[object]], vocabulary: Vocabulary) -> tuple[EncodedText, NDArray[np.int32]]:
+def _numbered(sides: Sequence[Sequence[object]], vocabulary: Vocabulary) -> tuple[EncodedText, Ints32]:
     """The distinct sides as the rows of a table, and the row of each."""
     numbers = {symbol: vocabulary.id(symbol) for side in sides for symbol in side if isinstance(symbol, str)}
     missing = next((word for word in numbers if word not in vocabulary), None)

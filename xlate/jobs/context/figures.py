@@ -6,8 +6,8 @@ import logging
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts
 from xlate.candidates.store import CandidateStore
 from xlate.features.context import ContextFeatures
 from xlate.kernels.learning.scores import plain_scores
@@ -22,12 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def heldout_quality(
-    store: CandidateStore,
-    weights: Weights,
-    contexts: ContextFeatures,
-    times_P: NDArray[np.integer],
-    *,
-    alone: bool,
+    store: CandidateStore, weights: Weights, contexts: ContextFeatures, times_P: AnyInts, *, alone: bool
 ) -> Quality:
     """The predictions of held-out instances.
 

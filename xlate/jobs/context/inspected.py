@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from xlate.array_types import Floats, Ints32
 from xlate.config.schema import InspectConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
@@ -56,7 +56,7 @@ class _Shown:
 
     model: Classifier
     work: WorkDirectory
-    factors: list[NDArray[np.int32]]
+    factors: list[Ints32]
     top: int
     console: Console
 
@@ -125,7 +125,7 @@ class _Shown:
         return self.model.named(number, self.work.target_vocabulary)
 
 
-def _reasons(names: Sequence[str], weight_X: NDArray[np.float64], change: float) -> str:
+def _reasons(names: Sequence[str], weight_X: Floats, change: float) -> str:
     """The features that moved a translation most into the direction in which it went."""
     order = np.argsort(-weight_X if change > 0 else weight_X, kind="stable")[:REASONS]
     return ", ".join(f"{names[x]} {weight_X[x]:+.2f}" for x in order.tolist() if weight_X[x] * change > 0)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats32, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.config.model_schema import TRANSLATION, ContextUseConfig, PhraseModelConfig
 from xlate.config.schema import TrainConfig
@@ -99,8 +99,8 @@ class ContextListTraining:
         return cast(ContextUseConfig, self.system.model.context)
 
     def _learned(
-        self, lists: CandidateBatch, theta: Weights, fold_I: NDArray[np.int64], run: Run
-    ) -> tuple[NDArray[np.float32], list[EpochFigures], ListCheckpoint] | None:
+        self, lists: CandidateBatch, theta: Weights, fold_I: Ints, run: Run
+    ) -> tuple[Floats32, list[EpochFigures], ListCheckpoint] | None:
         """The changes of the weights; None when stopped."""
         config, settings = self.config, self.config.loss.lists
         assert settings is not None
@@ -118,7 +118,7 @@ class ContextListTraining:
         figures = gone_through(learner, checkpoint, settings, run, what=KIND)
         return None if run.stop else (learner.weights.sparse_F, figures, checkpoint)
 
-    def _save(self, changes_F: NDArray[np.float32], run: Run) -> int:
+    def _save(self, changes_F: Floats32, run: Run) -> int:
         """Writes the weights of the whole text's classifier with the changes; how many are not 0."""
         file, model = weights_of(self.classifier), context_model(self.classifier, self.work)
         changed = replace(file.sets[KIND], sparse_F=file.sets[KIND].sparse_F + changes_F)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.units import LENGTH, PAIR, START
@@ -28,8 +28,8 @@ class Predicted:
     """The S spans of I lists, and which of their candidates each of P parts is; see `PredictedParts`."""
 
     spans: CandidateBatch
-    span_offsets_I1: NDArray[np.int64]
-    choice_P: NDArray[np.int64]
+    span_offsets_I1: Ints
+    choice_P: Ints
     alone: bool
 
     def parts(self, weight: float) -> PredictedParts:
@@ -41,12 +41,7 @@ class Predicted:
 
 
 def predicted(
-    lists: CandidateBatch,
-    work: WorkDirectory,
-    classifier: Path,
-    fold_I: NDArray[np.int64],
-    folds: int,
-    stop: Callable[[], bool],
+    lists: CandidateBatch, work: WorkDirectory, classifier: Path, fold_I: Ints, folds: int, stop: Callable[[], bool]
 ) -> Predicted | None:
     """What the parts of lists are predicted among; None when `stop` said so before the end.
 
@@ -62,7 +57,7 @@ def predicted(
     assert lists.sentence_I is not None
     assert lists.part_offsets_I1 is not None
     assert lists.unit_PU is not None
-    found: list[tuple[CandidateBatch, NDArray[np.int64]]] = []
+    found: list[tuple[CandidateBatch, Ints]] = []
     fold, model = -1, None
     for i in track(range(len(lists)), "contexts of lists"):
         if stop():

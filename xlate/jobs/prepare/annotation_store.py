@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays
 from xlate.text.documents import Documents
@@ -107,12 +107,12 @@ def _check_documents(stored: StoredArrays) -> None:
     check_rising(stored, "offsets_D1", strictly=True)
 
 
-def save_copies(folder: Path, group_S: NDArray[np.int64]) -> None:
+def save_copies(folder: Path, group_S: Ints) -> None:
     """Writes the groups of copies of a training text; see `align.copies.copy_groups`."""
     save_arrays(folder, COPIES, {"group_S": group_S})
 
 
-def load_copies(folder: Path) -> NDArray[np.int64]:
+def load_copies(folder: Path) -> Ints:
     """Reads what `save_copies` wrote.
 
     Raises:

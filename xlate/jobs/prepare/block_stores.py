@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools
 from xlate.candidates.block_instances import STORES, BlockInstances, write_stores
 from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import ModelConfig
@@ -82,9 +82,7 @@ def _write(
 ) -> dict[str, Any]:
     kind, target = event_kind(model.kind), work.training_tokens("target")
 
-    def instances(
-        estimates: Estimates, matches: Matches, target: list[list[str]], heldout_S: NDArray[np.bool_]
-    ) -> BlockInstances:
+    def instances(estimates: Estimates, matches: Matches, target: list[list[str]], heldout_S: Bools) -> BlockInstances:
         return BlockInstances(
             blocks=kind.feature_arrays(estimates, model, features.keys_F),
             features=len(features),

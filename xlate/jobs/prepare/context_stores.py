@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.copies import balanced_folds
+from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.candidates.context_choices import Choices, Places, Translations
 from xlate.candidates.context_instances import DENSE, NO_PAIR, ContextInstances, Examples
@@ -45,11 +45,11 @@ class ContextStores:
 
     train: CandidateStore
     heldout: CandidateStore
-    count_N: NDArray[np.int64]
+    count_N: Ints
     identity: str
     folder: Path
 
-    def times_P(self, parts: ContextParts) -> NDArray[np.int64]:
+    def times_P(self, parts: ContextParts) -> Ints:
         """How often each source phrase of the table was seen with something that may be predicted, (P,)."""
         phrases = len(parts.table.source_phrases)
         if parts.distances is not None:
@@ -95,13 +95,13 @@ class ContextParts:
         """The number of features of candidates."""
         return len(self.targets) if self.distances is None else len(self.distances)
 
-    def choices(self, count_N: NDArray[np.integer]) -> Choices:
+    def choices(self, count_N: AnyInts) -> Choices:
         """What is chosen among, by counts as `ContextStores` has them."""
         if self.distances is not None:
             return Places.counted(self.distances, count_N)
         return Translations(listed_pairs(self.table, count_N, self.settings.alternatives), self.targets)
 
-    def counts(self, seen: Examples) -> NDArray[np.int64]:
+    def counts(self, seen: Examples) -> Ints:
         """How often whatever may be predicted was seen; see `ContextStores`."""
         if self.distances is None:
             return np.bincount(seen.number_X, minlength=len(self.table))
@@ -129,7 +129,7 @@ class ContextParts:
         spans = Spans(sentence_X[order], start_X[order], end_X[order], phrase_X[order])
         return Examples(spans, number_X[order], pair_X[order]).once()
 
-    def _unlinked_words(self, first_T: NDArray[np.int64]) -> Spans:
+    def _unlinked_words(self, first_T: Ints) -> Spans:
         """The words without links that are source phrases of the table."""
         source = self.work.encoded[0]
         row_T = span_rows(phrase_finder(self.table.source_phrases), source.ids_T, 1)
@@ -178,7 +178,7 @@ def context_stores(work: WorkDirectory, settings: ModelConfig) -> ContextStores:
     return ContextStores(train, heldout, counts["count_B"], stage.identity, stage.folder)
 
 
-def factors_of_text(work: WorkDirectory, settings: ModelConfig) -> list[NDArray[np.int32]]:
+def factors_of_text(work: WorkDirectory, settings: ModelConfig) -> list[Ints32]:
     """The factors of the source tokens of the training text that a classifier looks at, in their order.
 
     Raises:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
+from xlate.array_types import Bools, Floats32, Ints
 from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays
 from xlate.jobs.prepare.folds import WHOLE, Folds
@@ -107,7 +107,7 @@ class WithoutFold(Estimates):
         """The pairs of the other folds."""
         return self._pairs(self.folds.others(self.fold))
 
-    def _pairs(self, rows: NDArray[np.int64]) -> tuple[EncodedText, EncodedText, Links]:
+    def _pairs(self, rows: Ints) -> tuple[EncodedText, EncodedText, Links]:
         source, target = self.work.encoded
         return select_phrases(source, rows), select_phrases(target, rows), self.work.links.select(rows)
 
@@ -140,7 +140,7 @@ class WithoutFold(Estimates):
         save_arrays(folder, KIND, {"known_B": known_B, **arrays, "scores_B2": scores_B2})
         return {"blocks": int(known_B.sum()), "of": len(table)}
 
-    def _counts_elsewhere(self) -> NDArray[np.int64]:
+    def _counts_elsewhere(self) -> Ints:
         """How often each block was extracted from the other folds, (B,)."""
         longest = self.work.settings("phrases", {"max_length": int})["max_length"]
         here = extract_phrases(*self._pairs(self.folds.rows(self.fold)), longest)
@@ -149,7 +149,7 @@ class WithoutFold(Estimates):
         count_B[row_X[row_X >= 0]] -= here.count_B[row_X >= 0]
         return count_B
 
-    def _scores(self, elsewhere_B: NDArray[np.int64]) -> NDArray[np.float32]:
+    def _scores(self, elsewhere_B: Ints) -> Floats32:
         """p(T|S) and lex(T|S) of the other folds, (B, 2)."""
         table = self.work.blocks.table
         total_P = np.bincount(table.source_B, weights=elsewhere_B, minlength=len(table.source_phrases))
@@ -171,7 +171,7 @@ def estimates_of(work: WorkDirectory, folds: Folds) -> dict[int, Estimates]:
     return {f: Estimates(work) if f == WHOLE else WithoutFold(work, folds, f, rows) for f in folds.numbers}
 
 
-def part_of(matches: Matches, chosen_S: NDArray[np.bool_], known_B: NDArray[np.bool_] | None) -> Matches:
+def part_of(matches: Matches, chosen_S: Bools, known_B: Bools | None) -> Matches:
     """The matches of some sentences, those of known blocks."""
     kept_M = chosen_S[matches.sentence_M]
     return matches.select(kept_M if known_B is None else kept_M & known_B[matches.block_M])

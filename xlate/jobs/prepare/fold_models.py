@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.copies import balanced_folds
 from xlate.align.lexical import lexical_table
+from xlate.array_types import Ints
 from xlate.jobs.prepare.stages import Stage, discard_stage, identity_of, read_stage, run_stage
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.phrase_stage import reordering_model
@@ -46,7 +46,7 @@ class FoldModels:
     by_document: bool = False
 
     @cached_property
-    def fold_I(self) -> NDArray[np.int64]:
+    def fold_I(self) -> Ints:
         """The fold of each sentence pair.
 
         Copies of a pair are in one fold, or a system would have seen what it is to translate. Pairs without copies make

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.copies import balanced_folds, heldout_pairs
+from xlate.array_types import Bools, Ints
 from xlate.errors import InputError
 from xlate.jobs.prepare.stages import identity_of, read_stage
 from xlate.jobs.prepare.work import WorkDirectory
@@ -24,8 +24,8 @@ class Folds:
     `heldout_S` marks the pairs that nothing is trained on, copies with them.
     """
 
-    fold_S: NDArray[np.int64]
-    heldout_S: NDArray[np.bool_]
+    fold_S: Ints
+    heldout_S: Bools
     identity: str
 
     @classmethod
@@ -55,10 +55,10 @@ class Folds:
         """The folds that have pairs, ascending."""
         return [int(fold) for fold in np.unique(self.fold_S)]
 
-    def rows(self, fold: int) -> NDArray[np.int64]:
+    def rows(self, fold: int) -> Ints:
         """The pairs of a fold."""
         return np.flatnonzero(self.fold_S == fold)
 
-    def others(self, fold: int) -> NDArray[np.int64]:
+    def others(self, fold: int) -> Ints:
         """The pairs that estimates without a fold are made from."""
         return np.flatnonzero(self.fold_S != fold)

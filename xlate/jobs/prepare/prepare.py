@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.aligner import align
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links, write_links
+from xlate.array_types import Bools
 from xlate.config.schema import AlignConfig, LmConfig, PhrasesConfig, PrepareConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare.beside import cores
@@ -164,7 +164,7 @@ def _for_test(
     return table, _emptied(source, kept_S), _emptied(target, kept_S)
 
 
-def _emptied(text: EncodedText, kept_S: NDArray[np.bool_]) -> EncodedText:
+def _emptied(text: EncodedText, kept_S: Bools) -> EncodedText:
     return EncodedText.from_ids([text[s] if kept_S[s] else text[s][:0] for s in range(len(text))])
 
 

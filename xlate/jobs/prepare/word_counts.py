@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints
 from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import HEADER, open_arrays, save_arrays
 from xlate.jobs.prepare.work import WorkDirectory
@@ -15,7 +15,7 @@ FOLDER, KIND = "word_counts", "counts of words"
 LAYOUT = {"count_V": ("<i8", 1)}
 
 
-def word_counts(work: WorkDirectory, side: str) -> NDArray[np.int64]:
+def word_counts(work: WorkDirectory, side: str) -> Ints:
     """The count of each word of the vocabulary of `source` or `target`, (V,): as it is kept, or else of the text.
 
     Raises:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.links import Links, read_links
+from xlate.array_types import Ints
 from xlate.arrays.stored import HEADER, open_arrays
 from xlate.errors import InputError
 from xlate.jobs.prepare import annotation_store
@@ -146,7 +146,7 @@ class WorkDirectory(CorpusText):
         return annotation_store.load_factor_vocabulary(self._factor_folder(side, name))
 
     @cached_property
-    def copies(self) -> NDArray[np.int64]:
+    def copies(self) -> Ints:
         """The group of each training pair, copies having the same; see `align.copies.copy_groups`."""
         return annotation_store.load_copies(annotation_store.copies_folder(self.path / "corpus"))
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.nbest_columns import NbestArrays
 from xlate.candidates.nbest_store import NbestCandidates
 from xlate.candidates.nbest_utility import UTILITIES, utilities
 from xlate.config.model_schema import RerankConfig
 
-Floats = NDArray[np.float64]
 # None of these can be taken for a feature of the list: names there have no blanks.
 TOTAL, POSITION, MBR = "total score", "list position", "mbr "
 

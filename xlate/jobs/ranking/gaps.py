@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from xlate.array_types import Ints
 from xlate.arrays.ragged import row_numbers
-from xlate.candidates.nbest_columns import Ints, NbestArrays
+from xlate.candidates.nbest_columns import NbestArrays
 
 # A feature on this share of the lines or more is a score that some lines lack.
 MOST_LINES = 0.95

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from xlate.candidates.nbest_columns import Ints, NbestArrays, nbest_arrays
+from xlate.array_types import Ints
+from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_store import reference_rows
 from xlate.config.nbest_schema import GivenListsConfig
 from xlate.errors import InputError

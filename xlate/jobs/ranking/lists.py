@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.model1 import Model1
+from xlate.array_types import Bools, Floats
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.nbest_columns import NbestArrays
 from xlate.candidates.nbest_gains import column_values, gain_objective, gain_statistics
@@ -48,10 +48,10 @@ class RankedLists:
     batch: CandidateBatch
     objective: Objective
     features: NamedFeatures
-    scale_F: NDArray[np.float64]
+    scale_F: Floats
     dense_names: tuple[str, ...]
-    spread_D: NDArray[np.float64]
-    heldout_I: NDArray[np.bool_]
+    spread_D: Floats
+    heldout_I: Bools
     lexicon: dict[str, dict[str, float]] | None
     classes: Mapping[str, str]
     nearly: tuple[str, ...]
@@ -101,7 +101,7 @@ def ranking_objective(config: TrainConfig) -> Objective:
     return gain_objective(rerank.metric, rerank.gain_column, keys, settings.gain)
 
 
-def held_out(config: TrainConfig, lists: int) -> NDArray[np.bool_]:
+def held_out(config: TrainConfig, lists: int) -> Bools:
     """Which lists are held out, (I,): every so many one, from the end of the first so many on."""
     settings = config.loss.lists or config.loss.tune
     assert settings is not None
@@ -130,11 +130,7 @@ def _given(
 
 
 def _lexicon(
-    config: TrainConfig,
-    text: ListText,
-    references: Sequence[Sequence[str]],
-    arrays: NbestArrays,
-    train_I: NDArray[np.bool_],
+    config: TrainConfig, text: ListText, references: Sequence[Sequence[str]], arrays: NbestArrays, train_I: Bools
 ) -> dict[str, dict[str, float]] | None:
     """IBM Model 1 of sources and references: for each target word its likeliest source words."""
     assert config.model.rerank is not None

@@ -6,9 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.formats.nbest_list import Hypothesis
 
@@ -22,10 +20,7 @@ class PairSettings:
 
 
 def preference_pairs(
-    lists: Sequence[Sequence[Hypothesis]],
-    prompts: Sequence[str],
-    gain_C: NDArray[np.float64],
-    settings: PairSettings,
+    lists: Sequence[Sequence[Hypothesis]], prompts: Sequence[str], gain_C: Floats, settings: PairSettings
 ) -> Iterator[dict[str, str | float | int]]:
     """Yields pairs list by list: the best with the worst, the second best with the second worst, and so on.
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints
 from xlate.candidates.nbest_characters import chrf_statistics
 from xlate.candidates.nbest_columns import NbestArrays
 from xlate.candidates.nbest_gains import ter_statistics
@@ -25,7 +25,6 @@ FIRST, RERANKED, ORACLE, RANDOM, MBR = "first", "reranked", "oracle", "random", 
 ORDER = (FIRST, RERANKED, ORACLE, RANDOM, MBR)
 # How often a random choice is made; its figure is the mean. TER counts the edits of fewer: it takes a search for each.
 DRAWS, DRAWS_OF_TER = 20, 2
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -84,9 +83,7 @@ class Reported:
         return "\n".join(lines)
 
 
-def reported(
-    arrays: NbestArrays, references: Sequence[Sequence[str]], score_C: NDArray[np.float64] | None = None
-) -> Reported:
+def reported(arrays: NbestArrays, references: Sequence[Sequence[str]], score_C: Floats | None = None) -> Reported:
     """The rows of some lists; measured are words as they are.
 
     Args:

@@ -7,9 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from xlate.array_types import Floats
 from xlate.candidates.nbest_columns import NbestArrays
 from xlate.candidates.nbest_store import reference_lines
 from xlate.candidates.nbest_utility import UTILITIES, utilities
@@ -40,9 +38,7 @@ def check_alone(config: NbestConfig) -> None:
         raise InputError("several things to rank by", seen=" ".join(given), expected=CHOICES, remedy=remedy)
 
 
-def new_scores(
-    config: NbestConfig, nbest: NbestFile, arrays: NbestArrays
-) -> tuple[NDArray[np.float64], dict[str, Any]]:
+def new_scores(config: NbestConfig, nbest: NbestFile, arrays: NbestArrays) -> tuple[Floats, dict[str, Any]]:
     """The scores by a run, by the utility within lists or by weights, and what is to be told about them."""
     if config.run is not None:
         return rerank_scores(Path(config.run), nbest, config.source, config.first_id), {}
@@ -58,9 +54,7 @@ def new_scores(
     return arrays.scores(weights), {"features_without_weight": len(missing)}
 
 
-def reranked(
-    config: NbestConfig, arrays: NbestArrays, references: list[list[str]], score_C: NDArray[np.float64]
-) -> dict[str, Any]:
+def reranked(config: NbestConfig, arrays: NbestArrays, references: list[list[str]], score_C: Floats) -> dict[str, Any]:
     """What the new order is worth; the table for people goes to standard error."""
     found = reported(arrays, reference_lines(arrays.sentence_I, references, config.first_id), score_C)
     learned = learned_for(Path(config.run)) if config.run is not None else ()

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
@@ -27,7 +27,7 @@ SET, KNOWN = "rerank", "words.json"
 SOURCES, NEARLY = "sources", "nearly"
 
 
-def rerank_scores(run: Path, nbest: NbestFile, source: str | None, first_id: int | None) -> NDArray[np.float64]:
+def rerank_scores(run: Path, nbest: NbestFile, source: str | None, first_id: int | None) -> Floats:
     """The scores that a run gives the hypotheses of a list, (C,).
 
     Raises:
@@ -52,7 +52,7 @@ def rerank_scores(run: Path, nbest: NbestFile, source: str | None, first_id: int
     with np.errstate(over="ignore", invalid="ignore"):
         # What is no feature of the list has no column there.
         own = {**(sparse if config.model.rerank.given_sparse else {}), **floats}
-        score_C: NDArray[np.float64] = arrays.scores(own) + weighted_sum(computed, floats, len(scores))
+        score_C: Floats = arrays.scores(own) + weighted_sum(computed, floats, len(scores))
         return arrays.finite(np.array(scores) + score_C)
 
 

@@ -6,16 +6,13 @@ from array import array
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Floats32, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, row_numbers
-from xlate.candidates.nbest_columns import Ints
 from xlate.candidates.nbest_store import NbestCandidates
 from xlate.features.hypothesis_text import TextTemplates
 from xlate.features.named import GrowingFeatures, NamedFeatures
 from xlate.jobs.ranking.given import ListText
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -53,13 +50,13 @@ class SparseLists:
 
     features: NamedFeatures
     offsets_C1: Ints
-    ids_N: NDArray[np.int32]
-    values_N: NDArray[np.float32] | None
+    ids_N: Ints32
+    values_N: Floats32 | None
     scale_F: Floats
 
     @classmethod
     def made(
-        cls, text: ListText, templates: TextTemplates, given: Given, min_lists: int, train_I: NDArray[np.bool_]
+        cls, text: ListText, templates: TextTemplates, given: Given, min_lists: int, train_I: Bools
     ) -> SparseLists:
         """The features of words that `templates` make, and the `given` ones, of which `min_lists` training lists each
         have hypotheses that differ.
@@ -102,7 +99,7 @@ class SparseLists:
         return cls(features, offsets_C1, ids_N, values_N, scale_F)
 
 
-def _telling(key_T: Ints, size_I: Ints, train_I: NDArray[np.bool_], features: int) -> Ints:
+def _telling(key_T: Ints, size_I: Ints, train_I: Bools, features: int) -> Ints:
     """In how many training lists some hypotheses have a feature and others have not, (F,)."""
     key_U = key_T[np.flatnonzero(np.diff(key_T, prepend=-1))]
     list_U = np.repeat(np.arange(len(size_I)), size_I)[key_U // features]
@@ -111,7 +108,7 @@ def _telling(key_T: Ints, size_I: Ints, train_I: NDArray[np.bool_], features: in
     return np.bincount(pair_P[told_P] % features, minlength=features)
 
 
-def _differing(pair_N: Ints, value_N: Floats, size_I: Ints, train_I: NDArray[np.bool_], features: int) -> Ints:
+def _differing(pair_N: Ints, value_N: Floats, size_I: Ints, train_I: Bools, features: int) -> Ints:
     """In how many training lists the values of a feature differ, (F,); `pair_N` numbers list and feature of each."""
     if not len(pair_N):
         return np.zeros(features, dtype=np.int64)

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from xlate.candidates.nbest_columns import Ints
+from xlate.array_types import Ints
 from xlate.candidates.nbest_store import reference_rows
 from xlate.errors import InputError
 

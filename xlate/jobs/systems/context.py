@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints, Ints32
 from xlate.candidates.context_choices import Places
 from xlate.config.model_schema import DISTORTION, TRANSLATION, ClassifierConfig, ContextUseConfig
 from xlate.config.schema import TrainConfig
@@ -78,7 +78,7 @@ def classifier(run: Path, work: WorkDirectory) -> Classifier:
     return distance_model(run, work) if predicted(run) == DISTORTION else context_model(run, work)
 
 
-def _made_of(run: Path, work: WorkDirectory, wanted: str) -> tuple[ContextParts, NDArray[np.int64], dict[str, Any]]:
+def _made_of(run: Path, work: WorkDirectory, wanted: str) -> tuple[ContextParts, Ints, dict[str, Any]]:
     """The parts of a run's classifier, the counts of its candidates, and what every classifier is made with."""
     config = classifier_config(run)
     if config.model.predicts != wanted:
@@ -122,7 +122,7 @@ def _factors_of(work: WorkDirectory, names: Sequence[str]) -> FactorsOf:
     vocabularies = {name: work.factor_vocabulary("source", name) for name in names}
     told: set[tuple[str, str]] = set()
 
-    def ids(words: Sequence[str], name: str) -> NDArray[np.int32]:
+    def ids(words: Sequence[str], name: str) -> Ints32:
         tagged = name == POS and work.has_tagger
         values, known = work.source_tags(words) if tagged else factor_values(words, name), vocabularies[name]
         for value in values:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints32
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.source_schema import ONLINE
@@ -209,7 +209,7 @@ def saved_rules(weights: Weights, features: FeatureIndex | None) -> Saved:
 
 
 def hierarchical_model(
-    work: WorkDirectory | None, settings: ModelConfig, described_F7: NDArray[np.int32] | None = None
+    work: WorkDirectory | None, settings: ModelConfig, described_F7: Ints32 | None = None
 ) -> HierarchicalModel:
     """The rules and the language model of a work directory; rules are extracted when they are not there.
 

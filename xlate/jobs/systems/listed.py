@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from xlate.array_types import AnyArray, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.decoded import DecodedList
 from xlate.candidates.units import UnitFeatures
@@ -38,7 +36,7 @@ class FoldSystems(Protocol):
     """Systems of a kind of model, each made from a work directory's training text without one fold."""
 
     @property
-    def fold_I(self) -> NDArray[np.int64]:
+    def fold_I(self) -> Ints:
         """The fold of each sentence pair; all copies of a pair are in one."""
 
     @property
@@ -81,9 +79,9 @@ class ListedModel(ABC):
         """The systems of so many folds."""
 
     @abstractmethod
-    def weighted(self, theta: Weights, phi_F: NDArray[Any]) -> Weights:
+    def weighted(self, theta: Weights, phi_F: AnyArray) -> Weights:
         """Float weights and learned ones as systems of folds take them, to decode once more."""
 
     @abstractmethod
-    def to_tune(self, theta: Weights, phi_F: NDArray[Any]) -> ToTune:
+    def to_tune(self, theta: Weights, phi_F: AnyArray) -> ToTune:
         """Float weights to be tuned, together with the sums of features under learned weights."""

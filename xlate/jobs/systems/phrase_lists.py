@@ -7,9 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from xlate.array_types import AnyArray, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
@@ -40,7 +38,7 @@ class PhraseFolds:
     use: ClassifierConfig | None = None
 
     @property
-    def fold_I(self) -> NDArray[np.int64]:
+    def fold_I(self) -> Ints:
         """The fold of each sentence pair."""
         return self.models.fold_I
 
@@ -109,11 +107,11 @@ class PhraseLists(ListedModel):
         models = FoldModels(self.work, self.config.model.reordering or "none", count)
         return PhraseFolds(models, self.config.model.context)
 
-    def weighted(self, theta: Weights, phi_F: NDArray[Any]) -> Weights:
+    def weighted(self, theta: Weights, phi_F: AnyArray) -> Weights:
         """Both together, sums of sparse features at 1."""
         return replace(with_sums(theta, self.model), sparse_F=phi_F)
 
-    def to_tune(self, theta: Weights, phi_F: NDArray[Any]) -> ToTune:
+    def to_tune(self, theta: Weights, phi_F: AnyArray) -> ToTune:
         """The floats and the sums of sparse features."""
         assert self.config.loss.tune is not None
         decoder = unweighted_decoder(self.model, self.config.decoder)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
-
+from xlate.array_types import AnyArray
 from xlate.features.index import FeatureIndex
 from xlate.models.tuned import TunedSystem
 from xlate.scoring.weights import Weights
@@ -18,7 +17,7 @@ class Saved(NamedTuple):
 
     sets: Mapping[str, Weights]
     features: Mapping[str, FeatureIndex]
-    extra: Mapping[str, NDArray[Any]]
+    extra: Mapping[str, AnyArray]
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.features.phrase_templates import BIGRAM, GROUP
 from xlate.models.phrase.model import SIZE, SPARSE_PLAIN, SPARSE_REORDERING, TABLE, PhraseModel, Reordering
 from xlate.scoring.weights import Weights
 
 
-def folded(model: PhraseModel, weights: Weights) -> tuple[PhraseModel, NDArray[np.float64]]:
+def folded(model: PhraseModel, weights: Weights) -> tuple[PhraseModel, Floats]:
     """A model without sparse features that scores known words alike, and its float weights in Moses's order.
 
     Backward columns of the reordering table become e to the power of their whole weighted score, and weigh 1; what a

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.decoded import DecodedList, Draw, listed
@@ -82,9 +82,7 @@ class Jackknife:
                 return False
         return True
 
-    def _decode_shards(
-        self, fold: int, shards: Sequence[tuple[Path, NDArray[np.int64]]], stop: Callable[[], bool]
-    ) -> bool:
+    def _decode_shards(self, fold: int, shards: Sequence[tuple[Path, Ints]], stop: Callable[[], bool]) -> bool:
         wanted = [(path, some) for path, some in shards if not is_whole(path)]
         if not wanted:
             log.info("fold %d: %d shards, all there", fold, len(shards))
@@ -139,14 +137,12 @@ class Jackknife:
             return None
         return Draw(self.settings.nbest, self.settings.gamma, self.seed)
 
-    def _shards(self, fold: int, rows: NDArray[np.int64]) -> list[tuple[Path, NDArray[np.int64]]]:
+    def _shards(self, fold: int, rows: Ints) -> list[tuple[Path, Ints]]:
         size = self.settings.shard
         cuts = [rows[start : start + size] for start in range(0, len(rows), size)]
         return [(shard_path(self.folder / f"fold-{fold}", n), some) for n, some in enumerate(cuts)]
 
-    def _decode_fold(
-        self, fold: int, wanted: Sequence[tuple[Path, NDArray[np.int64]]], stop: Callable[[], bool]
-    ) -> bool:
+    def _decode_fold(self, fold: int, wanted: Sequence[tuple[Path, Ints]], stop: Callable[[], bool]) -> bool:
         system = self.models.opened(fold, self.weights, self.sparse, self.decoder, self.settings.nbest)
         hypotheses = partial(system.hypotheses, draw=self._draw)
         for path, some in wanted:
@@ -166,7 +162,7 @@ class Jackknife:
         self.models.discard(fold)
         return True
 
-    def _listed(self, found: Sequence[DecodedList], rows: NDArray[np.int64]) -> CandidateBatch:
+    def _listed(self, found: Sequence[DecodedList], rows: Ints) -> CandidateBatch:
         references = EncodedText.from_ids(self.work.encoded[1][s] for s in rows.tolist())
         return listed(found, references, np.arange(len(rows) + 1), rows)
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Uints
 from xlate.config.schema import TrainConfig
 from xlate.jobs.evaluate import dev_set, measure
 from xlate.jobs.prepare.estimates import Estimates
@@ -66,7 +66,7 @@ class DevBleu:
 
     config: TrainConfig
     work: WorkDirectory
-    keys_F: NDArray[np.uint64]
+    keys_F: Uints
     phases: Sequence[PhaseSettings]
     run: Run
     _begun: float = field(default_factory=lambda: time.monotonic())
@@ -74,12 +74,7 @@ class DevBleu:
 
     @classmethod
     def of(
-        cls,
-        config: TrainConfig,
-        work: WorkDirectory,
-        keys_F: NDArray[np.uint64],
-        phases: Sequence[PhaseSettings],
-        run: Run,
+        cls, config: TrainConfig, work: WorkDirectory, keys_F: Uints, phases: Sequence[PhaseSettings], run: Run
     ) -> DevBleu | None:
         """What measures a training; None when it is not asked for, or there is no dev set."""
         if not config.dev_every or not work.has_split("dev") or not work.references("dev"):

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Ints
 from xlate.candidates.nbest_columns import NbestArrays
 from xlate.config.schema import TrainConfig
 from xlate.config.tune_schema import PenaltyConfig
@@ -148,7 +148,7 @@ def _warn_of_unlearned(features: NamedFeatures) -> None:
     )  # fmt: skip
 
 
-def samples(given: RankedLists, rows: NDArray[np.int64], arrays: NbestArrays, found: Reported) -> Table:
+def samples(given: RankedLists, rows: Ints, arrays: NbestArrays, found: Reported) -> Table:
     """What is chosen of some lists, the first of `arrays`, between their sources, where known, and references.
 
     `rows` are the places of these lists among those given.
@@ -158,10 +158,10 @@ def samples(given: RankedLists, rows: NDArray[np.int64], arrays: NbestArrays, fo
     return Table([*sources, *chosen, Column("reference", [given.references[row][0] for row in rows])])
 
 
-def _scores(given: RankedLists, weights: Weights, chosen_I: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _scores(given: RankedLists, weights: Weights, chosen_I: Bools) -> Floats:
     """The scores of the hypotheses of some lists."""
     chosen_C = np.repeat(chosen_I, np.diff(given.arrays.candidate_offsets_I1))
     arrays = given.batch.arrays(np.zeros(given.batch.candidates), parts=True)
     sparse_C = sparse_scores(arrays, np.ascontiguousarray(weights.sparse_F, dtype=np.float64))
-    score_C: NDArray[np.float64] = (given.batch.dense_CD @ weights.dense_D + sparse_C)[chosen_C]
+    score_C: Floats = (given.batch.dense_CD @ weights.dense_D + sparse_C)[chosen_C]
     return score_C

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.spread import spread_within_lists
 from xlate.candidates.units import UnitFeatures, under_templates
@@ -38,7 +38,7 @@ class Learned:
     """Float weights θ, sparse weights φ, and figures of how they were learned."""
 
     theta: Weights
-    phi_F: NDArray[np.float64]
+    phi_F: Floats
     figures: dict[str, Any]
 
 
@@ -142,7 +142,7 @@ def _checkpoint(held: Path, learner: ListLearner | DeviceListLearner, config: Tr
 
 
 def _learner(
-    config: TrainConfig, sparse: UnitFeatures, lists: CandidateBatch, theta: Weights, spread_D: NDArray[np.float64]
+    config: TrainConfig, sparse: UnitFeatures, lists: CandidateBatch, theta: Weights, spread_D: Floats
 ) -> tuple[ListLearner | DeviceListLearner, int]:
     """Who learns from the lists, and how many there are."""
     assert config.loss.lists is not None
@@ -165,9 +165,9 @@ def _learner(
     return DeviceListLearner(*given, device_of(config.device)), len(batch)
 
 
-def sample(lists: int, wanted: int | None, seed: int) -> NDArray[np.int64]:
+def sample(lists: int, wanted: int | None, seed: int) -> Ints:
     """So many of some lists or sentences by lot, in their order; all of them with None; (W,)."""
-    chosen: NDArray[np.int64] = np.sort(np.random.default_rng(seed).permutation(lists)[:wanted])
+    chosen: Ints = np.sort(np.random.default_rng(seed).permutation(lists)[:wanted])
     return chosen
 
 

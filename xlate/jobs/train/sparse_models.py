@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyFloats, Ints
 from xlate.config.model_schema import ModelConfig, SparseConfig, StructureConfig
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
@@ -132,7 +132,7 @@ def no_text_for(words: str) -> NoReturn:
     )
 
 
-def _word_counts(phrases: EncodedText, count_P: NDArray[np.floating], size: int) -> NDArray[np.int64]:
+def _word_counts(phrases: EncodedText, count_P: AnyFloats, size: int) -> Ints:
     alone = np.flatnonzero(np.diff(phrases.offsets_S1) == 1)
     words = phrases.ids_T[phrases.offsets_S1[alone]]
     return np.bincount(words, count_P[alone], minlength=size).astype(np.int64)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools
 from xlate.candidates.batch import CandidateBatch
 from xlate.config.loss_schema import TuneConfig
 from xlate.errors import InputError
@@ -28,10 +28,10 @@ Tuner = Callable[[CandidateBatch, Weights, int], Tuned]
 # What tells a loss over lists from that of single decisions, where both are chosen by a name.
 OF_LISTS = "list_"
 LOSS_KEYS = ("margin", "gamma", "kind")
-TunerOf = Callable[[TuneConfig, NDArray[np.bool_], Objective], Tuner]
+TunerOf = Callable[[TuneConfig, Bools, Objective], Tuner]
 
 
-def optimiser(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective = BLEU) -> Optimise:
+def optimiser(settings: TuneConfig, trained_D: Bools, objective: Objective = BLEU) -> Optimise:
     """New weights from pooled lists, by the tuner that the settings name.
 
     Raises:
@@ -45,7 +45,7 @@ def optimiser(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Obj
     return lambda lists, weights, seed: scaled(tuner(lists, weights, seed).weights, trained_D)
 
 
-def chosen_weights(settings: TuneConfig, start: Weights, trained_D: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def chosen_weights(settings: TuneConfig, start: Weights, trained_D: Bools) -> Bools:
     """Which float weights move, (D,): those that the settings name, or all that the system trains.
 
     Raises:
@@ -60,7 +60,7 @@ def chosen_weights(settings: TuneConfig, start: Weights, trained_D: NDArray[np.b
     return np.array([name in settings.weights for name in start.dense_names], dtype=np.bool_)
 
 
-def scaled(weights: Weights, trained_D: NDArray[np.bool_]) -> Weights:
+def scaled(weights: Weights, trained_D: Bools) -> Weights:
     """The same weights with sizes that sum to 1 over the tuned floats, as Moses keeps them.
 
     Translations do not depend on the scale, but beam thresholds do, and how far a step of a tuner reaches.
@@ -72,7 +72,7 @@ def scaled(weights: Weights, trained_D: NDArray[np.bool_]) -> Weights:
     return replace(weights, dense_D=dense_D, sparse_F=weights.sparse_F / size)
 
 
-def _mira(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
+def _mira(settings: TuneConfig, trained_D: Bools, objective: Objective) -> Tuner:
     chosen = MiraSettings(
         epochs=settings.epochs,
         C=settings.C,
@@ -84,7 +84,7 @@ def _mira(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objecti
     return lambda lists, weights, seed: mira(lists, weights, chosen, seed, objective)
 
 
-def _mert(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
+def _mert(settings: TuneConfig, trained_D: Bools, objective: Objective) -> Tuner:
     chosen = MertSettings(
         restarts=settings.restarts,
         directions=settings.directions,
@@ -100,7 +100,7 @@ def _mert(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objecti
     return lambda lists, weights, seed: mert(lists, weights, chosen, seed, scores)
 
 
-def _pro(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
+def _pro(settings: TuneConfig, trained_D: Bools, objective: Objective) -> Tuner:
     regression = _gradient_settings(settings, trained_D)
     chosen = ProSettings(
         settings.samples, settings.kept, settings.least, settings.share, not settings.weights, regression
@@ -108,11 +108,11 @@ def _pro(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objectiv
     return lambda lists, weights, seed: pro(lists, weights, chosen, seed, objective)
 
 
-def _gradient_settings(settings: TuneConfig, trained_D: NDArray[np.bool_]) -> GradientSettings:
+def _gradient_settings(settings: TuneConfig, trained_D: Bools) -> GradientSettings:
     return GradientSettings(settings.epochs, settings.penalty, settings.step_penalty, trained_D)
 
 
-def _by_gradient(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
+def _by_gradient(settings: TuneConfig, trained_D: Bools, objective: Objective) -> Tuner:
     """Descent on a loss of the registry, which takes those of the settings that it knows."""
     name = settings.name.removeprefix(OF_LISTS)
     known = inspect.signature(losses()[name].__init__).parameters
@@ -123,7 +123,7 @@ def _by_gradient(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: 
     return lambda lists, weights, _: descend(lists, weights, module, chosen, objective)
 
 
-def _expected(settings: TuneConfig, trained_D: NDArray[np.bool_], objective: Objective) -> Tuner:
+def _expected(settings: TuneConfig, trained_D: Bools, objective: Objective) -> Tuner:
     """Expected BLEU of the whole text; of another objective, the sum over sentences."""
     chosen = _gradient_settings(settings, trained_D)
     if objective.is_bleu:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats32
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.decoded import DecodedList, listed
@@ -213,7 +213,7 @@ class NbestLists:
         beside = [self._statistics(name, found, sentences) for name in self.objective.others]
         return replace(lists, gain_CG=np.concatenate([lists.gain_CG, *beside], axis=1)) if beside else lists
 
-    def _statistics(self, name: str, found: Sequence[DecodedList], sentences: Sequence[int]) -> NDArray[np.float32]:
+    def _statistics(self, name: str, found: Sequence[DecodedList], sentences: Sequence[int]) -> Floats32:
         """The statistics of another measure, which is made from text."""
         keys = [
             (name, i, " ".join(self.numberings[i].words(one.words_T[first:last])))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-from xlate.kernels.memory.lent import lent
+from xlate.array_types import Floats, Ints, Ints32
+from xlate.compiled import embedded, inlined, lent, loop
 
 TABLE = 1 << 16
 
@@ -16,39 +15,39 @@ TABLE = 1 << 16
 class Neighbours(NamedTuple):
     """How often each of V words stands before (or behind) others: rows of (word, count), one behind the other."""
 
-    offsets_V1: NDArray[np.int64]
-    word_N: NDArray[np.int32]
-    count_N: NDArray[np.int64]
+    offsets_V1: Ints
+    word_N: Ints32
+    count_N: Ints
 
 
 class ClassCounts(NamedTuple):
     """The counts of bigrams of C classes, and of each class as the first and as the second of a bigram."""
 
-    pairs_CC: NDArray[np.int64]
-    first_C: NDArray[np.int64]
-    second_C: NDArray[np.int64]
+    pairs_CC: Ints
+    first_C: Ints
+    second_C: Ints
 
 
-def x_log_x() -> NDArray[np.float64]:
+def x_log_x() -> Floats:
     """x ln x of small whole numbers, 0 at 0."""
     x = np.arange(TABLE, dtype=np.float64)
     return x * np.log(np.maximum(x, 1.0))
 
 
-@njit(cache=True, inline="always")
-def _f(table: NDArray[np.float64], x: int) -> float:
+@inlined
+def _f(table: Floats, x: int) -> float:
     return float(table[x]) if x < TABLE else x * np.log(float(x))
 
 
-@njit(cache=True, nogil=True)
+@loop
 def sweep(
-    order_X: NDArray[np.int32],
+    order_X: Ints32,
     movable: int,
-    class_V: NDArray[np.int32],
+    class_V: Ints32,
     behind: Neighbours,
     before: Neighbours,
     counts: ClassCounts,
-    table: NDArray[np.float64],
+    table: Floats,
 ) -> tuple[int, float]:
     """Moves each word of `order_X` in turn to the best of the first `movable` classes.
 
@@ -81,8 +80,8 @@ def sweep(
     return moved, risen
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _by_class(neighbours: Neighbours, class_V: NDArray[np.int32], word: int, counts_C: NDArray[np.int64]) -> int:
+@embedded
+def _by_class(neighbours: Neighbours, class_V: Ints32, word: int, counts_C: Ints) -> int:
     """Adds up the neighbours of a word by class, without itself; returns how often it is its own neighbour."""
     itself = 0
     for at in range(neighbours.offsets_V1[word], neighbours.offsets_V1[word + 1]):
@@ -93,10 +92,8 @@ def _by_class(neighbours: Neighbours, class_V: NDArray[np.int32], word: int, cou
     return itself
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _change(
-    counts: ClassCounts, c: int, s_C: NDArray[np.int64], p_C: NDArray[np.int64], itself: int, sign: int
-) -> None:
+@embedded
+def _change(counts: ClassCounts, c: int, s_C: Ints, p_C: Ints, itself: int, sign: int) -> None:
     """Removes the bigrams of a word from its class, or adds them to a class; sums over other classes stay."""
     total_s, total_p = itself, itself
     for d in range(len(s_C)):
@@ -108,15 +105,8 @@ def _change(
     counts.second_C[c] += sign * total_p
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _gain(
-    counts: ClassCounts,
-    c: int,
-    s_C: NDArray[np.int64],
-    p_C: NDArray[np.int64],
-    itself: int,
-    table: NDArray[np.float64],
-) -> float:
+@embedded
+def _gain(counts: ClassCounts, c: int, s_C: Ints, p_C: Ints, itself: int, table: Floats) -> float:
     """How much a word in class c adds to the sum of N ln N over class bigrams minus that over classes.
 
     Parts that are the same for every class are left out.

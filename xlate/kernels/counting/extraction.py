@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints32, Uints
+from xlate.compiled import compiled
 from xlate.kernels.counting.sides import SentenceLinks, Sides
 from xlate.kernels.memory.hashing import pack
 from xlate.kernels.memory.tally import Tally, count, new_tally, room_for
 from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
 
 
-@njit(cache=True)
+@compiled
 def extract(text: Sides, links: SentenceLinks, max_length: int) -> tuple[Trie, Trie, Trie, Tally, Tally]:
     """Counts phrase pairs and their internal links.
 
@@ -52,15 +52,15 @@ def extract(text: Sides, links: SentenceLinks, max_length: int) -> tuple[Trie, T
     return sources, targets, shapes, pairs, shaped
 
 
-@njit(cache=True)
+@compiled
 def consistent_spans(
     source_length: int,
     target_length: int,
-    link_source_K: NDArray[np.int32],
-    link_target_K: NDArray[np.int32],
+    link_source_K: Ints32,
+    link_target_K: Ints32,
     max_source: int,
     max_target: int,
-) -> NDArray[np.int32]:
+) -> Ints32:
     """The consistent phrase pairs of one sentence pair, shape (X, 4): source start, end, target start, end (half-open).
 
     A pair of spans is consistent when there is a link between them and no link leads from inside one to outside the
@@ -93,10 +93,8 @@ def consistent_spans(
     return spans[:found]
 
 
-@njit(cache=True)
-def _reach(
-    length: int, own_K: NDArray[np.int32], other_K: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+@compiled
+def _reach(length: int, own_K: Ints32, other_K: Ints32) -> tuple[Ints32, Ints32]:
     """The first and the last position of the other side that each position is linked to; (large, -1) where it has no
     link.
     """
@@ -108,15 +106,8 @@ def _reach(
     return low, high
 
 
-@njit(cache=True)
-def _inside(
-    source_low: NDArray[np.int32],
-    source_high: NDArray[np.int32],
-    low: int,
-    high: int,
-    target_start: int,
-    target_end: int,
-) -> bool:
+@compiled
+def _inside(source_low: Ints32, source_high: Ints32, low: int, high: int, target_start: int, target_end: int) -> bool:
     """Whether every link of the source positions low..high (inclusive) ends inside the target span."""
     for i in range(low, high + 1):
         if source_high[i] >= target_end or (source_high[i] >= 0 and source_low[i] < target_start):
@@ -124,8 +115,8 @@ def _inside(
     return True
 
 
-@njit(cache=True)
-def _span_node(trie: Trie, ids: NDArray[np.int32], nodes: NDArray[np.int32], start: int, end: int) -> int:
+@compiled
+def _span_node(trie: Trie, ids: Ints32, nodes: Ints32, start: int, end: int) -> int:
     """The trie node of the words start..end; the nodes of it and its prefixes are kept in `nodes[start, length]`."""
     known = end - start
     while known > 0 and nodes[start, known] < 0:
@@ -137,10 +128,8 @@ def _span_node(trie: Trie, ids: NDArray[np.int32], nodes: NDArray[np.int32], sta
     return node
 
 
-@njit(cache=True)
-def best_shapes(
-    shape_keys_K: NDArray[np.uint64], shape_count_K: NDArray[np.int32], rank_N: NDArray[np.int32], pairs: int
-) -> NDArray[np.int32]:
+@compiled
+def best_shapes(shape_keys_K: Uints, shape_count_K: Ints32, rank_N: Ints32, pairs: int) -> Ints32:
     """The node of the most frequent shape of each phrase pair, (pairs,); of equally frequent ones that with the highest
     rank.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints16, Ints32
+from xlate.compiled import compiled
 from xlate.kernels.counting.sides import PhrasePairs
 from xlate.kernels.memory.hashing import HashTable, find, pack
 
@@ -18,16 +18,14 @@ NO_GAP = -1
 class InnerLinks(NamedTuple):
     """The links inside phrase pairs: pair b has those of shape x = `shape_B[b]`, from `offsets_X1[x]` on."""
 
-    shape_B: NDArray[np.int32]
-    offsets_X1: NDArray[np.int64]
-    source_K: NDArray[np.int16]
-    target_K: NDArray[np.int16]
+    shape_B: Ints32
+    offsets_X1: Ints
+    source_K: Ints16
+    target_K: Ints16
 
 
-@njit(cache=True)
-def lexical_weights(
-    pairs: PhrasePairs, links: InnerLinks, table: HashTable, probability_K: NDArray[np.float64], gap: int
-) -> NDArray[np.float64]:
+@compiled
+def lexical_weights(pairs: PhrasePairs, links: InnerLinks, table: HashTable, probability_K: Floats, gap: int) -> Floats:
     """The lexical weight of B target phrases: the product over words of the mean probability given their linked source
     words, or NULL.
 
@@ -56,10 +54,8 @@ def lexical_weights(
     return weight_B
 
 
-@njit(cache=True)
-def unlikely_words(
-    pairs: PhrasePairs, table: HashTable, probability_K: NDArray[np.float64], threshold: float, gap: int
-) -> NDArray[np.int16]:
+@compiled
+def unlikely_words(pairs: PhrasePairs, table: HashTable, probability_K: Floats, threshold: float, gap: int) -> Ints16:
     """How many target words of B pairs have a probability below a threshold given each source word and NULL; (B,).
 
     The keys of the table are those of `lexical_weights`; a word pair that it lacks has the probability 0. Words with

@@ -6,16 +6,14 @@ N-grams are numbered once for the list, and each keeps who has it how often; a p
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints, Ints32
+from xlate.compiled import loop
 from xlate.kernels.counting.ngram_statistics import slot_of
 
-Ints = NDArray[np.int64]
 
-
-@njit(cache=True, nogil=True)
-def list_overlap(ids_T: NDArray[np.int32], offsets_H1: Ints, order: int) -> NDArray[np.int32]:
+@loop
+def list_overlap(ids_T: Ints32, offsets_H1: Ints, order: int) -> Ints32:
     """The matching n-grams of every two of H texts, (H, H, order): each n-gram counts as often as both have it.
 
     On the diagonal stand the numbers of n-grams of each text.
@@ -48,8 +46,8 @@ def list_overlap(ids_T: NDArray[np.int32], offsets_H1: Ints, order: int) -> NDAr
     return match_HHN
 
 
-@njit(cache=True, nogil=True)
-def _numbered(ids_T: NDArray[np.int32], offsets_H1: Ints, order: int) -> tuple[Ints, Ints, Ints, Ints]:
+@loop
+def _numbered(ids_T: Ints32, offsets_H1: Ints, order: int) -> tuple[Ints, Ints, Ints, Ints]:
     """Entries of n-gram, text and count, text by text; and the order of each n-gram, less 1."""
     most = len(ids_T) * order
     bits = 2

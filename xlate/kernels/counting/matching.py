@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints, Ints8, Ints32
+from xlate.compiled import compiled, inlined, loop
 from xlate.kernels.counting.sides import Sides
 from xlate.kernels.memory.hashing import HashTable, find, pack
 from xlate.kernels.memory.whole import whole
@@ -20,11 +20,11 @@ class PhraseFinder(NamedTuple):
     """
 
     table: HashTable
-    row_N: NDArray[np.int32]
+    row_N: Ints32
 
 
-@njit(cache=True, inline="always")
-def row_of(finder: PhraseFinder, words_T: NDArray[np.int32], begin: int, end: int) -> int:
+@inlined
+def row_of(finder: PhraseFinder, words_T: Ints32, begin: int, end: int) -> int:
     """The row of the phrase that stands at a place of a text, -1 when there is none."""
     node = 0
     for at in range(begin, end):
@@ -34,8 +34,8 @@ def row_of(finder: PhraseFinder, words_T: NDArray[np.int32], begin: int, end: in
     return int(finder.row_N[node])
 
 
-@njit(cache=True)
-def _spans(finder: PhraseFinder, words: NDArray[np.int32], spans_X3: NDArray[np.int32]) -> int:
+@compiled
+def _spans(finder: PhraseFinder, words: Ints32, spans_X3: Ints32) -> int:
     """Writes every span of a sentence that is a phrase, as (start, end, row of the phrase); returns how many."""
     found = 0
     for start in range(len(words)):
@@ -50,16 +50,16 @@ def _spans(finder: PhraseFinder, words: NDArray[np.int32], spans_X3: NDArray[np.
     return found
 
 
-@njit(cache=True, nogil=True)
+@loop
 def match_sentences(
     source_finder: PhraseFinder,
     target_finder: PhraseFinder,
-    options_P1: NDArray[np.int64],
-    option_target_B: NDArray[np.int32],
+    options_P1: Ints,
+    option_target_B: Ints32,
     pairs: HashTable,
     longest: int,
     text: Sides,
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[Ints32, Ints]:
     """All matches of S sentence pairs as rows (block, source start, end, target start, end), and offsets by sentence.
 
     The blocks of source phrase p are `options_P1[p]` to `options_P1[p + 1]`; `option_target_B` are their target
@@ -87,17 +87,17 @@ def match_sentences(
     return matches_M5[:size].copy(), offsets_S1
 
 
-@njit(cache=True)
+@compiled
 def _pair_up(
-    source_X3: NDArray[np.int32],
-    target_X3: NDArray[np.int32],
-    options_P1: NDArray[np.int64],
-    option_target_B: NDArray[np.int32],
+    source_X3: Ints32,
+    target_X3: Ints32,
+    options_P1: Ints,
+    option_target_B: Ints32,
     pairs: HashTable,
-    latest_Q: NDArray[np.int32],
-    matches_M5: NDArray[np.int32],
+    latest_Q: Ints32,
+    matches_M5: Ints32,
     size: int,
-) -> tuple[NDArray[np.int32], int]:
+) -> tuple[Ints32, int]:
     """Adds the matches of one sentence. `latest_Q` links the spans of equal target phrases; it is all -1 before and
     after.
     """
@@ -123,10 +123,8 @@ def _pair_up(
     return matches_M5, size
 
 
-@njit(cache=True)
-def _put(
-    matches_M5: NDArray[np.int32], size: int, block: int, source_3: NDArray[np.int32], target_3: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], int]:
+@compiled
+def _put(matches_M5: Ints32, size: int, block: int, source_3: Ints32, target_3: Ints32) -> tuple[Ints32, int]:
     if size == len(matches_M5):
         larger = np.empty((2 * size, 5), dtype=np.int32)
         larger[:size] = matches_M5
@@ -137,8 +135,8 @@ def _put(
     return matches_M5, size + 1
 
 
-@njit(cache=True)
-def _sort(matches_M5: NDArray[np.int32]) -> None:
+@compiled
+def _sort(matches_M5: Ints32) -> None:
     keys = np.empty(len(matches_M5), dtype=np.int64)
     for m in range(len(matches_M5)):
         high = (np.int64(matches_M5[m, 3]) << 16 | matches_M5[m, 1]) << 16
@@ -146,10 +144,8 @@ def _sort(matches_M5: NDArray[np.int32]) -> None:
     matches_M5[:] = matches_M5[np.argsort(keys)]
 
 
-@njit(cache=True, nogil=True)
-def orientation_bigrams(
-    matches_M5: NDArray[np.int32], offsets_S1: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int8]]:
+@loop
+def orientation_bigrams(matches_M5: Ints32, offsets_S1: Ints) -> tuple[Ints32, Ints32, Ints8]:
     """The predecessor, successor and orientation of every orientation bigram, sorted by (predecessor, successor)."""
     capacity = max(16, 4 * len(matches_M5))
     predecessor_E = np.empty(capacity, dtype=np.int32)
@@ -187,15 +183,15 @@ def orientation_bigrams(
     return predecessor_E[:size].copy(), successor_E[:size].copy(), orientation_E[:size].copy()
 
 
-@njit(cache=True)
-def _longer32(values: NDArray[np.int32], capacity: int) -> NDArray[np.int32]:
+@compiled
+def _longer32(values: Ints32, capacity: int) -> Ints32:
     larger = np.empty(capacity, dtype=np.int32)
     larger[: len(values)] = values
     return larger
 
 
-@njit(cache=True)
-def _longer8(values: NDArray[np.int8], capacity: int) -> NDArray[np.int8]:
+@compiled
+def _longer8(values: Ints8, capacity: int) -> Ints8:
     larger = np.empty(capacity, dtype=np.int8)
     larger[: len(values)] = values
     return larger

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Floats32, Uints
+from xlate.compiled import loop
 from xlate.kernels.counting.sides import PhrasePairs, Sides
 from xlate.kernels.memory.hashing import HashTable, find, pack
 from xlate.kernels.memory.tally import Tally, count, new_tally, room_for
@@ -13,8 +13,8 @@ from xlate.kernels.memory.tally import Tally, count, new_tally, room_for
 NULL = 0
 
 
-@njit(cache=True, nogil=True)
-def cooccurrences(text: Sides) -> NDArray[np.uint64]:
+@loop
+def cooccurrences(text: Sides) -> Uints:
     """The keys (t, s) of all words that stand in one sentence pair, and of (NULL, s), in the order in which they are
     seen.
     """
@@ -30,14 +30,10 @@ def cooccurrences(text: Sides) -> NDArray[np.uint64]:
     return tally.keys_K[: tally.size_1[0]].copy()
 
 
-@njit(cache=True, nogil=True)
+@loop
 def expectation_maximisation(
-    table: HashTable,
-    keys_K: NDArray[np.uint64],
-    text: Sides,
-    target_words: int,
-    iterations: int,
-) -> NDArray[np.float64]:
+    table: HashTable, keys_K: Uints, text: Sides, target_words: int, iterations: int
+) -> Floats:
     """p(s|t) of every pair after some iterations from the uniform distribution; shape (K,)."""
     source_T, source_S1, target_U, target_S1 = text
     probability_K = np.ones(len(keys_K))
@@ -65,10 +61,8 @@ def expectation_maximisation(
     return probability_K
 
 
-@njit(cache=True, nogil=True)
-def model1_costs(
-    pairs: PhrasePairs, table: HashTable, probability_K: NDArray[np.float64], floor: float
-) -> NDArray[np.float32]:
+@loop
+def model1_costs(pairs: PhrasePairs, table: HashTable, probability_K: Floats, floor: float) -> Floats32:
     """-ln Π_j 1/(l + 1) Σ_{i=0..l} p(s_j|t_i) of B phrase pairs, t_0 being NULL; a factor is at least `floor`."""
     costs_B = np.empty(len(pairs.source_B), dtype=np.float32)
     for b in range(len(costs_B)):

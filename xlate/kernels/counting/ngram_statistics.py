@@ -7,11 +7,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Words = NDArray[np.int32]
+from xlate.array_types import Ints, Ints32
+from xlate.compiled import loop
+
+Words = Ints32
 
 _ROOT = 0
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -31,7 +31,7 @@ class NgramCounts(NamedTuple):
     owner_N: Ints
 
 
-@njit(cache=True, nogil=True)
+@loop
 def list_statistics(
     ids_T: Words,
     offsets_C1: Ints,
@@ -78,7 +78,7 @@ def list_statistics(
     return stats_CK
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _table_bits(offsets_R1: Ints, rows_I1: Ints, order: int) -> int:
     """The number of bits of a table that the n-grams of any sentence fill at most by half."""
     largest = 1
@@ -90,7 +90,7 @@ def _table_bits(offsets_R1: Ints, rows_I1: Ints, order: int) -> int:
     return bits
 
 
-@njit(cache=True, nogil=True)
+@loop
 def slot_of(node: int, word: int, bits: int, keys_M: Ints) -> int:
     """The slot of the n-gram `node word`, or the free slot that it would take."""
     key = np.int64(node) << np.int64(32) | np.int64(word)
@@ -100,7 +100,7 @@ def slot_of(node: int, word: int, bits: int, keys_M: Ints) -> int:
     return int(slot)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _add_reference(words_L: Words, order: int, bits: int, counts: NgramCounts, row: int, nodes: int) -> int:
     """Adds the n-grams of a reference, each with its count in the reference that has it most often; returns the number
     of nodes.
@@ -124,7 +124,7 @@ def _add_reference(words_L: Words, order: int, bits: int, counts: NgramCounts, r
     return nodes
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _match(words_L: Words, order: int, bits: int, counts: NgramCounts, candidate: int, stats_K: Ints) -> None:
     keys_M, node_M, most_N, count_N, owner_N = counts
     for n in range(1, order + 1):
@@ -144,7 +144,7 @@ def _match(words_L: Words, order: int, bits: int, counts: NgramCounts, candidate
                 stats_K[2 + place - start] += 1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _closest(length: int, offsets_R1: Ints, first: int, last: int) -> int:
     """The reference length nearest to that of a hypothesis, the shorter of two equally near."""
     nearest = offsets_R1[first + 1] - offsets_R1[first]

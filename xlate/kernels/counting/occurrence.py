@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Ints, Ints32
+from xlate.compiled import loop
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.memory.hashing import find, pack
 
 
-@njit(cache=True, nogil=True)
-def occurrences(
-    finder: PhraseFinder, phrases: int, words_T: NDArray[np.int32], offsets_S1: NDArray[np.int64]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+@loop
+def occurrences(finder: PhraseFinder, phrases: int, words_T: Ints32, offsets_S1: Ints) -> tuple[Bools, Bools]:
     """Marks which of P phrases occur in S sentences, and which sentences hold any of them; shapes (P,) and (S,)."""
     occurs_P = np.zeros(phrases, dtype=np.bool_)
     holds_S = np.zeros(len(offsets_S1) - 1, dtype=np.bool_)

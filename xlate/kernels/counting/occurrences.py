@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints32
+from xlate.compiled import compiled
 from xlate.kernels.counting.extraction import consistent_spans
 from xlate.kernels.counting.matching import PhraseFinder, row_of
 from xlate.kernels.counting.sides import SentenceLinks, Sides
@@ -15,7 +15,7 @@ from xlate.kernels.memory.hashing import HashTable, find, pack
 SENTENCE, START, END, PAIR, TIGHT = range(5)
 
 
-@njit(cache=True)
+@compiled
 def pair_occurrences(
     text: Sides,
     links: SentenceLinks,
@@ -23,7 +23,7 @@ def pair_occurrences(
     source_finder: PhraseFinder,
     target_finder: PhraseFinder,
     pairs: HashTable,
-) -> NDArray[np.int32]:
+) -> Ints32:
     """Where the pairs of a table are consistent with the links of S sentence pairs, shape (X, 5).
 
     Columns: sentence, source start, source end (half-open), number of the pair, and whether both the first and the last

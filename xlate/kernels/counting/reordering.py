@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Ints, Ints32
+from xlate.compiled import loop
 from xlate.kernels.counting.extraction import consistent_spans
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.counting.sides import SentenceLinks, Sides
@@ -29,16 +29,16 @@ class Corners(NamedTuple):
     of blocks that hold all earlier target words, `all_behind` the beginnings of blocks that hold all later ones.
     """
 
-    aligned: NDArray[np.bool_]
-    top_left: NDArray[np.bool_]
-    top_right: NDArray[np.bool_]
-    bottom_left: NDArray[np.bool_]
-    bottom_right: NDArray[np.bool_]
-    all_before: NDArray[np.bool_]
-    all_behind: NDArray[np.bool_]
+    aligned: Bools
+    top_left: Bools
+    top_right: Bools
+    bottom_left: Bools
+    bottom_right: Bools
+    all_before: Bools
+    all_behind: Bools
 
 
-@njit(cache=True, nogil=True)
+@loop
 def count_orientations(
     source_finder: PhraseFinder,
     target_finder: PhraseFinder,
@@ -47,7 +47,7 @@ def count_orientations(
     links: SentenceLinks,
     max_length: int,
     kind: int,
-    counts_BK2: NDArray[np.int64],
+    counts_BK2: Ints,
 ) -> None:
     """Adds to `counts_BK2` how often each phrase pair was monotone, swapped, neither: three backward, three forward.
 
@@ -81,14 +81,9 @@ def count_orientations(
                 counts_BK2[b, k + forward] += 1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _corners(
-    source_length: int,
-    target_length: int,
-    link_source: NDArray[np.int32],
-    link_target: NDArray[np.int32],
-    spans_X4: NDArray[np.int32],
-    kind: int,
+    source_length: int, target_length: int, link_source: Ints32, link_target: Ints32, spans_X4: Ints32, kind: int
 ) -> Corners:
     """The corners of no block (word-based), of the extracted phrases, or of blocks of any size (hierarchical)."""
     shape = (source_length + 2, target_length + 2)
@@ -124,14 +119,9 @@ def _corners(
     return corners
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _finer_backward(
-    corners: Corners,
-    orientation: int,
-    begin: int,
-    first: int,
-    link_source: NDArray[np.int32],
-    link_target: NDArray[np.int32],
+    corners: Corners, orientation: int, begin: int, first: int, link_source: Ints32, link_target: Ints32
 ) -> int:
     """One of five orientations; a jump starts where the nearest linked target word before is linked to."""
     if orientation == MONOTONE:
@@ -145,14 +135,9 @@ def _finer_backward(
     return DISCONTINUOUS if source < begin else DISCONTINUOUS_RIGHT
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _finer_forward(
-    corners: Corners,
-    orientation: int,
-    end: int,
-    last: int,
-    link_source: NDArray[np.int32],
-    link_target: NDArray[np.int32],
+    corners: Corners, orientation: int, end: int, last: int, link_source: Ints32, link_target: Ints32
 ) -> int:
     """One of five orientations with respect to what is behind; a jump to the right counts as `DISCONTINUOUS`."""
     if orientation == MONOTONE:
@@ -165,7 +150,7 @@ def _finer_forward(
     return DISCONTINUOUS
 
 
-@njit(cache=True, nogil=True)
+@loop
 def backward_orientation(corners: Corners, begin: int, end: int, first: int) -> int:
     """Of the source span [begin, end) whose target side starts at `first`, with respect to what is before it.
 
@@ -180,7 +165,7 @@ def backward_orientation(corners: Corners, begin: int, end: int, first: int) -> 
     return DISCONTINUOUS
 
 
-@njit(cache=True, nogil=True)
+@loop
 def forward_orientation(corners: Corners, begin: int, end: int, last: int, as_moses: bool) -> int:
     """Of the source span [begin, end) whose target side ends before `last`, with respect to what is behind it.
 

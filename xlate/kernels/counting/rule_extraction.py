@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints, Ints32
+from xlate.compiled import compiled, inlined
 from xlate.kernels.counting.extraction import consistent_spans
 from xlate.kernels.counting.sides import SentenceLinks, Sides
 from xlate.kernels.memory.hashing import pack
@@ -59,20 +59,20 @@ class RuleStore(NamedTuple):
     shapes: Trie
     rules: Tally
     shaped: Tally
-    weight_N: NDArray[np.int64]
+    weight_N: Ints
 
 
 class SentencePair(NamedTuple):
     """One sentence pair with its links, sorted by (target, source); `before_U1[u]` links begin before target word u."""
 
-    source: NDArray[np.int32]
-    target: NDArray[np.int32]
-    link_source: NDArray[np.int32]
-    link_target: NDArray[np.int32]
-    before_U1: NDArray[np.int64]
+    source: Ints32
+    target: Ints32
+    link_source: Ints32
+    link_target: Ints32
+    before_U1: Ints
 
 
-@njit(cache=True)
+@compiled
 def new_rule_store() -> RuleStore:
     """A store without rules."""
     shaped = new_tally(1024)
@@ -80,7 +80,7 @@ def new_rule_store() -> RuleStore:
     return RuleStore(new_trie(1024), new_trie(1024), new_trie(1024), new_tally(1024), shaped, weight_N)
 
 
-@njit(cache=True)
+@compiled
 def count_rules(
     text: Sides, links: SentenceLinks, first: int, last: int, limits: RuleLimits, store: RuleStore
 ) -> RuleStore:
@@ -116,14 +116,14 @@ def count_rules(
     return store
 
 
-@njit(cache=True, inline="always")
-def _is_plain_rule(initial: NDArray[np.int32], before_U1: NDArray[np.int64], limits: RuleLimits) -> bool:
+@inlined
+def _is_plain_rule(initial: Ints32, before_U1: Ints, limits: RuleLimits) -> bool:
     """Whether a phrase pair is a rule without gaps."""
     return _words(initial, 0) <= limits.symbols and _links(before_U1, initial) >= limits.least_links
 
 
-@njit(cache=True)
-def _spans(pair: SentencePair, limits: RuleLimits) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+@compiled
+def _spans(pair: SentencePair, limits: RuleLimits) -> tuple[Ints32, Ints32, Ints]:
     """The phrase pairs that rules come from; those that may become gaps, by target end, and the first one that ends at
     or after each target place.
     """
@@ -145,15 +145,10 @@ def _spans(pair: SentencePair, limits: RuleLimits) -> tuple[NDArray[np.int32], N
     return spans_X4[initial_X], gap_G4, np.searchsorted(gap_G4[:, 3], np.arange(len(pair.target) + 2))
 
 
-@njit(cache=True)
+@compiled
 def _choose_gaps(
-    initial: NDArray[np.int32],
-    gap_G4: NDArray[np.int32],
-    begin_E: NDArray[np.int64],
-    pair: SentencePair,
-    limits: RuleLimits,
-    chosen_C2: NDArray[np.int32],
-) -> tuple[NDArray[np.int32], int]:
+    initial: Ints32, gap_G4: Ints32, begin_E: Ints, pair: SentencePair, limits: RuleLimits, chosen_C2: Ints32
+) -> tuple[Ints32, int]:
     """What may be cut out of a phrase pair: rows (last gap of the target, gap before it or `NO_SPAN`), how many."""
     found = 0
     end = initial[3]
@@ -171,25 +166,23 @@ def _choose_gaps(
     return chosen_C2, found
 
 
-@njit(cache=True)
-def _keep(chosen_C2: NDArray[np.int32], found: int, q: int, r: int) -> tuple[NDArray[np.int32], int]:
+@compiled
+def _keep(chosen_C2: Ints32, found: int, q: int, r: int) -> tuple[Ints32, int]:
     if found == len(chosen_C2):
         chosen_C2 = np.concatenate((chosen_C2, np.empty_like(chosen_C2)))
     chosen_C2[found, 0], chosen_C2[found, 1] = q, r
     return chosen_C2, found + 1
 
 
-@njit(cache=True, inline="always")
-def _within(gap: NDArray[np.int32], initial: NDArray[np.int32], limits: RuleLimits) -> bool:
+@inlined
+def _within(gap: Ints32, initial: Ints32, limits: RuleLimits) -> bool:
     """Whether a gap lies inside a phrase pair, in normal form behind its first target word."""
     inside = gap[0] >= initial[0] and gap[1] <= initial[1]
     return inside and (gap[2] > initial[2] or (limits.anywhere and gap[2] == initial[2]))
 
 
-@njit(cache=True)
-def _leaves_rule(
-    initial: NDArray[np.int32], gap_G4: NDArray[np.int32], q: int, r: int, pair: SentencePair, limits: RuleLimits
-) -> bool:
+@compiled
+def _leaves_rule(initial: Ints32, gap_G4: Ints32, q: int, r: int, pair: SentencePair, limits: RuleLimits) -> bool:
     """Whether a rule is left when gap q and, if it is one, gap r before it on the target are cut out."""
     before = pair.before_U1
     gaps, words, targets = 1, _words(initial, 0) - _words(gap_G4[q], 0), _words(initial, 2) - _words(gap_G4[q], 2)
@@ -205,23 +198,23 @@ def _leaves_rule(
     return words > 0 and targets > 0 and inside >= limits.least_links and words + gaps <= limits.symbols
 
 
-@njit(cache=True, inline="always")
-def _words(span: NDArray[np.int32], side: int) -> int:
+@inlined
+def _words(span: Ints32, side: int) -> int:
     """The words of a phrase pair on the source (side 0) or on the target (side 2)."""
     return int(span[side + 1] - span[side])
 
 
-@njit(cache=True, inline="always")
-def _links(before_U1: NDArray[np.int64], span: NDArray[np.int32]) -> int:
+@inlined
+def _links(before_U1: Ints, span: Ints32) -> int:
     """The links inside a phrase pair."""
     return int(before_U1[span[3]] - before_U1[span[2]])
 
 
-@njit(cache=True)
+@compiled
 def _count_rule(
     store: RuleStore,
-    initial: NDArray[np.int32],
-    gap_G4: NDArray[np.int32],
+    initial: Ints32,
+    gap_G4: Ints32,
     gaps: tuple[int, int],
     pair: SentencePair,
     limits: RuleLimits,
@@ -250,13 +243,9 @@ def _count_rule(
     store.weight_N[count(store.shaped, pack(rule, shape))] += weight
 
 
-@njit(cache=True)
+@compiled
 def _side_node(
-    trie: Trie,
-    words: NDArray[np.int32],
-    span: tuple[int, int],
-    one: tuple[int, int, int],
-    other: tuple[int, int, int],
+    trie: Trie, words: Ints32, span: tuple[int, int], one: tuple[int, int, int], other: tuple[int, int, int]
 ) -> int:
     """The node of a span's words, with the numbers of two gaps (start, end, number) in their places."""
     node, i = ROOT, span[0]
@@ -270,7 +259,7 @@ def _side_node(
     return node
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _place(i: int, start: int, one: tuple[int, int, int], other: tuple[int, int, int]) -> int:
     """Where a word stands in a side that begins at `start` and in which each gap takes one place."""
     place = i - start
@@ -281,7 +270,7 @@ def _place(i: int, start: int, one: tuple[int, int, int], other: tuple[int, int,
     return place
 
 
-@njit(cache=True)
+@compiled
 def _with_room(store: RuleStore, rules: int, links: int, limits: RuleLimits) -> RuleStore:
     """The store, or a larger copy of it when it lacks room for so many rules with so many links each."""
     sources = room(store.sources, rules * limits.symbols)

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from xlate.array_types import Ints, Ints32
 
 
 class Sides(NamedTuple):
     """S sentence pairs: source sentence s is `source_T[source_offsets_S1[s]:source_offsets_S1[s + 1]]`."""
 
-    source_T: NDArray[np.int32]
-    source_offsets_S1: NDArray[np.int64]
-    target_U: NDArray[np.int32]
-    target_offsets_S1: NDArray[np.int64]
+    source_T: Ints32
+    source_offsets_S1: Ints
+    target_U: Ints32
+    target_offsets_S1: Ints
 
 
 class SentenceLinks(NamedTuple):
     """L links of S sentence pairs, sorted by (target, source) in each: those of s begin at `offsets_S1[s]`."""
 
-    source_L: NDArray[np.int32]
-    target_L: NDArray[np.int32]
-    offsets_S1: NDArray[np.int64]
+    source_L: Ints32
+    target_L: Ints32
+    offsets_S1: Ints
 
 
 class PhrasePairs(NamedTuple):
@@ -32,12 +31,12 @@ class PhrasePairs(NamedTuple):
     those of the target phrase are found likewise.
     """
 
-    source_B: NDArray[np.int32]
-    target_B: NDArray[np.int32]
-    source_T: NDArray[np.int32]
-    source_offsets_P1: NDArray[np.int64]
-    target_U: NDArray[np.int32]
-    target_offsets_Q1: NDArray[np.int64]
+    source_B: Ints32
+    target_B: Ints32
+    source_T: Ints32
+    source_offsets_P1: Ints
+    target_U: Ints32
+    target_offsets_Q1: Ints
 
     def inverse(self) -> PhrasePairs:
         """The same pairs with source and target exchanged."""

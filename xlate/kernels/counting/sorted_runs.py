@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+
+from xlate.array_types import Ints, Ints32
+from xlate.compiled import compiled
 
 
 class CountedRows(NamedTuple):
@@ -18,32 +19,30 @@ class CountedRows(NamedTuple):
     Sides and shapes are rows of the sequences of all runs, in which those of a run are sorted too.
     """
 
-    source_N: NDArray[np.int32]
-    target_N: NDArray[np.int32]
-    shape_N: NDArray[np.int32]
-    weight_N: NDArray[np.int64]
-    runs_R1: NDArray[np.int64]
+    source_N: Ints32
+    target_N: Ints32
+    shape_N: Ints32
+    weight_N: Ints
+    runs_R1: Ints
 
 
 class Numbers(NamedTuple):
     """The number of each sequence of all runs among the distinct ones, which are in the order of a dictionary."""
 
-    source: NDArray[np.int32]
-    target: NDArray[np.int32]
-    shape: NDArray[np.int32]
+    source: Ints32
+    target: Ints32
+    shape: Ints32
 
 
 class Totals(NamedTuple):
     """What all rules of each source side and of each target side weigh."""
 
-    source_P: NDArray[np.int64]
-    target_Q: NDArray[np.int64]
+    source_P: Ints
+    target_Q: Ints
 
 
-@njit(cache=True)
-def merge_sequences(
-    ids_T: NDArray[np.int32], offsets_N1: NDArray[np.int64], runs_R1: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+@compiled
+def merge_sequences(ids_T: Ints32, offsets_N1: Ints, runs_R1: Ints) -> tuple[Ints32, Ints]:
     """Numbers the sequences of sorted runs in the order of a dictionary, equal ones alike.
 
     Returns:
@@ -69,8 +68,8 @@ def merge_sequences(
         found += 1
 
 
-@njit(cache=True)
-def _compare(ids_T: NDArray[np.int32], offsets_N1: NDArray[np.int64], one: int, other: int) -> int:
+@compiled
+def _compare(ids_T: Ints32, offsets_N1: Ints, one: int, other: int) -> int:
     """Below 0 when one sequence stands before another in a dictionary, 0 when they are equal."""
     a, b = offsets_N1[one], offsets_N1[other]
     a_length, b_length = offsets_N1[one + 1] - a, offsets_N1[other + 1] - b
@@ -80,10 +79,10 @@ def _compare(ids_T: NDArray[np.int32], offsets_N1: NDArray[np.int64], one: int, 
     return int(a_length - b_length)
 
 
-@njit(cache=True)
+@compiled
 def merge_rows(
-    rows: CountedRows, numbers: Numbers, totals: Totals, least_P: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    rows: CountedRows, numbers: Numbers, totals: Totals, least_P: Ints
+) -> tuple[Ints32, Ints32, Ints32, Ints]:
     """Adds up rules of sorted runs; a rule of source side p is left out when it weighs less than `least_P[p]`.
 
     `totals`, zeros at first, get the weights of all rules, also of those left out.
@@ -113,8 +112,8 @@ def merge_rows(
     return source_B[:found], target_B[:found], shape_B[:found], weight_B[:found]
 
 
-@njit(cache=True)
-def _next_row(rows: CountedRows, numbers: Numbers, next_R: NDArray[np.int64]) -> tuple[int, int, int, int]:
+@compiled
+def _next_row(rows: CountedRows, numbers: Numbers, next_R: Ints) -> tuple[int, int, int, int]:
     """The first of the next rows of all runs, with the weights of all that equal it; the source is -1 at the end."""
     source = target = shape = -1
     weight = 0

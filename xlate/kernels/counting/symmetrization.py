@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+
+from xlate.array_types import Bools, Bytes, Ints, Ints32
+from xlate.compiled import compiled
 
 FORWARD, BACKWARD, BOTH = 1, 2, 3
 NO_FINAL, FINAL_OR, FINAL_AND = 0, 1, 2
 
 
-@njit(cache=True)
+@compiled
 def merge(
-    first_source: NDArray[np.int32],
-    first_target: NDArray[np.int32],
-    first_offsets_S1: NDArray[np.int64],
-    second_source: NDArray[np.int32],
-    second_target: NDArray[np.int32],
-    second_offsets_S1: NDArray[np.int64],
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.uint8]]:
+    first_source: Ints32,
+    first_target: Ints32,
+    first_offsets_S1: Ints,
+    second_source: Ints32,
+    second_target: Ints32,
+    second_offsets_S1: Ints,
+) -> tuple[Ints32, Ints32, Ints, Bytes]:
     """The sorted union of two sorted alignments: source_U, target_U, offsets_S1, and origin_U (1 the first, 2 the
     second, 3 both).
     """
@@ -50,19 +51,19 @@ def merge(
     return source_U[:u], target_U[:u], offsets_S1, origin_U[:u]
 
 
-@njit(cache=True)
+@compiled
 def grow(
-    source_U: NDArray[np.int32],
-    target_U: NDArray[np.int32],
-    offsets_S1: NDArray[np.int64],
-    origin_U: NDArray[np.uint8],
-    source_lengths_S: NDArray[np.int64],
-    target_lengths_S: NDArray[np.int64],
+    source_U: Ints32,
+    target_U: Ints32,
+    offsets_S1: Ints,
+    origin_U: Bytes,
+    source_lengths_S: Ints,
+    target_lengths_S: Ints,
     diagonal: bool,
     final: int,
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Which links of the union to keep; see `xlate.align.symmetrize` for the rules."""
-    kept_U: NDArray[np.bool_] = origin_U == BOTH
+    kept_U: Bools = origin_U == BOTH
     for s in range(len(offsets_S1) - 1):
         start, end = offsets_S1[s], offsets_S1[s + 1]
         source, target, origin, kept = source_U[start:end], target_U[start:end], origin_U[start:end], kept_U[start:end]
@@ -91,15 +92,9 @@ def grow(
     return kept_U
 
 
-@njit(cache=True)
+@compiled
 def _take(
-    u: int,
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
-    kept: NDArray[np.bool_],
-    grid: NDArray[np.bool_],
-    has_source: NDArray[np.bool_],
-    has_target: NDArray[np.bool_],
+    u: int, source: Ints32, target: Ints32, kept: Bools, grid: Bools, has_source: Bools, has_target: Bools
 ) -> None:
     kept[u] = True
     grid[source[u] + 1, target[u] + 1] = True
@@ -107,8 +102,8 @@ def _take(
     has_target[target[u]] = True
 
 
-@njit(cache=True)
-def _has_neighbour(grid: NDArray[np.bool_], row: int, column: int, diagonal: bool) -> bool:
+@compiled
+def _has_neighbour(grid: Bools, row: int, column: int, diagonal: bool) -> bool:
     """Whether a kept link is a neighbour of a place; the grid has an empty margin of one."""
     straight = grid[row - 1, column] or grid[row + 1, column] or grid[row, column - 1] or grid[row, column + 1]
     if straight or not diagonal:

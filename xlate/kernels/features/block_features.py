@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Floats32, Ints, Ints32
+from xlate.compiled import loop
 from xlate.kernels.counting.sides import PhrasePairs
 from xlate.kernels.features.bigram_features import BigramFamilies
 from xlate.kernels.lm.ngram import NgramArrays, step
@@ -24,12 +24,12 @@ class DistortionArrays(NamedTuple):
     `inbound_VK[v, d + K // 2]`, on leaving it `outbound_VK[v, d + K // 2]`; longer jumps count as the longest.
     """
 
-    direct_B: NDArray[np.float32]
-    model1_B: NDArray[np.float32]
-    first_B: NDArray[np.int32]
-    last_B: NDArray[np.int32]
-    inbound_VK: NDArray[np.float32]
-    outbound_VK: NDArray[np.float32]
+    direct_B: Floats32
+    model1_B: Floats32
+    first_B: Ints32
+    last_B: Ints32
+    inbound_VK: Floats32
+    outbound_VK: Floats32
 
 
 class BlockArrays(NamedTuple):
@@ -41,18 +41,18 @@ class BlockArrays(NamedTuple):
     `distortion` is filled; X optional ones of `more_BX` stand behind them. `dense` counts all.
     """
 
-    unigram_B: NDArray[np.float32]
-    orientation_B2: NDArray[np.float32]
-    lexical_B: NDArray[np.float32]
-    source_B: NDArray[np.int32]
-    options_P1: NDArray[np.int64]
-    option_O: NDArray[np.int32]
-    target_B: NDArray[np.int32]
-    target_words_T: NDArray[np.int32]
-    target_offsets_Q1: NDArray[np.int64]
+    unigram_B: Floats32
+    orientation_B2: Floats32
+    lexical_B: Floats32
+    source_B: Ints32
+    options_P1: Ints
+    option_O: Ints32
+    target_B: Ints32
+    target_words_T: Ints32
+    target_offsets_Q1: Ints
     bigrams: BigramFamilies
     distortion: DistortionArrays
-    more_BX: NDArray[np.float32]
+    more_BX: Floats32
     oriented: bool
     dense: int
 
@@ -79,10 +79,8 @@ class Placed(NamedTuple):
     orientation: int
 
 
-@njit(cache=True, nogil=True)
-def block_costs(
-    blocks: BlockArrays, lm: NgramArrays, before: Before, placed: Placed, out_D: NDArray[np.float32]
-) -> int:
+@loop
+def block_costs(blocks: BlockArrays, lm: NgramArrays, before: Before, placed: Placed, out_D: Floats32) -> int:
     """Writes the costs of a block behind another; returns the language model's state behind it.
 
     A neutral block has no orientation cost.
@@ -112,7 +110,7 @@ def block_costs(
     return state
 
 
-@njit(cache=True, nogil=True)
+@loop
 def jump_costs(
     distortion: DistortionArrays, before: int, before_end: int, block: int, start: int
 ) -> tuple[float, float]:
@@ -124,8 +122,8 @@ def jump_costs(
     return float(distortion.inbound_VK[landed, column]), float(distortion.outbound_VK[left, column])
 
 
-@njit(cache=True, nogil=True)
-def lm_states(lm: NgramArrays, begin: int, words_T: NDArray[np.int32]) -> NDArray[np.int32]:
+@loop
+def lm_states(lm: NgramArrays, begin: int, words_T: Ints32) -> Ints32:
     """The state before each word of a sentence and behind the last; shape (T + 1,)."""
     states = np.empty(len(words_T) + 1, dtype=np.int32)
     states[0] = begin
@@ -134,10 +132,8 @@ def lm_states(lm: NgramArrays, begin: int, words_T: NDArray[np.int32]) -> NDArra
     return states
 
 
-@njit(cache=True, nogil=True)
-def lexical_costs(
-    pairs: PhrasePairs, table: HashTable, probability_K: NDArray[np.float64], floor: float
-) -> NDArray[np.float32]:
+@loop
+def lexical_costs(pairs: PhrasePairs, table: HashTable, probability_K: Floats, floor: float) -> Floats32:
     """-ln p(S|T) of TZ07 section 3.1 for B blocks: each source word's mean p(s|t) over the t that support it.
 
     `table` finds the row of p(s|t) in `probability_K`; a mean below `floor`, or of no t, counts as `floor`.

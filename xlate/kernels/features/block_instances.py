@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats32, Ints, Ints8, Ints32
+from xlate.compiled import compiled, embedded, inlined, loop
 from xlate.kernels.features.bigram_features import put_bigrams
 from xlate.kernels.features.block_features import (
     NOBODY,
@@ -24,11 +24,11 @@ from xlate.kernels.orientation import NEUTRAL
 class Filled(NamedTuple):
     """Arrays of a plain ragged batch, longer than what is used."""
 
-    candidate_offsets_I1: NDArray[np.int64]
-    dense_CD: NDArray[np.float32]
-    gain_C: NDArray[np.float32]
-    id_offsets_C1: NDArray[np.int64]
-    ids_N: NDArray[np.int32]
+    candidate_offsets_I1: Ints
+    dense_CD: Floats32
+    gain_C: Floats32
+    id_offsets_C1: Ints
+    ids_N: Ints32
 
 
 class MatchedText(NamedTuple):
@@ -40,11 +40,11 @@ class MatchedText(NamedTuple):
         target_T, target_offsets_S1: the target words in the numbers of the language model.
     """
 
-    rows_M5: NDArray[np.int32]
-    sentence_M: NDArray[np.int32]
-    match_offsets_S1: NDArray[np.int64]
-    target_T: NDArray[np.int32]
-    target_offsets_S1: NDArray[np.int64]
+    rows_M5: Ints32
+    sentence_M: Ints32
+    match_offsets_S1: Ints
+    target_T: Ints32
+    target_offsets_S1: Ints
 
 
 class SuccessorArrays(NamedTuple):
@@ -53,11 +53,11 @@ class SuccessorArrays(NamedTuple):
     A true successor that `shown_E` does not mark is no candidate, neither as true nor as an alternative of another.
     """
 
-    group_G: NDArray[np.int32]
-    group_offsets_G1: NDArray[np.int64]
-    successor_E: NDArray[np.int32]
-    orientation_E: NDArray[np.int8]
-    shown_E: NDArray[np.bool_]
+    group_G: Ints32
+    group_offsets_G1: Ints
+    successor_E: Ints32
+    orientation_E: Ints8
+    shown_E: Bools
 
 
 class Successor(NamedTuple):
@@ -74,7 +74,7 @@ class Place(NamedTuple):
     taken: int
 
 
-@njit(cache=True)
+@compiled
 def _room(instances: int, candidates: int, dense: int, families: int) -> Filled:
     return Filled(
         np.zeros(instances + 1, dtype=np.int64),
@@ -85,8 +85,8 @@ def _room(instances: int, candidates: int, dense: int, families: int) -> Filled:
     )
 
 
-@njit(cache=True, inline="always")
-def _is_new(oriented: bool, placed: Placed, taken_X: NDArray[np.int64], n: int) -> bool:
+@inlined
+def _is_new(oriented: bool, placed: Placed, taken_X: Ints, n: int) -> bool:
     """Whether a candidate is none of the first n of its instance; if so, takes it down as number n.
 
     With the features of the orientation model, a block is told apart from itself by its orientation; with those of the
@@ -104,7 +104,7 @@ def _is_new(oriented: bool, placed: Placed, taken_X: NDArray[np.int64], n: int) 
 
 
 # Functions that take many arrays are put into their callers: handing the arrays over costs up to a tenth of the time.
-@njit(cache=True, forceinline=True)
+@embedded
 def _put(
     filled: Filled,
     place: Place,
@@ -125,11 +125,11 @@ def _put(
     return Place(c + 1, place.taken + 1)
 
 
-@njit(cache=True, forceinline=True)
+@embedded
 def _add_alternatives(
     filled: Filled,
     place: Place,
-    taken_X: NDArray[np.int64],
+    taken_X: Ints,
     blocks: BlockArrays,
     lm: NgramArrays,
     before: Before,
@@ -146,7 +146,7 @@ def _add_alternatives(
     return place
 
 
-@njit(cache=True)
+@compiled
 def target_matches(text: MatchedText, match: int) -> tuple[int, int]:
     """From where to where the (sorted) matches of a sentence begin at the same target word as `match`."""
     sentence, start = text.sentence_M[match], text.rows_M5[match, 3]
@@ -158,11 +158,11 @@ def target_matches(text: MatchedText, match: int) -> tuple[int, int]:
     return first, last
 
 
-@njit(cache=True, forceinline=True)
+@embedded
 def _add_target_alternatives(
     filled: Filled,
     place: Place,
-    taken_X: NDArray[np.int64],
+    taken_X: Ints,
     blocks: BlockArrays,
     lm: NgramArrays,
     before: Before,
@@ -179,7 +179,7 @@ def _add_target_alternatives(
     return place
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _placed(text: MatchedText, successor: Successor) -> Placed:
     """The block of a match where it stands."""
     return Placed(
@@ -187,9 +187,9 @@ def _placed(text: MatchedText, successor: Successor) -> Placed:
     )
 
 
-@njit(cache=True)
+@compiled
 def _most_candidates(
-    groups: NDArray[np.int64], top: int, events: SuccessorArrays, text: MatchedText, by_target: bool
+    groups: Ints, top: int, events: SuccessorArrays, text: MatchedText, by_target: bool
 ) -> tuple[int, int]:
     """How many candidates all instances have at most, and how many one of them."""
     most, widest = 0, 0
@@ -205,13 +205,13 @@ def _most_candidates(
     return most, widest
 
 
-@njit(cache=True, nogil=True)
+@loop
 def linked_instances(
     blocks: BlockArrays,
     lm: NgramArrays,
     begin: int,
     top: int,
-    groups: NDArray[np.int64],
+    groups: Ints,
     events: SuccessorArrays,
     text: MatchedText,
     by_target: bool,
@@ -258,9 +258,9 @@ def linked_instances(
     return filled
 
 
-@njit(cache=True, nogil=True)
+@loop
 def neutral_instances(
-    blocks: BlockArrays, lm: NgramArrays, begin: int, top: int, matches: NDArray[np.int64], text: MatchedText
+    blocks: BlockArrays, lm: NgramArrays, begin: int, top: int, matches: Ints, text: MatchedText
 ) -> Filled:
     """One instance for each of the `matches` without predecessor: itself, then its source alternatives."""
     filled = _room(len(matches), len(matches) * (1 + top), blocks.dense, 0)

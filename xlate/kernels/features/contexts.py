@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-Bags = tuple[NDArray[np.int64], NDArray[np.int32]]
+from xlate.array_types import Bools, Ints, Ints32
+from xlate.compiled import loop
+
+Bags = tuple[Ints, Ints32]
 
 
 class ContextPlaces(NamedTuple):
@@ -21,34 +22,32 @@ class ContextPlaces(NamedTuple):
         labels_L: how many values a layer has, without the two outside of a sentence.
     """
 
-    first_LP: NDArray[np.int64]
-    distance_P: NDArray[np.int64]
-    behind_P: NDArray[np.bool_]
-    labels_L: NDArray[np.int64]
+    first_LP: Ints
+    distance_P: Ints
+    behind_P: Bools
+    labels_L: Ints
 
 
 class PhraseSpans(NamedTuple):
     """I source phrases in their sentences; see `features/context.py` (`Spans`)."""
 
-    sentence_I: NDArray[np.int64]
-    start_I: NDArray[np.int64]
-    end_I: NDArray[np.int64]
-    phrase_I: NDArray[np.int64]
+    sentence_I: Ints
+    start_I: Ints
+    end_I: Ints
+    phrase_I: Ints
 
 
 class TargetArrays(NamedTuple):
     """The target phrases of B pairs, and the first ids of pairs, phrases and words; -1 for what is not asked for."""
 
-    target_B: NDArray[np.int32]
-    offsets_Q1: NDArray[np.int64]
-    ids_T: NDArray[np.int32]
-    firsts_3: NDArray[np.int64]
+    target_B: Ints32
+    offsets_Q1: Ints
+    ids_T: Ints32
+    firsts_3: Ints
 
 
-@njit(cache=True, nogil=True)
-def context_bags(
-    value_LT: NDArray[np.int32], offsets_S1: NDArray[np.int64], places: ContextPlaces, spans: PhraseSpans
-) -> Bags:
+@loop
+def context_bags(value_LT: Ints32, offsets_S1: Ints, places: ContextPlaces, spans: PhraseSpans) -> Bags:
     """The features of each phrase: one that is always there, the phrase, then layer by layer the values at the places.
 
     `value_LT` are the values of the T tokens of the text, below 0 for none.
@@ -79,8 +78,8 @@ def context_bags(
     return offsets_I1, ids[:size].copy()
 
 
-@njit(cache=True, nogil=True)
-def target_bags(targets: TargetArrays, pair_C: NDArray[np.int64]) -> Bags:
+@loop
+def target_bags(targets: TargetArrays, pair_C: Ints) -> Bags:
     """The features of each pair: itself, its target phrase, the words of that, as far as they are asked for."""
     own, phrase, word = targets.firsts_3[0], targets.firsts_3[1], targets.firsts_3[2]
     offsets_C1 = np.zeros(len(pair_C) + 1, np.int64)

@@ -7,14 +7,13 @@ target words (of families of one language, for the first and the second word).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Floats, Ints, Ints32, Uints
+from xlate.compiled import compiled, embedded, inlined, loop, prefetch
 from xlate.kernels.memory.hashing import EMPTY, HashTable, find, first_slot
-from xlate.kernels.memory.prefetch import prefetch
 
 WORD_PAIR, PAIR_BIGRAM, INSERTION, TARGET_BIGRAM, PARENT_CHILD = range(5)
 # Columns of a fact, and of a described feature: family, both kinds, and the values.
@@ -31,10 +30,10 @@ class Kinds(NamedTuple):
     `pairs_C2` are pairs of kinds; those of family f are rows `pair_offsets_1[f]` to `pair_offsets_1[f + 1]`.
     """
 
-    source_KV: NDArray[np.int32]
-    target_KV: NDArray[np.int32]
-    pairs_C2: NDArray[np.int32]
-    pair_offsets_1: NDArray[np.int64]
+    source_KV: Ints32
+    target_KV: Ints32
+    pairs_C2: Ints32
+    pair_offsets_1: Ints
 
 
 class StructureWeights(NamedTuple):
@@ -45,25 +44,25 @@ class StructureWeights(NamedTuple):
 
     kinds: Kinds
     table: HashTable
-    weights_F: NDArray[np.float64]
-    memory: NDArray[Any]
-    keys_C: NDArray[np.uint64]
+    weights_F: Floats
+    memory: AnyArray
+    keys_C: Uints
 
 
-@njit(cache=True, inline="always")
+@inlined
 def mixed(key: np.uint64, value: int) -> np.uint64:
     """A key with one number more."""
     key = (key ^ np.uint64(np.int64(value) + 2)) * np.uint64(0x9E3779B97F4A7C15)
     return key ^ (key >> np.uint64(29))
 
 
-@njit(cache=True, inline="always")
+@inlined
 def fact_key(family: int, a: int, b: int, c: int, d: int) -> np.uint64:
     """The key of a fact."""
     return mixed(mixed(mixed(mixed(mixed(np.uint64(0), family), a), b), c), d)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def described(kinds: Kinds, family: int, words: tuple[int, int, int, int], pair: int) -> tuple[int, int, int, int]:
     """The values of a fact's words in two kinds; the first is -1 when one of them has none."""
     x, y = kinds.pairs_C2[pair, 0], kinds.pairs_C2[pair, 1]
@@ -82,13 +81,13 @@ def described(kinds: Kinds, family: int, words: tuple[int, int, int, int], pair:
     return first, second, third, fourth
 
 
-@njit(cache=True, inline="always")
+@inlined
 def feature_key(family: int, pair: int, values: tuple[int, int, int, int]) -> np.uint64:
     """The key of a feature."""
     return mixed(fact_key(family, values[0], values[1], values[2], values[3]), pair)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def fact_score(known: StructureWeights, family: int, words: tuple[int, int, int, int]) -> float:
     """The sum of the weights of a fact's features."""
     key = fact_key(family, words[0], words[1], words[2], words[3])
@@ -98,7 +97,7 @@ def fact_score(known: StructureWeights, family: int, words: tuple[int, int, int,
     return float(held.score)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _looked_up(known: StructureWeights, family: int, words: tuple[int, int, int, int]) -> float:
     """What a fact scores, of which there is no memory."""
     total, count, mask = 0.0, 0, np.uint64(len(known.table.keys_H) - 1)
@@ -117,7 +116,7 @@ def _looked_up(known: StructureWeights, family: int, words: tuple[int, int, int,
     return total
 
 
-def new_memory() -> NDArray[Any]:
+def new_memory() -> AnyArray:
     """An empty memory of what facts score."""
     memory = np.zeros(MEMORY, dtype=SCORED)
     memory["key"] = EMPTY
@@ -127,16 +126,14 @@ def new_memory() -> NDArray[Any]:
 class Growing(NamedTuple):
     """A table of features that grows: slots, and for each feature its description; `size_1[0]` are in use."""
 
-    keys_H: NDArray[np.uint64]
-    rows_H: NDArray[np.int32]
-    described_F7: NDArray[np.int32]
-    size_1: NDArray[np.int64]
+    keys_H: Uints
+    rows_H: Ints32
+    described_F7: Ints32
+    size_1: Ints
 
 
-@njit(cache=True, nogil=True)
-def numbered(
-    kinds: Kinds, growing: Growing, facts_A5: NDArray[np.int32], add: bool
-) -> tuple[Growing, NDArray[np.int64], NDArray[np.int32]]:
+@loop
+def numbered(kinds: Kinds, growing: Growing, facts_A5: Ints32, add: bool) -> tuple[Growing, Ints, Ints32]:
     """The numbers of the features of A facts: offsets (A + 1) and numbers; unknown features are added, or left out.
 
     Returns the table too, perhaps in new arrays.
@@ -164,14 +161,9 @@ def numbered(
     return growing, offsets_A1, ids_N[:count].copy()
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def _row(
-    growing: Growing,
-    key: np.uint64,
-    family: int,
-    kinds_2: NDArray[np.int32],
-    values: tuple[int, int, int, int],
-    add: bool,
+    growing: Growing, key: np.uint64, family: int, kinds_2: Ints32, values: tuple[int, int, int, int], add: bool
 ) -> int:
     mask = np.uint64(len(growing.keys_H) - 1)
     slot = first_slot(key, mask)
@@ -190,7 +182,7 @@ def _row(
     return int(row)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _with_room(growing: Growing, more: int) -> Growing:
     """The table, or one in larger arrays that can take so many more features."""
     size, needed = growing.size_1[0], growing.size_1[0] + more
@@ -213,8 +205,8 @@ def _with_room(growing: Growing, more: int) -> Growing:
     return Growing(keys_H, rows_H, described_F7, growing.size_1)
 
 
-@njit(cache=True, nogil=True)
-def appended(growing: Growing, described_N7: NDArray[np.int32], keys_N: NDArray[np.uint64]) -> Growing:
+@loop
+def appended(growing: Growing, described_N7: Ints32, keys_N: Uints) -> Growing:
     """The table with N more features, which must be new to it."""
     growing = _with_room(growing, len(keys_N))
     for n in range(len(keys_N)):
@@ -223,8 +215,8 @@ def appended(growing: Growing, described_N7: NDArray[np.int32], keys_N: NDArray[
     return growing
 
 
-@njit(cache=True)
-def description_keys(kinds: Kinds, described_F7: NDArray[np.int32]) -> NDArray[np.uint64]:
+@compiled
+def description_keys(kinds: Kinds, described_F7: Ints32) -> Uints:
     """The keys of described features, (F,); `EMPTY` where a family does not cross the kinds of one."""
     keys_F = np.full(len(described_F7), EMPTY, dtype=np.uint64)
     for f in range(len(described_F7)):

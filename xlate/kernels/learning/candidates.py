@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyFloats, Floats, Floats32, Ints, Ints32
+from xlate.compiled import inlined
 from xlate.kernels.learning.crossing import crossed
 
 
@@ -20,26 +20,26 @@ class CandidateArrays(NamedTuple):
     Values are in single precision, but for lists that are only scored anew, whose totals are written with all digits.
     """
 
-    candidate_offsets_I1: NDArray[np.int64]
-    dense_CD: NDArray[np.float32]
-    gain_C: NDArray[np.float32]
-    base_C: NDArray[np.float32]
-    part_offsets_I1: NDArray[np.int64]
-    candidate_part_offsets_C1: NDArray[np.int64]
-    candidate_parts_K: NDArray[np.int32]
-    part_id_offsets_P1: NDArray[np.int64]
-    part_ids_N: NDArray[np.int32]
-    part_values_N: NDArray[np.floating]
-    context_offsets_I1: NDArray[np.int64]
-    contexts_X: NDArray[np.int32]
+    candidate_offsets_I1: Ints
+    dense_CD: Floats32
+    gain_C: Floats32
+    base_C: Floats32
+    part_offsets_I1: Ints
+    candidate_part_offsets_C1: Ints
+    candidate_parts_K: Ints32
+    part_id_offsets_P1: Ints
+    part_ids_N: Ints32
+    part_values_N: AnyFloats
+    context_offsets_I1: Ints
+    contexts_X: Ints32
 
 
-def no_contexts() -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def no_contexts() -> tuple[Ints, Ints32]:
     """What stands for contexts where there are none."""
     return np.zeros(0, np.int64), np.zeros(0, np.int32)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def context_of(i: int, candidates: CandidateArrays) -> tuple[int, int]:
     """Where the context of an instance begins and ends; one place that means nothing when there are no contexts."""
     if len(candidates.context_offsets_I1) == 0:
@@ -47,7 +47,7 @@ def context_of(i: int, candidates: CandidateArrays) -> tuple[int, int]:
     return int(candidates.context_offsets_I1[i]), int(candidates.context_offsets_I1[i + 1])
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def feature_of(n: int, x: int, candidates: CandidateArrays, size: int) -> int:
     """The feature of id n in place x of the context, among `size` weights; the id itself when there are no contexts."""
     if len(candidates.context_offsets_I1) == 0:
@@ -55,14 +55,9 @@ def feature_of(n: int, x: int, candidates: CandidateArrays, size: int) -> int:
     return int(crossed(candidates.contexts_X[x], candidates.part_ids_N[n], size))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def plain_score(
-    i: int,
-    c: int,
-    candidates: CandidateArrays,
-    dense_D: NDArray[np.float64],
-    sparse_F: NDArray[np.floating],
-    use_sparse: bool,
+    i: int, c: int, candidates: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats, use_sparse: bool
 ) -> float:
     """The score of candidate c of instance i, which is one part."""
     total = 0.0
@@ -86,8 +81,8 @@ def plain_score(
     return total
 
 
-@njit(cache=True, nogil=True, inline="always")
-def part_score(part: int, candidates: CandidateArrays, sparse_F: NDArray[np.floating]) -> float:
+@inlined
+def part_score(part: int, candidates: CandidateArrays, sparse_F: AnyFloats) -> float:
     """The sum of the sparse weights of one part."""
     total = 0.0
     first, last = candidates.part_id_offsets_P1[part], candidates.part_id_offsets_P1[part + 1]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+
+from xlate.array_types import Floats
+from xlate.compiled import loop
 
 
-@njit(cache=True, nogil=True)
-def log_sum_exp(scores: NDArray[np.float64], first: int, last: int) -> float:
+@loop
+def log_sum_exp(scores: Floats, first: int, last: int) -> float:
     """ln Σ exp of scores[first:last], which must not be empty."""
     top = scores[first]
     for option in range(first + 1, last):
@@ -19,8 +20,8 @@ def log_sum_exp(scores: NDArray[np.float64], first: int, last: int) -> float:
     return float(top + np.log(total))
 
 
-@njit(cache=True, nogil=True)
-def log_chances(scores: NDArray[np.float64], first: int, last: int, alone: bool) -> None:
+@loop
+def log_chances(scores: Floats, first: int, last: int, alone: bool) -> None:
     """Puts ln p in the place of scores[first:last], which must not be empty.
 
     p is the softmax of the scores, or with `alone` the logistic function of each.

@@ -10,14 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyFloats, Floats, Ints, Ints32
+from xlate.compiled import inlined, lent, loop, prefetch
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.crossing import BOTH, CONTEXT, PART
 from xlate.kernels.learning.updates import Learned, Rule, settle
-from xlate.kernels.memory.lent import lent
-from xlate.kernels.memory.prefetch import prefetch
 
 # The instance at hand, and the one whose weights are on their way.
 TURNS = 2
@@ -36,16 +34,16 @@ class Crossed(NamedTuple):
         clock_1: counts the instances that were looked up.
     """
 
-    slot_H: NDArray[np.int64]
-    number_RN: NDArray[np.int32]
-    feature_RY: NDArray[np.int32]
-    size_R2: NDArray[np.int64]
-    mixed_X: NDArray[np.int64]
-    value_K: NDArray[np.float64]
-    clock_1: NDArray[np.int64]
+    slot_H: Ints
+    number_RN: Ints32
+    feature_RY: Ints32
+    size_R2: Ints
+    mixed_X: Ints
+    value_K: Floats
+    clock_1: Ints
 
 
-@njit(cache=True, nogil=True)
+@loop
 def crossed_room(ids: int, pairs: int) -> Crossed:
     """Room for instances of so many ids and pairs."""
     slots = 16
@@ -62,7 +60,7 @@ def crossed_room(ids: int, pairs: int) -> Crossed:
     )
 
 
-@njit(cache=True, nogil=True)
+@loop
 def with_room(room: Crossed, i: int, candidates: CandidateArrays) -> Crossed:
     """The same with room for instance i, which does not fit; what it holds is kept."""
     ids, pairs = _sizes(i, candidates)
@@ -73,22 +71,22 @@ def with_room(room: Crossed, i: int, candidates: CandidateArrays) -> Crossed:
     return grown
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _sizes(i: int, candidates: CandidateArrays) -> tuple[int, int]:
     first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]
     ids = candidates.part_id_offsets_P1[last] - candidates.part_id_offsets_P1[first]
     return int(ids), int(ids * (candidates.context_offsets_I1[i + 1] - candidates.context_offsets_I1[i]))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def fits(room: Crossed, i: int, candidates: CandidateArrays) -> bool:
     """Whether there is room for instance i."""
     ids, pairs = _sizes(i, candidates)
     return bool(ids <= room.number_RN.shape[1] and pairs <= room.feature_RY.shape[1])
 
 
-@njit(cache=True, nogil=True)
-def look_up(here: tuple[Crossed, int], i: int, candidates: CandidateArrays, sparse_F: NDArray[np.floating]) -> None:
+@loop
+def look_up(here: tuple[Crossed, int], i: int, candidates: CandidateArrays, sparse_F: AnyFloats) -> None:
     """Finds the pairs of instance i among the weights, and asks for these; `here` is room, and the turn to write."""
     room, turn = here
     first = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i]]
@@ -120,8 +118,8 @@ def look_up(here: tuple[Crossed, int], i: int, candidates: CandidateArrays, spar
     room.size_R2[turn, 0], room.size_R2[turn, 1] = known, width
 
 
-@njit(cache=True, nogil=True)
-def score_ids(here: tuple[Crossed, int], sparse_F: NDArray[np.floating]) -> None:
+@loop
+def score_ids(here: tuple[Crossed, int], sparse_F: AnyFloats) -> None:
     """Adds up what each id scores in the context of the instance."""
     room, turn = here
     ids, width, feature_Y = room.size_R2[turn, 0], room.size_R2[turn, 1], room.feature_RY[turn]
@@ -132,10 +130,8 @@ def score_ids(here: tuple[Crossed, int], sparse_F: NDArray[np.floating]) -> None
         room.value_K[k] = total
 
 
-@njit(cache=True, nogil=True, inline="always")
-def crossed_score(
-    here: tuple[Crossed, int], i: int, c: int, candidates: CandidateArrays, dense_D: NDArray[np.float64]
-) -> float:
+@inlined
+def crossed_score(here: tuple[Crossed, int], i: int, c: int, candidates: CandidateArrays, dense_D: Floats) -> float:
     """The score of candidate c of instance i, whose ids have been scored."""
     (room, turn), total = here, 0.0
     for d in range(len(dense_D)):
@@ -148,13 +144,13 @@ def crossed_score(
     return total
 
 
-@njit(cache=True, nogil=True)
+@loop
 def move_ids(
     here: tuple[Crossed, int],
     i: int,
-    members: tuple[NDArray[np.int64], NDArray[np.float64], int],
+    members: tuple[Ints, Floats, int],
     candidates: CandidateArrays,
-    sparse_F: NDArray[np.floating],
+    sparse_F: AnyFloats,
     eta: float,
 ) -> None:
     """Moves the weights of every id along the slopes of the candidates that have it, by plain steps.
@@ -176,7 +172,7 @@ def move_ids(
                 sparse_F[feature_Y[y]] += step
 
 
-@njit(cache=True, nogil=True)
+@loop
 def settle_ids(here: tuple[Crossed, int], learned: Learned, rule: Rule) -> None:
     """Settles the weights of every id."""
     room, turn = here
@@ -184,13 +180,8 @@ def settle_ids(here: tuple[Crossed, int], learned: Learned, rule: Rule) -> None:
         settle(learned, rule, room.feature_RY[turn, y])
 
 
-@njit(cache=True, nogil=True)
-def score_crossed(
-    candidates: CandidateArrays,
-    dense_D: NDArray[np.float64],
-    sparse_F: NDArray[np.floating],
-    score_C: NDArray[np.float64],
-) -> None:
+@loop
+def score_crossed(candidates: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats, score_C: Floats) -> None:
     """Writes the scores of all candidates, in the contexts of their instances."""
     instances, ids, pairs = len(candidates.candidate_offsets_I1) - 1, 1, 1
     for i in range(instances):

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from xlate.compiled import inlined
 
 # Odd numbers without a pattern, below 2^63: products wrap around alike in numpy, torch and compiled code.
 CONTEXT, PART, BOTH = 0x1E3779B97F4A7C15, 0x42B2AE3D27D4EB4F, 0x5851F42D4C957F2D
@@ -23,7 +24,7 @@ def crossed_ids(context: Any, part: Any, size: int) -> Any:
     return ((((context * CONTEXT) ^ (part * PART)) * BOTH) >> 32) & (size - 1)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def crossed(context: int, part: int, size: int) -> int:
     """The id of a pair among `size` weights, a power of two."""
     mixed: int = ((((np.int64(context) * CONTEXT) ^ (np.int64(part) * PART)) * BOTH) >> 32) & (size - 1)  # type: ignore[assignment]

@@ -8,14 +8,13 @@ walk. Nine in ten hypotheses of a list are under the few best ones everywhere, a
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from xlate.array_types import Floats, Floats32, Ints, Ints32
+from xlate.compiled import inlined, loop
 
 
-@njit(cache=True, nogil=True)
-def slope_orders(values_C: Floats, offsets_I1: NDArray[np.int64]) -> NDArray[np.int32]:
+@loop
+def slope_orders(values_C: Floats, offsets_I1: Ints) -> Ints32:
     """The hypotheses of each list in ascending order of their values, (C,)."""
     order_C = np.empty(len(values_C), dtype=np.int32)
     for i in range(len(offsets_I1) - 1):
@@ -24,10 +23,8 @@ def slope_orders(values_C: Floats, offsets_I1: NDArray[np.int64]) -> NDArray[np.
     return order_C
 
 
-@njit(cache=True, nogil=True)
-def promising(
-    score_C: Floats, slope_C: Floats, order_C: NDArray[np.int32], offsets_I1: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+@loop
+def promising(score_C: Floats, slope_C: Floats, order_C: Ints32, offsets_I1: Ints) -> tuple[Ints32, Ints]:
     """The hypotheses that may be on an upper envelope, list by list in the given order of slopes, and their offsets.
 
     The best at both ends, in the middle, and where those cross make a chain of lines. It bends upwards, so a hypothesis
@@ -58,7 +55,7 @@ def promising(
     return kept_C[:size], kept_I1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _bends(
     score_C: Floats, slope_C: Floats, first: int, last: int, flattest: int, steepest: int
 ) -> tuple[float, float, float, float, float, float, float, float]:
@@ -82,7 +79,7 @@ def _bends(
     )
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _under(score_C: Floats, slope_C: Floats, line: int, at: float, x: float, y: float) -> tuple[float, float]:
     """A place a little under a line, or under (x, y) when there is no such place; rounding must not lift it."""
     if at == at:
@@ -90,14 +87,14 @@ def _under(score_C: Floats, slope_C: Floats, line: int, at: float, x: float, y: 
     return x, y - 1e-9 * (1.0 + abs(y))
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _crossing(score_C: Floats, slope_C: Floats, one: int, steeper: int) -> float:
     """Where two lines meet; not a number when neither is steeper."""
     rise = slope_C[steeper] - slope_C[one]
     return float((score_C[one] - score_C[steeper]) / rise) if rise > 0.0 else np.nan
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _best_at(score_C: Floats, slope_C: Floats, first: int, last: int, x: float) -> int:
     best, top = first, -np.inf
     for c in range(first, last):
@@ -107,10 +104,10 @@ def _best_at(score_C: Floats, slope_C: Floats, first: int, last: int, x: float) 
     return int(best)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def envelopes(
-    score_C: Floats, slope_C: Floats, order_C: NDArray[np.int32], offsets_I1: NDArray[np.int64]
-) -> tuple[Floats, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    score_C: Floats, slope_C: Floats, order_C: Ints32, offsets_I1: Ints
+) -> tuple[Floats, Ints32, Ints32, Ints32]:
     """The upper envelope of score + x · slope in each list.
 
     Returns:
@@ -152,20 +149,15 @@ def envelopes(
     return at_E[:size], before_E[:size], after_E[:size], leftmost_I
 
 
-@njit(cache=True, inline="always")
+@inlined
 def same_place(one: float, other: float) -> bool:
     """Whether two places differ by no more than rounding: hypotheses that are equal at one place meet there."""
     return abs(one - other) <= 1e-9 * max(abs(other), 1e-3)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def swept_statistics(
-    order_E: NDArray[np.int64],
-    at_E: Floats,
-    before_E: NDArray[np.int32],
-    after_E: NDArray[np.int32],
-    leftmost_I: NDArray[np.int32],
-    statistics_CK: NDArray[np.float32],
+    order_E: Ints, at_E: Floats, before_E: Ints32, after_E: Ints32, leftmost_I: Ints32, statistics_CK: Floats32
 ) -> tuple[Floats, Floats]:
     """Summed statistics in each of the B intervals between different changes, and the B - 1 places between them.
 
@@ -189,7 +181,7 @@ def swept_statistics(
     return sums_BK[: b + 1], edge_B[:b]
 
 
-@njit(cache=True, nogil=True)
+@loop
 def corpus_bleu(sums_BK: Floats) -> Floats:
     """BLEU, 0 to 100, of B rows of summed statistics without smoothing: 0 where an order has no match."""
     order = (sums_BK.shape[1] - 2) // 2

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Floats32, Ints, Uints
+from xlate.compiled import inlined, lent, loop, prefetch
 from xlate.kernels.learning.candidates import CandidateArrays, context_of, feature_of, plain_score
 from xlate.kernels.learning.crossed import (
     Crossed,
@@ -26,8 +26,6 @@ from xlate.kernels.learning.crossed import (
 )
 from xlate.kernels.learning.slopes import draw
 from xlate.kernels.learning.updates import Learned, Rule, begin_step, move_dense, move_sparse, settle
-from xlate.kernels.memory.lent import lent
-from xlate.kernels.memory.prefetch import prefetch
 
 
 class InstanceSteps(NamedTuple):
@@ -43,7 +41,7 @@ class InstanceSteps(NamedTuple):
             each then stands for as many as were left out for it. 0 looks at all of them.
     """
 
-    numbers: NDArray[np.float64]
+    numbers: Floats
     truth: bool
     rule: Rule
     use_sparse: bool
@@ -54,26 +52,21 @@ class InstanceSteps(NamedTuple):
 class Room(NamedTuple):
     """Room for the members of a step: which candidates they are, their scores, gains and slopes."""
 
-    member_X: NDArray[np.int64]
-    score_X: NDArray[np.float64]
-    gain_X: NDArray[np.float32]
-    slope_X: NDArray[np.float64]
+    member_X: Ints
+    score_X: Floats
+    gain_X: Floats32
+    slope_X: Floats
 
 
-@njit(cache=True, nogil=True)
+@loop
 def step_room(size: int) -> Room:
     """Room for so many members."""
     return Room(np.empty(size, np.int64), np.empty(size), np.empty(size, np.float32), np.empty(size))
 
 
-@njit(cache=True, nogil=True)
+@loop
 def instance_pass(
-    order_I: NDArray[np.int64],
-    candidates: CandidateArrays,
-    learned: Learned,
-    steps: InstanceSteps,
-    slope: Any,
-    state: NDArray[np.uint64],
+    order_I: Ints, candidates: CandidateArrays, learned: Learned, steps: InstanceSteps, slope: Any, state: Uints
 ) -> tuple[float, float]:
     """Trains on the instances in `order_I`, changing `learned`; the summed loss and curvature before each step."""
     # Behind a call through a pointer the compiler counts references to arrays at every turn, unless they are lent.
@@ -124,7 +117,7 @@ def instance_pass(
     return loss, curvature + 0.0 * (len(owned.member_X) + len(owned_pairs.slot_H))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _members(candidates: CandidateArrays, truth: bool, first: int, last: int, room: Room) -> int:
     """Writes who is looked at: with `truth` a place for one true candidate, then those that are not; else all."""
     if not truth:
@@ -140,8 +133,8 @@ def _members(candidates: CandidateArrays, truth: bool, first: int, last: int, ro
     return size
 
 
-@njit(cache=True, nogil=True)
-def _drawn(size: int, negatives: int, room: Room, state: NDArray[np.uint64]) -> int:
+@loop
+def _drawn(size: int, negatives: int, room: Room, state: Uints) -> int:
     """Keeps so many of the members behind the first, drawn without putting back; their gains say what each stands for.
 
     Each is kept as often as any other, so the mean of what is added up over them, times their number, is that of all.
@@ -154,7 +147,7 @@ def _drawn(size: int, negatives: int, room: Room, state: NDArray[np.uint64]) -> 
     return negatives + 1
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _score(
     i: int,
     size: int,
@@ -179,7 +172,7 @@ def _score(
         room.score_X[x] = plain_score(i, c, candidates, learned.dense_D, learned.sparse_F, steps.use_sparse)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _move(
     i: int,
     size: int,
@@ -206,7 +199,7 @@ def _move(
         move_ids(here, i, (room.member_X, room.slope_X, size), candidates, learned.sparse_F, rule.eta)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _move_sparse(i: int, c: int, slope: float, candidates: CandidateArrays, learned: Learned, rule: Rule) -> None:
     """Moves the sparse weights of one candidate of instance i."""
     valued, (begin, end) = len(candidates.part_values_N) > 0, context_of(i, candidates)
@@ -216,15 +209,9 @@ def _move_sparse(i: int, c: int, slope: float, candidates: CandidateArrays, lear
             move_sparse(learned, rule, feature_of(n, x, candidates, len(learned.sparse_F)), slope * value)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _move_by_gradient(
-    i: int,
-    room: Room,
-    size: int,
-    candidates: CandidateArrays,
-    learned: Learned,
-    rule: Rule,
-    gradient_F: NDArray[np.float64],
+    i: int, room: Room, size: int, candidates: CandidateArrays, learned: Learned, rule: Rule, gradient_F: Floats
 ) -> None:
     """Moves each weight once, by the whole gradient of the step; `gradient_F` is zero before and after."""
     for d in range(len(rule.eta_D)):
@@ -239,15 +226,9 @@ def _move_by_gradient(
     move_touched(i, room, size, candidates, learned, rule, gradient_F)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def move_touched(
-    i: int,
-    room: Room,
-    size: int,
-    candidates: CandidateArrays,
-    learned: Learned,
-    rule: Rule,
-    gradient_F: NDArray[np.float64],
+    i: int, room: Room, size: int, candidates: CandidateArrays, learned: Learned, rule: Rule, gradient_F: Floats
 ) -> None:
     """Moves the sparse weights of the members of instance i whose gradient is not 0, and sets it to 0."""
     begin, end = context_of(i, candidates)
@@ -261,8 +242,8 @@ def move_touched(
                     gradient_F[f] = 0.0
 
 
-@njit(cache=True, nogil=True)
-def add_gradient(i: int, room: Room, size: int, candidates: CandidateArrays, gradient_F: NDArray[np.float64]) -> None:
+@loop
+def add_gradient(i: int, room: Room, size: int, candidates: CandidateArrays, gradient_F: Floats) -> None:
     """Adds the slopes of the members of instance i to the weights of their ids."""
     valued, (begin, end) = len(candidates.part_values_N) > 0, context_of(i, candidates)
     for place in range(size):
@@ -273,9 +254,9 @@ def add_gradient(i: int, room: Room, size: int, candidates: CandidateArrays, gra
                 gradient_F[feature_of(n, x, candidates, len(gradient_F))] += slope * value
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _settle_members(
-    i: int, member_X: NDArray[np.int64], size: int, candidates: CandidateArrays, learned: Learned, rule: Rule
+    i: int, member_X: Ints, size: int, candidates: CandidateArrays, learned: Learned, rule: Rule
 ) -> None:
     """Settles all weights that a step looks at."""
     begin, end = context_of(i, candidates)
@@ -286,10 +267,8 @@ def _settle_members(
                 settle(learned, rule, feature_of(n, x, candidates, len(learned.sparse_F)))
 
 
-@njit(cache=True, nogil=True)
-def _curvature(
-    i: int, room: Room, size: int, candidates: CandidateArrays, rule: Rule, gradient_F: NDArray[np.float64]
-) -> float:
+@loop
+def _curvature(i: int, room: Room, size: int, candidates: CandidateArrays, rule: Rule, gradient_F: Floats) -> float:
     """Σ_k η_k g_k² of one step; `gradient_F` is zero before and after."""
     total = 0.0
     for d in range(len(rule.eta_D)):
@@ -309,9 +288,9 @@ def _curvature(
     return total
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _fetch_ahead(
-    order_I: NDArray[np.int64], place: int, candidates: CandidateArrays, learned: Learned, steps: InstanceSteps
+    order_I: Ints, place: int, candidates: CandidateArrays, learned: Learned, steps: InstanceSteps
 ) -> None:
     """Instances come in random order, so each would wait for memory several times; later ones are asked for early."""
     size, crosses = len(order_I), len(candidates.context_offsets_I1) > 0

@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Floats32, Ints, Uints
+from xlate.compiled import embedded, lent, loop
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.scores import largest, score_list
 from xlate.kernels.learning.updates import Learned, Rule, begin_step, move_dense, move_sparse, settle
-from xlate.kernels.memory.lent import lent
 
 
 class ListSteps(NamedTuple):
@@ -27,7 +26,7 @@ class ListSteps(NamedTuple):
         batch: lists a step; their gradients are averaged.
     """
 
-    numbers: NDArray[np.float64]
+    numbers: Floats
     rule: Rule
     batch: int
 
@@ -35,16 +34,16 @@ class ListSteps(NamedTuple):
 class ListRoom(NamedTuple):
     """Room for one list's parts and candidates, for the slopes of a batch's parts, and the random numbers' state."""
 
-    part_score: NDArray[np.float64]
-    part_slope: NDArray[np.float64]
-    score_X: NDArray[np.float64]
-    gain_X: NDArray[np.float32]
-    slope_X: NDArray[np.float64]
-    dense_slope_D: NDArray[np.float64]
-    state: NDArray[np.uint64]
+    part_score: Floats
+    part_slope: Floats
+    score_X: Floats
+    gain_X: Floats32
+    slope_X: Floats
+    dense_slope_D: Floats
+    state: Uints
 
 
-@njit(cache=True, nogil=True)
+@loop
 def list_room(lists: CandidateArrays, batch: int) -> ListRoom:
     """Enough room for the `batch` largest lists."""
     parts, size = largest(lists)
@@ -59,14 +58,9 @@ def list_room(lists: CandidateArrays, batch: int) -> ListRoom:
     )
 
 
-@njit(cache=True, nogil=True)
+@loop
 def list_pass(
-    order_I: NDArray[np.int64],
-    lists: CandidateArrays,
-    learned: Learned,
-    steps: ListSteps,
-    room: ListRoom,
-    slope: Any,
+    order_I: Ints, lists: CandidateArrays, learned: Learned, steps: ListSteps, room: ListRoom, slope: Any
 ) -> float:
     """Steps through lists in a given order, `batch` lists a step; returns the sum of the losses met on the way."""
     lists, learned, steps, room = lent(lists), lent(learned), lent(steps), lent(room)
@@ -89,15 +83,9 @@ def list_pass(
     return loss
 
 
-@njit(cache=True, nogil=True)
+@loop
 def list_losses(
-    order_I: NDArray[np.int64],
-    lists: CandidateArrays,
-    learned: Learned,
-    numbers: NDArray[np.float64],
-    room: ListRoom,
-    slope: Any,
-    best_I: NDArray[np.int64],
+    order_I: Ints, lists: CandidateArrays, learned: Learned, numbers: Floats, room: ListRoom, slope: Any, best_I: Ints
 ) -> float:
     """The sum of the losses of some lists as weights stand; writes the candidate of the highest score, or -1."""
     lists, learned, room, best_I = lent(lists), lent(learned), lent(room), lent(best_I)
@@ -110,7 +98,7 @@ def list_losses(
     return loss
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def best_of_list(lists: CandidateArrays, room: ListRoom, i: int) -> int:
     """The candidate of the highest score of a list that was scored, the first of equals, or -1 of an empty one."""
     first, best = lists.candidate_offsets_I1[i], -1
@@ -120,8 +108,8 @@ def best_of_list(lists: CandidateArrays, room: ListRoom, i: int) -> int:
     return int(best)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def list_slopes(lists: CandidateArrays, numbers: NDArray[np.float64], room: ListRoom, slope: Any, i: int) -> float:
+@embedded
+def list_slopes(lists: CandidateArrays, numbers: Floats, room: ListRoom, slope: Any, i: int) -> float:
     """The loss of a list, 0 of an empty one; the slopes of its candidates are in the room."""
     begin, size = lists.candidate_offsets_I1[i], lists.candidate_offsets_I1[i + 1] - lists.candidate_offsets_I1[i]
     if size == 0:
@@ -131,7 +119,7 @@ def list_slopes(lists: CandidateArrays, numbers: NDArray[np.float64], room: List
     return float(slope(room.score_X, room.gain_X, room.slope_X, size, numbers, room.state))
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def spread_slopes(lists: CandidateArrays, room: ListRoom, i: int, offset: int) -> None:
     """The slope of a part is the sum of those of the candidates that hold it, as often as they hold it."""
     for part in range(lists.part_offsets_I1[i + 1] - lists.part_offsets_I1[i]):
@@ -146,7 +134,7 @@ def spread_slopes(lists: CandidateArrays, room: ListRoom, i: int, offset: int) -
                 room.dense_slope_D[d] += slope * lists.dense_CD[c, d]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def move_parts(
     lists: CandidateArrays, learned: Learned, rule: Rule, room: ListRoom, i: int, offset: int, share: float
 ) -> None:
@@ -166,7 +154,7 @@ def move_parts(
                 move_sparse(learned, rule, lists.part_ids_N[n], slope)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def settle_list(lists: CandidateArrays, learned: Learned, rule: Rule, i: int) -> None:
     """Settles all weights that a list looks at."""
     for part in range(lists.part_offsets_I1[i], lists.part_offsets_I1[i + 1]):

@@ -16,23 +16,21 @@ Shapes: C candidates, M oracles and K hypotheses among them.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints
+from xlate.compiled import inlined, lent, loop
 from xlate.kernels.learning.candidates import CandidateArrays
-from xlate.kernels.memory.lent import lent
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
+Rows = Ints
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def margin_step(missing: float, norm: float, most: float) -> float:
     """The step for a pair that lacks so much score and has a squared norm above 0 of its difference; at most `most`."""
     return min(most, missing / norm) if missing > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@loop
 def inner_products(lists: CandidateArrays, rate_D: Floats, rate: float, room_F: Floats) -> Floats:
     """Inner products of the features of the candidates of the one list, (C, C), features weighed by their step sizes.
 
@@ -58,7 +56,7 @@ def inner_products(lists: CandidateArrays, rate_D: Floats, rate: float, room_F: 
     return product_CC
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _scatter(lists: CandidateArrays, c: int, keep: float, room_F: Floats) -> None:
     """Adds the sparse features of a candidate to the room, or sets them to 0 when `keep` is 0."""
     valued = len(lists.part_values_N) > 0
@@ -70,7 +68,7 @@ def _scatter(lists: CandidateArrays, c: int, keep: float, room_F: Floats) -> Non
             room_F[feature] = keep * (room_F[feature] + value)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _gathered(lists: CandidateArrays, c: int, room_F: Floats) -> float:
     """The inner product of a candidate's sparse features with what is in the room."""
     total, valued = 0.0, len(lists.part_values_N) > 0
@@ -82,7 +80,7 @@ def _gathered(lists: CandidateArrays, c: int, room_F: Floats) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@loop
 def largest_margins(
     product_CC: Floats, score_C: Floats, oracle_M: Rows, hypothesis_K: Rows, loss_MK: Floats, most: float, steps: int
 ) -> Floats:
@@ -121,7 +119,7 @@ def largest_margins(
     return alpha_P1[:pairs].copy().reshape(loss_MK.shape)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _extremes(
     now_C: Floats, oracle_M: Rows, hypothesis_K: Rows, loss_MK: Floats, alpha_P1: Floats
 ) -> tuple[int, int, float]:
@@ -142,7 +140,7 @@ def _extremes(
     return up, down, most - least
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _squared(product_CC: Floats, moved_C: Floats) -> float:
     """The squared norm of a sum of candidates' features; most candidates are not in it."""
     total = 0.0
@@ -154,7 +152,7 @@ def _squared(product_CC: Floats, moved_C: Floats) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _shift(now_C: Floats, product_CC: Floats, moved_C: Floats, step: float) -> None:
     """The scores after a step along a sum of candidates' features."""
     for b in range(len(moved_C)):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Ints
+from xlate.compiled import inlined, lent, loop
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.margins import margin_step
 from xlate.kernels.learning.scores import largest, score_list_twice
-from xlate.kernels.memory.lent import lent
 
 
 class MiraGains(NamedTuple):
@@ -20,8 +19,8 @@ class MiraGains(NamedTuple):
     A hypothesis gains `bleu_share` times its BLEU and `beside_C`, what other measures make of it (0 to 1, weighted).
     """
 
-    statistics_CK: NDArray[np.float64]
-    beside_C: NDArray[np.float64]
+    statistics_CK: Floats
+    beside_C: Floats
     bleu_share: float
     order: int
 
@@ -29,7 +28,7 @@ class MiraGains(NamedTuple):
 class MiraSteps(NamedTuple):
     """Which dense weights move, the longest step, the decay of the background corpus, the rate of sparse weights."""
 
-    trained_D: NDArray[np.bool_]
+    trained_D: Bools
     most: float
     decay: float
     sparse_rate: float
@@ -38,12 +37,12 @@ class MiraSteps(NamedTuple):
 class MiraRoom(NamedTuple):
     """Room for the parts and candidates of a list, and for the sparse difference of two; what counts starts at 0."""
 
-    part_score: NDArray[np.float64]
-    part_judged: NDArray[np.float64]
-    score_X: NDArray[np.float64]
-    judged_X: NDArray[np.float64]
-    part_count: NDArray[np.int64]
-    difference_F: NDArray[np.float64]
+    part_score: Floats
+    part_judged: Floats
+    score_X: Floats
+    judged_X: Floats
+    part_count: Ints
+    difference_F: Floats
 
 
 class MiraWeights(NamedTuple):
@@ -52,22 +51,22 @@ class MiraWeights(NamedTuple):
     With step t adding Δ_t, `lag` is Σ (t - 1) Δ_t; the average of the weights after steps 1 to T is weight - lag / T.
     """
 
-    dense_D: NDArray[np.float64]
-    sparse_F: NDArray[np.float64]
-    dense_lag_D: NDArray[np.float64]
-    sparse_lag_F: NDArray[np.float64]
-    background_K: NDArray[np.float64]
-    clock_1: NDArray[np.int64]
+    dense_D: Floats
+    sparse_F: Floats
+    dense_lag_D: Floats
+    sparse_lag_F: Floats
+    background_K: Floats
+    clock_1: Ints
 
 
 class JudgedWeights(NamedTuple):
     """Weights that are looked at on the way."""
 
-    dense_D: NDArray[np.float64]
-    sparse_F: NDArray[np.float64]
+    dense_D: Floats
+    sparse_F: Floats
 
 
-@njit(cache=True, nogil=True)
+@loop
 def mira_room(lists: CandidateArrays, size: int) -> MiraRoom:
     """Enough room for the largest list and F = `size` sparse weights."""
     parts, most = largest(lists)
@@ -75,16 +74,16 @@ def mira_room(lists: CandidateArrays, size: int) -> MiraRoom:
     return MiraRoom(part_2[0], part_2[1], score_2[0], score_2[1], np.zeros(parts, dtype=np.int64), np.zeros(size))
 
 
-@njit(cache=True, nogil=True)
+@loop
 def mira_pass(
     lists: CandidateArrays,
     gains: MiraGains,
     weights: MiraWeights,
     judged: JudgedWeights,
-    order_I: NDArray[np.int64],
+    order_I: Ints,
     steps: MiraSteps,
     room: MiraRoom,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Goes once through lists whose parts are written out, changing the weights.
 
     Returns the summed statistics of each list's best hypothesis under the weights that are `judged`, (K,): reading the
@@ -120,9 +119,9 @@ def mira_pass(
     return sums_K
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _hope_and_fear(
-    gains: MiraGains, background_K: NDArray[np.float64], room: MiraRoom, first: int, last: int
+    gains: MiraGains, background_K: Floats, room: MiraRoom, first: int, last: int
 ) -> tuple[int, int, float, float, int]:
     """Hope and fear, how much higher hope scores, how much more it gains, the best of `judged`; of equals the first."""
     hope, fear, best, highest = first, first, first, -np.inf
@@ -141,8 +140,8 @@ def _hope_and_fear(
     return hope, fear, hope_score - fear_score, hope_gain - fear_gain, best
 
 
-@njit(cache=True, nogil=True)
-def background_gain(statistics_K: NDArray[np.float64], background_K: NDArray[np.float64], order: int) -> float:
+@loop
+def background_gain(statistics_K: Floats, background_K: Floats, order: int) -> float:
     """BLEU (0 to 1) of a hypothesis beside the background corpus, times their reference length (Chiang et al. 2008)."""
     product = 1.0
     for n in range(order):
@@ -156,7 +155,7 @@ def background_gain(statistics_K: NDArray[np.float64], background_K: NDArray[np.
     return float(bleu * reference)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _count_parts(lists: CandidateArrays, room: MiraRoom, hope: int, fear: int) -> None:
     """How much more often hope holds each part of its list than fear."""
     for k in range(lists.candidate_part_offsets_C1[hope], lists.candidate_part_offsets_C1[hope + 1]):
@@ -165,14 +164,14 @@ def _count_parts(lists: CandidateArrays, room: MiraRoom, hope: int, fear: int) -
         room.part_count[lists.candidate_parts_K[k]] -= 1
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _forget_parts(lists: CandidateArrays, room: MiraRoom, hope: int, fear: int) -> None:
     for c in (hope, fear):
         for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
             room.part_count[lists.candidate_parts_K[k]] = 0
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _norm(lists: CandidateArrays, steps: MiraSteps, room: MiraRoom, i: int, hope: int, fear: int) -> float:
     """The squared norm of hope's features less those of fear, sparse ones weighed by their rate.
 
@@ -204,7 +203,7 @@ def _norm(lists: CandidateArrays, steps: MiraSteps, room: MiraRoom, i: int, hope
     return norm + steps.sparse_rate * sparse
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _move(
     lists: CandidateArrays,
     weights: MiraWeights,

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Floats32, Uints
+from xlate.compiled import lent, loop
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.lists import ListRoom, move_parts, settle_list, spread_slopes
 from xlate.kernels.learning.scores import score_list
 from xlate.kernels.learning.updates import Learned, Rule, begin_step, move_dense
-from xlate.kernels.memory.lent import lent
 
 
-@njit(cache=True, nogil=True)
+@loop
 def begin_list(lists: CandidateArrays, learned: Learned, rule: Rule, room: ListRoom) -> None:
     """Counts a step, and writes the scores of the candidates of the one list into the room."""
     lists, learned, room = lent(lists), lent(learned), lent(room)
@@ -25,7 +24,7 @@ def begin_list(lists: CandidateArrays, learned: Learned, rule: Rule, room: ListR
     score_list(0, lists, learned.dense_D, learned.sparse_F, room.part_score, room.score_X)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def step_list(lists: CandidateArrays, learned: Learned, rule: Rule, room: ListRoom) -> None:
     """Moves the weights along the slopes of the candidates' scores that are in the room."""
     lists, learned, room = lent(lists), lent(learned), lent(room)
@@ -36,14 +35,8 @@ def step_list(lists: CandidateArrays, learned: Learned, rule: Rule, room: ListRo
     move_parts(lists, learned, rule, room, 0, 0, 1.0)
 
 
-@njit(cache=True, nogil=True)
-def list_slopes(
-    score_C: NDArray[np.float64],
-    gain_C: NDArray[np.float32],
-    numbers: NDArray[np.float64],
-    state: NDArray[np.uint64],
-    slope: Any,
-) -> tuple[float, NDArray[np.float64]]:
+@loop
+def list_slopes(score_C: Floats, gain_C: Floats32, numbers: Floats, state: Uints, slope: Any) -> tuple[float, Floats]:
     """The loss of a list, and minus its derivative by each score."""
     slope_C = np.zeros(len(score_C))
     return float(slope(score_C, gain_C, slope_C, len(score_C), numbers, state)), slope_C

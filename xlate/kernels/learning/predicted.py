@@ -12,16 +12,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyFloats, Bools, Floats, Ints
+from xlate.compiled import lent, loop
 from xlate.kernels.learning.candidates import CandidateArrays, plain_score
 from xlate.kernels.learning.chances import log_chances
 from xlate.kernels.learning.instances import Room, add_gradient, move_touched, step_room
 from xlate.kernels.learning.lists import ListRoom, ListSteps, best_of_list, list_room, list_slopes, spread_slopes
 from xlate.kernels.learning.scores import add_parts
 from xlate.kernels.learning.updates import Learned, Rule, begin_step
-from xlate.kernels.memory.lent import lent
 
 # Slopes of all translations of a phrase together below which nothing moves: steps by AdaGrad are of a size that
 # roundings should not decide, and where every hypothesis has the same translation there is nothing else.
@@ -41,9 +40,9 @@ class PredictedParts(NamedTuple):
     """
 
     spans: CandidateArrays
-    span_offsets_I1: NDArray[np.int64]
-    choice_P: NDArray[np.int64]
-    start_P: NDArray[np.float64]
+    span_offsets_I1: Ints
+    choice_P: Ints
+    start_P: Floats
     weight: float
     alone: bool
 
@@ -55,14 +54,14 @@ class PredictedRoom(NamedTuple):
     """
 
     lists: ListRoom
-    log_X: NDArray[np.float64]
-    span_slope_X: NDArray[np.float64]
+    log_X: Floats
+    span_slope_X: Floats
     members: Room
-    gradient_F: NDArray[np.float64]
-    moved_S: NDArray[np.bool_]
+    gradient_F: Floats
+    moved_S: Bools
 
 
-@njit(cache=True, nogil=True)
+@loop
 def predicted_room(lists: CandidateArrays, parts: PredictedParts, size: int) -> PredictedRoom:
     """Room enough for every list, with a gradient of `size` weights."""
     most, widest = 0, 0
@@ -77,9 +76,9 @@ def predicted_room(lists: CandidateArrays, parts: PredictedParts, size: int) -> 
     )
 
 
-@njit(cache=True, nogil=True)
+@loop
 def predicted_pass(
-    order_I: NDArray[np.int64],
+    order_I: Ints,
     lists: CandidateArrays,
     parts: PredictedParts,
     learned: Learned,
@@ -105,16 +104,16 @@ def predicted_pass(
     return loss
 
 
-@njit(cache=True, nogil=True)
+@loop
 def predicted_losses(
-    order_I: NDArray[np.int64],
+    order_I: Ints,
     lists: CandidateArrays,
     parts: PredictedParts,
     learned: Learned,
-    numbers: NDArray[np.float64],
+    numbers: Floats,
     room: PredictedRoom,
     slope: Any,
-    best_I: NDArray[np.int64],
+    best_I: Ints,
 ) -> float:
     """The sum of the losses of some lists as weights stand; writes the candidate of the highest score, or -1."""
     lists, parts, learned, room, best_I = lent(lists), lent(parts), lent(learned), lent(room), lent(best_I)
@@ -126,8 +125,8 @@ def predicted_losses(
     return loss
 
 
-@njit(cache=True, nogil=True)
-def span_logs(spans: CandidateArrays, dense_D: NDArray[np.float64], alone: bool) -> NDArray[np.float64]:
+@loop
+def span_logs(spans: CandidateArrays, dense_D: Floats, alone: bool) -> Floats:
     """ln p of the candidates of all spans as long as no weight counts, (C,)."""
     log_C, sparse_F = np.empty(len(spans.dense_CD)), np.zeros(1)
     for s in range(len(spans.candidate_offsets_I1) - 1):
@@ -135,15 +134,15 @@ def span_logs(spans: CandidateArrays, dense_D: NDArray[np.float64], alone: bool)
     return log_C
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _span_logs(
     s: int,
     spans: CandidateArrays,
-    dense_D: NDArray[np.float64],
-    sparse_F: NDArray[np.floating],
+    dense_D: Floats,
+    sparse_F: AnyFloats,
     use_sparse: bool,
     alone: bool,
-    log_X: NDArray[np.float64],
+    log_X: Floats,
     begin: int,
 ) -> None:
     """Writes ln p of the candidates of a span; that of candidate c to place c - `begin`."""
@@ -154,7 +153,7 @@ def _span_logs(
         log_chances(log_X, first - begin, last - begin, alone)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _score(i: int, lists: CandidateArrays, parts: PredictedParts, learned: Learned, room: PredictedRoom) -> None:
     """Predicts the spans of list i, and scores its parts and candidates."""
     spans, first_s, last_s = parts.spans, parts.span_offsets_I1[i], parts.span_offsets_I1[i + 1]
@@ -169,7 +168,7 @@ def _score(i: int, lists: CandidateArrays, parts: PredictedParts, learned: Learn
     add_parts(i, lists, learned.dense_D, room.lists.part_score, True, room.lists.score_X)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _add_list(i: int, lists: CandidateArrays, parts: PredictedParts, room: PredictedRoom, share: float) -> None:
     """Adds a share of the slopes of list i, which are spread over its parts, to the gradient."""
     spans, first_s, last_s = parts.spans, parts.span_offsets_I1[i], parts.span_offsets_I1[i + 1]
@@ -196,7 +195,7 @@ def _add_list(i: int, lists: CandidateArrays, parts: PredictedParts, room: Predi
             add_gradient(s, room.members, to_c - from_c, spans, room.gradient_F)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _move_list(i: int, parts: PredictedParts, learned: Learned, rule: Rule, room: PredictedRoom) -> None:
     """Moves the weights that list i looks at by their gradient, and sets it to 0."""
     for s in range(parts.span_offsets_I1[i], parts.span_offsets_I1[i + 1]):

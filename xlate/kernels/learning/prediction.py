@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints
+from xlate.compiled import loop
 from xlate.kernels.learning.candidates import CandidateArrays, plain_score
 
 
-@njit(cache=True, nogil=True)
+@loop
 def prediction_errors(
-    order_I: NDArray[np.int64],
+    order_I: Ints,
     candidates: CandidateArrays,
-    dense_D: NDArray[np.float64],
-    sparse_F: NDArray[np.float64],
+    dense_D: Floats,
+    sparse_F: Floats,
     use_sparse: bool,
-    numbers: NDArray[np.float64],
+    numbers: Floats,
     slope: Any,
 ) -> tuple[int, float, int]:
     """How many instances have a negative at the top (a tie is an error), the summed loss of true candidates, and these.

@@ -6,22 +6,16 @@ A part is scored once, however many candidates of its list hold it. `scoring/lin
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyFloats, Floats, Ints
+from xlate.compiled import embedded, lent, loop
 from xlate.kernels.learning.candidates import CandidateArrays, part_score, plain_score
 from xlate.kernels.learning.crossed import score_crossed
-from xlate.kernels.memory.lent import lent
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def score_list(
-    i: int,
-    lists: CandidateArrays,
-    dense_D: NDArray[np.float64],
-    sparse_F: NDArray[np.floating],
-    part_room: NDArray[np.float64],
-    score_X: NDArray[np.float64],
+    i: int, lists: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats, part_room: Floats, score_X: Floats
 ) -> None:
     """Writes the scores of the candidates of list i, whose parts are written out, to the front of `score_X`.
 
@@ -34,14 +28,9 @@ def score_list(
     add_parts(i, lists, dense_D, part_room, sparse, score_X)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def add_parts(
-    i: int,
-    lists: CandidateArrays,
-    dense_D: NDArray[np.float64],
-    part_room: NDArray[np.float64],
-    sparse: bool,
-    score_X: NDArray[np.float64],
+    i: int, lists: CandidateArrays, dense_D: Floats, part_room: Floats, sparse: bool, score_X: Floats
 ) -> None:
     """The same where the scores of parts are known; they do not count unless `sparse`."""
     begin, fixed = lists.candidate_offsets_I1[i], len(lists.base_C) > 0
@@ -55,14 +44,14 @@ def add_parts(
         score_X[c - begin] = score
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def score_list_twice(
     i: int,
     lists: CandidateArrays,
-    dense_2: tuple[NDArray[np.float64], NDArray[np.float64]],
-    sparse_2: tuple[NDArray[np.float64], NDArray[np.float64]],
-    part_room_2: tuple[NDArray[np.float64], NDArray[np.float64]],
-    score_2: tuple[NDArray[np.float64], NDArray[np.float64]],
+    dense_2: tuple[Floats, Floats],
+    sparse_2: tuple[Floats, Floats],
+    part_room_2: tuple[Floats, Floats],
+    score_2: tuple[Floats, Floats],
 ) -> None:
     """`score_list` under two sets of weights, reading every feature once; without fixed scores."""
     (dense_D, other_D), (sparse_F, other_F) = dense_2, sparse_2
@@ -94,10 +83,8 @@ def score_list_twice(
         score_X[c - begin], other_X[c - begin] = total, other
 
 
-@njit(cache=True, nogil=True)
-def best_candidates(
-    lists: CandidateArrays, dense_D: NDArray[np.float64], sparse_F: NDArray[np.floating]
-) -> NDArray[np.int64]:
+@loop
+def best_candidates(lists: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats) -> Ints:
     """The candidate of the highest score of each list whose parts are written out, the first of equals, -1 of none."""
     lists, dense_D, sparse_F = lent(lists), lent(dense_D), lent(sparse_F)
     parts, size = largest(lists)
@@ -112,7 +99,7 @@ def best_candidates(
     return best_I
 
 
-@njit(cache=True, nogil=True)
+@loop
 def largest(lists: CandidateArrays) -> tuple[int, int]:
     """The most parts and the most candidates of a list whose parts are written out."""
     parts, size = 0, 0
@@ -122,10 +109,8 @@ def largest(lists: CandidateArrays) -> tuple[int, int]:
     return parts, size
 
 
-@njit(cache=True, nogil=True)
-def plain_scores(
-    candidates: CandidateArrays, dense_D: NDArray[np.float64], sparse_F: NDArray[np.floating]
-) -> NDArray[np.float64]:
+@loop
+def plain_scores(candidates: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats) -> Floats:
     """The scores of all candidates, each one part, in the contexts of their instances if there are any; (C,)."""
     candidates, dense_D, sparse_F = lent(candidates), lent(dense_D), lent(sparse_F)
     score_C = np.empty(len(candidates.dense_CD))
@@ -138,8 +123,8 @@ def plain_scores(
     return score_C
 
 
-@njit(cache=True, nogil=True)
-def sparse_scores(lists: CandidateArrays, sparse_F: NDArray[np.floating]) -> NDArray[np.float64]:
+@loop
+def sparse_scores(lists: CandidateArrays, sparse_F: AnyFloats) -> Floats:
     """The sum of the sparse weights of each candidate, (C,); its parts need not be written out when it is one."""
     lists, sparse_F = lent(lists), lent(sparse_F)
     score_P = np.empty(len(lists.part_id_offsets_P1) - 1)
@@ -156,8 +141,8 @@ def sparse_scores(lists: CandidateArrays, sparse_F: NDArray[np.floating]) -> NDA
     return score_C
 
 
-@njit(cache=True, nogil=True)
-def sparse_gradient(lists: CandidateArrays, slope_C: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+@loop
+def sparse_gradient(lists: CandidateArrays, slope_C: Floats, size: int) -> Floats:
     """The gradient of F = `size` sparse weights given that of the scores, (F,)."""
     lists, slope_C = lent(lists), lent(slope_C)
     gradient_F = np.zeros(size)

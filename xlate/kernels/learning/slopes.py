@@ -12,15 +12,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import cfunc, njit, types
-from numpy.typing import NDArray
+
+from xlate.array_types import Floats, Floats32, Uints
+from xlate.compiled import cfunc, inlined, types
 
 _DOUBLES, _SINGLES, _BITS = types.float64[::1], types.float32[::1], types.uint64[::1]
 _SIGNATURE = types.float64(_DOUBLES, _SINGLES, _DOUBLES, types.int64, _DOUBLES, _BITS)
 
-SlopeFunction = Callable[
-    [NDArray[np.float64], NDArray[np.float32], NDArray[np.float64], int, NDArray[np.float64], NDArray[np.uint64]], float
-]
+SlopeFunction = Callable[[Floats, Floats32, Floats, int, Floats, Uints], float]
 
 
 class Slope:
@@ -43,12 +42,8 @@ class Slope:
         return cfunc(_SIGNATURE, cache=True)(self.function)
 
 
-piece: Any = njit(cache=True, nogil=True)
-"""Compiles a function that slopes call."""
-
-
-@njit(cache=True, nogil=True, inline="always")
-def best_gain(gain_X: NDArray[np.float32], size: int) -> int:
+@inlined
+def best_gain(gain_X: Floats32, size: int) -> int:
     """The candidate of the highest gain, the first of equals."""
     best = 0
     for x in range(1, size):
@@ -57,8 +52,8 @@ def best_gain(gain_X: NDArray[np.float32], size: int) -> int:
     return best
 
 
-@njit(cache=True, nogil=True, inline="always")
-def shares(value_X: NDArray[np.float64], size: int) -> float:
+@inlined
+def shares(value_X: Floats, size: int) -> float:
     """Turns values into their shares of exp value; returns the natural log of the sum."""
     top = -np.inf
     for x in range(size):
@@ -72,8 +67,8 @@ def shares(value_X: NDArray[np.float64], size: int) -> float:
     return float(top + np.log(total))
 
 
-@njit(cache=True, nogil=True, inline="always")
-def draw(state: NDArray[np.uint64], size: int) -> int:
+@inlined
+def draw(state: Uints, size: int) -> int:
     """A number below `size` by lot (SplitMix64)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]

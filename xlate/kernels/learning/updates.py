@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+
+from xlate.array_types import AnyFloats, Floats, Floats32, Ints
+from xlate.compiled import inlined, loop
 
 EPSILON = 1e-8
 
@@ -30,14 +31,14 @@ class Learned(NamedTuple):
         clock_1: `clock_1[0]` counts steps.
     """
 
-    dense_D: NDArray[np.float64]
-    sparse_F: NDArray[np.floating]
-    dense_squares_D: NDArray[np.float64]
-    sparse_squares_F: NDArray[np.float32]
-    dense_sum_D: NDArray[np.float64]
-    sparse_sum_F: NDArray[np.float64]
-    touched_F: NDArray[np.int64]
-    clock_1: NDArray[np.int64]
+    dense_D: Floats
+    sparse_F: AnyFloats
+    dense_squares_D: Floats
+    sparse_squares_F: Floats32
+    dense_sum_D: Floats
+    sparse_sum_F: Floats
+    touched_F: Ints
+    clock_1: Ints
 
 
 class Rule(NamedTuple):
@@ -52,7 +53,7 @@ class Rule(NamedTuple):
         project: keep dense weights at or below 0.
     """
 
-    eta_D: NDArray[np.float64]
+    eta_D: Floats
     eta: float
     adaptive: bool
     l1: float
@@ -62,7 +63,7 @@ class Rule(NamedTuple):
     project: bool
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def move_sparse(learned: Learned, rule: Rule, n: int, slope: float) -> None:
     """Moves sparse weight n along a slope, with the penalties that act on the weights of a step."""
     weight, rate = np.float64(learned.sparse_F[n]), rule.eta
@@ -77,7 +78,7 @@ def move_sparse(learned: Learned, rule: Rule, n: int, slope: float) -> None:
     learned.sparse_F[n] = weight
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def move_dense(learned: Learned, rule: Rule, d: int, slope: float, value: float) -> None:
     """Moves dense weight d along a slope by a candidate's score times the candidate's value of the feature."""
     rate = rule.eta_D[d]
@@ -90,7 +91,7 @@ def move_dense(learned: Learned, rule: Rule, d: int, slope: float, value: float)
     learned.dense_D[d] = min(moved, 0.0) if rule.project else moved
 
 
-@njit(cache=True, nogil=True)
+@loop
 def settle(learned: Learned, rule: Rule, n: int) -> None:
     """Brings sparse weight n and its sum to the present step."""
     missed = learned.clock_1[0] - learned.touched_F[n]
@@ -120,14 +121,14 @@ def settle(learned: Learned, rule: Rule, n: int) -> None:
     learned.sparse_F[n] = sign * size
 
 
-@njit(cache=True, nogil=True)
+@loop
 def settle_all(learned: Learned, rule: Rule) -> None:
     """Brings every sparse weight to the present step; to be done before the penalties change."""
     for n in range(len(learned.touched_F)):
         settle(learned, rule, n)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def begin_step(learned: Learned, rule: Rule) -> None:
     """Counts a step, and adds up the dense weights as they were before it."""
     learned.clock_1[0] += 1

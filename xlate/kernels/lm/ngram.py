@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Bytes, Floats, Floats32, Ints, Ints32, Uints
+from xlate.compiled import embedded, loop
 from xlate.kernels.memory.hashing import EMPTY, HashTable, first_slot, pack
 
 SLOT = np.dtype([("key", np.uint64), ("logprob", np.float32), ("next", np.int32)])
@@ -25,17 +25,13 @@ class NgramArrays(NamedTuple):
     those.
     """
 
-    slots_H: NDArray[Any]
-    tags_H: NDArray[np.uint8]
-    contexts_N: NDArray[Any]
+    slots_H: AnyArray
+    tags_H: Bytes
+    contexts_N: AnyArray
 
 
 def ngram_arrays(
-    table: HashTable,
-    logprob_K: NDArray[np.float32],
-    next_K: NDArray[np.int32],
-    backoff_N: NDArray[np.float32],
-    suffix_N: NDArray[np.int32],
+    table: HashTable, logprob_K: Floats32, next_K: Ints32, backoff_N: Floats32, suffix_N: Ints32
 ) -> NgramArrays:
     """The arrays of K n-grams, the rows of a table, and N contexts; read-only, as those of a stored model are."""
     slots_H = np.empty(len(table.keys_H), dtype=SLOT)
@@ -52,14 +48,14 @@ def ngram_arrays(
     return arrays
 
 
-def slot_tags(key_H: NDArray[np.uint64]) -> NDArray[np.uint8]:
+def slot_tags(key_H: Uints) -> Bytes:
     """The tags of slots with these keys, shape (H,)."""
-    tags_H: NDArray[np.uint8] = ((key_H * TAG_FACTOR) >> TAG_SHIFT).astype(np.uint8) + np.uint8(1)
+    tags_H: Bytes = ((key_H * TAG_FACTOR) >> TAG_SHIFT).astype(np.uint8) + np.uint8(1)
     tags_H[key_H == EMPTY] = 0
     return tags_H
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def step(arrays: NgramArrays, state: int, word: int) -> tuple[float, int]:
     """The natural log probability of a word after a state, and the next state.
 
@@ -85,10 +81,8 @@ def step(arrays: NgramArrays, state: int, word: int) -> tuple[float, int]:
             state = int(arrays.contexts_N[state].suffix)
 
 
-@njit(cache=True, nogil=True)
-def step_all(
-    arrays: NgramArrays, states_Q: NDArray[np.int32], words_Q: NDArray[np.int32]
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+@loop
+def step_all(arrays: NgramArrays, states_Q: Ints32, words_Q: Ints32) -> tuple[Floats, Ints32]:
     """`step` for Q independent queries."""
     logprob_Q = np.empty(len(words_Q), dtype=np.float64)
     next_Q = np.empty(len(words_Q), dtype=np.int32)
@@ -97,8 +91,8 @@ def step_all(
     return logprob_Q, next_Q
 
 
-@njit(cache=True, nogil=True)
-def walk(arrays: NgramArrays, state: int, words_T: NDArray[np.int32]) -> tuple[float, int]:
+@loop
+def walk(arrays: NgramArrays, state: int, words_T: Ints32) -> tuple[float, int]:
     """The sum of the log probabilities of words in a row, and the last state."""
     total = 0.0
     for t in range(len(words_T)):
@@ -107,10 +101,8 @@ def walk(arrays: NgramArrays, state: int, words_T: NDArray[np.int32]) -> tuple[f
     return total, state
 
 
-@njit(cache=True, nogil=True)
-def walk_sentences(
-    arrays: NgramArrays, begin: int, end_word: int, words_T: NDArray[np.int32], offsets_S1: NDArray[np.int64]
-) -> NDArray[np.float64]:
+@loop
+def walk_sentences(arrays: NgramArrays, begin: int, end_word: int, words_T: Ints32, offsets_S1: Ints) -> Floats:
     """The log probabilities of S sentences, each after the state `begin`, and with `end_word` at its end unless that is
     negative.
     """

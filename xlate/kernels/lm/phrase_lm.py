@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Floats, Ints, Ints32
+from xlate.compiled import embedded, inlined, loop, prefetch
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.memory.hashing import EMPTY, first_slot, pack
-from xlate.kernels.memory.prefetch import prefetch
 
 # An entry of a memo: the key of a state and a phrase, and what the model said. A search may have a record of its own
 # that begins with such a key. Every key has one place, where a new entry replaces the old one.
@@ -29,16 +28,14 @@ class PhrasesAlone(NamedTuple):
     behind each word, `rest_W` the log probability of the words that follow it in the phrase.
     """
 
-    offsets_O1: NDArray[np.int64]
-    words_W: NDArray[np.int32]
-    states_W: NDArray[np.int32]
-    rest_W: NDArray[np.float64]
+    offsets_O1: Ints
+    words_W: Ints32
+    states_W: Ints32
+    rest_W: Floats
 
 
-@njit(cache=True, nogil=True)
-def walk_alone(
-    lm: NgramArrays, empty_state: int, offsets_O1: NDArray[np.int64], words_W: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+@loop
+def walk_alone(lm: NgramArrays, empty_state: int, offsets_O1: Ints, words_W: Ints32) -> tuple[Ints32, Floats]:
     """Computes `states_W` and `rest_W` of phrases."""
     states_W, rest_W = np.empty(len(words_W), dtype=np.int32), np.empty(len(words_W), dtype=np.float64)
     for o in range(len(offsets_O1) - 1):
@@ -52,7 +49,7 @@ def walk_alone(
     return states_W, rest_W
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def phrase_logprob(ngrams: NgramArrays, phrases: PhrasesAlone, phrase: int, state: int) -> tuple[float, int]:
     """The natural log probability of the words of a phrase after a state, and the next state."""
     total, end = 0.0, phrases.offsets_O1[phrase + 1]
@@ -65,22 +62,22 @@ def phrase_logprob(ngrams: NgramArrays, phrases: PhrasesAlone, phrase: int, stat
     return total, after
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def fetch_ahead(ngrams: NgramArrays, phrases: PhrasesAlone, phrase: int, state: int) -> None:
     """Asks the processor to fetch the memory with which a query of a phrase after a state begins."""
     word = phrases.words_W[phrases.offsets_O1[phrase]]
     prefetch(ngrams.tags_H, first_slot(pack(state, word), np.uint64(len(ngrams.tags_H) - 1)))
 
 
-@njit(cache=True, nogil=True)
-def emptied(memo: NDArray[Any]) -> NDArray[Any]:
+@loop
+def emptied(memo: AnyArray) -> AnyArray:
     """The same memo of `MEMO_SIZE` entries, emptied."""
     memo["key"][:] = EMPTY
     return memo
 
 
-@njit(cache=True, inline="always")
-def remembered(memo: NDArray[Any], state: int, phrase: int) -> tuple[Any, bool]:
+@inlined
+def remembered(memo: AnyArray, state: int, phrase: int) -> tuple[Any, bool]:
     """The place in the memo for a phrase after a state, and whether the model's answer is there already.
 
     When it is not, the caller must ask the model and write the answer there.

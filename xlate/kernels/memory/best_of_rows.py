@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+
+from xlate.array_types import Floats, Ints
+from xlate.compiled import loop
 
 
-@njit(cache=True, nogil=True)
-def best_of_rows(score_B: NDArray[np.float64], offsets_S1: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+@loop
+def best_of_rows(score_B: Floats, offsets_S1: Ints, most: int) -> Ints:
     """The places of the `most` highest scores of each of S rows, best first, of equals the first."""
     places, size = np.empty(len(score_B), np.int64), 0
     for s in range(len(offsets_S1) - 1):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints, Ints32, Uints
+from xlate.compiled import loop
 from xlate.kernels.memory.hashing import equal_rows, first_slot, row_key
 
 FREE = -1
 
 
-@njit(cache=True, nogil=True)
-def distinct_rows(bits_OK: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+@loop
+def distinct_rows(bits_OK: Uints) -> tuple[Ints32, Ints]:
     """A number for each of O rows: 0 for a row of zeros, the others in the order in which they are first seen.
 
     Returns:

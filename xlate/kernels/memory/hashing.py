@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+
+from xlate.array_types import Ints32, Uints
+from xlate.compiled import compiled, inlined
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -14,11 +15,11 @@ EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 class HashTable(NamedTuple):
     """H slots (a power of two, at most two thirds full); a slot holds `EMPTY` or a key and its row."""
 
-    keys_H: NDArray[np.uint64]
-    rows_H: NDArray[np.int32]
+    keys_H: Uints
+    rows_H: Ints32
 
 
-def build_table(keys_K: NDArray[np.uint64]) -> HashTable:
+def build_table(keys_K: Uints) -> HashTable:
     """Puts K distinct keys (none equal to `EMPTY`) into a table; the row of a key is its position in `keys_K`.
 
     Raises:
@@ -34,13 +35,13 @@ def build_table(keys_K: NDArray[np.uint64]) -> HashTable:
     return table
 
 
-@njit(cache=True, inline="always")
+@inlined
 def pack(high: int, low: int) -> np.uint64:
     """One key of two numbers below 2^32."""
     return (np.uint64(high) << np.uint64(32)) | np.uint64(np.uint32(low))
 
 
-@njit(cache=True)
+@compiled
 def first_slot(key: np.uint64, mask: np.uint64) -> np.uint64:
     """The slot where the search for a key begins: a hash that mixes all its 64 bits."""
     mixed = key ^ (key >> np.uint64(31))
@@ -50,8 +51,8 @@ def first_slot(key: np.uint64, mask: np.uint64) -> np.uint64:
     return (mixed ^ (mixed >> np.uint64(32))) & mask
 
 
-@njit(cache=True, inline="always")
-def row_key(bits_RW: NDArray[np.uint64], row: int) -> np.uint64:
+@inlined
+def row_key(bits_RW: Uints, row: int) -> np.uint64:
     """A key of a row of W numbers; 0 for a row of zeros, and hardly ever for another row."""
     key = np.uint64(0)
     for w in range(bits_RW.shape[1]):
@@ -60,8 +61,8 @@ def row_key(bits_RW: NDArray[np.uint64], row: int) -> np.uint64:
     return key
 
 
-@njit(cache=True, inline="always")
-def equal_rows(bits_RW: NDArray[np.uint64], one: int, other: int) -> bool:
+@inlined
+def equal_rows(bits_RW: Uints, one: int, other: int) -> bool:
     """Whether two rows hold the same numbers."""
     # Comparing whole arrays would make a new array each time.
     equal = True
@@ -70,7 +71,7 @@ def equal_rows(bits_RW: NDArray[np.uint64], one: int, other: int) -> bool:
     return equal
 
 
-@njit(cache=True)
+@compiled
 def find(table: HashTable, key: np.uint64) -> int:
     """The row of a key, -1 when it is not in the table."""
     mask = np.uint64(len(table.keys_H) - 1)
@@ -84,8 +85,8 @@ def find(table: HashTable, key: np.uint64) -> int:
         slot = (slot + np.uint64(1)) & mask
 
 
-@njit(cache=True)
-def find_all(table: HashTable, keys_Q: NDArray[np.uint64]) -> NDArray[np.int32]:
+@compiled
+def find_all(table: HashTable, keys_Q: Uints) -> Ints32:
     """The rows of Q keys, -1 where one is not in the table."""
     rows_Q = np.empty(len(keys_Q), dtype=np.int32)
     for q in range(len(keys_Q)):
@@ -93,8 +94,8 @@ def find_all(table: HashTable, keys_Q: NDArray[np.uint64]) -> NDArray[np.int32]:
     return rows_Q
 
 
-@njit(cache=True)
-def _fill(keys_H: NDArray[np.uint64], rows_H: NDArray[np.int32], keys_K: NDArray[np.uint64]) -> int:
+@compiled
+def _fill(keys_H: Uints, rows_H: Ints32, keys_K: Uints) -> int:
     mask = np.uint64(len(keys_H) - 1)
     for row in range(len(keys_K)):
         key = keys_K[row]

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints, Ints32, Uints
+from xlate.compiled import compiled
 from xlate.kernels.memory.hashing import EMPTY, first_slot
 
 
 class Tally(NamedTuple):
     """K = `size_1[0]` distinct keys; row k holds the k-th distinct key and how often it came."""
 
-    slots_H: NDArray[np.int32]
-    keys_K: NDArray[np.uint64]
-    count_K: NDArray[np.int32]
-    size_1: NDArray[np.int64]
+    slots_H: Ints32
+    keys_K: Uints
+    count_K: Ints32
+    size_1: Ints
 
 
-@njit(cache=True)
+@compiled
 def new_tally(capacity: int) -> Tally:
     """An empty tally with room for at least `capacity` distinct keys before it must grow."""
     slots = 16
@@ -34,7 +34,7 @@ def new_tally(capacity: int) -> Tally:
     )
 
 
-@njit(cache=True)
+@compiled
 def room_for(tally: Tally, keys: int) -> Tally:
     """The tally, or a larger copy of it when it lacks room for `keys` new keys."""
     size = tally.size_1[0]
@@ -52,7 +52,7 @@ def room_for(tally: Tally, keys: int) -> Tally:
     return larger
 
 
-@njit(cache=True)
+@compiled
 def count(tally: Tally, key: np.uint64) -> int:
     """Counts a key once more and returns its row; `room_for` must have been called for it."""
     mask = np.uint64(len(tally.slots_H) - 1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints, Ints32, Uints
+from xlate.compiled import compiled
 from xlate.kernels.memory.hashing import EMPTY, first_slot, pack
 
 ROOT = 0
@@ -20,14 +20,14 @@ class Trie(NamedTuple):
     smaller numbers than their children.
     """
 
-    keys_H: NDArray[np.uint64]
-    rows_H: NDArray[np.int32]
-    parent_N: NDArray[np.int32]
-    word_N: NDArray[np.int32]
-    size_1: NDArray[np.int64]
+    keys_H: Uints
+    rows_H: Ints32
+    parent_N: Ints32
+    word_N: Ints32
+    size_1: Ints
 
 
-@njit(cache=True)
+@compiled
 def new_trie(capacity: int) -> Trie:
     """An empty trie with room for at least `capacity` nodes before it must grow."""
     slots = 16
@@ -39,7 +39,7 @@ def new_trie(capacity: int) -> Trie:
     return Trie(np.full(slots, EMPTY, dtype=np.uint64), np.full(slots, -1, dtype=np.int32), parent_N, word_N, size_1)
 
 
-@njit(cache=True)
+@compiled
 def room(trie: Trie, nodes: int) -> Trie:
     """The trie, or a larger copy of it when it lacks room for `nodes` more nodes."""
     needed = trie.size_1[0] + nodes
@@ -60,7 +60,7 @@ def room(trie: Trie, nodes: int) -> Trie:
     return larger
 
 
-@njit(cache=True)
+@compiled
 def child(trie: Trie, parent: int, word: int) -> int:
     """The node of a sequence with one more word, made when it is new; `room` must have been called for it."""
     key = pack(parent, word)
@@ -79,8 +79,8 @@ def child(trie: Trie, parent: int, word: int) -> int:
     return int(node)
 
 
-@njit(cache=True)
-def intern_rows(ids_T: NDArray[np.int32], offsets_S1: NDArray[np.int64]) -> tuple[Trie, NDArray[np.int32]]:
+@compiled
+def intern_rows(ids_T: Ints32, offsets_S1: Ints) -> tuple[Trie, Ints32]:
     """Puts S whole sequences into a new trie; returns it and the node of each, shape (S,)."""
     trie = new_trie(1024)
     node_S = np.empty(len(offsets_S1) - 1, dtype=np.int32)
@@ -93,10 +93,8 @@ def intern_rows(ids_T: NDArray[np.int32], offsets_S1: NDArray[np.int64]) -> tupl
     return trie, node_S
 
 
-@njit(cache=True)
-def spell(
-    parent_N: NDArray[np.int32], word_N: NDArray[np.int32], node_S: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+@compiled
+def spell(parent_N: Ints32, word_N: Ints32, node_S: Ints32) -> tuple[Ints32, Ints]:
     """The sequences of S nodes as flat words and offsets; the inverse of `intern_rows`."""
     offsets_S1 = np.zeros(len(node_S) + 1, dtype=np.int64)
     for s in range(len(node_S)):
@@ -115,10 +113,8 @@ def spell(
     return ids_T, offsets_S1
 
 
-@njit(cache=True)
-def take_rows(
-    ids_T: NDArray[np.int32], offsets_S1: NDArray[np.int64], row_R: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+@compiled
+def take_rows(ids_T: Ints32, offsets_S1: Ints, row_R: Ints) -> tuple[Ints32, Ints]:
     """The sequences of R rows as flat words and offsets, without a further number for each word."""
     offsets_R1 = np.zeros(len(row_R) + 1, dtype=np.int64)
     for r in range(len(row_R)):
@@ -131,17 +127,17 @@ def take_rows(
     return taken_T, offsets_R1
 
 
-def preorder(parent_N: NDArray[np.int32], word_N: NDArray[np.int32]) -> NDArray[np.int32]:
+def preorder(parent_N: Ints32, word_N: Ints32) -> Ints32:
     """The rank of each node when sequences are sorted by their words, prefixes first; shape (N,)."""
     parents = parent_N[1:].astype(np.uint64)
     order = np.argsort((parents << np.uint64(32)) | word_N[1:].astype(np.uint64)).astype(np.int32) + np.int32(1)
     first_N1 = np.searchsorted(parent_N[order], np.arange(len(parent_N) + 1)).astype(np.int64)
-    ranks: NDArray[np.int32] = _walk(order, first_N1)
+    ranks: Ints32 = _walk(order, first_N1)
     return ranks
 
 
-@njit(cache=True)
-def _walk(order: NDArray[np.int32], first_N1: NDArray[np.int64]) -> NDArray[np.int32]:
+@compiled
+def _walk(order: Ints32, first_N1: Ints) -> Ints32:
     """Numbers the nodes depth first; the sorted children of node n are `order[first_N1[n]:first_N1[n + 1]]`."""
     rank_N = np.empty(len(first_N1) - 1, dtype=np.int32)
     waiting = np.empty(len(first_N1), dtype=np.int32)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from xlate.compiled import inlined
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def whole(number: int) -> int:
     """The same number, as one of 64 bits.
 

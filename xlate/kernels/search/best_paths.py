@@ -7,13 +7,12 @@ and the path before.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-from xlate.kernels.memory.lent import lent
+from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
+from xlate.compiled import embedded, inlined, lent, loop
 from xlate.kernels.memory.trie import Trie, child, new_trie, room
 from xlate.kernels.memory.whole import whole
 from xlate.kernels.search.search_graph import GraphArcs, completion_scores, leaving
@@ -38,13 +37,13 @@ STEPS = 64
 class Arcs(NamedTuple):
     """A arcs by the node they leave, and what each costs to the goal; `sorted_N` tells whose are best first already."""
 
-    offsets_N1: NDArray[np.int64]
-    order_A: NDArray[np.int32]
-    cost_A: NDArray[np.float64]
-    sorted_N: NDArray[np.bool_]
-    target_A: NDArray[np.int32]
-    label_A: NDArray[np.int32]
-    score_A: NDArray[np.float64]
+    offsets_N1: Ints
+    order_A: Ints32
+    cost_A: Floats
+    sorted_N: Bools
+    target_A: Ints32
+    label_A: Ints32
+    score_A: Floats
 
 
 class Texts(NamedTuple):
@@ -54,8 +53,8 @@ class Texts(NamedTuple):
     very many paths cost the same: the newest reaches the goal soon, while the oldest would wait for all others.
     """
 
-    offsets_O1: NDArray[np.int64]
-    words_W: NDArray[np.int32]
+    offsets_O1: Ints
+    words_W: Ints32
     distinct: bool
     newest_first: bool = False
 
@@ -67,21 +66,19 @@ class Frontier(NamedTuple):
     of node and text. `newest_first` is that of `Texts`.
     """
 
-    waiting: NDArray[Any]
-    heap: NDArray[np.int32]
-    links: NDArray[Any]
-    found_score: NDArray[np.float64]
-    found_last: NDArray[np.int32]
+    waiting: AnyArray
+    heap: Ints32
+    links: AnyArray
+    found_score: Floats
+    found_last: Ints32
     texts: Trie
     seen: Trie
-    sizes: NDArray[np.int64]
+    sizes: Ints
     newest_first: bool
 
 
-@njit(cache=True, nogil=True)
-def k_best_paths(
-    graph: GraphArcs, texts: Texts, most: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+@loop
+def k_best_paths(graph: GraphArcs, texts: Texts, most: int) -> tuple[Ints, Ints32, Floats]:
     """The best `most` paths from node 0: offsets (N+1) and labels without the last one, scores, best first.
 
     Labels below 0 have no words. The last label of every path, that of the end of the sentence, is left out.
@@ -99,7 +96,7 @@ def k_best_paths(
     return _spell(frontier)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _by_node(graph: GraphArcs) -> Arcs:
     """The arcs that lead to the goal."""
     source_A, target_A, label_A, score_A, goal, nodes = graph
@@ -111,7 +108,7 @@ def _by_node(graph: GraphArcs) -> Arcs:
     return Arcs(offsets_N1, order_A, cost_A, np.zeros(nodes, dtype=np.bool_), target_A, label_A, score_A)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _new_frontier(most: int, newest_first: bool) -> Frontier:
     return Frontier(
         np.empty(1024, dtype=WAITING),
@@ -126,7 +123,7 @@ def _new_frontier(most: int, newest_first: bool) -> Frontier:
     )
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _with_room(frontier: Frontier, longest: int) -> Frontier:
     """The same in arrays that can take `STEPS` more steps."""
     waiting, heap, links, found_score, found_last, texts, seen, sizes, newest_first = frontier
@@ -142,7 +139,7 @@ def _with_room(frontier: Frontier, longest: int) -> Frontier:
     return Frontier(waiting, heap, links, found_score, found_last, texts, seen, sizes, newest_first)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _take(arcs: Arcs, texts: Texts, frontier: Frontier, goal: int, most: int) -> None:
     """Goes on with the best paths that wait, in `STEPS` steps or fewer."""
     arcs, texts, frontier = lent(arcs), lent(texts), lent(frontier)
@@ -176,7 +173,7 @@ def _take(arcs: Arcs, texts: Texts, frontier: Frontier, goal: int, most: int) ->
         _push(arcs, frontier, target, score, whole(0), text, whole(sizes[2] - 1))
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def _push(arcs: Arcs, frontier: Frontier, node: int, score: float, rank: int, text: int, last: int) -> None:
     """Lets a path wait with one of its node's arcs, if there are so many."""
     first, end = arcs.offsets_N1[node], arcs.offsets_N1[node + 1]
@@ -198,7 +195,7 @@ def _push(arcs: Arcs, frontier: Frontier, node: int, score: float, rank: int, te
     frontier.heap[at] = number
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _sort(arcs: Arcs, first: int, end: int) -> None:
     """Puts the arcs of a node in order, best first, equal ones as they were."""
     order = np.argsort(arcs.cost_A[first:end], kind="mergesort")
@@ -206,7 +203,7 @@ def _sort(arcs: Arcs, first: int, end: int) -> None:
     arcs.order_A[first:end] = arcs.order_A[first:end][order]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _before(frontier: Frontier, one: int, other: int) -> bool:
     """Whether a waiting path comes before another: the cheaper, of equals the older, or the newer."""
     costs = frontier.waiting[one].cost, frontier.waiting[other].cost
@@ -215,7 +212,7 @@ def _before(frontier: Frontier, one: int, other: int) -> bool:
     return one > other if frontier.newest_first else one < other
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def _drop_top(frontier: Frontier) -> None:
     heap, size = frontier.heap, frontier.sizes[1] - 1
     frontier.sizes[1] = size
@@ -231,8 +228,8 @@ def _drop_top(frontier: Frontier) -> None:
     heap[at] = number
 
 
-@njit(cache=True, nogil=True)
-def _spell(frontier: Frontier) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+@loop
+def _spell(frontier: Frontier) -> tuple[Ints, Ints32, Floats]:
     found = frontier.sizes[3]
     offsets_N1 = np.zeros(found + 1, dtype=np.int64)
     for n in range(found):

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
-from numpy.typing import NDArray
-
+from xlate.array_types import Bools, Floats, Ints
+from xlate.compiled import inlined, loop
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 
 GAP_BITS = 20
 LONGEST_SENTENCE = (1 << GAP_BITS) - 2
 
 
-@njit(cache=True, inline="always")
+@inlined
 def cover_of(frontier: int, gap_start: int, gap_end: int, adjacent: bool) -> int:
     """Frontier, gap, and whether the last block ends at the frontier, as one number; see `BlockState`."""
     return (((frontier << GAP_BITS) | gap_start) << (GAP_BITS + 1)) | (gap_end << 1) | (1 if adjacent else 0)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def parts_of(cover: int) -> tuple[int, int, int, bool]:
     """The inverse of `cover_of`."""
     low = (1 << GAP_BITS) - 1
     return cover >> (2 * GAP_BITS + 1), (cover >> (GAP_BITS + 1)) & low, (cover >> 1) & low, cover & 1 == 1
 
 
-@njit(cache=True, inline="always")
+@inlined
 def cover_after(cover: int, begin: int, end: int, orientation: int) -> int:
     """What is covered with one more span."""
     frontier = cover >> (2 * GAP_BITS + 1)
@@ -36,8 +34,8 @@ def cover_after(cover: int, begin: int, end: int, orientation: int) -> int:
     return cover_of(end, 0, 0, True)
 
 
-@njit(cache=True, nogil=True)
-def level_and_future(cover: int, n: int, future_nn: NDArray[np.float64]) -> tuple[int, float]:
+@loop
+def level_and_future(cover: int, n: int, future_nn: Floats) -> tuple[int, float]:
     """How many words are covered (one more at the end), and the estimate of the gap and of what is behind."""
     frontier, gap_start, gap_end, _ = parts_of(cover)
     if frontier > n:
@@ -45,10 +43,8 @@ def level_and_future(cover: int, n: int, future_nn: NDArray[np.float64]) -> tupl
     return frontier - (gap_end - gap_start), future_nn[gap_start, gap_end] + future_nn[frontier, n]
 
 
-@njit(cache=True, nogil=True)
-def next_spans(
-    cover: int, n: int, longest: int, fillable_C: NDArray[np.bool_], swaps: bool, spans_X3: NDArray[np.int64]
-) -> int:
+@loop
+def next_spans(cover: int, n: int, longest: int, fillable_C: Bools, swaps: bool, spans_X3: Ints) -> int:
     """Writes the spans that may be translated next, with their orientations; see `BlockMoves.expand`."""
     frontier, gap_start, gap_end, adjacent = parts_of(cover)
     if gap_end > 0:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
+from xlate.compiled import lent, loop
 from xlate.kernels.features.bigram_features import bigrams_weight
 from xlate.kernels.learning.chances import log_sum_exp
 from xlate.kernels.lm.ngram import step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, emptied
-from xlate.kernels.memory.lent import lent
 from xlate.kernels.memory.whole import whole
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.block_coverage import cover_after, cover_of, level_and_future, next_spans
@@ -43,14 +42,14 @@ class SentenceArrays(NamedTuple):
 
     words: int
     longest: int
-    cell_offsets_C1: NDArray[np.int64]
-    block_O: NDArray[np.int32]
-    context_O: NDArray[np.int32]
-    left_O: NDArray[np.bool_]
-    static_O3: NDArray[np.float64]
-    phrase_offsets_O1: NDArray[np.int64]
-    phrase_words_W: NDArray[np.int32]
-    future_nn: NDArray[np.float64]
+    cell_offsets_C1: Ints
+    block_O: Ints32
+    context_O: Ints32
+    left_O: Bools
+    static_O3: Floats
+    phrase_offsets_O1: Ints
+    phrase_words_W: Ints32
+    future_nn: Floats
 
 
 class SearchNumbers(NamedTuple):
@@ -59,7 +58,7 @@ class SearchNumbers(NamedTuple):
     `end_word` is negative when the end of the sentence costs nothing.
     """
 
-    lm_weights_32: NDArray[np.float64]
+    lm_weights_32: Floats
     limits: Limits
     swaps: bool
     local: bool
@@ -75,18 +74,18 @@ class Workspace(NamedTuple):
     option that may be generated to the left.
     """
 
-    spans_X3: NDArray[np.int64]
-    scores_O1: NDArray[np.float64]
-    lm_states_O1: NDArray[np.int64]
-    contexts_O1: NDArray[np.int64]
-    labels_O1: NDArray[np.int64]
-    fillable_C: NDArray[np.bool_]
+    spans_X3: Ints
+    scores_O1: Floats
+    lm_states_O1: Ints
+    contexts_O1: Ints
+    labels_O1: Ints
+    fillable_C: Bools
 
 
-@njit(cache=True, nogil=True)
+@loop
 def search_blocks(
     model: ModelArrays, sentence: SentenceArrays, numbers: SearchNumbers
-) -> tuple[NDArray[Any], NDArray[Any], int]:
+) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns what `hypotheses.finished` does."""
     n, extra, limits = sentence.words, len(sentence.block_O), numbers.limits
     nobody = whole(NONE)
@@ -116,7 +115,7 @@ def search_blocks(
     return finished(search)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _workspace(sentence: SentenceArrays) -> Workspace:
     options, cells = len(sentence.block_O), len(sentence.cell_offsets_C1) - 1
     fillable_C = np.zeros(cells, dtype=np.bool_)
@@ -133,7 +132,7 @@ def _workspace(sentence: SentenceArrays) -> Workspace:
     )
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _score_moves(
     model: ModelArrays,
     sentence: SentenceArrays,
@@ -168,7 +167,7 @@ def _score_moves(
             scores_O1[option] -= normalizer
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _add_moves(
     search: Hypotheses,
     sentence: SentenceArrays,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Floats, Ints, Ints32
+from xlate.compiled import inlined
 from xlate.kernels.features.bigram_features import BigramFamilies
 from xlate.kernels.lm.ngram import NgramArrays
 from xlate.kernels.lm.phrase_lm import remembered
@@ -23,18 +23,11 @@ class ModelArrays(NamedTuple):
     lm: NgramArrays
     begin_state: int
     features: BigramFamilies
-    feature_weights_F: NDArray[np.float64]
+    feature_weights_F: Floats
 
 
-@njit(cache=True, inline="always")
-def ask_costs(
-    lm: NgramArrays,
-    memo: NDArray[Any],
-    words_W: NDArray[np.int32],
-    offsets_O1: NDArray[np.int64],
-    option: int,
-    lm_state: int,
-) -> Any:
+@inlined
+def ask_costs(lm: NgramArrays, memo: AnyArray, words_W: Ints32, offsets_O1: Ints, option: int, lm_state: int) -> Any:
     """A record of what `phrase_costs` gives: `first`, `rest` and `after`."""
     said, known = remembered(memo, lm_state, option)
     if not known:

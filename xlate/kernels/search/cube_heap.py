@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+
+from xlate.array_types import AnyArray, Floats, Ints
+from xlate.compiled import embedded, loop
 
 NONE = -1
 # Steps between two looks at whether arrays must grow; handing over so many arrays takes time.
@@ -40,16 +41,16 @@ class Cubes(NamedTuple):
     The heap holds numbers of cells, the one with the best estimate first; cells are those of one level.
     """
 
-    rows_R: NDArray[np.int64]
-    cubes: NDArray[Any]
-    heads_L: NDArray[np.int64]
-    cells: NDArray[Any]
-    heap: NDArray[np.int64]
-    estimates: NDArray[np.float64]
-    sizes: NDArray[np.int64]
+    rows_R: Ints
+    cubes: AnyArray
+    heads_L: Ints
+    cells: AnyArray
+    heap: Ints
+    estimates: Floats
+    sizes: Ints
 
 
-@njit(cache=True, nogil=True)
+@loop
 def no_cubes(words: int) -> Cubes:
     """No cube yet of a sentence of so many words."""
     return Cubes(
@@ -63,8 +64,8 @@ def no_cubes(words: int) -> Cubes:
     )
 
 
-@njit(cache=True, nogil=True)
-def groups_of(alive: NDArray[np.int64], keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+@loop
+def groups_of(alive: Ints, keys: Ints) -> tuple[Ints, Ints]:
     """Hypotheses, best first, put together where their keys are equal; and where each of G groups begins, (G + 1,)."""
     order = np.argsort(keys, kind="mergesort")
     offsets_G1, groups = np.empty(len(alive) + 1, dtype=np.int64), 0
@@ -76,8 +77,8 @@ def groups_of(alive: NDArray[np.int64], keys: NDArray[np.int64]) -> tuple[NDArra
     return alive[order], offsets_G1[: groups + 1]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def add_rows(cubes: Cubes, group: NDArray[np.int64]) -> int:
+@embedded
+def add_rows(cubes: Cubes, group: Ints) -> int:
     """Puts the hypotheses of a group behind the rows, for which there must be room; returns where they begin."""
     begin = cubes.sizes[0]
     cubes.rows_R[begin : begin + len(group)] = group
@@ -85,7 +86,7 @@ def add_rows(cubes: Cubes, group: NDArray[np.int64]) -> int:
     return int(begin)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def add_cube(cubes: Cubes, begin: int, end: int, edge: int, level: int) -> None:
     """Lists a cube of some rows that leads to a level; there must be room."""
     cube = cubes.cubes[cubes.sizes[1]]
@@ -94,7 +95,7 @@ def add_cube(cubes: Cubes, begin: int, end: int, edge: int, level: int) -> None:
     cubes.sizes[1] += 1
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def push_cell(cubes: Cubes, estimate: float) -> None:
     """Puts the cell behind the last one in use into the heap; there must be room."""
     cubes.sizes[3] += 1
@@ -102,14 +103,14 @@ def push_cell(cubes: Cubes, estimate: float) -> None:
     cubes.sizes[2] += 1
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def follow_top(cubes: Cubes, estimate: float) -> None:
     """Puts the cell behind the last one in use into the heap in place of the best one; there must be room."""
     sift_down(cubes, cubes.sizes[2], estimate)
     cubes.sizes[2] += 1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def count_cubes(cubes: Cubes, level: int) -> int:
     """How many cubes lead to a level."""
     count, cube = 0, cubes.heads_L[level]
@@ -118,7 +119,7 @@ def count_cubes(cubes: Cubes, level: int) -> int:
     return count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def sift_up(cubes: Cubes, at: int, cell: int, estimate: float) -> None:
     """Puts a cell into the free place `at`, the last one, or above it."""
     heap, estimates = cubes.heap, cubes.estimates
@@ -129,7 +130,7 @@ def sift_up(cubes: Cubes, at: int, cell: int, estimate: float) -> None:
     heap[at], estimates[at] = cell, estimate
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def sift_down(cubes: Cubes, cell: int, estimate: float) -> None:
     """Puts a cell into the free place on top, or below it."""
     heap, estimates, size = cubes.heap, cubes.estimates, cubes.sizes[3]
@@ -145,7 +146,7 @@ def sift_down(cubes: Cubes, cell: int, estimate: float) -> None:
     heap[at], estimates[at] = cell, estimate
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def drop_top(cubes: Cubes) -> None:
     """Takes the best cell out of the heap."""
     cubes.sizes[3] -= 1
@@ -154,7 +155,7 @@ def drop_top(cubes: Cubes) -> None:
         sift_down(cubes, cubes.heap[last], cubes.estimates[last])
 
 
-@njit(cache=True, nogil=True)
+@loop
 def cubes_with_room(cubes: Cubes, rows: int, more: int, cells: int) -> Cubes:
     """The same cubes in arrays that can take more rows, cubes and cells."""
     rows_R, records, heads_L, waiting, heap, estimates, sizes = cubes

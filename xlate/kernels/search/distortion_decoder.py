@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Floats, Ints, Ints32
+from xlate.compiled import inlined, lent, loop
 from xlate.kernels.features.bigram_features import bigrams_weight
 from xlate.kernels.lm.ngram import step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, emptied
-from xlate.kernels.memory.lent import lent
 from xlate.kernels.search.block_model import COSTS, ModelArrays, ask_costs
 from xlate.kernels.search.hypotheses import (
     NONE,
@@ -42,14 +41,14 @@ class JumpSentence(NamedTuple):
 
     words: int
     longest: int
-    cell_offsets_C1: NDArray[np.int64]
-    block_O: NDArray[np.int32]
-    context_O: NDArray[np.int32]
-    static_O: NDArray[np.float64]
-    phrase_offsets_O1: NDArray[np.int64]
-    phrase_words_W: NDArray[np.int32]
-    jump_1n: NDArray[np.float64]
-    future_nn: NDArray[np.float64]
+    cell_offsets_C1: Ints
+    block_O: Ints32
+    context_O: Ints32
+    static_O: Floats
+    phrase_offsets_O1: Ints
+    phrase_words_W: Ints32
+    jump_1n: Floats
+    future_nn: Floats
 
 
 class JumpNumbers(NamedTuple):
@@ -63,10 +62,8 @@ class JumpNumbers(NamedTuple):
     end_word: int
 
 
-@njit(cache=True, nogil=True)
-def search_jumps(
-    model: ModelArrays, sentence: JumpSentence, numbers: JumpNumbers
-) -> tuple[NDArray[Any], NDArray[Any], int]:
+@loop
+def search_jumps(model: ModelArrays, sentence: JumpSentence, numbers: JumpNumbers) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns what `hypotheses.finished` does.
 
     A key is the coverage, the block that stands for the last one in sparse features with the history, and the end of
@@ -96,13 +93,13 @@ def search_jumps(
     return finished(search)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def uncover(coverage: int) -> tuple[int, int]:
     """The first uncovered word and which of those behind it are covered, bit k the k-th behind it."""
     return coverage >> WIDEST_WINDOW, coverage & ((1 << WIDEST_WINDOW) - 1)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def cover(first: int, mask: int, start: int, end: int) -> tuple[int, int]:
     """First uncovered word and mask after covering [start, end)."""
     mask |= ((1 << (end - start)) - 1) << (start - first)
@@ -112,7 +109,7 @@ def cover(first: int, mask: int, start: int, end: int) -> tuple[int, int]:
     return first, mask
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def allowed(mask: int, max_skips: int, window: int) -> bool:
     """Whether at most so many source intervals are skipped, within the window from the first skipped word."""
     if mask == 0:
@@ -129,7 +126,7 @@ def allowed(mask: int, max_skips: int, window: int) -> bool:
     return skips <= max_skips
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _expand(
     model: ModelArrays,
     sentence: JumpSentence,
@@ -160,8 +157,8 @@ def _expand(
         add_move(search, numbers.limits, node, key, level, future, score, option)
 
 
-@njit(cache=True, nogil=True)
-def rest_estimate(first: int, mask: int, n: int, future_nn: NDArray[np.float64]) -> float:
+@loop
+def rest_estimate(first: int, mask: int, n: int, future_nn: Floats) -> float:
     """The estimates of all uncovered intervals together."""
     if first >= n:
         return 0.0

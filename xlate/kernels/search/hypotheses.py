@@ -17,12 +17,12 @@ A search with this store is a loop over levels: `survivors` of a level, `with_ro
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Floats, Ints, Ints32
+from xlate.compiled import embedded, inlined, loop
 from xlate.kernels.memory.hashing import first_slot
 
 NONE = -1
@@ -75,43 +75,43 @@ class Hypotheses(NamedTuple):
     what the language model said, with records of the search's own, see `phrase_lm.remembered`.
     """
 
-    nodes: NDArray[Any]
-    arcs: NDArray[Any]
-    slots_H: NDArray[np.int32]
-    heads_L: NDArray[np.int32]
-    sizes_L: NDArray[np.int64]
-    bars_L: NDArray[np.float64]
-    tops_L: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    memo: NDArray[Any]
+    nodes: AnyArray
+    arcs: AnyArray
+    slots_H: Ints32
+    heads_L: Ints32
+    sizes_L: Ints
+    bars_L: Floats
+    tops_L: Floats
+    counts: Ints
+    memo: AnyArray
 
 
-@njit(cache=True, inline="always")
+@inlined
 def join(high: int, low: int) -> int:
     """One word of two numbers of 32 bits, which may be negative."""
     return int((np.int64(high) << HALF) | (np.int64(low) & LOW))
 
 
-@njit(cache=True, inline="always")
+@inlined
 def high(word: int) -> int:
     """The first number of a word."""
     return word >> HALF
 
 
-@njit(cache=True, inline="always")
+@inlined
 def low(word: int) -> int:
     """The second number of a word."""
     return (word << HALF) >> HALF
 
 
-@njit(cache=True, inline="always")
+@inlined
 def key_of(first: int, second: int, third: int) -> Key:
     """A key of three words."""
     return Key(int(np.int64(first)), int(np.int64(second)), int(np.int64(third)))
 
 
-@njit(cache=True, nogil=True)
-def no_hypotheses(levels: int, memo: NDArray[Any]) -> Hypotheses:
+@loop
+def no_hypotheses(levels: int, memo: AnyArray) -> Hypotheses:
     """A search of so many levels before its first hypothesis."""
     return Hypotheses(
         np.empty(4096, dtype=NODE),
@@ -126,13 +126,13 @@ def no_hypotheses(levels: int, memo: NDArray[Any]) -> Hypotheses:
     )
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def finished(search: Hypotheses) -> tuple[NDArray[Any], NDArray[Any], int]:
+@embedded
+def finished(search: Hypotheses) -> tuple[AnyArray, AnyArray, int]:
     """Nodes (`NODE`), arcs (`ARC`), and the number of the goal, -1 when the last level is empty."""
     return search.nodes[: search.counts[0]], search.arcs[: search.counts[1]], int(search.heads_L[-1])
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def add_move(
     search: Hypotheses, limits: Limits, parent: int, key: Key, level: int, future: float, score: float, label: int
 ) -> None:
@@ -155,7 +155,7 @@ def add_move(
         counts[1] += 1
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def _find_or_add(search: Hypotheses, key: Key) -> int:
     nodes, slots_H = search.nodes, search.slots_H
     mask = np.uint64(len(slots_H) - 1)
@@ -174,13 +174,13 @@ def _find_or_add(search: Hypotheses, key: Key) -> int:
     return int(number)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _slot(first: int, second: int, third: int, mask: np.uint64) -> np.uint64:
     mixed = np.uint64(first) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(third) * np.uint64(0xC2B2AE3D27D4EB4F)
     return first_slot(mixed ^ np.uint64(second), mask)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def _enter(search: Hypotheses, limits: Limits, node: int, level: int) -> None:
     """Puts a hypothesis into its stack unless it is there, and raises the bar when more than the beam has gathered."""
     estimate = search.nodes[node].estimate
@@ -196,7 +196,7 @@ def _enter(search: Hypotheses, limits: Limits, node: int, level: int) -> None:
             _raise_bar(search, level, limits.beam)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _raise_bar(search: Hypotheses, level: int, beam: int) -> None:
     """Leaves the best `beam` hypotheses of a stack, and their equals, in its chain."""
     members = _members(search, level)
@@ -213,8 +213,8 @@ def _raise_bar(search: Hypotheses, level: int, beam: int) -> None:
             search.sizes_L[level] += 1
 
 
-@njit(cache=True, nogil=True)
-def _members(search: Hypotheses, level: int) -> NDArray[np.int64]:
+@loop
+def _members(search: Hypotheses, level: int) -> Ints:
     members = np.empty(search.sizes_L[level], dtype=np.int64)
     node = search.heads_L[level]
     for at in range(len(members)):
@@ -223,20 +223,20 @@ def _members(search: Hypotheses, level: int) -> NDArray[np.int64]:
     return members
 
 
-@njit(cache=True, nogil=True)
-def survivors(search: Hypotheses, limits: Limits, level: int) -> NDArray[np.int64]:
+@loop
+def survivors(search: Hypotheses, limits: Limits, level: int) -> Ints:
     """The hypotheses of a level that are expanded, best first, equal ones in the order of creation."""
     members = np.sort(_members(search, level))
     estimates = search.nodes["estimate"][members]
     kept = members[estimates >= search.bars_L[level]]
-    ordered: NDArray[np.int64] = kept[np.argsort(-search.nodes["estimate"][kept], kind="mergesort")]
+    ordered: Ints = kept[np.argsort(-search.nodes["estimate"][kept], kind="mergesort")]
     if limits.group_beam > 0:
         ordered = _best_of_groups(search.nodes, ordered, limits.group_beam)
     return ordered[: limits.beam] if limits.beam > 0 else ordered
 
 
-@njit(cache=True, nogil=True)
-def _best_of_groups(nodes: NDArray[Any], ordered: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+@loop
+def _best_of_groups(nodes: AnyArray, ordered: Ints, most: int) -> Ints:
     """The first `most` of every group, in the order given."""
     kept, size = np.empty(len(ordered), dtype=np.int64), 0
     first_G, count_G = np.empty(len(ordered), dtype=np.int64), np.zeros(len(ordered), dtype=np.int64)
@@ -255,7 +255,7 @@ def _best_of_groups(nodes: NDArray[Any], ordered: NDArray[np.int64], most: int) 
     return kept[:size]
 
 
-@njit(cache=True, nogil=True)
+@loop
 def with_room(search: Hypotheses, more: int) -> Hypotheses:
     """The same search in arrays that can take `more` nodes and arcs."""
     nodes, arcs, slots_H, counts = search.nodes, search.arcs, search.slots_H, search.counts

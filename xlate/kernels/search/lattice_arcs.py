@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Ints, Ints32
+from xlate.compiled import loop
 from xlate.kernels.features.bigram_features import BigramFamilies, put_bigrams
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.kernels.search.spans import phrase_costs
 
 
-@njit(cache=True, nogil=True)
+@loop
 def arc_language_costs(
     lm: NgramArrays,
     begin_state: int,
     end_word: int,
     graph: ArcGraph,
-    option_A: NDArray[np.int32],
-    words_W: NDArray[np.int32],
-    offsets_O1: NDArray[np.int64],
-) -> NDArray[np.float64]:
+    option_A: Ints32,
+    words_W: Ints32,
+    offsets_O1: Ints,
+) -> Floats:
     """Costs (natural logs) of the first word and of the rest of each arc's phrase after its history; shape (A, 2).
 
     All ways to a node must have one language model state, as the decoder's recombination sees to. Option -1 is the end
@@ -41,10 +41,8 @@ def arc_language_costs(
     return cost_A2
 
 
-@njit(cache=True, nogil=True)
-def arc_bigrams(
-    families: BigramFamilies, predecessor_A: NDArray[np.int32], block_A: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+@loop
+def arc_bigrams(families: BigramFamilies, predecessor_A: Ints32, block_A: Ints32) -> tuple[Ints, Ints32]:
     """The rows of all features of (b', b) on each arc, none where either is negative: offsets (A+1) and rows."""
     offsets_A1 = np.zeros(len(block_A) + 1, dtype=np.int64)
     ids_M = np.empty(len(block_A) * len(families.tag_A), dtype=np.int32)
@@ -56,14 +54,10 @@ def arc_bigrams(
     return offsets_A1, ids_M[:n].copy()
 
 
-@njit(cache=True, nogil=True)
+@loop
 def live_contexts(
-    graph: ArcGraph,
-    block_A: NDArray[np.int32],
-    families: BigramFamilies,
-    node_P: NDArray[np.int32],
-    context_P: NDArray[np.int32],
-) -> NDArray[np.bool_]:
+    graph: ArcGraph, block_A: Ints32, families: BigramFamilies, node_P: Ints32, context_P: Ints32
+) -> Bools:
     """Whether any arc from a node has a feature with a given predecessor, for P pairs of node and predecessor.
 
     Arcs that take no feature, and predecessors that are none, are negative.
@@ -81,10 +75,8 @@ def live_contexts(
     return live_P
 
 
-@njit(cache=True, nogil=True)
-def arc_prefixes(
-    graph: ArcGraph, score_A: NDArray[np.float64], label_A: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+@loop
+def arc_prefixes(graph: ArcGraph, score_A: Floats, label_A: Ints32) -> tuple[Ints, Ints32]:
     """The labels of the best way to the source of each arc and of the arc itself: offsets (A+1) and labels.
 
     Labels below 0, of the end of the sentence, are left out.

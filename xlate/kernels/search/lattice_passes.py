@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+
+from xlate.array_types import Bools, Floats, Ints, Ints32
+from xlate.compiled import inlined, loop
 
 
 class ArcGraph(NamedTuple):
@@ -15,12 +16,12 @@ class ArcGraph(NamedTuple):
     Node 0 is the start, node N - 1 the goal; a path is a sequence of arcs from the one to the other.
     """
 
-    source_A: NDArray[np.int32]
-    target_A: NDArray[np.int32]
+    source_A: Ints32
+    target_A: Ints32
     nodes: int
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _log_add(a: float, b: float) -> float:
     """ln(e^a + e^b); minus infinity is the logarithm of nothing."""
     high, low = max(a, b), min(a, b)
@@ -29,8 +30,8 @@ def _log_add(a: float, b: float) -> float:
     return float(high + np.log1p(np.exp(low - high)))
 
 
-@njit(cache=True, nogil=True)
-def forward_log_sums(graph: ArcGraph, score_A: NDArray[np.float64]) -> NDArray[np.float64]:
+@loop
+def forward_log_sums(graph: ArcGraph, score_A: Floats) -> Floats:
     """ln Σ exp score of all ways from the start to each node, minus infinity where there is none; shape (N,)."""
     sum_N = np.full(graph.nodes, -np.inf)
     sum_N[0] = 0.0
@@ -40,8 +41,8 @@ def forward_log_sums(graph: ArcGraph, score_A: NDArray[np.float64]) -> NDArray[n
     return sum_N
 
 
-@njit(cache=True, nogil=True)
-def backward_log_sums(graph: ArcGraph, score_A: NDArray[np.float64]) -> NDArray[np.float64]:
+@loop
+def backward_log_sums(graph: ArcGraph, score_A: Floats) -> Floats:
     """ln Σ exp score of all ways from each node to the goal, minus infinity where there is none; shape (N,)."""
     sum_N = np.full(graph.nodes, -np.inf)
     sum_N[graph.nodes - 1] = 0.0
@@ -51,8 +52,8 @@ def backward_log_sums(graph: ArcGraph, score_A: NDArray[np.float64]) -> NDArray[
     return sum_N
 
 
-@njit(cache=True, nogil=True)
-def arc_posteriors(graph: ArcGraph, score_A: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+@loop
+def arc_posteriors(graph: ArcGraph, score_A: Floats) -> tuple[float, Floats]:
     """ln Σ exp score over all paths, and the share of the paths through each arc (Baum 1972); shape (A,).
 
     Without any path that is minus infinity, and all shares are 0.
@@ -67,8 +68,8 @@ def arc_posteriors(graph: ArcGraph, score_A: NDArray[np.float64]) -> tuple[float
     return total, posterior_A
 
 
-@njit(cache=True, nogil=True)
-def best_path(graph: ArcGraph, score_A: NDArray[np.float64]) -> NDArray[np.int64]:
+@loop
+def best_path(graph: ArcGraph, score_A: Floats) -> Ints:
     """The arcs of the path of the highest score, first to last; of equal ones that of the earlier last arcs.
 
     Empty when there is no path, and when the start is the goal.
@@ -89,8 +90,8 @@ def best_path(graph: ArcGraph, score_A: NDArray[np.float64]) -> NDArray[np.int64
     return arcs[at:] if node == 0 else arcs[:0]
 
 
-@njit(cache=True, nogil=True)
-def best_through(graph: ArcGraph, score_A: NDArray[np.float64]) -> NDArray[np.float64]:
+@loop
+def best_through(graph: ArcGraph, score_A: Floats) -> Floats:
     """The score of the best path through each arc, minus infinity where there is none; shape (A,)."""
     ahead_N, behind_N = np.full(graph.nodes, -np.inf), np.full(graph.nodes, -np.inf)
     ahead_N[0] = behind_N[graph.nodes - 1] = 0.0
@@ -100,12 +101,12 @@ def best_through(graph: ArcGraph, score_A: NDArray[np.float64]) -> NDArray[np.fl
     for arc in range(len(score_A) - 1, -1, -1):
         source, target = graph.source_A[arc], graph.target_A[arc]
         behind_N[source] = max(behind_N[source], score_A[arc] + behind_N[target])
-    through_A: NDArray[np.float64] = ahead_N[graph.source_A] + score_A + behind_N[graph.target_A]
+    through_A: Floats = ahead_N[graph.source_A] + score_A + behind_N[graph.target_A]
     return through_A
 
 
-@njit(cache=True, nogil=True)
-def useful_arcs(graph: ArcGraph) -> NDArray[np.bool_]:
+@loop
+def useful_arcs(graph: ArcGraph) -> Bools:
     """Which arcs lie on a path; shape (A,)."""
     ahead_N, behind_N = np.zeros(graph.nodes, dtype=np.bool_), np.zeros(graph.nodes, dtype=np.bool_)
     ahead_N[0] = behind_N[graph.nodes - 1] = True
@@ -116,7 +117,7 @@ def useful_arcs(graph: ArcGraph) -> NDArray[np.bool_]:
     return ahead_N[graph.source_A] & behind_N[graph.target_A]
 
 
-def trimmed(graph: ArcGraph) -> tuple[ArcGraph, NDArray[np.int64]]:
+def trimmed(graph: ArcGraph) -> tuple[ArcGraph, Ints]:
     """The graph without arcs and nodes that lie on no path, renumbered in the same order, and the arcs that stayed.
 
     Start and goal always stay.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Ints, Ints32
+from xlate.compiled import inlined, loop
 from xlate.kernels.search.lattice_passes import ArcGraph
 
 DEAD = -1
@@ -17,14 +17,12 @@ class ArcProduct(NamedTuple):
     """The B arcs of a product: `arc_B` is the arc of the lattice, `state_B` the automaton's state before it."""
 
     graph: ArcGraph
-    arc_B: NDArray[np.int32]
-    state_B: NDArray[np.int32]
+    arc_B: Ints32
+    state_B: Ints32
 
 
-@njit(cache=True, nogil=True)
-def product(
-    graph: ArcGraph, label_A: NDArray[np.int32], next_SL: NDArray[np.int32], accepting_S: NDArray[np.bool_]
-) -> ArcProduct:
+@loop
+def product(graph: ArcGraph, label_A: Ints32, next_SL: Ints32, accepting_S: Bools) -> ArcProduct:
     """Pairs every node with the states that an automaton, in state 0 at the start, may be in there.
 
     Args:
@@ -59,13 +57,8 @@ def product(
     return ArcProduct(ArcGraph(source_B[:at], target_B[:at], nodes), arc_B[:at], state_B[:at])
 
 
-@njit(cache=True, nogil=True)
-def _number_pairs(
-    graph: ArcGraph,
-    offsets_N1: NDArray[np.int64],
-    label_A: NDArray[np.int32],
-    next_SL: NDArray[np.int32],
-) -> NDArray[np.int32]:
+@loop
+def _number_pairs(graph: ArcGraph, offsets_N1: Ints, label_A: Ints32, next_SL: Ints32) -> Ints32:
     """Numbers of the pairs that can be reached, node by node, so in topological order; -1 for the others."""
     number_NS = np.full((graph.nodes, len(next_SL)), -1, dtype=np.int32)
     number_NS[0, 0] = 0
@@ -84,10 +77,8 @@ def _number_pairs(
     return number_NS
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _target(
-    graph: ArcGraph, arc: int, behind: int, accepting_S: NDArray[np.bool_], number_NS: NDArray[np.int32]
-) -> int:
+@inlined
+def _target(graph: ArcGraph, arc: int, behind: int, accepting_S: Bools, number_NS: Ints32) -> int:
     """The pair that an arc leads to, -1 when there is none."""
     target = graph.target_A[arc]
     if behind == DEAD:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Floats, Ints, Ints32, Uints
+from xlate.compiled import embedded, inlined, loop
 from xlate.kernels.memory.hashing import equal_rows, first_slot, row_key
 
 NONE = -1
@@ -32,15 +32,15 @@ class Coverages(NamedTuple):
     `bits_CW` holds 64 words a number; `slots_H` is a hash table of coverage numbers.
     """
 
-    bits_CW: NDArray[np.uint64]
-    covers: NDArray[Any]
-    slots_H: NDArray[np.int32]
-    edges: NDArray[Any]
-    sizes: NDArray[np.int64]
+    bits_CW: Uints
+    covers: AnyArray
+    slots_H: Ints32
+    edges: AnyArray
+    sizes: Ints
 
 
-@njit(cache=True, nogil=True)
-def new_coverages(words: int, future_nn: NDArray[np.float64]) -> Coverages:
+@loop
+def new_coverages(words: int, future_nn: Floats) -> Coverages:
     """Only the empty coverage, of a sentence of this many words."""
     bits_CW = np.zeros((256, words // 64 + 1), dtype=np.uint64)
     slots_H = np.full(1024, NONE, dtype=np.int32)
@@ -50,21 +50,15 @@ def new_coverages(words: int, future_nn: NDArray[np.float64]) -> Coverages:
     return coverages
 
 
-@njit(cache=True, inline="always")
+@inlined
 def is_covered(coverages: Coverages, cover: int, word: int) -> bool:
     """Whether a coverage holds a source word."""
     return bool((coverages.bits_CW[cover, word >> 6] >> np.uint64(word & 63)) & np.uint64(1))
 
 
-@njit(cache=True, nogil=True)
+@loop
 def expand_cover(
-    coverages: Coverages,
-    cover: int,
-    words: int,
-    longest: int,
-    limit: int,
-    cell_offsets_C1: NDArray[np.int64],
-    future_nn: NDArray[np.float64],
+    coverages: Coverages, cover: int, words: int, longest: int, limit: int, cell_offsets_C1: Ints, future_nn: Floats
 ) -> Coverages:
     """Lists the spans a coverage may add, if that was not done before; returns the coverages, perhaps in new arrays.
 
@@ -92,10 +86,8 @@ def expand_cover(
     return coverages
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _with_span(
-    coverages: Coverages, cover: int, begin: int, end: int, words: int, future_nn: NDArray[np.float64]
-) -> int:
+@embedded
+def _with_span(coverages: Coverages, cover: int, begin: int, end: int, words: int, future_nn: Floats) -> int:
     """The number of a coverage with a span added; there must be room for a new one."""
     bits_CW = coverages.bits_CW
     new = coverages.sizes[0]
@@ -106,8 +98,8 @@ def _with_span(
     return _number(coverages, words, future_nn)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _number(coverages: Coverages, words: int, future_nn: NDArray[np.float64]) -> int:
+@embedded
+def _number(coverages: Coverages, words: int, future_nn: Floats) -> int:
     """The number of the coverage whose bits were written behind the last one; kept when it is new."""
     bits_CW, new = coverages.bits_CW, coverages.sizes[0]
     slot = _slot(bits_CW, new, coverages.slots_H)
@@ -122,8 +114,8 @@ def _number(coverages: Coverages, words: int, future_nn: NDArray[np.float64]) ->
     return int(new)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _describe(coverages: Coverages, number: int, words: int, future_nn: NDArray[np.float64]) -> None:
+@embedded
+def _describe(coverages: Coverages, number: int, words: int, future_nn: Floats) -> None:
     cover = coverages.covers[number]
     cover.level, cover.gap, cover.between, cover.future = 0, words, 0, 0.0
     cover.edges_begin = NONE
@@ -145,12 +137,12 @@ def _describe(coverages: Coverages, number: int, words: int, future_nn: NDArray[
             behind = at
 
 
-@njit(cache=True, inline="always")
-def _slot(bits_CW: NDArray[np.uint64], row: int, slots_H: NDArray[np.int32]) -> np.uint64:
+@inlined
+def _slot(bits_CW: Uints, row: int, slots_H: Ints32) -> np.uint64:
     return first_slot(row_key(bits_CW, row), np.uint64(len(slots_H) - 1))
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _with_room(coverages: Coverages, more: int) -> Coverages:
     """The same coverages in arrays that can take `more` coverages and edges, and one coverage in the making."""
     bits_CW, covers, slots_H, edges, sizes = coverages

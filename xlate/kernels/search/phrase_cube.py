@@ -11,12 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Ints
+from xlate.compiled import embedded, lent, loop
 from xlate.kernels.lm.ngram import NgramArrays
 from xlate.kernels.lm.phrase_lm import fetch_ahead
-from xlate.kernels.memory.lent import lent
 from xlate.kernels.memory.trie import Trie, new_trie, room
 from xlate.kernels.memory.whole import whole
 from xlate.kernels.search.cube_heap import (
@@ -57,10 +56,8 @@ from xlate.kernels.search.phrase_moves import (
 )
 
 
-@njit(cache=True, nogil=True)
-def search_cubes(
-    lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers
-) -> tuple[NDArray[Any], NDArray[Any], int]:
+@loop
+def search_cubes(lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns what `hypotheses.finished` does."""
     n, none = sentence.words, whole(0)
     coverages, stacks, cubes = new_coverages(n, sentence.future_nn), new_trie(64), no_cubes(n)
@@ -93,8 +90,8 @@ def search_cubes(
     return finished(finish(lm, search, numbers, n))
 
 
-@njit(cache=True, nogil=True)
-def _groups(search: Hypotheses, alive: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+@loop
+def _groups(search: Hypotheses, alive: Ints) -> tuple[Ints, Ints]:
     """Hypotheses, best first, put together where coverage and end are equal; and where each of G groups begins."""
     nodes = search.nodes
     keys = np.empty(len(alive), dtype=np.int64)
@@ -103,10 +100,8 @@ def _groups(search: Hypotheses, alive: NDArray[np.int64]) -> tuple[NDArray[np.in
     return groups_of(alive, keys)
 
 
-@njit(cache=True, nogil=True)
-def _open_cubes(
-    search: Hypotheses, numbers: PhraseNumbers, coverages: Coverages, cubes: Cubes, group: NDArray[np.int64]
-) -> None:
+@loop
+def _open_cubes(search: Hypotheses, numbers: PhraseNumbers, coverages: Coverages, cubes: Cubes, group: Ints) -> None:
     """Lists the cubes that a group of hypotheses begins; there must be room."""
     search, coverages, cubes = lent(search), lent(coverages), lent(cubes)
     begin = add_rows(cubes, group)
@@ -116,7 +111,7 @@ def _open_cubes(
             add_cube(cubes, begin, begin + len(group), e, coverages.covers[coverages.edges[e].cover].level)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _fill_heap(
     lm: NgramArrays,
     sentence: PhraseSentence,
@@ -137,7 +132,7 @@ def _fill_heap(
         cube = cubes.cubes[cube].next
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def _push_row(
     lm: NgramArrays,
     sentence: PhraseSentence,
@@ -173,7 +168,7 @@ def _push_row(
         _fetch_next(lm, sentence, search, node, cell)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def _next_of_row(
     lm: NgramArrays,
     sentence: PhraseSentence,
@@ -198,14 +193,14 @@ def _next_of_row(
     _fetch_next(lm, sentence, search, cubes.rows_R[cell.row], cell)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def _fetch_next(lm: NgramArrays, sentence: PhraseSentence, search: Hypotheses, node: int, cell: Any) -> None:
     """Asks for the memory that the query behind a cell begins with."""
     if cell.option + 1 < len(sentence.static_O):
         fetch_ahead(lm, sentence.phrases, cell.option + 1, history_of(search.nodes[node]))
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def _estimate(sentence: PhraseSentence, numbers: PhraseNumbers, search: Hypotheses, cubes: Cubes, cell: Any) -> float:
     last = last_of(search.nodes[cubes.rows_R[cell.row]])
     return float(
@@ -213,7 +208,7 @@ def _estimate(sentence: PhraseSentence, numbers: PhraseNumbers, search: Hypothes
     )
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _take_best(
     lm: NgramArrays,
     sentence: PhraseSentence,
@@ -259,7 +254,7 @@ def _take_best(
     return taken
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def _ask(
     lm: NgramArrays,
     sentence: PhraseSentence,
@@ -274,7 +269,7 @@ def _ask(
     return sentence.static_O[option] + numbers.lm_weight * logprob, after
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def _make_move(
     sentence: PhraseSentence,
     numbers: PhraseNumbers,

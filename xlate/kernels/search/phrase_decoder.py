@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numba import njit
-from numpy.typing import NDArray
-
+from xlate.array_types import AnyArray
+from xlate.compiled import lent, loop
 from xlate.kernels.lm.ngram import NgramArrays
-from xlate.kernels.memory.lent import lent
 from xlate.kernels.memory.trie import Trie, new_trie, room
 from xlate.kernels.search.hypotheses import Hypotheses, finished, survivors, with_room
 from xlate.kernels.search.phrase_coverage import Coverages, expand_cover, new_coverages
@@ -31,10 +27,8 @@ from xlate.kernels.search.phrase_moves import (
 )
 
 
-@njit(cache=True, nogil=True)
-def search_phrases(
-    lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers
-) -> tuple[NDArray[Any], NDArray[Any], int]:
+@loop
+def search_phrases(lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns what `hypotheses.finished` does."""
     n, options = sentence.words, len(sentence.static_O)
     coverages, stacks = new_coverages(n, sentence.future_nn), new_trie(64)
@@ -59,7 +53,7 @@ def search_phrases(
     return finished(finish(lm, search, numbers, n))
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _extend(
     lm: NgramArrays,
     sentence: PhraseSentence,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Floats, Ints, Ints32
+from xlate.compiled import embedded, inlined, loop
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, SAID, PhrasesAlone, emptied, phrase_logprob, remembered
 from xlate.kernels.memory.trie import ROOT, Trie, child
@@ -44,14 +44,14 @@ class PhraseSentence(NamedTuple):
 
     words: int
     longest: int
-    cell_offsets_C1: NDArray[np.int64]
-    static_O: NDArray[np.float64]
-    alone_O: NDArray[np.float64]
-    backward_OK: NDArray[np.float64]
-    forward_O: NDArray[np.int32]
+    cell_offsets_C1: Ints
+    static_O: Floats
+    alone_O: Floats
+    backward_OK: Floats
+    forward_O: Ints32
     phrases: PhrasesAlone
-    place_OR: NDArray[np.float64]
-    future_nn: NDArray[np.float64]
+    place_OR: Floats
+    future_nn: Floats
     groups: GroupScores
 
 
@@ -64,7 +64,7 @@ class PhraseNumbers(NamedTuple):
 
     lm_weight: float
     distortion_weight: float
-    forward_FK: NDArray[np.float64]
+    forward_FK: Floats
     reordering: int
     groups: bool
     bigrams: bool
@@ -93,44 +93,44 @@ class Target(NamedTuple):
     future: float
 
 
-@njit(cache=True, inline="always")
+@inlined
 def state_key(target: Target, lm_state: int, forward: int, stack: int, last: int) -> Key:
     """The key of a state of `PhraseMoves`: coverage and last span; history and forward scores; stack and last word."""
     span = ((target.start + 1) << PLACE_BITS) | target.end
     return key_of(join(target.cover, span), join(lm_state, forward), join(stack, last))
 
 
-@njit(cache=True, inline="always")
+@inlined
 def cover_of(node: Any) -> int:
     """The number of what a hypothesis covers."""
     return high(node.first)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def start_of(node: Any) -> int:
     """Where the last span of a hypothesis begins, -1 when that does not matter any more."""
     return int((node.first >> PLACE_BITS) & PLACE) - 1
 
 
-@njit(cache=True, inline="always")
+@inlined
 def end_of(node: Any) -> int:
     """Where the last span of a hypothesis ends."""
     return int(node.first & PLACE)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def history_of(node: Any) -> int:
     """The language model's state of a hypothesis."""
     return high(node.second)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def last_of(node: Any) -> int:
     """The kind of the last word of a hypothesis."""
     return low(node.third)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def first_hypothesis(coverages: Coverages, numbers: PhraseNumbers, n: int) -> Hypotheses:
     """A search of n words that has the hypothesis that has translated nothing."""
     search = no_hypotheses(n + 2, emptied(np.empty(MEMO_SIZE, dtype=SAID)))
@@ -142,7 +142,7 @@ def first_hypothesis(coverages: Coverages, numbers: PhraseNumbers, n: int) -> Hy
     return search
 
 
-@njit(cache=True, nogil=True)
+@loop
 def finish(lm: NgramArrays, search: Hypotheses, numbers: PhraseNumbers, n: int) -> Hypotheses:
     """Ends the sentence after every surviving hypothesis that covers it; returns the search, perhaps in new arrays."""
     target = Target(NONE, n + 1, NONE, n + 1, ROOT, 0, True, 0.0)
@@ -154,13 +154,13 @@ def finish(lm: NgramArrays, search: Hypotheses, numbers: PhraseNumbers, n: int) 
     return search
 
 
-@njit(cache=True, inline="always")
+@inlined
 def reaches(search: Hypotheses, numbers: PhraseNumbers, node: int, begin: int) -> bool:
     """Whether a span is near enough to the one before it."""
     return numbers.distortion_limit < 0 or abs(begin - end_of(search.nodes[node])) <= numbers.distortion_limit
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def rest_distortion(coverages: Coverages, numbers: PhraseNumbers, cover: int, end: int) -> float:
     """The distortion of filling the gaps from left to right; 0 when it is not to be estimated."""
     described = coverages.covers[cover]
@@ -169,7 +169,7 @@ def rest_distortion(coverages: Coverages, numbers: PhraseNumbers, cover: int, en
     return float(abs(described.gap - end) + described.between)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def orient(
     search: Hypotheses, numbers: PhraseNumbers, coverages: Coverages, stacks: Trie, node: int, begin: int, end: int
 ) -> Placed:
@@ -182,7 +182,7 @@ def orient(
     return place(coverages, stacks, cover_of(before), (start_of(before), end_of(before)), stack, (begin, end), five)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def target_of(numbers: PhraseNumbers, coverages: Coverages, words: int, edge: Any, stack: int, first: int) -> Target:
     """What moves along an edge have in common."""
     cover, begin = edge.cover, edge.begin
@@ -195,7 +195,7 @@ def target_of(numbers: PhraseNumbers, coverages: Coverages, words: int, edge: An
     return Target(cover, described.level, begin, edge.end, stack, first, False, future)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def fixed_score(
     search: Hypotheses, numbers: PhraseNumbers, groups: GroupScores, node: int, begin: int, end: int, placed: Placed
 ) -> float:
@@ -206,7 +206,7 @@ def fixed_score(
     return float(score + group_score(groups, placed, last_of(before), begin, end) if numbers.groups else score)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def shift_of(sentence: PhraseSentence, coverages: Coverages, edge: Any) -> int:
     """The column of `place_OR` of the options of an edge."""
     reach = sentence.place_OR.shape[1] // 2
@@ -215,7 +215,7 @@ def shift_of(sentence: PhraseSentence, coverages: Coverages, edge: Any) -> int:
     return int(min(max(shift, -reach), reach) + reach)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def local_score(
     sentence: PhraseSentence, numbers: PhraseNumbers, last: int, option: int, backward: int, shift: int
 ) -> float:
@@ -228,8 +228,8 @@ def local_score(
     return float(score)
 
 
-@njit(cache=True, inline="always")
-def ask(lm: NgramArrays, sentence: PhraseSentence, memo: NDArray[Any], lm_state: int, option: int) -> tuple[float, int]:
+@inlined
+def ask(lm: NgramArrays, sentence: PhraseSentence, memo: AnyArray, lm_state: int, option: int) -> tuple[float, int]:
     """The log probability of an option's words after a history, and the history behind them."""
     said, known = remembered(memo, lm_state, option)
     if not known:
@@ -237,7 +237,7 @@ def ask(lm: NgramArrays, sentence: PhraseSentence, memo: NDArray[Any], lm_state:
     return said.logprob, said.after
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def add_option(
     sentence: PhraseSentence,
     numbers: PhraseNumbers,

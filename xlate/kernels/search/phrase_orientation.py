@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numba import njit
-from numpy.typing import NDArray
-
+from xlate.array_types import Floats, Ints32
+from xlate.compiled import embedded, inlined
 from xlate.kernels.memory.trie import ROOT, Trie, child
 from xlate.kernels.orientation import (
     DISCONTINUOUS,
@@ -40,14 +38,14 @@ class GroupScores(NamedTuple):
     phrase) and is empty when there are no such features.
     """
 
-    first_nK: NDArray[np.float64]
-    last_nK: NDArray[np.float64]
-    between_nK: NDArray[np.float64]
-    first_RK: NDArray[np.float64]
-    last_RK: NDArray[np.float64]
-    first_O: NDArray[np.int32]
-    last_O: NDArray[np.int32]
-    bigrams_RR: NDArray[np.float64]
+    first_nK: Floats
+    last_nK: Floats
+    between_nK: Floats
+    first_RK: Floats
+    last_RK: Floats
+    first_O: Ints32
+    last_O: Ints32
+    bigrams_RR: Floats
 
 
 class Placed(NamedTuple):
@@ -65,7 +63,7 @@ class Placed(NamedTuple):
     group_first: int
 
 
-@njit(cache=True, inline="always")
+@inlined
 def adjacent(start_before: int, end_before: int, begin: int, end: int) -> int:
     """How a span lies to the one before it."""
     if begin == end_before:
@@ -73,7 +71,7 @@ def adjacent(start_before: int, end_before: int, begin: int, end: int) -> int:
     return SWAP if end == start_before else DISCONTINUOUS
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def place(
     coverages: Coverages,
     stacks: Trie,
@@ -117,7 +115,7 @@ def place(
     return Placed(orientation, forward, stack, first, group_begin, group_end, group_first)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def refine(orientation: int, behind: bool, everything: bool) -> int:
     """One of five orientations from one of three: which way a jump goes, and whether all the rest is one block."""
     if orientation == DISCONTINUOUS:
@@ -125,7 +123,7 @@ def refine(orientation: int, behind: bool, everything: bool) -> int:
     return MONOTONE_GLOBAL if orientation == MONOTONE and everything else orientation
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def group_score(scores: GroupScores, placed: Placed, last: int, begin: int, end: int) -> float:
     """What the group before a placed span scores; `last` is the kind of the word before."""
     o, none = placed.backward, len(scores.first_nK) - 1

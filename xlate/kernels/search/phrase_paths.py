@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Ints, Ints32
+from xlate.compiled import embedded, inlined, lent, loop
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.lm.phrase_lm import PhrasesAlone, phrase_logprob
-from xlate.kernels.memory.lent import lent
 from xlate.kernels.memory.trie import ROOT, child, new_trie, room
 from xlate.kernels.orientation import DISCONTINUOUS, MONOTONE, SWAP
 from xlate.kernels.search.phrase_orientation import adjacent, refine
@@ -21,21 +20,21 @@ NONE = -1
 class Paths(NamedTuple):
     """N derivations of L steps in all: those of derivation i are `labels_L[offsets_N1[i]:offsets_N1[i + 1]]`."""
 
-    offsets_N1: NDArray[np.int64]
-    labels_L: NDArray[np.int32]
+    offsets_N1: Ints
+    labels_L: Ints32
 
 
 class PathOptions(NamedTuple):
     """O options of a sentence of n words: spans, pairs (-1 copied), logs of 4 table scores and 2K orientations."""
 
     words: int
-    start_O: NDArray[np.int32]
-    end_O: NDArray[np.int32]
-    pair_O: NDArray[np.int64]
-    table_O4: NDArray[np.float64]
-    logs_OK2: NDArray[np.float64]
-    first_O: NDArray[np.int32]
-    last_O: NDArray[np.int32]
+    start_O: Ints32
+    end_O: Ints32
+    pair_O: Ints
+    table_O4: Floats
+    logs_OK2: Floats
+    first_O: Ints32
+    last_O: Ints32
     phrases: PhrasesAlone
 
 
@@ -65,15 +64,15 @@ class Oriented(NamedTuple):
     `forward_L` is of the phrase before with respect to the step. The last word of the group is the word before.
     """
 
-    backward_L: NDArray[np.int32]
-    forward_L: NDArray[np.int32]
-    group_begin_L: NDArray[np.int32]
-    group_end_L: NDArray[np.int32]
-    group_first_L: NDArray[np.int32]
-    last_L: NDArray[np.int32]
+    backward_L: Ints32
+    forward_L: Ints32
+    group_begin_L: Ints32
+    group_end_L: Ints32
+    group_first_L: Ints32
+    last_L: Ints32
 
 
-@njit(cache=True, nogil=True)
+@loop
 def orient_paths(paths: Paths, options: PathOptions, layout: PathLayout) -> Oriented:
     """The orientations of every step, and the group before it, by the definitions."""
     steps = len(paths.labels_L)
@@ -90,14 +89,9 @@ def orient_paths(paths: Paths, options: PathOptions, layout: PathLayout) -> Orie
     return oriented
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _orient(
-    paths: Paths,
-    options: PathOptions,
-    layout: PathLayout,
-    oriented: Oriented,
-    stack_n3: NDArray[np.int32],
-    covered_n: NDArray[np.bool_],
+    paths: Paths, options: PathOptions, layout: PathLayout, oriented: Oriented, stack_n3: Ints32, covered_n: Bools
 ) -> None:
     paths, options, oriented = lent(paths), lent(options), lent(oriented)
     stack_n3, covered_n = lent(stack_n3), lent(covered_n)
@@ -140,8 +134,8 @@ def _orient(
             start_before, end_before, last = begin, end, options.last_O[option]
 
 
-@njit(cache=True, inline="always")
-def _run(covered_n: NDArray[np.bool_], start: int) -> int:
+@inlined
+def _run(covered_n: Bools, start: int) -> int:
     """How many words from `start` are not covered."""
     end = start
     while end < len(covered_n) and not covered_n[end]:
@@ -149,8 +143,8 @@ def _run(covered_n: NDArray[np.bool_], start: int) -> int:
     return end - start
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _shift(stack_n3: NDArray[np.int32], depth: int, begin: int, end: int, first: int) -> int:
+@embedded
+def _shift(stack_n3: Ints32, depth: int, begin: int, end: int, first: int) -> int:
     """Puts a span on the stack, joined with groups beside it; returns how many groups there are now."""
     while depth > 0 and adjacent(stack_n3[depth - 1, 0], stack_n3[depth - 1, 1], begin, end) != DISCONTINUOUS:
         depth -= 1
@@ -160,24 +154,19 @@ def _shift(stack_n3: NDArray[np.int32], depth: int, begin: int, end: int, first:
     return depth + 1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def path_features(
     lm: NgramArrays, paths: Paths, options: PathOptions, oriented: Oriented, layout: PathLayout
-) -> NDArray[np.float64]:
+) -> Floats:
     """The float features of every path, natural logs, shape (N, D); sums of sparse features are left 0."""
     features_ND = np.zeros((len(paths.offsets_N1) - 1, layout.size))
     _add_features(lm, paths, options, oriented, layout, features_ND)
     return features_ND
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _add_features(
-    lm: NgramArrays,
-    paths: Paths,
-    options: PathOptions,
-    oriented: Oriented,
-    layout: PathLayout,
-    features_ND: NDArray[np.float64],
+    lm: NgramArrays, paths: Paths, options: PathOptions, oriented: Oriented, layout: PathLayout, features_ND: Floats
 ) -> None:
     lm, paths, options, oriented, features_ND = (
         lent(lm),
@@ -211,10 +200,10 @@ def _add_features(
         row_D[layout.lm] += step(lm, state, layout.end_word)[0]
 
 
-@njit(cache=True, nogil=True)
+@loop
 def number_parts(
     paths: Paths, oriented: Oriented, orientations: int, groups: bool, last_words: bool
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[Ints32, Ints]:
     """Numbers phrases with all that their features look at: the part of each of L steps, and a step of each of P parts.
 
     `groups` and `last_words` say whether features look at the group before, and at the word before. Parts are numbered

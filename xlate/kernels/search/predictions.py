@@ -8,15 +8,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyFloats, Floats, Floats32, Ints, Ints32
+from xlate.compiled import lent, loop
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.contexts import ContextPlaces, PhraseSpans, TargetArrays, context_bags, target_bags
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.chances import log_chances
 from xlate.kernels.learning.crossed import score_crossed
-from xlate.kernels.memory.lent import lent
 from xlate.kernels.search.spans import span_rows
 
 
@@ -29,11 +28,11 @@ class Predictor(NamedTuple):
     finder: PhraseFinder
     places: ContextPlaces
     targets: TargetArrays
-    offsets_P1: NDArray[np.int64]
-    pair_N: NDArray[np.int64]
-    log_share_N: NDArray[np.float64]
-    dense_D: NDArray[np.float64]
-    sparse_F: NDArray[np.floating]
+    offsets_P1: Ints
+    pair_N: Ints
+    log_share_N: Floats
+    dense_D: Floats
+    sparse_F: AnyFloats
     longest: int
     alone: bool
 
@@ -42,14 +41,14 @@ class Predicted(NamedTuple):
     """I phrases and their C candidates; see `models/context/model.py` (`Prediction`)."""
 
     spans: PhraseSpans
-    offsets_I1: NDArray[np.int64]
-    pair_C: NDArray[np.int64]
-    log_C: NDArray[np.float64]
-    share_C: NDArray[np.float64]
+    offsets_I1: Ints
+    pair_C: Ints
+    log_C: Floats
+    share_C: Floats
 
 
-@njit(cache=True, nogil=True)
-def predicted_sentence(predictor: Predictor, ids_n: NDArray[np.int32], value_Ln: NDArray[np.int32]) -> Predicted:
+@loop
+def predicted_sentence(predictor: Predictor, ids_n: Ints32, value_Ln: Ints32) -> Predicted:
     """The candidates of the phrases of a sentence of n words, whose values in L layers are given, with ln p of each."""
     predictor = lent(predictor)
     spans = _listed_spans(predictor, ids_n)
@@ -71,8 +70,8 @@ def predicted_sentence(predictor: Predictor, ids_n: NDArray[np.int32], value_Ln:
     return Predicted(spans, offsets_I1, pair_C, log_C, dense_C1[:, 0].astype(np.float64))
 
 
-@njit(cache=True, nogil=True)
-def _listed_spans(predictor: Predictor, ids_n: NDArray[np.int32]) -> PhraseSpans:
+@loop
+def _listed_spans(predictor: Predictor, ids_n: Ints32) -> PhraseSpans:
     """The phrases of a sentence for which anything is listed."""
     longest = max(1, min(predictor.longest, len(ids_n)))
     row_C = span_rows(predictor.finder, ids_n, longest)
@@ -87,14 +86,14 @@ def _listed_spans(predictor: Predictor, ids_n: NDArray[np.int32]) -> PhraseSpans
     return PhraseSpans(np.zeros(count, np.int64), start_I[:count], end_I[:count], phrase_I[:count])
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _scores(
     predictor: Predictor,
-    offsets_I1: NDArray[np.int64],
-    dense_C1: NDArray[np.float32],
-    contexts: tuple[NDArray[np.int64], NDArray[np.int32]],
-    parts: tuple[NDArray[np.int64], NDArray[np.int32]],
-) -> NDArray[np.float64]:
+    offsets_I1: Ints,
+    dense_C1: Floats32,
+    contexts: tuple[Ints, Ints32],
+    parts: tuple[Ints, Ints32],
+) -> Floats:
     no_floats, no_places, no_parts = np.zeros(0, np.float32), np.zeros(0, np.int64), np.zeros(0, np.int32)
     candidates = CandidateArrays(
         offsets_I1, dense_C1, no_floats, no_floats, no_places, no_places, no_parts,
@@ -110,19 +109,14 @@ def _scores(
 class ListedPlaces(NamedTuple):
     """Where each of B pairs stands in the list of its source phrase, -1 where it is not listed, and that phrase."""
 
-    place_B: NDArray[np.int32]
-    source_B: NDArray[np.int32]
+    place_B: Ints32
+    source_B: Ints32
 
 
-@njit(cache=True, nogil=True)
+@loop
 def places_of_pairs(
-    listed: ListedPlaces,
-    spans: PhraseSpans,
-    offsets_I1: NDArray[np.int64],
-    start_O: NDArray[np.int64],
-    end_O: NDArray[np.int64],
-    pair_O: NDArray[np.int64],
-) -> NDArray[np.int64]:
+    listed: ListedPlaces, spans: PhraseSpans, offsets_I1: Ints, start_O: Ints, end_O: Ints, pair_O: Ints
+) -> Ints:
     """Where each of O pairs at a span stands among the C candidates of I phrases in order, -1 if nowhere; (O,)."""
     place_O, i = np.full(len(pair_O), -1, np.int64), 0
     for o in range(len(pair_O)):

@@ -6,24 +6,17 @@ Sums over the paths from every node to the goal are taken once; a path is then d
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
+from xlate.compiled import loop
 from xlate.kernels.memory.trie import ROOT, child, new_trie, room
 from xlate.kernels.search.search_graph import GraphArcs, leaving
 
-Sample = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
+Sample = tuple[Ints, Ints32, Ints]
 
 
-@njit(cache=True, nogil=True)
-def log_sums(
-    source_A: NDArray[np.int32],
-    target_A: NDArray[np.int32],
-    score_A: NDArray[np.float64],
-    goal: int,
-    nodes: int,
-    scale: float,
-) -> NDArray[np.float64]:
+@loop
+def log_sums(source_A: Ints32, target_A: Ints32, score_A: Floats, goal: int, nodes: int, scale: float) -> Floats:
     """The natural log of the sum of exp(scale · score) over all paths from each node to the goal; shape (nodes,).
 
     Arcs must be in an order where every arc stands before the arcs that leave its target.
@@ -40,7 +33,7 @@ def log_sums(
     return sum_N
 
 
-@njit(cache=True, nogil=True)
+@loop
 def sample_paths(graph: GraphArcs, scale: float, draws: int, generator: np.random.Generator) -> Sample:
     """Draws paths from node 0: offsets (N+1) and labels of the different ones, best first, and how often each came.
 
@@ -81,14 +74,14 @@ def sample_paths(graph: GraphArcs, scale: float, draws: int, generator: np.rando
     return offsets_P1, labels_L, count_N
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _draw(
     node: int,
-    offsets_N1: NDArray[np.int64],
-    order_A: NDArray[np.int32],
-    target_A: NDArray[np.int32],
-    score_A: NDArray[np.float64],
-    sum_N: NDArray[np.float64],
+    offsets_N1: Ints,
+    order_A: Ints32,
+    target_A: Ints32,
+    score_A: Floats,
+    sum_N: Floats,
     scale: float,
     left: float,
 ) -> int:
@@ -103,8 +96,8 @@ def _draw(
     return int(last)
 
 
-@njit(cache=True, nogil=True)
-def _different(end_D: NDArray[np.int64], score_D: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+@loop
+def _different(end_D: Ints, score_D: Floats) -> tuple[Ints, Ints]:
     """The first draw of each different end, those of the best scores first, and how many draws have it."""
     by_end = np.argsort(end_D, kind="mergesort")
     first_N, count_N = np.empty(len(end_D), dtype=np.int64), np.zeros(len(end_D), dtype=np.int64)

@@ -5,25 +5,24 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+
+from xlate.array_types import Floats, Ints, Ints32
+from xlate.compiled import loop
 
 
 class GraphArcs(NamedTuple):
     """A arcs between so many nodes, each before those that leave its target; node 0 is the start, goal -1 is none."""
 
-    source_A: NDArray[np.int32]
-    target_A: NDArray[np.int32]
-    label_A: NDArray[np.int32]
-    score_A: NDArray[np.float64]
+    source_A: Ints32
+    target_A: Ints32
+    label_A: Ints32
+    score_A: Floats
     goal: int
     nodes: int
 
 
-@njit(cache=True, nogil=True)
-def leaving(
-    source_A: NDArray[np.int32], target_A: NDArray[np.int32], reached_N: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+@loop
+def leaving(source_A: Ints32, target_A: Ints32, reached_N: Floats) -> tuple[Ints, Ints32]:
     """The arcs that leave each node for one whose number in `reached_N` is not minus infinity: offsets (N+1), arcs."""
     offsets_N1 = np.zeros(len(reached_N) + 1, dtype=np.int64)
     for arc in range(len(source_A)):
@@ -40,10 +39,8 @@ def leaving(
     return offsets_N1, order_A
 
 
-@njit(cache=True, nogil=True)
-def completion_scores(
-    source_A: NDArray[np.int32], target_A: NDArray[np.int32], score_A: NDArray[np.float64], goal: int, nodes: int
-) -> NDArray[np.float64]:
+@loop
+def completion_scores(source_A: Ints32, target_A: Ints32, score_A: Floats, goal: int, nodes: int) -> Floats:
     """The best score from each node to the goal, minus infinity where it cannot be reached; shape (nodes,).
 
     Arcs must be in an order where every arc stands before the arcs that leave its target.

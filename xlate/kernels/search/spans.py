@@ -6,17 +6,17 @@ A span from `start` of `length` words (1 to `longest`) is cell start · longest 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
+from xlate.compiled import loop
 from xlate.kernels.counting.matching import PhraseFinder, row_of
 from xlate.kernels.learning.chances import log_sum_exp
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.memory.hashing import find, pack
 
 
-@njit(cache=True, nogil=True)
-def span_rows(finder: PhraseFinder, ids_n: NDArray[np.int32], longest: int) -> NDArray[np.int32]:
+@loop
+def span_rows(finder: PhraseFinder, ids_n: Ints32, longest: int) -> Ints32:
     """The source phrase of each cell (start · longest + length - 1) of a sentence, -1 where there is none.
 
     Word number 0 stands for unknown words and is in no phrase.
@@ -32,8 +32,8 @@ def span_rows(finder: PhraseFinder, ids_n: NDArray[np.int32], longest: int) -> N
     return row_C
 
 
-@njit(cache=True, nogil=True)
-def find_rows(finder: PhraseFinder, ids_T: NDArray[np.int32], offsets_S1: NDArray[np.int64]) -> NDArray[np.int64]:
+@loop
+def find_rows(finder: PhraseFinder, ids_T: Ints32, offsets_S1: Ints) -> Ints:
     """The row of each of S phrases among those of the finder, -1 where there is none; shape (S,)."""
     row_S = np.empty(len(offsets_S1) - 1, dtype=np.int64)
     for s in range(len(row_S)):
@@ -41,9 +41,9 @@ def find_rows(finder: PhraseFinder, ids_T: NDArray[np.int32], offsets_S1: NDArra
     return row_S
 
 
-@njit(cache=True, nogil=True)
+@loop
 def phrase_costs(
-    lm: NgramArrays, words_W: NDArray[np.int32], offsets_O1: NDArray[np.int64], option: int, lm_state: int
+    lm: NgramArrays, words_W: Ints32, offsets_O1: Ints, option: int, lm_state: int
 ) -> tuple[float, float, int]:
     """Language model costs (natural logs) of the first word and of the rest of a phrase, and the state behind it."""
     place = offsets_O1[option]
@@ -55,10 +55,8 @@ def phrase_costs(
     return -logprob, rest, lm_state
 
 
-@njit(cache=True, nogil=True)
-def span_futures(
-    n: int, longest: int, cell_offsets_C1: NDArray[np.int64], alone_O: NDArray[np.float64], local: bool
-) -> NDArray[np.float64]:
+@loop
+def span_futures(n: int, longest: int, cell_offsets_C1: Ints, alone_O: Floats, local: bool) -> Floats:
     """The best sum of `alone_O` over any cutting of each span into cells, shape (n + 1, n + 1), 0 for empty spans.
 
     With `local` the options of a cell count as the logs of their shares in it.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Ints, Ints32
 from xlate.kernels.orientation import NEUTRAL, RIGHT
 from xlate.kernels.search.block_coverage import LONGEST_SENTENCE
 from xlate.kernels.search.block_decoder import SearchNumbers, SentenceArrays, search_blocks
@@ -56,7 +56,7 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
         return (*self.model.dense_names, "binary", PARTITION)
 
     @property
-    def weights_D(self) -> NDArray[np.float64]:
+    def weights_D(self) -> Floats:
         """The linked weights as this search uses them, the neutral ones, and 1 for what is a sum of weights."""
         return np.concatenate([linked_weights(self.model, self.search), self.model.neutral, [1.0, 1.0]])
 
@@ -104,16 +104,14 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
         """Floats and binary features of the arcs."""
         return block_arcs(space, found)
 
-    def step_floats(
-        self, space: BlockMoves, graph: ArcGraph, label_A: NDArray[np.int32]
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def step_floats(self, space: BlockMoves, graph: ArcGraph, label_A: Ints32) -> tuple[Floats, Bools]:
         """The floats of arcs, those of L and R steps first, (A, 10), and which ask for the block before, (A,)."""
         end_A = label_A < 0
         orientation_A = np.where(end_A, RIGHT, label_A % 3)
         option_A = np.where(end_A, -1, label_A // 3).astype(np.int32)
         return arc_floats(space, graph, option_A, orientation_A), orientation_A != NEUTRAL
 
-    def step_features(self, derivation: BlockDerivation) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def step_features(self, derivation: BlockDerivation) -> tuple[Ints, Ints32]:
         """Of each block to the left or right of the one before."""
         steps = derivation.steps
         return step_bigrams(self.features, steps, [step.orientation != NEUTRAL for step in steps])

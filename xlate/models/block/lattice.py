@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import places_of
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.lattice_arcs import arc_bigrams, arc_language_costs, live_contexts
@@ -43,9 +43,7 @@ def block_arcs(moves: BlockMoves, found: LatticeArcs) -> LatticeArcs:
     return arcs._replace(base_A=arcs.score_A - linear_A)
 
 
-def arc_floats(
-    moves: BlockMoves, graph: ArcGraph, option_A: NDArray[np.int32], orientation_A: NDArray[np.int32]
-) -> NDArray[np.float64]:
+def arc_floats(moves: BlockMoves, graph: ArcGraph, option_A: Ints32, orientation_A: Ints32) -> Floats:
     """The floats of every arc in the columns of its weights, linked ones first; shape (A, 2 · (5 + X)).
 
     Option -1 is the end of the sentence.
@@ -66,9 +64,7 @@ def arc_floats(
     return np.concatenate([linked_AD, neutral_AD], axis=1)
 
 
-def with_bigrams(
-    model: BlockLexicon, found: LatticeArcs, predecessor_A: NDArray[np.int32], successor_A: NDArray[np.int32]
-) -> LatticeArcs:
+def with_bigrams(model: BlockLexicon, found: LatticeArcs, predecessor_A: Ints32, successor_A: Ints32) -> LatticeArcs:
     """Arcs with their binary features, nodes taken apart by the last block where an arc from there has one with it.
 
     Args:
@@ -92,11 +88,11 @@ class _Split(NamedTuple):
     """A graph whose nodes know the last block, the arc each of its arcs was, and the block before each."""
 
     graph: ArcGraph
-    arc_B: NDArray[np.int64]
-    before_B: NDArray[np.int32]
+    arc_B: Ints
+    before_B: Ints32
 
 
-def _by_context(graph: ArcGraph, context_A: NDArray[np.integer]) -> _Split:
+def _by_context(graph: ArcGraph, context_A: AnyInts) -> _Split:
     """A graph with a node for each pair of node and last block."""
     targets_A = np.concatenate([[0], graph.target_A])
     node_M, context_M, place_A = _pairs(targets_A, np.concatenate([[NO_BLOCK], context_A]))
@@ -107,9 +103,7 @@ def _by_context(graph: ArcGraph, context_A: NDArray[np.integer]) -> _Split:
     return _Split(split, arc_B, context_M[source_B])
 
 
-def _pairs(
-    node_A: NDArray[np.integer], context_A: NDArray[np.integer]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+def _pairs(node_A: AnyInts, context_A: AnyInts) -> tuple[Ints32, Ints32, Ints]:
     """The different pairs of node and context, sorted by node, and which of them each arc has."""
     both_A = (node_A.astype(np.int64) << 32) | (context_A.astype(np.int64) + 1)
     pairs, place_A = np.unique(both_A, return_inverse=True)
@@ -118,8 +112,8 @@ def _pairs(
 
 
 def language_costs(
-    lm: NgramModel, search: BlocksSearch, options: SpanOptions, graph: ArcGraph, option_A: NDArray[np.int32]
-) -> NDArray[np.float64]:
+    lm: NgramModel, search: BlocksSearch, options: SpanOptions, graph: ArcGraph, option_A: Ints32
+) -> Floats:
     """The costs of the first and of the other target words of every arc, shape (A, 2).
 
     Option -1 is the end of the sentence, which costs nothing where the search leaves it out.

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints32, Uints
 from xlate.errors import InputError
 from xlate.features.bigram_index import BigramIndex, BlockNames
 from xlate.features.bigrams import Contexts
@@ -37,8 +37,8 @@ class BlockLexicon(Reweighted):
     blocks: BlockSet
     lm: NgramModel
     source_vocabulary: Vocabulary
-    feature_keys: NDArray[np.uint64]
-    feature_weights: NDArray[np.float64]
+    feature_keys: Uints
+    feature_weights: Floats
     target_vocabulary: Vocabulary | None
     more: MoreFloats
 
@@ -47,7 +47,7 @@ class BlockLexicon(Reweighted):
         """The names of all floats, in the order of weights."""
         return (*self.own_floats, *self.more.names)
 
-    def check_weights(self, name: str, weights: NDArray[np.float64]) -> None:
+    def check_weights(self, name: str, weights: Floats) -> None:
         """Looks whether there is a weight for each float.
 
         Raises:
@@ -85,7 +85,7 @@ class BlockLexicon(Reweighted):
         return self.target_vocabulary or self.lm.vocabulary
 
     @lasting
-    def lm_ids_T(self) -> NDArray[np.int32]:
+    def lm_ids_T(self) -> Ints32:
         """The language model's numbers of the words of `blocks.table.target_phrases`, shape (T,)."""
         ids_T = self.blocks.table.target_phrases.ids_T
         if self.target_vocabulary is None or self.target_vocabulary.words == self.lm.vocabulary.words:
@@ -109,17 +109,17 @@ class BlockLexicon(Reweighted):
         return ModelArrays(self.lm.arrays, int(self.lm.begin_state), self.families, weights_F)
 
     @lasting
-    def standing_B(self) -> NDArray[np.int32]:
+    def standing_B(self) -> Ints32:
         """What stands for each of B blocks where every feature counts, those of weight 0 too; see `Contexts`."""
         return Contexts.of(self.families, np.asarray(self.feature_keys)).standing(np.arange(len(self.blocks)))
 
-    def contexts_of(self, block_O: NDArray[np.int32]) -> NDArray[np.int32]:
+    def contexts_of(self, block_O: Ints32) -> Ints32:
         """What a search remembers of each of O blocks, that all features with a weight need to know; see `Contexts`."""
         return self._contexts.standing(block_O)
 
     @cached_property
     def _contexts(self) -> Contexts:
-        keys_F: NDArray[np.uint64] = np.asarray(self.feature_keys)
+        keys_F: Uints = np.asarray(self.feature_keys)
         return Contexts.of(self.families, keys_F[np.asarray(self.feature_weights) != 0])
 
     def features_weight(self, predecessor: int, block: int) -> float:

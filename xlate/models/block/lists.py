@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.candidates.decoded import DecodedList, Draw
 from xlate.errors import InputError
@@ -22,8 +22,6 @@ from xlate.models.block.moves import NO_BLOCK
 from xlate.models.block.system import AnyBlockSystem
 from xlate.models.derivation import END
 from xlate.search.space import END_LABEL
-
-Ints = NDArray[np.int64]
 
 
 def with_units(decoder: AnyBlockSystem, words: Sequence[str], draw: Draw | None = None) -> DecodedList:
@@ -37,9 +35,7 @@ def with_units(decoder: AnyBlockSystem, words: Sequence[str], draw: Draw | None 
     return with_steps(decoder, words, decoder.weights.dense_D != 0, draw)
 
 
-def with_steps(
-    decoder: AnyBlockSystem, words: Sequence[str], used_D: NDArray[np.bool_], draw: Draw | None = None
-) -> DecodedList:
+def with_steps(decoder: AnyBlockSystem, words: Sequence[str], used_D: Bools, draw: Draw | None = None) -> DecodedList:
     """As `with_units`, with the floats of `used_D`; the others are 0."""
     if not words:
         raise InputError("an empty sentence has no list", expected="one word or more")
@@ -70,9 +66,7 @@ def with_steps(
     )
 
 
-def _units(
-    paths: _Paths, block_O: NDArray[np.int32], labels: int, asks_A: NDArray[np.bool_]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _units(paths: _Paths, block_O: Ints32, labels: int, asks_A: Bools) -> tuple[Ints32, Ints32]:
     """The steps of all paths as numbers of different units, (L,), and those as (block before, block), (P, 2).
 
     The block before is `NO_BLOCK` where there is none or none is asked for.
@@ -93,12 +87,12 @@ class _Paths:
     """N paths as a graph of their own in which none shares a node but the start, each with the arc of its end."""
 
     offsets_N1: Ints
-    labels_L: NDArray[np.int32]
+    labels_L: Ints32
 
     @cached_property
-    def label_A(self) -> NDArray[np.int32]:
+    def label_A(self) -> Ints32:
         """The labels of all arcs, path by path."""
-        label_A: NDArray[np.int32] = np.insert(self.labels_L, self.offsets_N1[1:], END_LABEL).astype(np.int32)
+        label_A: Ints32 = np.insert(self.labels_L, self.offsets_N1[1:], END_LABEL).astype(np.int32)
         return label_A
 
     @cached_property

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Floats32, Uints
 from xlate.features.block import FLOATS
 from xlate.features.more_floats import MoreFloats
 from xlate.lm.model import NgramModel
@@ -44,10 +44,10 @@ class BlockModel(BlockLexicon):
     blocks: BlockSet
     lm: NgramModel
     source_vocabulary: Vocabulary
-    linked: NDArray[np.float64]
-    neutral: NDArray[np.float64]
-    feature_keys: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
-    feature_weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    linked: Floats
+    neutral: Floats
+    feature_keys: Uints = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    feature_weights: Floats = field(default_factory=lambda: np.zeros(0))
     target_vocabulary: Vocabulary | None = None
     orientation_smoothing: float = 0.5
     more: MoreFloats = field(default_factory=MoreFloats.none)
@@ -64,6 +64,6 @@ class BlockModel(BlockLexicon):
         return tuple(f"{kind}_{name}" for kind in ("linked", "neutral") for name in self.float_names)
 
     @lasting
-    def orientation_cost_B2(self) -> NDArray[np.float32]:
+    def orientation_cost_B2(self) -> Floats32:
         """(b) for o = L, R of every block."""
         return self.blocks.orientation_cost_B2(self.orientation_smoothing)

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints32
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.spans import phrase_costs
 from xlate.models.block.model import LM_FIRST, LM_REST, BlockModel
@@ -64,22 +64,22 @@ class BlockMoves(SearchSpace[BlockState]):
         return len(self.options.words) + 1
 
     @cached_property
-    def linked(self) -> NDArray[np.float64]:
+    def linked(self) -> Floats:
         """The weights of L and R steps in this search."""
         return linked_weights(self.model, self.search)
 
     @cached_property
-    def neutral(self) -> NDArray[np.float64]:
+    def neutral(self) -> Floats:
         """The weights of N steps."""
         return np.array(self.model.neutral, dtype=np.float64)
 
     @cached_property
-    def context_O(self) -> NDArray[np.int32]:
+    def context_O(self) -> Ints32:
         """What is remembered of each option's block; see `BlockLexicon.contexts_of`."""
         return self.model.contexts_of(self.options.block_O)
 
     @cached_property
-    def future_nn(self) -> NDArray[np.float64]:
+    def future_nn(self) -> Floats:
         """Estimates of the score of every span, shape (n + 1, n + 1); zeros when `future_cost` is off."""
         if not self.search.future_cost:
             return np.zeros((self.levels, self.levels))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.kernels.lm.ngram import step_all, walk_sentences
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
@@ -48,21 +48,21 @@ class SpanOptions:
 
     words: tuple[str, ...]
     longest: int
-    cell_offsets_C1: NDArray[np.int64]
-    block_O: NDArray[np.int32]
-    start_O: NDArray[np.int32]
-    end_O: NDArray[np.int32]
-    more_OX: NDArray[np.float64]
-    alone_O: NDArray[np.float64]
-    phrase_offsets_O1: NDArray[np.int64]
-    phrase_words_W: NDArray[np.int32]
+    cell_offsets_C1: Ints
+    block_O: Ints32
+    start_O: Ints32
+    end_O: Ints32
+    more_OX: Floats
+    alone_O: Floats
+    phrase_offsets_O1: Ints
+    phrase_words_W: Ints32
 
     def cell(self, start: int, end: int) -> range:
         """The numbers of the options of one source span of at most J words."""
         c = start * self.longest + end - start - 1
         return range(int(self.cell_offsets_C1[c]), int(self.cell_offsets_C1[c + 1]))
 
-    def phrase(self, option: int) -> NDArray[np.int32]:
+    def phrase(self, option: int) -> Ints32:
         """The target words of an option."""
         return self.phrase_words_W[self.phrase_offsets_O1[option] : self.phrase_offsets_O1[option + 1]]
 
@@ -79,16 +79,16 @@ class SentenceOptions(SpanOptions):
     `alone_O` that of all but (b), from an empty history, under the linked weights.
     """
 
-    unigram_O: NDArray[np.float64]
-    orientation_O3: NDArray[np.float64]
-    lexical_O: NDArray[np.float64]
-    left_O: NDArray[np.bool_]
-    static_O3: NDArray[np.float64]
+    unigram_O: Floats
+    orientation_O3: Floats
+    lexical_O: Floats
+    left_O: Bools
+    static_O3: Floats
 
 
 Options = TypeVar("Options", bound=SpanOptions)
 # Options with their costs, made of the longest span in words, the cells and the blocks.
-Gather = Callable[[int, NDArray[np.int64], NDArray[np.int32]], Options]
+Gather = Callable[[int, Ints, Ints32], Options]
 
 
 class _Every(NamedTuple):
@@ -133,7 +133,7 @@ def blocks_of_spans(
     words: Sequence[str],
     longest: int,
     target: Sequence[str] | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+) -> tuple[Ints, Ints32]:
     """Cell and block of every option, cells ascending, blocks of a cell most frequent first.
 
     With `target` those whose words stand in it, however many.
@@ -165,12 +165,7 @@ def blocks_of_spans(
 
 
 def _gather(
-    model: BlockModel,
-    search: BlockSearch,
-    words: Sequence[str],
-    longest: int,
-    cells: NDArray[np.int64],
-    block_O: NDArray[np.int32],
+    model: BlockModel, search: BlockSearch, words: Sequence[str], longest: int, cells: Ints, block_O: Ints32
 ) -> SentenceOptions:
     """Costs and target words of the options, and their weighted sums."""
     copied_O = block_O == COPIED
@@ -219,7 +214,7 @@ def _gather(
     )
 
 
-def linked_weights(model: BlockModel, search: BlockSearch) -> NDArray[np.float64]:
+def linked_weights(model: BlockModel, search: BlockSearch) -> Floats:
     """The weights of L and R steps, (b) switched off in mode `swap`; shape (5 + X,)."""
     weights = np.array(model.linked, dtype=np.float64)
     if search.mode == "swap":
@@ -227,9 +222,7 @@ def linked_weights(model: BlockModel, search: BlockSearch) -> NDArray[np.float64
     return weights
 
 
-def target_phrases(
-    model: BlockLexicon, words: Sequence[str], block_O: NDArray[np.int32], start_O: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def target_phrases(model: BlockLexicon, words: Sequence[str], block_O: Ints32, start_O: Ints32) -> tuple[Ints, Ints32]:
     """The target words of all options in the language model's numbers, with offsets."""
     table, copied_O = model.blocks.table, block_O == COPIED
     if copied_O.all():
@@ -245,9 +238,7 @@ def target_phrases(
     return offsets_O1, words_W
 
 
-def lm_costs_alone(
-    model: BlockLexicon, offsets_O1: NDArray[np.int64], words_W: NDArray[np.int32]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def lm_costs_alone(model: BlockLexicon, offsets_O1: Ints, words_W: Ints32) -> tuple[Floats, Floats]:
     """(c) and (d) of every option from an empty history."""
     empty = model.lm.empty_state
     firsts = words_W[offsets_O1[:-1]]
@@ -255,7 +246,7 @@ def lm_costs_alone(
     return first_O, -walk_sentences(model.lm.arrays, empty, -1, words_W, offsets_O1) - first_O
 
 
-def best_of_cells(offsets_C1: NDArray[np.int64], alone_O: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+def best_of_cells(offsets_C1: Ints, alone_O: Floats, most: int) -> Ints:
     """The numbers of the best options alone of every cell, at most `most` each, best first."""
     cell_O = row_numbers(offsets_C1)
     order = np.lexsort((np.arange(len(alone_O)), -alone_O, cell_O))
@@ -263,13 +254,11 @@ def best_of_cells(offsets_C1: NDArray[np.int64], alone_O: NDArray[np.float64], m
     return order[rank_O < most]
 
 
-def future_scores(options: SentenceOptions, *, local: bool) -> NDArray[np.float64]:
+def future_scores(options: SentenceOptions, *, local: bool) -> Floats:
     """An estimate of the score of translating each span on its own, shape (n + 1, n + 1), 0 for empty spans.
 
     The best sum of options from an empty history under the linked weights, without orientation and block bigrams.
     With `local` each option counts as its share of the options of its span.
     """
-    scores: NDArray[np.float64] = span_futures(
-        len(options.words), options.longest, options.cell_offsets_C1, options.alone_O, local
-    )
+    scores: Floats = span_futures(len(options.words), options.longest, options.cell_offsets_C1, options.alone_O, local)
     return scores

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.features.bigram_index import BigramIndex
 from xlate.kernels.orientation import NEUTRAL, RIGHT
 from xlate.models.block.model import LM_FIRST
@@ -52,7 +52,7 @@ class BlockStep(Step):
 BlockDerivation = Derivation[BlockStep]
 
 
-def float_totals(steps: Iterable[BlockStep], size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def float_totals(steps: Iterable[BlockStep], size: int) -> tuple[Floats, Floats]:
     """The summed floats of L and R steps (the end among them) and of N steps, each of shape (size,)."""
     linked_D, neutral_D = np.zeros(size), np.zeros(size)
     for step in steps:
@@ -61,7 +61,7 @@ def float_totals(steps: Iterable[BlockStep], size: int) -> tuple[NDArray[np.floa
     return linked_D, neutral_D
 
 
-def block_features(steps: Sequence[BlockStep], size: int) -> NDArray[np.float64]:
+def block_features(steps: Sequence[BlockStep], size: int) -> Floats:
     """Summed floats of L and R steps, of N steps, `size` each, the binary features' weights, minus the normalizers."""
     linked_D, neutral_D = float_totals(steps, size)
     sparse = sum(step.sparse_score for step in steps)
@@ -86,9 +86,7 @@ def read_derivation(moves: BlockMoves, labels: Iterable[int]) -> BlockDerivation
     return scored(moves.options.words, steps, partial(block_features, steps, len(moves.model.float_names)))
 
 
-def scored(
-    words: tuple[str, ...], steps: Sequence[BlockStep], features: partial[NDArray[np.float64]]
-) -> BlockDerivation:
+def scored(words: tuple[str, ...], steps: Sequence[BlockStep], features: partial[Floats]) -> BlockDerivation:
     """The derivation of these steps."""
     score = 0.0
     for step in steps:
@@ -129,15 +127,13 @@ def _step(moves: BlockMoves, state: BlockState, option: int, orientation: int, l
     return step, lm_state
 
 
-def step_bigrams(
-    index: BigramIndex, steps: Sequence[BlockStep], asks: Sequence[bool]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def step_bigrams(index: BigramIndex, steps: Sequence[BlockStep], asks: Sequence[bool]) -> tuple[Ints, Ints32]:
     """The binary features of N steps, of those that ask for the block before: offsets (N + 1) and ids."""
     pairs = [(step.predecessor if asked else NO_BLOCK, step.unit) for step, asked in zip(steps, asks, strict=True)]
     return index.of_units(np.array(pairs, dtype=np.int32).reshape(-1, 2))
 
 
-def end_step(words: int, last: int, cost: float, weights_D: NDArray[np.float64], lm_first: int) -> BlockStep:
+def end_step(words: int, last: int, cost: float, weights_D: Floats, lm_first: int) -> BlockStep:
     """The end of a sentence of so many words: `cost` of `</s>` under the weight of float number `lm_first`."""
     return BlockStep(
         unit=END,

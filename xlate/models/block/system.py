@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.features.bigram_index import BigramIndex
 from xlate.kernels.search.best_paths import Texts, k_best_paths
@@ -59,9 +59,7 @@ class BlockSystem(System[Space, Blocks], Generic[Lexicon, Space, Blocks]):
         return self.model.phrase_vocabulary
 
     @abstractmethod
-    def step_floats(
-        self, space: Space, graph: ArcGraph, label_A: NDArray[np.int32]
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def step_floats(self, space: Space, graph: ArcGraph, label_A: Ints32) -> tuple[Floats, Bools]:
         """The floats of arcs in the order of `weights`, (A, D), and which ask for the block before, (A,)."""
 
     def nbest_labels(self, space: Space) -> list[list[int]]:

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.decoded import DecodedList
 from xlate.features.bigram_index import BigramIndex
@@ -43,7 +43,7 @@ class TunedBlocks:
         return
 
     @property
-    def trained_D(self) -> NDArray[np.bool_]:
+    def trained_D(self) -> Bools:
         """The floats that the system has a weight for, and those that may begin at 0."""
         return self.costs.trained_D[:-1]
 
@@ -69,7 +69,7 @@ class TunedBlocks:
         return each_sentence(decoder, partial(with_ids, self.index, self.trained_D), sentences, self.costs.processes)
 
 
-def with_ids(index: BigramIndex, used_D: NDArray[np.bool_], decoder: Any, words: Sequence[str]) -> DecodedList:
+def with_ids(index: BigramIndex, used_D: Bools, decoder: Any, words: Sequence[str]) -> DecodedList:
     """The n-best list of a sentence with the ids of the binary features of its steps.
 
     Args:

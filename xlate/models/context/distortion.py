@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Floats, Ints
 from xlate.arrays.sorted_keys import places_of_keys
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_choices import Places
@@ -62,7 +62,7 @@ class DistanceModel(Classifier):
         """The R classes."""
         return self.places.distances
 
-    def instances(self, words: Sequence[str]) -> tuple[Spans, CandidateBatch, NDArray[np.int64]]:
+    def instances(self, words: Sequence[str]) -> tuple[Spans, CandidateBatch, Ints]:
         """All known phrases of a sentence, each with its most frequent translation, and the classes of candidates."""
         text = self.text(words)
         spans = self.spans(text)
@@ -70,28 +70,28 @@ class DistanceModel(Classifier):
         return spans, *made.of(spans, self._frequent_P[spans.phrase_I])
 
     @cached_property
-    def _frequent_P(self) -> NDArray[np.int64]:
+    def _frequent_P(self) -> Ints:
         """The pair of highest p(e|f) of each source phrase of the table."""
         table = self.targets.table
         order = np.lexsort((-table.scores_B4[:, DIRECT_PHRASE], table.source_B))
         sources = np.arange(len(table.source_phrases))
         return np.asarray(order[np.searchsorted(table.source_B[order], sources)], dtype=np.int64)
 
-    def context_names(self, ids_X: NDArray[np.integer], members: int = 0) -> list[str]:
+    def context_names(self, ids_X: AnyInts, members: int = 0) -> list[str]:
         """The names of features of contexts, and of translations: `to pair=a house`, `to word=house`."""
         behind_X = np.asarray(ids_X, np.int64) - len(self.contexts)
         names = super().context_names(ids_X[behind_X < 0], members)
         # Those of translations stand behind those of the context, in each instance.
         return [*names, *(f"to {name}" for name in self.targets.names(behind_X[behind_X >= 0], self.target_vocabulary))]
 
-    def span_scores(self, words: Sequence[str]) -> tuple[Spans, NDArray[np.float64]]:
+    def span_scores(self, words: Sequence[str]) -> tuple[Spans, Floats]:
         """All I known phrases of a sentence, and the score of each class, whatever the translation; (I, R)."""
         text = self.text(words)
         spans = self.spans(text)
         batch, _ = ContextInstances(self.contexts, self.choices, text, self.factors(words)).of(spans)
         return spans, self.scores(batch).reshape(len(spans), len(self.distances))
 
-    def pair_scores(self, pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
+    def pair_scores(self, pair_N: AnyInts) -> Floats:
         """What translations add to the score of each class, (N, R); 0 where they are not looked at."""
         size = len(self.distances)
         if self.beside is None or not len(pair_N):
@@ -101,7 +101,7 @@ class DistanceModel(Classifier):
         weight_KR = self.weights.sparse_F[crossed_ids(known, np.arange(size)[None], len(self.weights.sparse_F))]
         return np.asarray(np.add.reduceat(weight_KR.astype(np.float64), offsets_N1[:-1], axis=0))
 
-    def log_probabilities(self, score_NR: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_probabilities(self, score_NR: Floats) -> Floats:
         """ln p of the classes, (N, R)."""
         offsets = np.arange(len(score_NR) + 1) * len(self.distances)
         return log_probabilities(score_NR.reshape(-1), offsets, alone=self.alone).reshape(score_NR.shape)
@@ -117,7 +117,7 @@ class PredictedPlaces:
 
     model: DistanceModel
     own: OtherTable | None = None
-    _known: dict[tuple[object, ...], tuple[Spans, NDArray[np.float64]]] = field(
+    _known: dict[tuple[object, ...], tuple[Spans, Floats]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -131,7 +131,7 @@ class PredictedPlaces:
         """So many words to either side are told apart."""
         return self.model.distances.reach
 
-    def of(self, phrases: SentencePhrases) -> NDArray[np.float64]:
+    def of(self, phrases: SentencePhrases) -> Floats:
         """ln p of each distance of each phrase, (O, 2 · reach + 1); see `SentencePlaces`."""
         words, start_O, end_O, pair_O = phrases
         key = told_apart(words)

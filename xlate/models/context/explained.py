@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.features.context import Bags, Spans
 from xlate.kernels.learning.crossing import crossed_ids
 from xlate.models.context.model import Classifier
@@ -17,7 +17,7 @@ from xlate.text.encoded import EncodedText
 WITHOUT = "frequency"
 
 
-def candidate_weights(model: Classifier, ids_X: NDArray[np.integer], candidates: Bags) -> NDArray[np.float64]:
+def candidate_weights(model: Classifier, ids_X: AnyInts, candidates: Bags) -> Floats:
     """What each of X features of a context adds to the score of each of C candidates with these features, (X, C)."""
     offsets_C1, ids_N = candidates
     sparse_F = model.weights.sparse_F
@@ -25,7 +25,7 @@ def candidate_weights(model: Classifier, ids_X: NDArray[np.integer], candidates:
     return np.asarray(np.add.reduceat(sparse_F[crossed_XN].astype(np.float64), offsets_C1[:-1], axis=1))
 
 
-def against_the_others(weight_XC: NDArray[np.float64], share_C: NDArray[np.float64]) -> NDArray[np.float64]:
+def against_the_others(weight_XC: Floats, share_C: Floats) -> Floats:
     """The same less their mean over the translations: what a softmax does not see cancels out.
 
     Args:
@@ -48,15 +48,15 @@ class Influences:
     """
 
     names: Sequence[str]
-    count_X: NDArray[np.int64]
-    weight_XC: NDArray[np.float64]
-    pair_C: NDArray[np.int64]
-    share_C: NDArray[np.float64]
+    count_X: Ints
+    weight_XC: Floats
+    pair_C: Ints
+    share_C: Floats
     places: int
 
 
 def influences(
-    model: Classifier, phrase: int, text: EncodedText, factors: Sequence[NDArray[np.int32]], members: int = 0
+    model: Classifier, phrase: int, text: EncodedText, factors: Sequence[Ints32], members: int = 0
 ) -> Influences:
     """The features of the contexts in which a source phrase of the table stands in a text.
 
@@ -86,7 +86,7 @@ def gathered_bags(bags: Bags, part: slice) -> Bags:
     return some - some[0], ids[some[0] : some[-1]]
 
 
-def _places(words: NDArray[np.int32], phrase: int, text: EncodedText) -> Spans:
+def _places(words: Ints32, phrase: int, text: EncodedText) -> Spans:
     """Where the words of a phrase stand in a text."""
     size, last = len(words), len(text.ids_T) - len(words) + 1
     here_T = np.ones(max(last, 0), np.bool_)
@@ -114,14 +114,14 @@ class SpanChange:
 
     start: int
     end: int
-    pair_C: NDArray[np.int64]
-    share_C: NDArray[np.float64]
-    probability_C: NDArray[np.float64]
+    pair_C: Ints
+    share_C: Floats
+    probability_C: Floats
     names: Sequence[str]
-    weight_XC: NDArray[np.float64]
+    weight_XC: Floats
 
     @property
-    def change_C(self) -> NDArray[np.float64]:
+    def change_C(self) -> Floats:
         """How much more probable each is in the context."""
         return self.probability_C - self.share_C
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.models.context.lcs_moves import LatticeMoves
 from xlate.models.context.lcs_options import DELETED, LM, PLACE, LcsModel, collect_lcs_options
@@ -55,9 +55,7 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
     PARTS = ("model", "weights_D", "search", "fast")
     LONGEST = 32_767
 
-    def __init__(
-        self, model: LcsModel, weights_D: NDArray[np.float64], search: LcsSearch | None = None, fast: bool = True
-    ) -> None:
+    def __init__(self, model: LcsModel, weights_D: Floats, search: LcsSearch | None = None, fast: bool = True) -> None:
         self.model = model
         self._weights_D = np.asarray(weights_D, dtype=np.float64)
         self.search = search or LcsSearch()
@@ -72,7 +70,7 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
         return self.model.names
 
     @property
-    def weights_D(self) -> NDArray[np.float64]:
+    def weights_D(self) -> Floats:
         """Their weights, shape (D,)."""
         return self._weights_D
 

@@ -9,8 +9,8 @@ from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats
 from xlate.models.context.lcs_options import CONTEXT, DELETED, DELETION, LM, PLACE, LcsModel, LcsOptions
 from xlate.models.context.lcs_settings import LcsSearch
 from xlate.models.phrase.sentence_scores import shift_of
@@ -36,7 +36,7 @@ class LatticeMoves(SearchSpace[LatticeState]):
     """
 
     model: LcsModel
-    weights_D: NDArray[np.float64]
+    weights_D: Floats
     search: LcsSearch
     options: LcsOptions
 
@@ -51,7 +51,7 @@ class LatticeMoves(SearchSpace[LatticeState]):
         return len(self.options.words) + 1
 
     @cached_property
-    def fixed_OD(self) -> NDArray[np.float64]:
+    def fixed_OD(self) -> Floats:
         """The features of options wherever they stand, those of the language model and of places 0; shape (O, D)."""
         fixed_OD = np.zeros((len(self.options), len(self.model.names)))
         fixed_OD[:, CONTEXT] = self.options.log_O
@@ -139,7 +139,7 @@ class LatticeMoves(SearchSpace[LatticeState]):
         return known
 
     @cached_property
-    def _own_O(self) -> NDArray[np.float64]:
+    def _own_O(self) -> Floats:
         return np.asarray(self.fixed_OD @ self.weights_D)
 
     @cached_property

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.lm.model import NgramModel
 from xlate.models.context.lcs_settings import LcsSearch
 from xlate.models.context.model import ContextModel
@@ -50,12 +50,12 @@ class LcsModel:
         return replace(self.classifier, longest=1)
 
     @cached_property
-    def lm_number_V(self) -> NDArray[np.int32]:
+    def lm_number_V(self) -> Ints32:
         """The language model's numbers of the target words, shape (V,)."""
-        number_V: NDArray[np.int32] = self.lm.map_vocabulary(self.target_vocabulary.words)
+        number_V: Ints32 = self.lm.map_vocabulary(self.target_vocabulary.words)
         return number_V
 
-    def target(self, pair: int) -> tuple[Words, NDArray[np.int32]]:
+    def target(self, pair: int) -> tuple[Words, Ints32]:
         """The target words of a pair, and the language model's numbers of them."""
         table = self.classifier.targets.table
         ids = table.target_phrases[int(table.target_B[pair])]
@@ -72,13 +72,13 @@ class LcsOptions:
     """
 
     words: Words
-    offsets_n1: NDArray[np.int64]
-    position_O: NDArray[np.int32]
-    unit_O: NDArray[np.int64]
-    log_O: NDArray[np.float64]
+    offsets_n1: Ints
+    position_O: Ints32
+    unit_O: Ints
+    log_O: Floats
     target_O: tuple[Words, ...]
-    lm_words_O: tuple[NDArray[np.int32], ...]
-    place_OR: NDArray[np.float64]
+    lm_words_O: tuple[Ints32, ...]
+    place_OR: Floats
 
     def cell(self, position: int) -> range:
         """The options of one source word."""
@@ -99,7 +99,7 @@ def collect_lcs_options(
     allowed = None if target is None else phrases_in(target)
     cells = list(_predicted(model, search, words, allowed))
     nothing = (), np.zeros(0, np.int32)
-    rows: list[tuple[int, int, float, tuple[Words, NDArray[np.int32]]]] = []
+    rows: list[tuple[int, int, float, tuple[Words, Ints32]]] = []
     offsets = [0]
     for position, (word, found) in enumerate(zip(words, cells, strict=True)):
         if found is None:

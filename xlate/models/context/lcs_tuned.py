@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools
 from xlate.candidates.decoded import DecodedList
 from xlate.models.context.lcs import LcsDecoder
 from xlate.models.context.lcs_options import DELETION, LM, NAMES
@@ -32,7 +32,7 @@ class TunedLcs:
     processes: int = 1
 
     @property
-    def trained_D(self) -> NDArray[np.bool_]:
+    def trained_D(self) -> Bools:
         """All, but that of deletions which the search does not know."""
         trained_D = np.ones(len(self.decoder.feature_names), dtype=np.bool_)
         trained_D[DELETION] = self.decoder.search.deletions

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.models.context.model import Classifier, Prediction
@@ -17,12 +17,8 @@ NO_CHOICE = -1
 
 
 def chosen_in(
-    model: Classifier,
-    words: Sequence[str],
-    start_P: NDArray[np.integer],
-    end_P: NDArray[np.integer],
-    pair_P: NDArray[np.integer],
-) -> tuple[CandidateBatch, NDArray[np.int64]]:
+    model: Classifier, words: Sequence[str], start_P: AnyInts, end_P: AnyInts, pair_P: AnyInts
+) -> tuple[CandidateBatch, Ints]:
     """The S spans of a sentence that P parts translate, and which of their C candidates each part is, (P,).
 
     `base_C` of the spans holds the scores of the classifier. A span of one candidate, which is certain whatever the

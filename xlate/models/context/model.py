@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import row_numbers
 from xlate.arrays.sorted_keys import places_of_keys
 from xlate.candidates.batch import CandidateBatch
@@ -32,10 +32,10 @@ from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 
 # The values of layers that belong to tokens, not to words, of a sentence's words.
-FactorsOf = Callable[[Sequence[str]], Sequence[NDArray[np.int32]]]
+FactorsOf = Callable[[Sequence[str]], Sequence[Ints32]]
 
 
-def no_factors(_words: Sequence[str]) -> Sequence[NDArray[np.int32]]:
+def no_factors(_words: Sequence[str]) -> Sequence[Ints32]:
     """Of a model all of whose layers are values of words."""
     return ()
 
@@ -49,28 +49,26 @@ class Prediction:
     """
 
     spans: Spans
-    offsets_I1: NDArray[np.int64]
-    pair_C: NDArray[np.int64]
-    log_C: NDArray[np.float64]
-    share_C: NDArray[np.float64]
+    offsets_I1: Ints
+    pair_C: Ints
+    log_C: Floats
+    share_C: Floats
 
-    def places(
-        self, start_O: NDArray[np.integer], end_O: NDArray[np.integer], pair_O: NDArray[np.integer]
-    ) -> NDArray[np.int64]:
+    def places(self, start_O: AnyInts, end_O: AnyInts, pair_O: AnyInts) -> Ints:
         """Where each of O pairs at a span stands among the C, -1 where nothing is said of it; shape (O,)."""
         keys_C, order = self._sorted
         place_O = places_of_keys(keys_C, _keys(start_O, end_O, pair_O))
         return np.where(place_O >= 0, np.append(order, -1)[place_O], -1)
 
     @cached_property
-    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _sorted(self) -> tuple[Ints, Ints]:
         rows = row_numbers(self.offsets_I1)
         keys_C = _keys(self.spans.start_I[rows], self.spans.end_I[rows], self.pair_C)
         order = np.argsort(keys_C)
         return keys_C[order], order
 
 
-def _keys(start_N: NDArray[np.integer], end_N: NDArray[np.integer], pair_N: NDArray[np.integer]) -> NDArray[np.int64]:
+def _keys(start_N: AnyInts, end_N: AnyInts, pair_N: AnyInts) -> Ints:
     """A number for each span and pair; sentences have fewer than 2^15 words."""
     spans = (np.asarray(start_N, np.int64) << 47) | (np.asarray(end_N, np.int64) << 32)
     return np.asarray(spans | np.asarray(pair_N, np.int64))
@@ -121,7 +119,7 @@ class Classifier(ABC):
         start = cells // longest
         return Spans(np.zeros(len(cells), np.int64), start, start + cells % longest + 1, row_C[cells])
 
-    def scores(self, batch: CandidateBatch) -> NDArray[np.float64]:
+    def scores(self, batch: CandidateBatch) -> Floats:
         """The scores of C candidates, (C,)."""
         return np.asarray(plain_scores(batch.arrays(), self.weights.dense_D, self.weights.sparse_F))
 
@@ -134,13 +132,13 @@ class Classifier(ABC):
     def named(self, number: int, vocabulary: Vocabulary) -> str:
         """A candidate in words, by its number and the target words."""
 
-    def instances(self, words: Sequence[str]) -> tuple[Spans, CandidateBatch, NDArray[np.int64]]:
+    def instances(self, words: Sequence[str]) -> tuple[Spans, CandidateBatch, Ints]:
         """All known phrases of a sentence as instances, and the number of each of their C candidates."""
         text = self.text(words)
         spans = self.spans(text)
         return spans, *ContextInstances(self.contexts, self.choices, text, self.factors(words)).of(spans)
 
-    def context_names(self, ids_X: NDArray[np.integer], members: int = 0) -> list[str]:
+    def context_names(self, ids_X: AnyInts, members: int = 0) -> list[str]:
         """The names of features of contexts, so many words behind that of a word class."""
         return list(self.contexts.names(ids_X, self.targets.table.source_phrases, self.vocabulary, members))
 
@@ -190,7 +188,7 @@ class ContextModel(Classifier):
             self.alone,
         )
 
-    def places_of_pairs(self, found: Prediction, phrases: SentencePhrases) -> NDArray[np.int64]:
+    def places_of_pairs(self, found: Prediction, phrases: SentencePhrases) -> Ints:
         """As `Prediction.places` of what `predict` found, without a search among the candidates."""
         spans = PhraseSpans(*(np.asarray(column, np.int64) for column in found.spans.columns))
         columns = (np.asarray(column, np.int64) for column in phrases[1:])
@@ -201,7 +199,7 @@ class ContextModel(Classifier):
         return ListedPlaces(self.listed_place_B, np.asarray(self.targets.table.source_B, np.int32))
 
     @cached_property
-    def listed_place_B(self) -> NDArray[np.int32]:
+    def listed_place_B(self) -> Ints32:
         """Where each pair of the table stands in the list of its source phrase, -1 where it is not listed; (B,)."""
         offsets_P1 = self.listed.offsets_P1
         place_B = np.full(len(self.targets.table), -1, np.int32)
@@ -220,20 +218,18 @@ class ContextModel(Classifier):
         return spans.select(offsets_P1[phrase_I + 1] > offsets_P1[phrase_I])
 
 
-def log_probabilities(
-    score_C: NDArray[np.float64], offsets_I1: NDArray[np.int64], *, alone: bool
-) -> NDArray[np.float64]:
+def log_probabilities(score_C: Floats, offsets_I1: Ints, *, alone: bool) -> Floats:
     """ln p of the C candidates of I instances: of each by itself, or of all of an instance together; (C,)."""
     return _log_yes(score_C) if alone else _log_shares(score_C, offsets_I1)
 
 
-def _log_yes(score_C: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_yes(score_C: Floats) -> Floats:
     """ln σ(s)."""
-    logs: NDArray[np.float64] = -np.logaddexp(0.0, -score_C)
+    logs: Floats = -np.logaddexp(0.0, -score_C)
     return logs
 
 
-def _log_shares(score_C: NDArray[np.float64], offsets_I1: NDArray[np.int64]) -> NDArray[np.float64]:
+def _log_shares(score_C: Floats, offsets_I1: Ints) -> Floats:
     """ln of the softmax of the scores of each instance, none of which is empty."""
     if not len(score_C):
         return score_C

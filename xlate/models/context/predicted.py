@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Bools, Floats, Ints
 from xlate.models.context.model import ContextModel, Prediction
 from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.unit_model import LOWEST_LOG
@@ -23,10 +23,10 @@ class OtherTable(NamedTuple):
     """A phrase table of a part of the text, and the row of each of its pairs in the table of the classifier."""
 
     table: PhraseTable
-    row_B: NDArray[np.int64]
+    row_B: Ints
 
 
-def rows_of(own: OtherTable | None, pair_O: NDArray[np.integer]) -> NDArray[np.int64]:
+def rows_of(own: OtherTable | None, pair_O: AnyInts) -> Ints:
     """The rows of pairs in the classifier's table; numbers below 0 stay."""
     pairs_O = np.asarray(pair_O, np.int64)
     return pairs_O if own is None or not len(own.row_B) else np.where(pairs_O < 0, pairs_O, own.row_B[pairs_O])
@@ -60,7 +60,7 @@ class PredictedScores:
         """One float."""
         return (NAME,)
 
-    def of(self, phrases: SentencePhrases) -> NDArray[np.float64]:
+    def of(self, phrases: SentencePhrases) -> Floats:
         """ln p of each phrase, (O, 1)."""
         found, pair_O = self.predicted(phrases.words), phrases.pair_O
         place_O = self.model.places_of_pairs(found, phrases._replace(pair_O=rows_of(self.own, pair_O)))
@@ -70,7 +70,7 @@ class PredictedScores:
         value_O[missing] = self._of_table(np.asarray(pair_O)[missing])
         return value_O[:, None]
 
-    def anywhere(self, pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
+    def anywhere(self, pair_N: AnyInts) -> Floats:
         """ln p(e|f) of pairs that the classifier says nothing of, NaN for others; (N, 1)."""
         row_N, table = rows_of(self.own, pair_N), self.model.targets.table
         phrase_N, offsets_S1 = table.source_B[np.maximum(row_N, 0)], table.source_phrases.offsets_S1
@@ -78,7 +78,7 @@ class PredictedScores:
         asked_N = (row_N >= 0) & (self.model.listed_place_B[row_N] >= 0) & short_N
         return np.where(asked_N, np.nan, self._of_table(pair_N))[:, None]
 
-    def _of_table(self, pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
+    def _of_table(self, pair_N: AnyInts) -> Floats:
         """What pairs score that the classifier says nothing of."""
         if self.only:
             return np.where(np.asarray(pair_N) < 0, 0.0, -np.inf)
@@ -87,7 +87,7 @@ class PredictedScores:
             value_N = _floored(np.log(table.scores_B4[np.maximum(pair_N, 0), DIRECT_PHRASE]))
         return np.where(np.asarray(pair_N) < 0, 0.0, value_N)
 
-    def _options(self, found: Prediction) -> NDArray[np.float64]:
+    def _options(self, found: Prediction) -> Floats:
         """What the C predictions score, -inf for those that are no options."""
         log_C = found.log_C
         if self.share < 1.0:
@@ -104,7 +104,7 @@ class PredictedScores:
             self._known[key] = found
         return self._known[key]
 
-    def _allowed(self, found: Prediction) -> NDArray[np.bool_]:
+    def _allowed(self, found: Prediction) -> Bools:
         """Which of the C predictions are options."""
         sizes = np.diff(found.offsets_I1)
         order = np.lexsort((-found.log_C, np.repeat(np.arange(len(sizes)), sizes)))
@@ -118,6 +118,6 @@ class PredictedScores:
         return np.asarray(allowed_C | (alone_C & (rank_C == 0)))
 
 
-def _floored(value_N: NDArray[np.float64]) -> NDArray[np.float64]:
+def _floored(value_N: Floats) -> Floats:
     """Logs that are not too low; -inf stays."""
     return np.where(value_N > -np.inf, np.maximum(value_N, LOWEST_LOG), value_N)

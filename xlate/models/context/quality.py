@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyFloats, AnyInts, Bools, Floats, Ints
 from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.search.nbest_oracle import best_of_each
 
@@ -25,9 +25,9 @@ class Reliability(NamedTuple):
     were right; both are NaN where there are none.
     """
 
-    count_B: NDArray[np.int64]
-    said_B: NDArray[np.float64]
-    right_B: NDArray[np.float64]
+    count_B: Ints
+    said_B: Floats
+    right_B: Floats
 
     @property
     def error(self) -> float:
@@ -37,7 +37,7 @@ class Reliability(NamedTuple):
         return float(np.nansum(self.count_B * np.abs(self.said_B - self.right_B)) / self.count_B.sum())
 
 
-def reliability(probability_N: NDArray[np.floating], right_N: NDArray[np.bool_]) -> Reliability:
+def reliability(probability_N: AnyFloats, right_N: Bools) -> Reliability:
     """The bins of N predictions; a probability on the border of two belongs to the upper one, 1 to the last."""
     bin_N = np.minimum((np.asarray(probability_N, np.float64) * BINS).astype(np.int64), BINS - 1)
     count_B = np.bincount(bin_N, minlength=BINS)
@@ -60,11 +60,11 @@ class Quality:
         times_I: how often the source phrase was extracted.
     """
 
-    offsets_I1: NDArray[np.int64]
-    log_C: NDArray[np.float64]
-    share_C: NDArray[np.floating]
-    right_C: NDArray[np.bool_]
-    times_I: NDArray[np.integer]
+    offsets_I1: Ints
+    log_C: Floats
+    share_C: AnyFloats
+    right_C: Bools
+    times_I: AnyInts
 
     @property
     def accuracy(self) -> float:
@@ -98,15 +98,15 @@ class Quality:
         return len(self.times_I)
 
     @cached_property
-    def _best_I(self) -> NDArray[np.int64]:
+    def _best_I(self) -> Ints:
         return best_of_each(self.log_C, self.offsets_I1)
 
-    def _select(self, kept_I: NDArray[np.bool_]) -> Quality:
+    def _select(self, kept_I: Bools) -> Quality:
         kept_C = kept_I[row_numbers(self.offsets_I1)]
         sizes = np.diff(self.offsets_I1)[kept_I]
         offsets_I1 = offsets_of(sizes)
         return Quality(offsets_I1, self.log_C[kept_C], self.share_C[kept_C], self.right_C[kept_C], self.times_I[kept_I])
 
 
-def _mean(right_I: NDArray[np.bool_]) -> float:
+def _mean(right_I: Bools) -> float:
     return float(right_I.mean()) if len(right_I) else float("nan")

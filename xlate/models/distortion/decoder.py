@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Ints, Ints32
 from xlate.kernels.search.distortion_decoder import JumpNumbers, JumpSentence, search_jumps
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph
@@ -41,7 +41,7 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
         return (*self.model.float_names, "binary")
 
     @property
-    def weights_D(self) -> NDArray[np.float64]:
+    def weights_D(self) -> Floats:
         """The floats' weights, and 1 for what is a sum of weights."""
         return np.append(self.model.weights, 1.0)
 
@@ -103,12 +103,10 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
         """Floats and binary features of the arcs."""
         return jump_arcs(space, found)
 
-    def step_floats(
-        self, space: JumpMoves, graph: ArcGraph, label_A: NDArray[np.int32]
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def step_floats(self, space: JumpMoves, graph: ArcGraph, label_A: Ints32) -> tuple[Floats, Bools]:
         """The floats of arcs, (A, 7), all of which ask for the block before, (A,)."""
         return arc_floats(space, graph, label_A), np.ones(len(label_A), dtype=np.bool_)
 
-    def step_features(self, derivation: BlockDerivation) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def step_features(self, derivation: BlockDerivation) -> tuple[Ints, Ints32]:
         """Of each block."""
         return step_bigrams(self.features, derivation.steps, [True] * len(derivation.steps))

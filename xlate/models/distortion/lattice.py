@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints32
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.lattice import language_costs, with_bigrams
 from xlate.models.derivation import END
@@ -21,7 +21,7 @@ def jump_arcs(moves: JumpMoves, found: LatticeArcs) -> LatticeArcs:
     return with_bigrams(moves.model, found, block_A, block_A)
 
 
-def arc_floats(moves: JumpMoves, graph: ArcGraph, option_A: NDArray[np.int32]) -> NDArray[np.float64]:
+def arc_floats(moves: JumpMoves, graph: ArcGraph, option_A: Ints32) -> Floats:
     """The floats of every arc, shape (A, 7); option -1 is the end of the sentence."""
     options, model = moves.options, moves.model
     language_A2 = language_costs(model.lm, moves.search, options, graph, option_A)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Floats32, Uints
 from xlate.features.block import DISTORTION_FLOATS
 from xlate.features.more_floats import MoreFloats
 from xlate.lm.model import NgramModel
@@ -41,17 +41,17 @@ class DistortionModel(BlockLexicon):
     blocks: BlockSet
     lm: NgramModel
     source_vocabulary: Vocabulary
-    weights: NDArray[np.float64]
+    weights: Floats
     distortion: Distortion
-    model1_B: NDArray[np.float32]
-    feature_keys: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
-    feature_weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    model1_B: Floats32
+    feature_keys: Uints = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    feature_weights: Floats = field(default_factory=lambda: np.zeros(0))
     target_vocabulary: Vocabulary | None = None
     more: MoreFloats = field(default_factory=MoreFloats.none)
     direct_discount: float = 0.0
 
     @lasting
-    def direct_cost_B(self) -> NDArray[np.float32]:
+    def direct_cost_B(self) -> Floats32:
         """(a) of every block."""
         return self.blocks.direct_cost_B(self.direct_discount)
 

@@ -8,8 +8,8 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints32
 from xlate.kernels.search.spans import phrase_costs, span_futures
 from xlate.models.block.moves import NO_BLOCK
 from xlate.models.block.steps import BlockDerivation, BlockStep, end_step, float_totals, scored
@@ -56,17 +56,17 @@ class JumpMoves(SearchSpace[JumpState]):
         return len(self.options.words) + 1
 
     @cached_property
-    def context_O(self) -> NDArray[np.int32]:
+    def context_O(self) -> Ints32:
         """What is remembered of each option's block; see `BlockLexicon.contexts_of`."""
         return self.model.contexts_of(self.options.block_O)
 
     @cached_property
-    def future_nn(self) -> NDArray[np.float64]:
+    def future_nn(self) -> Floats:
         """Estimates of the score of every span without jumps and binary features; zeros when `future_cost` is off."""
         if not self.search.future_cost:
             return np.zeros((self.levels, self.levels))
         options = self.options
-        futures: NDArray[np.float64] = span_futures(
+        futures: Floats = span_futures(
             len(options.words), options.longest, options.cell_offsets_C1, options.alone_O, False
         )
         return futures
@@ -166,7 +166,7 @@ def intervals(covered: frozenset[int], n: int) -> Iterator[tuple[int, int]]:
             begin = None
 
 
-def jump_features(steps: Sequence[BlockStep], size: int) -> NDArray[np.float64]:
+def jump_features(steps: Sequence[BlockStep], size: int) -> Floats:
     """The summed floats, `size` of them, and the binary features' summed weights."""
     linked_D, neutral_D = float_totals(steps, size)
     return np.append(linked_D + neutral_D, sum(step.sparse_score for step in steps))

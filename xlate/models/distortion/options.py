@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
 from xlate.models.block.options import SpanOptions, collected, lm_costs_alone, target_phrases
 from xlate.models.derivation import COPIED
@@ -26,11 +26,11 @@ class JumpOptions(SpanOptions):
     `jump_1n` is their weighted sum.
     """
 
-    floats_O3: NDArray[np.float64]
-    static_O: NDArray[np.float64]
-    inbound_1n: NDArray[np.float64]
-    outbound_1n: NDArray[np.float64]
-    jump_1n: NDArray[np.float64]
+    floats_O3: Floats
+    static_O: Floats
+    inbound_1n: Floats
+    outbound_1n: Floats
+    jump_1n: Floats
 
 
 def collect_jump_options(
@@ -45,12 +45,7 @@ def collect_jump_options(
 
 
 def _gather(
-    model: DistortionModel,
-    search: DistortionSearch,
-    words: Sequence[str],
-    longest: int,
-    cells: NDArray[np.int64],
-    block_O: NDArray[np.int32],
+    model: DistortionModel, search: DistortionSearch, words: Sequence[str], longest: int, cells: Ints, block_O: Ints32
 ) -> JumpOptions:
     start_O, length_O = (cells // longest).astype(np.int32), (cells % longest + 1).astype(np.int32)
     offsets_O1, words_W = target_phrases(model, words, block_O, start_O)
@@ -79,9 +74,7 @@ def _gather(
     )
 
 
-def _static_floats(
-    model: DistortionModel, search: DistortionSearch, block_O: NDArray[np.int32], target_length_O: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _static_floats(model: DistortionModel, search: DistortionSearch, block_O: Ints32, target_length_O: Ints) -> Floats:
     copied_O = block_O == COPIED
     known_O = np.where(copied_O, 0, block_O)
     floats_O3 = np.zeros((len(block_O), 3))
@@ -93,7 +86,7 @@ def _static_floats(
     return floats_O3
 
 
-def jump_floats(model: DistortionModel, words: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def jump_floats(model: DistortionModel, words: Sequence[str]) -> tuple[Floats, Floats]:
     """Inbound and outbound costs between all positions of a sentence, shape (n + 1, n) each; see `JumpOptions`."""
     ids_n, reach = model.source_vocabulary.ids(words).astype(np.int64), model.distortion.reach
     left_1 = np.concatenate([[BEGIN_ID], ids_n])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.formats.scfg.grammar import glue_grammar
 from xlate.formats.scfg.normal_form import grammar_of
@@ -28,7 +28,7 @@ def bottom_up_grammar(model: HierarchicalModel, max_span: int) -> SynchronousGra
 
 
 def bottom_up_decoder(
-    model: HierarchicalModel, weights_D: NDArray[np.float64], max_span: int, pops: int | None = None
+    model: HierarchicalModel, weights_D: Floats, max_span: int, pops: int | None = None
 ) -> CkyDecoder:
     """The CKY decoder of a model under float weights; exact without `pops`.
 

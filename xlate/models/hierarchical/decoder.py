@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints, Ints32
 from xlate.errors import InputError
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.hierarchical.cube_search import search_rule_cubes
@@ -146,7 +146,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
             graph = self.search_space(space, every_arc=True)
         return listed_paths(space, graph.arcs, search.nbest, search.distinct, self.sparse_F)
 
-    def step_features(self, derivation: Derivation[RuleStep]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def step_features(self, derivation: Derivation[RuleStep]) -> tuple[Ints, Ints32]:
         """Of each rule."""
         if self.model.structure is None:
             return super().step_features(derivation)

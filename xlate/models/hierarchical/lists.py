@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, lengths_of, offsets_of, places_of
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.search.best_paths import Texts, k_best_paths
@@ -33,19 +33,19 @@ class RuleList:
 
     moves: RuleMoves
     paths: Paths
-    sparse_F: NDArray[np.float64]
+    sparse_F: Floats
 
     def __len__(self) -> int:
         """The number of derivations N."""
         return len(self.paths.offsets_N1) - 1
 
     @cached_property
-    def taken_apart(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def taken_apart(self) -> tuple[Ints, Ints]:
         """The match and the translation of each step, both (L,)."""
         return self.moves.options.taken_apart(self.paths.labels_L)
 
     @cached_property
-    def step_features(self) -> NDArray[np.float64]:
+    def step_features(self) -> Floats:
         """Float features of each step, that of the language model left at 0; shape (L, D)."""
         match_L, at_L = self.taken_apart
         features_LD = step_floats(self.moves, match_L, at_L)
@@ -53,26 +53,26 @@ class RuleList:
         return features_LD
 
     @cached_property
-    def gaps_L(self) -> NDArray[np.int32]:
+    def gaps_L(self) -> Ints32:
         """How many gaps each step leaves open, shape (L,)."""
         gaps_M4 = self.moves.options.matches.gaps_M4
-        gaps_L: NDArray[np.int32] = (gaps_M4[self.taken_apart[0]][:, ::2] != NO_GAP).sum(axis=1).astype(np.int32)
+        gaps_L: Ints32 = (gaps_M4[self.taken_apart[0]][:, ::2] != NO_GAP).sum(axis=1).astype(np.int32)
         return gaps_L
 
     @cached_property
-    def facts(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def facts(self) -> tuple[Ints, Ints32]:
         """The facts of each step for structure features: offsets (L + 1) and facts (A, 5)."""
         model, options = self.moves.model, self.moves.options
         words = self.moves.structure.words
         if not self.moves.structure.active:
             words = rule_words(model, options.found.unit_R, model.source_vocabulary.ids(options.words))
-        found: tuple[NDArray[np.int64], NDArray[np.int32]] = path_facts(
+        found: tuple[Ints, Ints32] = path_facts(
             words, self.paths.offsets_N1, self.taken_apart[1], self.gaps_L, BEGIN_ID
         )
         return found
 
     @cached_property
-    def features_ND(self) -> NDArray[np.float64]:
+    def features_ND(self) -> Floats:
         """Float features in the order of `RULE_FEATURES`, shape (N, D)."""
         if not len(self) or not self.moves.structure.active:
             return self.floats_ND
@@ -81,7 +81,7 @@ class RuleList:
         return features_ND
 
     @cached_property
-    def floats_ND(self) -> NDArray[np.float64]:
+    def floats_ND(self) -> Floats:
         """The same with the sum of sparse features left at 0."""
         offsets_N1, lm = self.paths.offsets_N1, self.moves.model.lm
         if not len(self):
@@ -91,7 +91,7 @@ class RuleList:
         features_ND[:, LM] = path_logprobs(lm.arrays, state, END_ID, offsets_N1, self.taken_apart[1], phrases)
         return features_ND
 
-    def _structure_N(self) -> NDArray[np.float64]:
+    def _structure_N(self) -> Floats:
         """The weighted sums of sparse features, shape (N,)."""
         structure, (fact_offsets_L1, facts_A5) = self.moves.model.structure, self.facts
         assert structure is not None
@@ -112,9 +112,7 @@ class RuleList:
         ]
 
 
-def listed_paths(
-    moves: RuleMoves, arcs: GraphArcs, most: int, distinct: bool, sparse_F: NDArray[np.float64]
-) -> RuleList:
+def listed_paths(moves: RuleMoves, arcs: GraphArcs, most: int, distinct: bool, sparse_F: Floats) -> RuleList:
     """The best `most` paths of a search graph, of different words if asked."""
     # Only the labels that the graph has are spelled out: a sentence has far more.
     labels, place_A = np.unique(arcs.label_A, return_inverse=True)
@@ -125,7 +123,7 @@ def listed_paths(
     return RuleList(moves, Paths(offsets_N1, labels[own][numbers_L].astype(np.int32)), sparse_F)
 
 
-def label_words(moves: RuleMoves, labels: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def label_words(moves: RuleMoves, labels: AnyInts) -> tuple[Ints, Ints32]:
     """The target words of labels as `Numbering` numbers them: offsets and words."""
     options = moves.options
     match, at = options.taken_apart(labels)
@@ -143,7 +141,7 @@ def label_words(moves: RuleMoves, labels: NDArray[np.integer]) -> tuple[NDArray[
     return offsets_O1, ids_W
 
 
-def step_floats(moves: RuleMoves, match_K: NDArray[np.int64], at_K: NDArray[np.int64]) -> NDArray[np.float64]:
+def step_floats(moves: RuleMoves, match_K: Ints, at_K: Ints) -> Floats:
     """What matches under translations have wherever they stand, (K, D): all but language model and glue."""
     options, found = moves.options, moves.options.found
     distinct, place_K = np.unique(at_K, return_inverse=True)
@@ -174,9 +172,7 @@ def rule_arcs(moves: RuleMoves, found: LatticeArcs) -> LatticeArcs:
     return found._replace(dense_AD=dense_AD, sparse_offsets_A1=offsets_A1, sparse_ids_M=ids_M)
 
 
-def _structure_ids(
-    structure: StructureFeatures, prefixes: RuleList, arcs: NDArray[np.int64], last_K: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _structure_ids(structure: StructureFeatures, prefixes: RuleList, arcs: Ints, last_K: Ints) -> tuple[Ints, Ints32]:
     """The features of arcs, steps `last_K` of a list, none of the other arcs: offsets and ids."""
     fact_offsets_L1, facts_A5 = prefixes.facts
     id_offsets_A1, ids = structure.of_facts(facts_A5)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Floats
 from xlate.arrays.ragged import lengths_of
 from xlate.features.structure import StructureFeatures
 from xlate.lm.model import NgramModel
@@ -71,7 +71,7 @@ class HierarchicalModel(UnitModel[RuleTable]):
         """The source sides of rules."""
         return self.table.source_sides
 
-    def rule_features(self, rule_N: NDArray[np.integer]) -> NDArray[np.float64]:
+    def rule_features(self, rule_N: AnyInts) -> Floats:
         """What rules have wherever they stand, shape (N, D); a negative number is a word that stands for itself."""
         table, known_N = self.table, np.asarray(rule_N) >= 0
         rules = np.asarray(rule_N)[known_N]

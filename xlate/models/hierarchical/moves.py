@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints32
 from xlate.kernels.search.hierarchical.facts import Structure, between_score
 from xlate.models.derivation import COPIED, own_spans
 from xlate.models.hierarchical.model import GLUE, LM, HierarchicalModel
@@ -55,7 +55,7 @@ class RuleMoves(SearchSpace[RuleState]):
     """
 
     model: HierarchicalModel
-    weights_D: NDArray[np.float64]
+    weights_D: Floats
     search: RuleSearch
     options: RuleOptions
     structure: Structure
@@ -72,12 +72,12 @@ class RuleMoves(SearchSpace[RuleState]):
         return len(self.options.words) + 1
 
     @cached_property
-    def estimates(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def estimates(self) -> tuple[Floats, Floats]:
         """Estimates of the scores of spans, shape (n + 1, n + 1), and of glued suffixes, shape (n + 1,)."""
         return self.options.estimates(self.weights_D, self.search.future_cost)
 
     @cached_property
-    def backtrack_M2(self) -> NDArray[np.float64]:
+    def backtrack_M2(self) -> Floats:
         """What going back in the source scores, by the order of the gaps of each match; shape (M, 2)."""
         return self.options.backtrack_scores(self.weights_D)
 
@@ -143,7 +143,7 @@ class RuleMoves(SearchSpace[RuleState]):
             found.append(move.score)
         return found
 
-    def phrase(self, at: int) -> NDArray[np.int32]:
+    def phrase(self, at: int) -> Ints32:
         """The target words of a translation by the language model's numbers."""
         phrases = self.options.found.phrases
         return phrases.words_W[phrases.offsets_O1[at] : phrases.offsets_O1[at + 1]]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
 from xlate.kernels.search.hierarchical.matches import NO_GAP, Matches, match_rules
 from xlate.kernels.search.hierarchical.moves import estimate_spans
@@ -33,17 +33,17 @@ class RuleOptions:
     words: tuple[str, ...]
     longest: int
     matches: Matches
-    begin_M: NDArray[np.int64]
-    end_M: NDArray[np.int64]
-    backtrack_M22: NDArray[np.int32]
+    begin_M: Ints
+    end_M: Ints
+    backtrack_M22: Ints32
     found: RankedTranslations
 
     @cached_property
-    def label_offsets_M1(self) -> NDArray[np.int64]:
+    def label_offsets_M1(self) -> Ints:
         """The first label of each match, shape (M + 1,)."""
         return offsets_of(self.end_M - self.begin_M)
 
-    def taken_apart(self, labels: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def taken_apart(self, labels: AnyInts) -> tuple[Ints, Ints]:
         """The match and the translation of each label."""
         match = np.searchsorted(self.label_offsets_M1, labels, side="right") - 1
         return match, self.begin_M[match] + (labels - self.label_offsets_M1[match])
@@ -59,31 +59,27 @@ class RuleOptions:
         spans = [span for span in ((a, b), (c, d)) if span[0] != NO_GAP]
         return tuple(reversed(spans) if swapped else spans)
 
-    def backtrack_scores(self, weights_D: NDArray[np.float64]) -> NDArray[np.float64]:
+    def backtrack_scores(self, weights_D: Floats) -> Floats:
         """What going back scores, with gaps in order and in reverse, shape (M, 2)."""
         counts_M22 = self.backtrack_M22.astype(np.float64)
         steps, words = weights_D[BACKTRACK].tolist()
         return np.asarray(-(steps * counts_M22[:, :, 0] + words * counts_M22[:, :, 1]), dtype=np.float64)
 
-    def estimates(
-        self, weights_D: NDArray[np.float64], future_cost: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def estimates(self, weights_D: Floats, future_cost: bool) -> tuple[Floats, Floats]:
         """The best score without history of each span by rules, and of each suffix glued together; 0 when off."""
         n = len(self.words)
         if not future_cost:
             return np.zeros((n + 1, n + 1)), np.zeros(n + 1)
         best_M2 = self._best_M2() + self.backtrack_scores(weights_D)
-        found: tuple[NDArray[np.float64], NDArray[np.float64]] = estimate_spans(
-            self.matches, best_M2, n, self.longest, float(weights_D[GLUE])
-        )
+        found: tuple[Floats, Floats] = estimate_spans(self.matches, best_M2, n, self.longest, float(weights_D[GLUE]))
         return found
 
-    def with_scores(self, more_T: NDArray[np.float64]) -> RuleOptions:
+    def with_scores(self, more_T: Floats) -> RuleOptions:
         """The same options whose translations score more wherever they stand."""
         found = self.found
         return replace(self, found=replace(found, static_R=found.static_R + more_T, alone_R=found.alone_R + more_T))
 
-    def _best_M2(self) -> NDArray[np.float64]:
+    def _best_M2(self) -> Floats:
         """The best translation of each match alone, with gaps in order and in reverse; minus infinity for none."""
         by_order = [np.where(self.found.swapped_R == swapped, self.found.alone_R, -np.inf) for swapped in (False, True)]
         # A row of its own for each source side: all matches of it have the same translations.
@@ -125,7 +121,7 @@ def collect_rule_options(
     )
 
 
-def backtracks(matches: Matches) -> NDArray[np.int32]:
+def backtracks(matches: Matches) -> Ints32:
     """How often each match goes back in the source, and by how many words in all; shape (M, 2, 2).
 
     What is translated first are the match's own words, up to the last of them; then each gap in the order of the

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Ints
 from xlate.arrays.ragged import places_of
 from xlate.models.derivation import COPIED
 from xlate.models.hierarchical.model import LM, HierarchicalModel
@@ -24,19 +24,19 @@ class RankedTranslations(RankedRows):
         swapped_R: whether the gaps of a rule come in reverse in the target.
     """
 
-    swapped_R: NDArray[np.bool_]
+    swapped_R: Bools
 
 
 class RankedRules(Ranking[RankedTranslations]):
     """The best `options` rules of each source side asked for, under some weights."""
 
-    def __init__(self, model: HierarchicalModel, weights_D: NDArray[np.float64], options: int) -> None:
+    def __init__(self, model: HierarchicalModel, weights_D: Floats, options: int) -> None:
         self.model = model
         self.weights_D = weights_D
         self.options = options
         super().__init__(len(model.table.source_sides), RankedTranslations)
 
-    def ranked(self, rows: NDArray[np.int64]) -> tuple[RankedTranslations, NDArray[np.int64]]:
+    def ranked(self, rows: Ints) -> tuple[RankedTranslations, Ints]:
         """The rules of some source sides, and how many each of them keeps."""
         model, offsets_P1 = self.model, self.model.unit_offsets_P1
         rule_B, size_S = places_of(offsets_P1, rows), offsets_P1[rows + 1] - offsets_P1[rows]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats
 from xlate.models.derivation import COPIED, Derivation
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM, HierarchicalModel
 from xlate.models.hierarchical.steps import RuleStep
@@ -18,10 +18,10 @@ RuleDerivation = Derivation[RuleStep]
 
 def score_rules_of(
     model: HierarchicalModel,
-    weights_D: NDArray[np.float64],
+    weights_D: Floats,
     source: Sequence[str],
     steps: Sequence[RuleStep],
-    sparse_F: NDArray[np.float64] | None = None,
+    sparse_F: Floats | None = None,
 ) -> RuleDerivation:
     """Adds up the features of a derivation from their definitions; see `HierarchicalModel`."""
     features_D = np.zeros(model.size)
@@ -40,7 +40,7 @@ def score_rules_of(
     return Derivation(tuple(source), tuple(steps), features_D, float(weights_D @ features_D))
 
 
-def steps_back(step: RuleStep) -> NDArray[np.float64]:
+def steps_back(step: RuleStep) -> Floats:
     """How often a rule goes back in the source, and by how many words; see `options.backtracks`."""
     at, found_2 = step.source_spans[-1][1], np.zeros(2)
     for begin, end in step.gaps:

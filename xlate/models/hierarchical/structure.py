@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import lengths_of, offsets_of, places_of
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.features.structure import (
@@ -31,7 +31,7 @@ from xlate.text.vocabulary import BEGIN_ID, UNKNOWN_ID
 Facts = list[tuple[int, int, int, int, int]]
 
 
-def rule_words(model: HierarchicalModel, unit_T: NDArray[np.int64], source_n: NDArray[np.int32]) -> RuleWords:
+def rule_words(model: HierarchicalModel, unit_T: Ints, source_n: Ints32) -> RuleWords:
     """The words and links of translations; a word that stands for itself is an unknown word without links."""
     table, known = model.table, np.flatnonzero(unit_T != COPIED)
     rules = unit_T[known]
@@ -75,7 +75,7 @@ def structure_of(words: RuleWords, known: StructureWeights) -> Structure:
     return Structure(True, words, known, ending_T, endings_E3, parent_T, parent_rule_P, len(parent_rule_P))
 
 
-def _endings(words: RuleWords) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _endings(words: RuleWords) -> tuple[Ints32, Ints32]:
     """The ending of each translation, and what the endings are; ending 0 is the beginning of the sentence."""
     last_pair = words.pair_offsets_T1[1:] - 1
     some = np.diff(words.pair_offsets_T1) > 0
@@ -89,7 +89,7 @@ def _endings(words: RuleWords) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return number_T[1:] - np.int32(1), rows_T3[first_E]
 
 
-def _parents(words: RuleWords) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _parents(words: RuleWords) -> tuple[Ints32, Ints]:
     """The parent class of each translation, and a translation of each class; class 0 is for those without links."""
     sizes = np.diff(words.own_offsets_T1)
     # A row without links is all zeros, which is number 0.
@@ -115,7 +115,7 @@ def no_structure(translations: int) -> Structure:
     return Structure(False, words, known, zeros_T, row, zeros_T, none, 1)
 
 
-def facts_of(model: HierarchicalModel, source: Sequence[str], steps: Sequence[RuleStep]) -> NDArray[np.int32]:
+def facts_of(model: HierarchicalModel, source: Sequence[str], steps: Sequence[RuleStep]) -> Ints32:
     """The facts of a derivation from their definitions, shape (A, 5); see `features.structure`."""
     facts = [fact for step in facts_by_step(model, source, steps) for fact in step]
     return np.array(facts, dtype=np.int32).reshape(-1, FACT)
@@ -163,7 +163,7 @@ def _words_of(
 
 def step_features(
     model: HierarchicalModel, features: StructureFeatures, source: Sequence[str], steps: Sequence[RuleStep]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+) -> tuple[Ints, Ints32]:
     """The known features of the facts that each of N rules brings: offsets (N + 1) and ids."""
     facts_N = list(facts_by_step(model, source, steps))
     facts_A5 = np.array([fact for facts in facts_N for fact in facts], dtype=np.int32).reshape(-1, FACT)
@@ -171,7 +171,7 @@ def step_features(
     return id_offsets_A1[offsets_of(np.array([len(facts) for facts in facts_N], dtype=np.int64))], ids
 
 
-def structure_score(features: StructureFeatures, sparse_F: NDArray[np.float64], facts_A5: NDArray[np.int32]) -> float:
+def structure_score(features: StructureFeatures, sparse_F: Floats, facts_A5: Ints32) -> float:
     """The sum of the weights of the features of facts."""
     _, ids = features.of_facts(facts_A5)
     return float(features.padded(sparse_F)[ids].sum())

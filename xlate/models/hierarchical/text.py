@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
+from xlate.array_types import Floats
 from xlate.models.explained import explained, unit_scores
 from xlate.models.hierarchical.model import HierarchicalModel
 from xlate.models.hierarchical.scored import RuleDerivation
@@ -14,7 +12,7 @@ from xlate.models.hierarchical.steps import RuleStep
 
 
 def explain_rules(
-    model: HierarchicalModel, weights_D: NDArray[np.float64], source: Sequence[str], derivation: RuleDerivation
+    model: HierarchicalModel, weights_D: Floats, source: Sequence[str], derivation: RuleDerivation
 ) -> str:
     """A derivation as a tree, then weight × value of every feature, strongest first, then the sum.
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats
 from xlate.candidates.decoded import DecodedList
 from xlate.features.index import GrowingIndex
 from xlate.kernels.features.structure import FACT
@@ -33,7 +33,7 @@ class TunedRules:
     tunes_sparse: bool = False
 
     @property
-    def trained_D(self) -> NDArray[np.bool_]:
+    def trained_D(self) -> Bools:
         """All but the penalty of unknown words, and the sum of sparse features whose weights are tuned."""
         trained_D = np.ones(self.decoder.model.size, dtype=np.bool_)
         trained_D[UNKNOWN] = False
@@ -113,6 +113,6 @@ def with_facts(decoder: HierarchicalDecoder, words: Sequence[str]) -> DecodedLis
     )
 
 
-def _numbered(found: RuleList, features_ND: NDArray[np.float64]) -> DecodedList:
+def _numbered(found: RuleList, features_ND: Floats) -> DecodedList:
     offsets_L1, words_W = label_words(found.moves, found.paths.labels_L)
     return DecodedList(features_ND.astype(np.float32), offsets_L1[found.paths.offsets_N1], words_W)

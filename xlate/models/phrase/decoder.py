@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.errors import InputError
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.best_paths import Texts, k_best_paths
@@ -72,7 +72,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
             raise InputError("the weights cannot be used", seen=f"{held} sparse weights", expected=f"0 or {known}")
 
     @cached_property
-    def sparse_F(self) -> NDArray[np.float64]:
+    def sparse_F(self) -> Floats:
         """Weights of sparse features, shape (F,)."""
         return self._sparse_F if len(self._sparse_F) or self.model.sparse is None else np.zeros(len(self.model.sparse))
 
@@ -120,14 +120,12 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         words, steps = space.options.words, self._steps(space, graph.best_labels())
 
         # It must not hold the search space: translations of a whole text are kept.
-        def features_D() -> NDArray[np.float64]:
+        def features_D() -> Floats:
             return score_steps(self.model, self.weights_D, words, steps, self.sparse_F).features_D
 
         return Derivation(words, steps, features_D, float(graph.score_N[graph.goal]))
 
-    def drawn_list(
-        self, words: Sequence[str], draws: int, scale: float, seed: int
-    ) -> tuple[PhraseList, NDArray[np.int64]]:
+    def drawn_list(self, words: Sequence[str], draws: int, scale: float, seed: int) -> tuple[PhraseList, Ints]:
         """Derivations drawn from the search graph with shares of exp(scale · score), best first.
 
         Returns:
@@ -151,7 +149,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         offsets_N1, labels_L, _ = k_best_paths(arcs, texts, search.nbest)
         return self._as_list(space, offsets_N1, labels_L)
 
-    def _as_list(self, moves: PhraseMoves, offsets_N1: NDArray[np.int64], labels_L: NDArray[np.int32]) -> PhraseList:
+    def _as_list(self, moves: PhraseMoves, offsets_N1: Ints, labels_L: Ints32) -> PhraseList:
         return PhraseList(self.model, moves, Paths(offsets_N1, labels_L), self.sparse_F if self.has_sparse else None)
 
     def space(self, words: Sequence[str]) -> PhraseMoves:
@@ -189,7 +187,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         tables = SentenceTables(self.model, folder, sentences)
         return lambda number: self.changed(model=tables.of(number))
 
-    def step_features(self, derivation: Derivation[Step]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def step_features(self, derivation: Derivation[Step]) -> tuple[Ints, Ints32]:
         """Of each phrase."""
         if self.model.sparse is None or not derivation.steps:
             return super().step_features(derivation)

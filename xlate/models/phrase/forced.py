@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints
 from xlate.errors import InputError
 from xlate.models.derivation import COPIED, Derivation, Span, Step
 from xlate.models.phrase.model import (
@@ -30,11 +30,7 @@ PhraseDerivation = Derivation[Step]
 
 
 def score_steps(
-    model: PhraseModel,
-    weights_D: NDArray[np.float64],
-    source: Sequence[str],
-    steps: Iterable[Step],
-    sparse_F: NDArray[np.float64] | None = None,
+    model: PhraseModel, weights_D: Floats, source: Sequence[str], steps: Iterable[Step], sparse_F: Floats | None = None
 ) -> PhraseDerivation:
     """Adds up the features of a derivation from their definitions.
 
@@ -74,11 +70,7 @@ def score_steps(
 
 
 def _add_places(
-    model: PhraseModel,
-    source: Sequence[str],
-    steps: tuple[Step, ...],
-    pair_S: NDArray[np.int64],
-    features_D: NDArray[np.float64],
+    model: PhraseModel, source: Sequence[str], steps: tuple[Step, ...], pair_S: Ints, features_D: Floats
 ) -> None:
     assert model.placed is not None
     spans_S2 = np.array([step.source_span for step in steps], dtype=np.int64).reshape(-1, 2)
@@ -89,11 +81,7 @@ def _add_places(
 
 
 def _add_reordering(
-    model: PhraseModel,
-    source: Sequence[str],
-    steps: tuple[Step, ...],
-    pair_S: NDArray[np.int64],
-    features_D: NDArray[np.float64],
+    model: PhraseModel, source: Sequence[str], steps: tuple[Step, ...], pair_S: Ints, features_D: Floats
 ) -> None:
     k = model.orientations
     logs_SK2 = model.log_reordering(np.maximum(pair_S, 0))
@@ -105,11 +93,7 @@ def _add_reordering(
 
 
 def _add_sparse(
-    model: PhraseModel,
-    source: Sequence[str],
-    steps: tuple[Step, ...],
-    sparse_F: NDArray[np.float64],
-    features_D: NDArray[np.float64],
+    model: PhraseModel, source: Sequence[str], steps: tuple[Step, ...], sparse_F: Floats, features_D: Floats
 ) -> None:
     assert model.sparse is not None
     sums = model.sparse.sums(sparse_F, *applied(model, source, steps)).sum(axis=0)
@@ -119,11 +103,11 @@ def _add_sparse(
 
 def force(
     model: PhraseModel,
-    weights_D: NDArray[np.float64],
+    weights_D: Floats,
     source: Sequence[str],
     target: Sequence[str],
     segmentation: Iterable[tuple[Span, Span]],
-    sparse_F: NDArray[np.float64] | None = None,
+    sparse_F: Floats | None = None,
 ) -> PhraseDerivation:
     """Scores the derivation that cuts a sentence pair in a given way, whatever its search would have kept.
 

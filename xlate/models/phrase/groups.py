@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints32
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.kernels.search.phrase_orientation import GroupScores
 from xlate.text.vocabulary import BEGIN_ID
@@ -20,25 +20,21 @@ class GroupWeights:
     """
 
     sparse: SparseFeatures
-    sparse_F: NDArray[np.float64]
+    sparse_F: Floats
     plain: float
-    first_VK: NDArray[np.float64]
-    last_VK: NDArray[np.float64]
-    between_VK: NDArray[np.float64]
-    target_first_WK: NDArray[np.float64]
-    target_last_WK: NDArray[np.float64]
+    first_VK: Floats
+    last_VK: Floats
+    between_VK: Floats
+    target_first_WK: Floats
+    target_last_WK: Floats
 
     @classmethod
-    def of(
-        cls, sparse: SparseFeatures, sparse_F: NDArray[np.float64], crossed_K: NDArray[np.float64], plain: float
-    ) -> GroupWeights:
+    def of(cls, sparse: SparseFeatures, sparse_F: Floats, crossed_K: Floats, plain: float) -> GroupWeights:
         """Sparse weights, each orientation times its float weight, plain features times theirs."""
         positions = ("top_source_first", "top_source_last", "between", "top_target_first", "top_target_last")
         return cls(sparse, sparse_F, plain, *(sparse.word_scores(sparse_F, p) * crossed_K for p in positions))
 
-    def of_sentence(
-        self, source_n: NDArray[np.int32], first_O: NDArray[np.int32], last_O: NDArray[np.int32]
-    ) -> GroupScores:
+    def of_sentence(self, source_n: Ints32, first_O: Ints32, last_O: Ints32) -> GroupScores:
         """The scores for a sentence's n source words and the first and last target words of its O options."""
         kind_O = self.sparse.kind_V[np.concatenate([first_O, last_O])]
         _, place, kind_O = np.unique(kind_O, return_index=True, return_inverse=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.kernels.search.lattice_arcs import arc_language_costs, arc_prefixes
@@ -43,7 +43,7 @@ def phrase_arcs(moves: PhraseMoves, found: LatticeArcs) -> LatticeArcs:
     return found._replace(dense_AD=dense_AD, sparse_offsets_A1=offsets_A1, sparse_ids_M=ids_M)
 
 
-def _language_costs(moves: PhraseMoves, found: LatticeArcs) -> NDArray[np.float64]:
+def _language_costs(moves: PhraseMoves, found: LatticeArcs) -> Floats:
     """-ln p of the words of each arc, and of the end."""
     lm, phrases = moves.model.lm, moves.options.phrases
     state, words = int(lm.begin_state), (phrases.words_W, phrases.offsets_O1)
@@ -51,7 +51,7 @@ def _language_costs(moves: PhraseMoves, found: LatticeArcs) -> NDArray[np.float6
     return np.asarray(costs_A2.sum(axis=1), dtype=np.float64)
 
 
-def _floats(moves: PhraseMoves, option_K: NDArray[np.int32], before_K: NDArray[np.int32]) -> NDArray[np.float64]:
+def _floats(moves: PhraseMoves, option_K: Ints32, before_K: Ints32) -> Floats:
     """What options score behind others, -1 for none: distortion, penalties and table; shape (K, D)."""
     model, options = moves.model, moves.options
     floats_KD = np.zeros((len(option_K), model.size))
@@ -67,9 +67,7 @@ def _floats(moves: PhraseMoves, option_K: NDArray[np.int32], before_K: NDArray[n
     return floats_KD
 
 
-def _orientations(
-    listed: PhraseList, option_K: NDArray[np.int32], before_K: NDArray[np.int32], last_K: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _orientations(listed: PhraseList, option_K: Ints32, before_K: Ints32, last_K: Ints) -> Floats:
     """What reordering scores of options, steps `last_K` of a list, and of the options before them; shape (K, D)."""
     model, pair_O = listed.model, listed.moves.options.pair_O
     floats_KD, rows = np.zeros((len(option_K), model.size)), np.arange(len(option_K))
@@ -84,9 +82,7 @@ def _orientations(
     return floats_KD
 
 
-def _sparse_ids(
-    sparse: SparseFeatures, listed: PhraseList, arcs: NDArray[np.int64], last_K: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _sparse_ids(sparse: SparseFeatures, listed: PhraseList, arcs: Ints, last_K: Ints) -> tuple[Ints, Ints32]:
     """The features of arcs, steps `last_K` of a list, none of the other arcs: offsets and ids."""
     parts = listed.parts
     offsets_P1, ids_M = sparse.ids(parts.applications, parts.groups)
@@ -96,7 +92,7 @@ def _sparse_ids(
     return offsets_of(lengths_A), ids_M[places]
 
 
-def sum_columns(sparse: SparseFeatures) -> NDArray[np.int64]:
+def sum_columns(sparse: SparseFeatures) -> Ints:
     """Which of the K + 1 sums each of F features is in: that of its orientation, or the last one; shape (F,)."""
     column_F = np.full(len(sparse), sparse.orientations, dtype=np.int64)
     for family in sparse.families:

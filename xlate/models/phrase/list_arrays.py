@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyFloats
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.candidates.decoded import DecodedList, Draw
 from xlate.models.phrase.decoder import PhraseDecoder
@@ -69,7 +68,7 @@ def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None =
     )
 
 
-def _numbered(found: PhraseList, features_CD: NDArray[np.floating[Any]]) -> DecodedList:
+def _numbered(found: PhraseList, features_CD: AnyFloats) -> DecodedList:
     options, paths = found.moves.options, found.paths
     offsets_O1, ids_W = options.phrases.offsets_O1, target_ids(found.model, options)
     lengths_L = (offsets_O1[1:] - offsets_O1[:-1])[paths.labels_L]

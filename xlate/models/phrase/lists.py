@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.features.phrase_sparse import Applications, Groups
 from xlate.kernels.search.phrase_paths import (
@@ -45,8 +45,8 @@ class Parts:
     `start_P` is where each begins in the sentence.
     """
 
-    part_L: NDArray[np.int32]
-    start_P: NDArray[np.int64]
+    part_L: Ints32
+    start_P: Ints
     applications: Applications
     groups: Groups
 
@@ -65,14 +65,14 @@ class PhraseList:
     model: PhraseModel
     moves: PhraseMoves
     paths: Paths
-    sparse_F: NDArray[np.float64] | None
+    sparse_F: Floats | None
 
     def __len__(self) -> int:
         """The number of derivations N."""
         return len(self.paths.offsets_N1) - 1
 
     @property
-    def floats_ND(self) -> NDArray[np.float64]:
+    def floats_ND(self) -> Floats:
         """Float features in the order of `PhraseModel.features`, sums of sparse ones left at 0; shape (N, D)."""
         floats_ND = path_features(self.model.lm.arrays, self.paths, self._options, self.oriented, self._layout)
         if self.model.in_sentence is not None and len(floats_ND):
@@ -84,7 +84,7 @@ class PhraseList:
         return np.asarray(floats_ND)
 
     @property
-    def shift_L(self) -> NDArray[np.int64]:
+    def shift_L(self) -> Ints:
         """Where each of the L steps is placed, as a column of `SentencePlaces.of`; (L,)."""
         assert self.model.placed is not None
         options, labels_L = self.moves.options, self.paths.labels_L
@@ -97,7 +97,7 @@ class PhraseList:
         return np.asarray(np.clip(covered_L - options.start_O[labels_L], -reach, reach) + reach)
 
     @cached_property
-    def features_ND(self) -> NDArray[np.float64]:
+    def features_ND(self) -> Floats:
         """Float features in the order of `PhraseModel.features`, shape (N, D)."""
         model, features_ND = self.model, self.floats_ND
         if model.sparse is not None and self.sparse_F is not None:
@@ -206,7 +206,7 @@ class PhraseList:
         )
 
 
-def target_ids(model: PhraseModel, options: PhraseOptions) -> NDArray[np.int32]:
+def target_ids(model: PhraseModel, options: PhraseOptions) -> Ints32:
     """The target words of all options as `Numbering` numbers them, shape (W,), at `options.phrases.offsets_O1`."""
     offsets_O1 = options.phrases.offsets_O1
     return numbered_words(
@@ -214,9 +214,7 @@ def target_ids(model: PhraseModel, options: PhraseOptions) -> NDArray[np.int32]:
     )
 
 
-def _between(
-    start_P: NDArray[np.int32], end_P: NDArray[np.int32], begin_P: NDArray[np.int32], stop_P: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _between(start_P: Ints32, end_P: Ints32, begin_P: Ints32, stop_P: Ints32) -> tuple[Ints, Ints]:
     """The half-open span of source words between phrases and the groups before them."""
     right = start_P > stop_P
     low_P = np.where(right, stop_P, end_P).astype(np.int64)
@@ -224,6 +222,6 @@ def _between(
     return low_P, np.maximum(high_P, low_P)
 
 
-def _pairs(low_P: NDArray[np.int64], high_P: NDArray[np.int64]) -> NDArray[np.int64]:
+def _pairs(low_P: Ints, high_P: Ints) -> Ints:
     """Both bounds of every span one after the other."""
     return np.stack([low_P, high_P], axis=1).reshape(-1)

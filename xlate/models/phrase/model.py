@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Floats, Ints32
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.kernels.counting.matching import PhraseFinder
@@ -59,7 +59,7 @@ class Reordering:
     """
 
     kind: str
-    probability_BK2: NDArray[np.float64]
+    probability_BK2: Floats
 
     def __post_init__(self) -> None:
         """Checks the kind."""
@@ -167,15 +167,15 @@ class PhraseModel(UnitModel[PhraseTable]):
         """Where the float of places stands; behind all where there is none."""
         return self.size if self.placed is None else self.slots[self.placed.name].start
 
-    def place_logs(self, phrases: SentencePhrases) -> NDArray[np.float64]:
+    def place_logs(self, phrases: SentencePhrases) -> Floats:
         """What O phrases of a sentence score at each place, shape (O, R); see `SentencePlaces`. Without it (O, 0)."""
         return np.zeros((len(phrases.pair_O), 0)) if self.placed is None else self.placed.of(phrases)
 
-    def sentence_floats(self, phrases: SentencePhrases) -> NDArray[np.float64]:
+    def sentence_floats(self, phrases: SentencePhrases) -> Floats:
         """The floats that O phrases of a sentence have there, shape (O, E); see `SentenceScores`."""
         return np.zeros((len(phrases.pair_O), 0)) if self.in_sentence is None else self.in_sentence.of(phrases)
 
-    def log_reordering(self, pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
+    def log_reordering(self, pair_N: AnyInts) -> Floats:
         """Natural logs of the reordering probabilities of pairs, 0 where there are none, as Moses adds nothing there.
 
         Shape (N, 2K).
@@ -186,7 +186,7 @@ class PhraseModel(UnitModel[PhraseTable]):
         logs_N2[np.isnan(logs_N2)] = 0.0
         return logs_N2
 
-    def static_scores(self, weights_D: NDArray[np.float64], pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
+    def static_scores(self, weights_D: Floats, pair_N: AnyInts) -> Floats:
         """The weighted sum of what pairs score wherever they stand: table and penalties; shape (N,)."""
         target_N, offsets_S1 = self.table.target_B[pair_N], self.table.target_phrases.offsets_S1
         lengths_N = offsets_S1[target_N + 1] - offsets_S1[target_N]
@@ -215,12 +215,12 @@ class PhraseModel(UnitModel[PhraseTable]):
         return phrase_finder(self.table.target_phrases)
 
 
-def _row(finder: PhraseFinder, ids: NDArray[np.int32]) -> int:
+def _row(finder: PhraseFinder, ids: Ints32) -> int:
     """The row of a phrase, -1 when there is none."""
     return int(span_rows(finder, ids, len(ids))[len(ids) - 1]) if len(ids) else -1
 
 
-def weight_vector(weights: Mapping[str, tuple[float, ...]]) -> NDArray[np.float64]:
+def weight_vector(weights: Mapping[str, tuple[float, ...]]) -> Floats:
     """Weights by feature name as one array in the order of `PHRASE_FEATURES`, shape (15,).
 
     Features not named weigh 0, but for the penalty of unknown words, which weighs 1.

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
+from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
 from xlate.formats.moses_table import read_phrase_table
@@ -17,9 +15,7 @@ from xlate.lm.model import NgramModel
 from xlate.models.phrase.model import PHRASE_FEATURES, PhraseModel, Reordering, weight_vector
 
 
-def load_moses_model(
-    path: str | Path, only: Container[str] | None = None
-) -> tuple[PhraseModel, NDArray[np.float64], MosesIni]:
+def load_moses_model(path: str | Path, only: Container[str] | None = None) -> tuple[PhraseModel, Floats, MosesIni]:
     """The model and weights of a Moses system by the path of its moses.ini, and its configuration.
 
     Raises:
@@ -29,7 +25,7 @@ def load_moses_model(
     return *moses_model(ini, only), ini
 
 
-def moses_model(ini: MosesIni, only: Container[str] | None = None) -> tuple[PhraseModel, NDArray[np.float64]]:
+def moses_model(ini: MosesIni, only: Container[str] | None = None) -> tuple[PhraseModel, Floats]:
     """The model of a Moses system, and its weights in the order of `PHRASE_FEATURES`, shape (15,).
 
     Words are taken as they stand in the tables: Moses's tokenizer has escaped bars in the text too.

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats
 from xlate.kernels.search.phrase_orientation import GroupScores
 from xlate.models.derivation import COPIED, Step
 from xlate.models.phrase.model import DISTORTION, LM, PhraseModel
@@ -52,7 +52,7 @@ class PhraseMoves(SearchSpace[PhraseState]):
     """
 
     model: PhraseModel
-    weights_D: NDArray[np.float64]
+    weights_D: Floats
     search: PhraseSearch
     options: PhraseOptions
     groups: GroupScores
@@ -68,7 +68,7 @@ class PhraseMoves(SearchSpace[PhraseState]):
         return len(self.options.words) + 1
 
     @cached_property
-    def future_nn(self) -> NDArray[np.float64]:
+    def future_nn(self) -> Floats:
         """Estimates of the score of every span, shape (n + 1, n + 1); zeros when `future_cost` is off."""
         if not self.search.future_cost:
             return np.zeros((self.levels, self.levels))

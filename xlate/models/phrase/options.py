@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.features.phrase_sparse import Applications
 from xlate.kernels.lm.phrase_lm import PhrasesAlone
@@ -37,38 +37,36 @@ class PhraseOptions:
     """
 
     words: tuple[str, ...]
-    source_n: NDArray[np.int32]
+    source_n: Ints32
     longest: int
-    cell_offsets_C1: NDArray[np.int64]
-    pair_O: NDArray[np.int64]
-    start_O: NDArray[np.int32]
-    end_O: NDArray[np.int32]
-    static_O: NDArray[np.float64]
-    alone_O: NDArray[np.float64]
-    backward_OK: NDArray[np.float64]
-    forward_O: NDArray[np.int32]
-    forward_FK: NDArray[np.float64]
-    first_O: NDArray[np.int32]
-    last_O: NDArray[np.int32]
+    cell_offsets_C1: Ints
+    pair_O: Ints
+    start_O: Ints32
+    end_O: Ints32
+    static_O: Floats
+    alone_O: Floats
+    backward_OK: Floats
+    forward_O: Ints32
+    forward_FK: Floats
+    first_O: Ints32
+    last_O: Ints32
     phrases: PhrasesAlone
-    more_OE: NDArray[np.float64]
-    place_OR: NDArray[np.float64]
+    more_OE: Floats
+    place_OR: Floats
 
     def cell(self, start: int, end: int) -> range:
         """The numbers of the options of one source span of at most J words."""
         c = start * self.longest + end - start - 1
         return range(int(self.cell_offsets_C1[c]), int(self.cell_offsets_C1[c + 1]))
 
-    def phrase(self, option: int) -> NDArray[np.int32]:
+    def phrase(self, option: int) -> Ints32:
         """The target words of an option."""
         offsets_O1 = self.phrases.offsets_O1
         return self.phrases.words_W[offsets_O1[option] : offsets_O1[option + 1]]
 
-    def future_nn(self) -> NDArray[np.float64]:
+    def future_nn(self) -> Floats:
         """The best sum of options without history over each span, shape (n + 1, n + 1), 0 for empty spans."""
-        scores: NDArray[np.float64] = span_futures(
-            len(self.words), self.longest, self.cell_offsets_C1, self.alone_O, False
-        )
+        scores: Floats = span_futures(len(self.words), self.longest, self.cell_offsets_C1, self.alone_O, False)
         return scores
 
     def __len__(self) -> int:
@@ -78,11 +76,11 @@ class PhraseOptions:
 
 def collect_phrase_options(
     model: PhraseModel,
-    weights_D: NDArray[np.float64],
+    weights_D: Floats,
     ranked: RankedPhrases,
     longest: int,
     words: Sequence[str],
-    sparse_F: NDArray[np.float64] | None = None,
+    sparse_F: Floats | None = None,
 ) -> PhraseOptions:
     """The options of every span of at most `longest` words.
 
@@ -134,16 +132,16 @@ def collect_phrase_options(
 
 
 # Options, and the cell of each.
-Placed = tuple[RankedPairs, NDArray[np.int64]]
+Placed = tuple[RankedPairs, Ints]
 
 
 def _in_sentence(
     model: PhraseModel,
-    weights_D: NDArray[np.float64],
+    weights_D: Floats,
     words: Sequence[str],
     longest: int,
     ranked: RankedPhrases,
-    asked: tuple[NDArray[np.int32], NDArray[np.int64]],
+    asked: tuple[Ints32, Ints],
 ) -> Placed:
     """The best options of each cell with what they score in their sentence, best first; others are left out.
 
@@ -167,12 +165,7 @@ def _in_sentence(
 
 
 def _with_words_left(
-    model: PhraseModel,
-    weights_D: NDArray[np.float64],
-    words: Sequence[str],
-    longest: int,
-    placed: Placed,
-    sparse_F: NDArray[np.float64] | None,
+    model: PhraseModel, weights_D: Floats, words: Sequence[str], longest: int, placed: Placed, sparse_F: Floats | None
 ) -> Placed:
     """The same with words that stand for themselves because none of their translations is an option there."""
     found, cell_O = placed
@@ -187,9 +180,7 @@ def _with_words_left(
     return joined_rows(found, copies, order >= len(cell_O)), both[order]
 
 
-def _copies(
-    model: PhraseModel, weights_D: NDArray[np.float64], words: list[str], sparse_F: NDArray[np.float64] | None
-) -> RankedPairs:
+def _copies(model: PhraseModel, weights_D: Floats, words: list[str], sparse_F: Floats | None) -> RankedPairs:
     """Words that stand for themselves."""
     penalty = weights_D[UNKNOWN] * UNKNOWN_PENALTY - weights_D[WORD_PENALTY] + weights_D[PHRASE_PENALTY]
     static, backward = np.full(len(words), penalty), np.zeros((len(words), model.orientations))
@@ -212,7 +203,7 @@ def copied_words(model: PhraseModel, words: Sequence[str]) -> Applications:
     return Applications(np.full(len(words), COPIED), source, source, target, target, one, one)
 
 
-def selected_options(options: PhraseOptions, kept: NDArray[np.int64]) -> PhraseOptions:
+def selected_options(options: PhraseOptions, kept: Ints) -> PhraseOptions:
     """Only the options of these ascending numbers."""
     sizes_C = np.diff(np.searchsorted(kept, options.cell_offsets_C1))
     phrases, places = options.phrases, places_of(options.phrases.offsets_O1, kept)

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints, Ints32
 from xlate.arrays.ragged import offsets_of
 from xlate.features.phrase_sparse import Applications, Groups
-from xlate.features.phrase_templates import Ints
 from xlate.models.derivation import Step
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.orientation import (
@@ -56,7 +55,7 @@ def orientations(model: PhraseModel, words: int, steps: Sequence[Step]) -> Itera
         before = step
 
 
-def sparse_ids(model: PhraseModel, source: Sequence[str], steps: Sequence[Step]) -> tuple[Ints, NDArray[np.int32]]:
+def sparse_ids(model: PhraseModel, source: Sequence[str], steps: Sequence[Step]) -> tuple[Ints, Ints32]:
     """The sparse features of each of N phrases of a derivation: offsets (N+1), and ids ascending within a phrase."""
     assert model.sparse is not None
     return model.sparse.ids(*applied(model, source, steps))

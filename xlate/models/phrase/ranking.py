@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import places_of
 from xlate.features.phrase_sparse import Applications
 from xlate.kernels.search.spans import span_rows
@@ -28,11 +28,11 @@ class RankedPairs(RankedRows):
         more_RE: the floats of pairs in their sentence, NaN where only the sentence says them.
     """
 
-    backward_RK: NDArray[np.float64]
-    forward_RK: NDArray[np.float64]
-    first_R: NDArray[np.int32]
-    last_R: NDArray[np.int32]
-    more_RE: NDArray[np.float64]
+    backward_RK: Floats
+    forward_RK: Floats
+    first_R: Ints32
+    last_R: Ints32
+    more_RE: Floats
 
 
 class RankedPhrases(Ranking[RankedPairs]):
@@ -42,16 +42,14 @@ class RankedPhrases(Ranking[RankedPairs]):
     only known there, but of pairs that score alike everywhere.
     """
 
-    def __init__(
-        self, model: PhraseModel, weights_D: NDArray[np.float64], options: int, sparse_F: NDArray[np.float64] | None
-    ) -> None:
+    def __init__(self, model: PhraseModel, weights_D: Floats, options: int, sparse_F: Floats | None) -> None:
         self.model = model
         self.weights_D = weights_D
         self.options = options
         self.sparse_F = sparse_F if sparse_F is not None and sparse_F.any() else None
         super().__init__(len(model.table.source_phrases), RankedPairs)
 
-    def prepare(self, sentences: Sequence[NDArray[np.int32]], longest: int) -> None:
+    def prepare(self, sentences: Sequence[Ints32], longest: int) -> None:
         """Ranks whatever the spans of at most `longest` words of these sentences ask for."""
         finder, seen_P = self.model.source_finder, np.zeros(self.sources, dtype=np.bool_)
         for source_n in sentences:
@@ -60,7 +58,7 @@ class RankedPhrases(Ranking[RankedPairs]):
                 seen_P[row_C[row_C >= 0]] = True
         self.rank(np.flatnonzero(seen_P))
 
-    def ranked(self, rows: NDArray[np.int64]) -> tuple[RankedPairs, NDArray[np.int64]]:
+    def ranked(self, rows: Ints) -> tuple[RankedPairs, Ints]:
         """The pairs of some source phrases, and how many each of them keeps."""
         model, weights_D = self.model, self.weights_D
         pair_B = places_of(model.unit_offsets_P1, rows)
@@ -85,9 +83,7 @@ class RankedPhrases(Ranking[RankedPairs]):
         scores = static_B[kept], alone_B[kept], phrases, backward_RK, forward_RK
         return RankedPairs(pair_B[kept], *scores, first, last, more_RE), size_S
 
-    def _kept(
-        self, pair_B: NDArray[np.int64], alone_B: NDArray[np.float64], size_S: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    def _kept(self, pair_B: Ints, alone_B: Floats, size_S: Ints) -> tuple[Ints, Ints, Floats]:
         """The places of pairs that may be options, best first, how many each source phrase has, and `more_RE`."""
         if self.model.in_sentence is None:
             kept = best_of_groups(alone_B, size_S, self.options)
@@ -105,8 +101,8 @@ class RankedPhrases(Ranking[RankedPairs]):
 
 
 def weighted(
-    model: PhraseModel, weights_D: NDArray[np.float64], sparse_F: NDArray[np.float64], applications: Applications
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    model: PhraseModel, weights_D: Floats, sparse_F: Floats, applications: Applications
+) -> tuple[Floats, Floats]:
     """What local sparse features of applications score in each orientation, (N, K), and in all, (N,)."""
     assert model.sparse is not None
     crossed_NK, plain_N = model.sparse.local_scores(sparse_F, applications)

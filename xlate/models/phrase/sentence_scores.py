@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from xlate.array_types import AnyInts, Floats
 
 
 class SentencePhrases(NamedTuple):
@@ -19,9 +18,9 @@ class SentencePhrases(NamedTuple):
     """
 
     words: Sequence[str]
-    start_O: NDArray[np.integer]
-    end_O: NDArray[np.integer]
-    pair_O: NDArray[np.integer]
+    start_O: AnyInts
+    end_O: AnyInts
+    pair_O: AnyInts
 
 
 class SentenceScores(Protocol):
@@ -31,10 +30,10 @@ class SentenceScores(Protocol):
     def names(self) -> tuple[str, ...]:
         """What the floats are called."""
 
-    def of(self, phrases: SentencePhrases) -> NDArray[np.float64]:
+    def of(self, phrases: SentencePhrases) -> Floats:
         """The floats of phrases, shape (O, E), natural logs; -inf where one is no option there, 0 of copied words."""
 
-    def anywhere(self, pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
+    def anywhere(self, pair_N: AnyInts) -> Floats:
         """The floats of pairs that are the same wherever they stand, NaN for the others; (N, E)."""
 
 
@@ -53,7 +52,7 @@ class SentencePlaces(Protocol):
     def reach(self) -> int:
         """So many words to either side are told apart."""
 
-    def of(self, phrases: SentencePhrases) -> NDArray[np.float64]:
+    def of(self, phrases: SentencePhrases) -> Floats:
         """The float of phrases at each distance from -reach to +reach, shape (O, 2 · reach + 1), natural logs."""
 
 

@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.formats.moses_table import MosesTable
 from xlate.formats.sentence_tables import SentenceTable, TableFolder
@@ -68,7 +68,7 @@ class SentenceTables:
         return model
 
 
-def _reordering(model: PhraseModel, given: SentenceTable, floats: int) -> NDArray[np.float64] | None:
+def _reordering(model: PhraseModel, given: SentenceTable, floats: int) -> Floats | None:
     """The reordering scores that stand in the table itself, None when there are none."""
     inside = {pair: values[floats:] for (_, pair), values in given.more.items()}
     if not any(inside.values()):
@@ -77,9 +77,7 @@ def _reordering(model: PhraseModel, given: SentenceTable, floats: int) -> NDArra
     return probability_BK2.reshape(-1, 2 * model.orientations)
 
 
-def with_table(
-    model: PhraseModel, given: MosesTable, probability_BK2: NDArray[np.float64] | None = None
-) -> PhraseModel:
+def with_table(model: PhraseModel, given: MosesTable, probability_BK2: Floats | None = None) -> PhraseModel:
     """The same model with other phrase pairs; those it had keep their reordering scores, unless others are given."""
     reordering = None
     if model.reordering is not None:

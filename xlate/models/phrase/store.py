@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from numpy.typing import NDArray
-
+from xlate.array_types import AnyArray
 from xlate.arrays.ranges import check_hash_table, check_lengths, check_within
 from xlate.arrays.stored import HEADER, StoredArrays, check_seals, open_arrays, save_arrays, seal_of, unusable
 from xlate.kernels.counting.matching import PhraseFinder
@@ -34,7 +32,7 @@ def save_phrase_model(folder: str | Path, model: PhraseModel) -> None:
         vocabulary.save(folder / name)
     model.lm.save(folder / "lm")
     finder, reordering = model.source_finder, model.reordering
-    arrays: dict[str, NDArray[Any]] = dict(
+    arrays: dict[str, AnyArray] = dict(
         zip(FINDER, (finder.table.keys_H, finder.table.rows_H, finder.row_N), strict=True)
     )
     if reordering is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyInts, Floats
 from xlate.formats.sentence_tables import SentenceTable, TableFolder
 from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.unit_model import LOWEST_LOG
@@ -26,7 +26,7 @@ class TableScores:
     number: int
     given: SentenceTable
 
-    def of(self, phrases: SentencePhrases) -> NDArray[np.float64]:
+    def of(self, phrases: SentencePhrases) -> Floats:
         """The floats of phrases, (O, E).
 
         Raises:
@@ -34,7 +34,7 @@ class TableScores:
         """
         return _logs(self, phrases, slice(len(self.names)), -np.inf)
 
-    def anywhere(self, pair_N: NDArray[np.integer]) -> NDArray[np.float64]:
+    def anywhere(self, pair_N: AnyInts) -> Floats:
         """None of them: every table is of one sentence."""
         return np.full((len(pair_N), len(self.names)), np.nan)
 
@@ -57,7 +57,7 @@ class TablePlaces:
     number: int
     given: SentenceTable
 
-    def of(self, phrases: SentencePhrases) -> NDArray[np.float64]:
+    def of(self, phrases: SentencePhrases) -> Floats:
         """The floats of phrases at each place, (O, R).
 
         Raises:
@@ -67,9 +67,7 @@ class TablePlaces:
         return _logs(self, phrases, part, 0.0)
 
 
-def _logs(
-    table: TableScores | TablePlaces, phrases: SentencePhrases, part: slice, missing: float
-) -> NDArray[np.float64]:
+def _logs(table: TableScores | TablePlaces, phrases: SentencePhrases, part: slice, missing: float) -> Floats:
     """The logs of some scores of phrases; 0 of words that stand for themselves, `missing` where the table lacks one."""
     named = table.folder.names(table.number, phrases.words)
     columns = (np.asarray(column).tolist() for column in phrases[1:])

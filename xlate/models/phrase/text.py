@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
+from xlate.array_types import Floats
 from xlate.models.derivation import COPIED, Derivation, Step
 from xlate.models.explained import explained, unit_scores
 from xlate.models.phrase.model import FIVE_WAY, PhraseModel
@@ -32,9 +30,7 @@ def word_links(derivation: Derivation[Step], model: PhraseModel) -> list[tuple[i
     return links
 
 
-def explain_phrases(
-    model: PhraseModel, weights_D: NDArray[np.float64], source: Sequence[str], derivation: Derivation[Step]
-) -> str:
+def explain_phrases(model: PhraseModel, weights_D: Floats, source: Sequence[str], derivation: Derivation[Step]) -> str:
     """A derivation phrase by phrase, then weight × value of every feature, strongest first, then the sum.
 
     Example:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats
 from xlate.candidates.decoded import DecodedList
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.list_arrays import with_floats, with_ids
@@ -27,7 +27,7 @@ class TunedPhrases:
 
     decoder: PhraseDecoder
     processes: int = 1
-    sparse_F: NDArray[np.float64] | None = None
+    sparse_F: Floats | None = None
     tunes_sparse: bool = False
 
     @property
@@ -36,7 +36,7 @@ class TunedPhrases:
         return self.decoder.model
 
     @property
-    def trained_D(self) -> NDArray[np.bool_]:
+    def trained_D(self) -> Bools:
         """All but the penalty of unknown words and what is always 0."""
         names = self.model.columns
         trained_D = np.ones(len(names), dtype=np.bool_)

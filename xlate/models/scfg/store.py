@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray
 from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within, refuse
 from xlate.arrays.stored import HEADER, StoredArrays, check_seals, open_arrays, save_arrays, seal_of, unusable
@@ -73,7 +72,7 @@ def save_grammar(folder: str | Path, grammar: SynchronousGrammar, model: NgramMo
 
 def _arrays(
     grammar: SynchronousGrammar, vocabulary: Vocabulary, labels: Sequence[str], names: Sequence[str]
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, AnyArray]:
     scfg = grammar.scfg
     label_ids = {label: number for number, label in enumerate(labels)}
     name_ids = {name: number for number, name in enumerate(names)}

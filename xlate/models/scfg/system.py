@@ -9,8 +9,8 @@ from itertools import groupby, islice
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.formats.scfg.grammar import Gap
 from xlate.models.derivation import Derivation, Span, Step, own_spans
@@ -74,7 +74,7 @@ class GrammarSystem(System[Any, GrammarSearch]):
         return (*own, *columns, *(name for name in weighted if name in sparse and name not in columns))
 
     @property
-    def weights_D(self) -> NDArray[np.float64]:
+    def weights_D(self) -> Floats:
         """Those of the feature names, 0 for what has none."""
         return np.array([self.decoder.weights.get(name, 0.0) for name in self.feature_names])
 
@@ -127,7 +127,7 @@ class GrammarSystem(System[Any, GrammarSearch]):
             steps[0] = GrammarStep(first.unit, first.source_spans, first.target_words, drawn=lines)
         return Derivation(tuple(words), tuple(steps), partial(self._features, found.tree, tuple(words)), found.score)
 
-    def _features(self, tree: Tree, words: Sequence[str]) -> NDArray[np.float64]:
+    def _features(self, tree: Tree, words: Sequence[str]) -> Floats:
         values = self.decoder.features(tree, words)
         return np.array([values.get(name, 0.0) for name in self.feature_names])
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Uints
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
@@ -57,7 +57,7 @@ def frequent_features(work: WorkDirectory | None, model: ModelConfig) -> BigramI
     return BigramIndex.frequent(words, model.binary, model.threshold)
 
 
-def with_features(file: WeightsFile, first: str, keys_F: NDArray[np.uint64]) -> WeightsFile:
+def with_features(file: WeightsFile, first: str, keys_F: Uints) -> WeightsFile:
     """Weights of a run whose set `first` has these binary features; those that it has not learned weigh 0."""
     held_keys, held = file.extra.get(f"{first}.keys", np.zeros(0, np.uint64)), file.sets[first]
     _, here, there = np.intersect1d(keys_F, held_keys, assume_unique=True, return_indices=True)

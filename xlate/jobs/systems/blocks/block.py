@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from xlate.array_types import Uints
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.features.block import FLOATS, block_arrays
@@ -31,7 +29,7 @@ class Block(EventKind):
     floats = FLOATS
     sets = ("linked", "neutral")
 
-    def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: NDArray[np.uint64]) -> BlockArrays:
+    def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: Uints) -> BlockArrays:
         """Counts of blocks and their orientations."""
         words, more = estimates.work.target_vocabulary, more_floats(model.floats)
         given = estimates.blocks, estimates.lm, words, keys_F, model.orientation_smoothing, more

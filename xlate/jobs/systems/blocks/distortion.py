@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from xlate.array_types import Uints
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.features.block import DISTORTION_FLOATS, distortion_arrays
@@ -32,7 +30,7 @@ class DistortionKind(EventKind):
     floats = DISTORTION_FLOATS
     sets = ("linked",)
 
-    def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: NDArray[np.uint64]) -> BlockArrays:
+    def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: Uints) -> BlockArrays:
         """Counts of blocks, jump costs and Model 1."""
         distortion, model1_B = load_distortion(estimates.work, distortion_stage(estimates, model))
         words, more = estimates.work.target_vocabulary, more_floats(model.floats)

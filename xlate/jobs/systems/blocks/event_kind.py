@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.source_schema import ONLINE
@@ -53,7 +53,7 @@ class EventKind(Kind):
         return (*self.floats, *more_floats(model.floats))
 
     @abstractmethod
-    def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: NDArray[Any]) -> BlockArrays:
+    def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: AnyArray) -> BlockArrays:
         """What features are computed from, for candidates."""
 
     @abstractmethod

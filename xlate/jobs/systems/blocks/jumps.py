@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from xlate.align.model1 import Model1
+from xlate.array_types import Floats32
 from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.config.model_schema import ModelConfig
@@ -36,7 +34,7 @@ def distortion_stage(estimates: Estimates, model: ModelConfig) -> Stage:
     return run_stage(estimates.work.path, str(name), settings, lambda folder: _estimate(estimates, model, folder))
 
 
-def load_distortion(work: WorkDirectory, stage: Stage) -> tuple[Distortion, NDArray[np.float32]]:
+def load_distortion(work: WorkDirectory, stage: Stage) -> tuple[Distortion, Floats32]:
     """What the stage holds.
 
     Raises:

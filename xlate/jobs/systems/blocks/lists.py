@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Ints, Uints
 from xlate.candidates.batch import CandidateBatch
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
@@ -50,7 +50,7 @@ class BlockFolds:
         return Folds.of_events(self.work, self.count)
 
     @property
-    def fold_I(self) -> NDArray[np.int64]:
+    def fold_I(self) -> Ints:
         """The fold of each sentence pair."""
         return self.folds.fold_S
 
@@ -112,11 +112,11 @@ class BlockLists(ListedModel):
         """The systems of so many folds."""
         return BlockFolds(self.kind, self.work, self.config.model, count, self.file)
 
-    def weighted(self, theta: Weights, phi_F: NDArray[Any]) -> Weights:
+    def weighted(self, theta: Weights, phi_F: AnyArray) -> Weights:
         """Both together."""
         return replace(theta, sparse_F=phi_F.astype(np.float64))
 
-    def to_tune(self, theta: Weights, phi_F: NDArray[Any]) -> ToTune:
+    def to_tune(self, theta: Weights, phi_F: AnyArray) -> ToTune:
         """The floats that a run of the model tunes, and the scale of the learned weights."""
         assert self.config.loss.tune is not None
         system = self._whole(self.features.keys_F).with_weights(self.weighted(theta, phi_F))
@@ -127,7 +127,7 @@ class BlockLists(ListedModel):
         metadata = {**self.file.metadata, **of_work, **made_with(self.config.model)}
         return ToTune(tuned, tuned.trained, lambda weights: self.kind.saved(tuned.weighted(weights), file), metadata)
 
-    def _whole(self, keys_F: NDArray[np.uint64]) -> AnySystem:
+    def _whole(self, keys_F: Uints) -> AnySystem:
         estimates, config = Estimates(self.work), self.config
         return system_of(self.kind, estimates, config.model, self.file, keys_F, config.decoder, Asked())
 
@@ -137,7 +137,7 @@ def system_of(
     estimates: Estimates,
     model: ModelConfig,
     file: WeightsFile,
-    keys_F: NDArray[np.uint64],
+    keys_F: Uints,
     search: DecoderConfig,
     asked: Asked,
 ) -> AnySystem:

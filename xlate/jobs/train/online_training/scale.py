@@ -11,8 +11,8 @@ import logging
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools
 from xlate.candidates.spread import spread_of_scores
 from xlate.scoring.weights import Weights
 from xlate.train.online import DecodeRows
@@ -23,7 +23,7 @@ SAMPLE = 200
 
 
 def scale_of_learning(
-    start: Weights, trained_D: NDArray[np.bool_], decode: DecodeRows, sentences: int, size: int, spread: float
+    start: Weights, trained_D: Bools, decode: DecodeRows, sentences: int, size: int, spread: float
 ) -> float:
     """What weights are multiplied by while they are learned, so that scores of a list differ by `spread`.
 
@@ -50,7 +50,7 @@ def scale_of_learning(
     return scale
 
 
-def times(weights: Weights, trained_D: NDArray[np.bool_], scale: float) -> Weights:
+def times(weights: Weights, trained_D: Bools, scale: float) -> Weights:
     """Weights whose trained floats and sparse features weigh so many times as much.
 
     The penalty of unknown words is not among them, which each translation of a sentence has as often, nor is the weight

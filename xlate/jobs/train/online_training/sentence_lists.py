@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from xlate.array_types import Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.decoded import DecodedList
 from xlate.features.index import GrowingIndex
@@ -75,7 +75,7 @@ class ListsOfSentences:
         self._workers: Workers[DecodedList] | None = None
         self._shared: SharedWeights | None = None
 
-    def decode(self, weights: Weights, rows: NDArray[np.int64], size: int) -> CandidateBatch:
+    def decode(self, weights: Weights, rows: Ints, size: int) -> CandidateBatch:
         """At most `size` translations of each sentence, best first.
 
         Raises:

@@ -11,12 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Ints
+from xlate.compiled import embedded, inlined, lent, loop
 from xlate.kernels.lm.ngram import NgramArrays
 from xlate.kernels.lm.phrase_lm import fetch_ahead
-from xlate.kernels.memory.lent import lent
 from xlate.kernels.memory.whole import whole
 from xlate.kernels.search.cube_heap import (
     STEPS,
@@ -62,10 +61,8 @@ from xlate.kernels.search.hypotheses import (
 )
 
 
-@njit(cache=True, nogil=True)
-def search_rule_cubes(
-    lm: NgramArrays, sentence: RuleSentence, numbers: RuleNumbers
-) -> tuple[NDArray[Any], NDArray[Any], int]:
+@loop
+def search_rule_cubes(lm: NgramArrays, sentence: RuleSentence, numbers: RuleNumbers) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns what `hypotheses.finished` does."""
     n, none, stacks, cubes = sentence.words, whole(0), new_stacks(), no_cubes(sentence.words)
     search = first_hypothesis(sentence, numbers, stacks)
@@ -86,10 +83,8 @@ def search_rule_cubes(
     return finished(finish(lm, search, numbers, n))
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _groups(
-    sentence: RuleSentence, search: Hypotheses, stacks: Stacks, alive: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+@embedded
+def _groups(sentence: RuleSentence, search: Hypotheses, stacks: Stacks, alive: Ints) -> tuple[Ints, Ints]:
     """Hypotheses, best first, put together where the span on top is the same; and where each of G groups begins."""
     keys = np.empty(len(alive), dtype=np.int64)
     for at in range(len(alive)):
@@ -97,10 +92,8 @@ def _groups(
     return groups_of(alive, keys)
 
 
-@njit(cache=True, nogil=True)
-def _open_cubes(
-    sentence: RuleSentence, search: Hypotheses, stacks: Stacks, cubes: Cubes, group: NDArray[np.int64]
-) -> None:
+@loop
+def _open_cubes(sentence: RuleSentence, search: Hypotheses, stacks: Stacks, cubes: Cubes, group: Ints) -> None:
     """Lists the cubes that a group of hypotheses begins; there must be room."""
     sentence, search, stacks, cubes = lent(sentence), lent(search), lent(stacks), lent(cubes)
     begin, stack = add_rows(cubes, group), search.nodes[group[0]].first
@@ -110,7 +103,7 @@ def _open_cubes(
         add_cube(cubes, begin, begin + len(group), match, covered + covered_by(sentence, match))
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _fill_heap(
     lm: NgramArrays,
     sentence: RuleSentence,
@@ -130,7 +123,7 @@ def _fill_heap(
         cube = cubes.cubes[cube].next
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def _push_row(
     lm: NgramArrays,
     sentence: RuleSentence,
@@ -161,7 +154,7 @@ def _push_row(
         _fetch_next(lm, sentence, search, node, cell)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _rest(sentence: RuleSentence, numbers: RuleNumbers, stacks: Stacks, stack: int, match: int) -> float:
     """What a match scores behind a stack whatever the translation, and what is estimated of the spans left open."""
     top, gaps_M4 = reached(sentence, stacks, stack), sentence.matches.gaps_M4
@@ -175,12 +168,12 @@ def _rest(sentence: RuleSentence, numbers: RuleNumbers, stacks: Stacks, stack: i
     return float(rest)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _alone(sentence: RuleSentence, match: int, at: int) -> float:
     return float(sentence.alone_T[at] + sentence.backtrack_M2[match, 1 if sentence.swapped_T[at] else 0])
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def _scored(
     lm: NgramArrays,
     sentence: RuleSentence,
@@ -199,14 +192,14 @@ def _scored(
     return sentence.static_T[at] + fixed + numbers.lm_weight * logprob, after
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def _fetch_next(lm: NgramArrays, sentence: RuleSentence, search: Hypotheses, node: int, cell: Any) -> None:
     """Asks for the memory that the query behind a cell begins with."""
     if cell.option + 1 < len(sentence.static_T):
         fetch_ahead(lm, sentence.phrases, cell.option + 1, search.nodes[node].second)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _take_best(
     lm: NgramArrays,
     sentence: RuleSentence,
@@ -245,7 +238,7 @@ def _take_best(
     return taken
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def _next_of_row(
     lm: NgramArrays,
     sentence: RuleSentence,
@@ -269,7 +262,7 @@ def _next_of_row(
     _fetch_next(lm, sentence, search, node, cell)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def _make_move(
     sentence: RuleSentence,
     numbers: RuleNumbers,

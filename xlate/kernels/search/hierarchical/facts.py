@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Ints, Ints16, Ints32
+from xlate.compiled import embedded, inlined, lent, loop
 from xlate.kernels.features.structure import (
     FACT,
     INSERTION,
@@ -23,7 +23,6 @@ from xlate.kernels.features.structure import (
     StructureWeights,
     fact_score,
 )
-from xlate.kernels.memory.lent import lent
 
 NO_PAIR = -1
 
@@ -36,15 +35,15 @@ class RuleWords(NamedTuple):
     `own_offsets_T1` of `own_V`. `source_n` are the words of the sentence.
     """
 
-    word_offsets_T1: NDArray[np.int64]
-    words_W: NDArray[np.int32]
-    linked_W: NDArray[np.bool_]
-    pair_offsets_T1: NDArray[np.int64]
-    source_K: NDArray[np.int32]
-    target_K: NDArray[np.int32]
-    own_offsets_T1: NDArray[np.int64]
-    own_V: NDArray[np.int32]
-    source_n: NDArray[np.int32]
+    word_offsets_T1: Ints
+    words_W: Ints32
+    linked_W: Bools
+    pair_offsets_T1: Ints
+    source_K: Ints32
+    target_K: Ints32
+    own_offsets_T1: Ints
+    own_V: Ints32
+    source_n: Ints32
 
 
 class Structure(NamedTuple):
@@ -59,17 +58,15 @@ class Structure(NamedTuple):
     active: bool
     words: RuleWords
     known: StructureWeights
-    ending_T: NDArray[np.int32]
-    endings_E3: NDArray[np.int32]
-    parent_T: NDArray[np.int32]
-    parent_rule_P: NDArray[np.int64]
+    ending_T: Ints32
+    endings_E3: Ints32
+    parent_T: Ints32
+    parent_rule_P: Ints
     parents: int
 
 
-@njit(cache=True, nogil=True)
-def own_words(
-    pair_offsets_T1: NDArray[np.int64], place_K: NDArray[np.int16], source_K: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+@loop
+def own_words(pair_offsets_T1: Ints, place_K: Ints16, source_K: Ints32) -> tuple[Ints, Ints32]:
     """The linked source words of each translation, each place of the source side once, in the order of first links."""
     offsets_T1, own_V, count = np.zeros(len(pair_offsets_T1), dtype=np.int64), np.empty(len(place_K), dtype=np.int32), 0
     for t in range(len(pair_offsets_T1) - 1):
@@ -84,8 +81,8 @@ def own_words(
     return offsets_T1, own_V[:count].copy()
 
 
-@njit(cache=True, nogil=True)
-def local_scores(words: RuleWords, known: StructureWeights) -> NDArray[np.float64]:
+@loop
+def local_scores(words: RuleWords, known: StructureWeights) -> Floats:
     """What the facts inside each translation score, shape (T,)."""
     words, known = lent(words), lent(known)
     score_T = np.zeros(len(words.word_offsets_T1) - 1)
@@ -108,7 +105,7 @@ def local_scores(words: RuleWords, known: StructureWeights) -> NDArray[np.float6
     return score_T
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def between_score(structure: Structure, ending: int, parent: int, at: int) -> float:
     """What a translation scores behind an ending and in a gap of a parent, beside what is inside it."""
     words, known = structure.words, structure.known
@@ -125,10 +122,8 @@ def between_score(structure: Structure, ending: int, parent: int, at: int) -> fl
     return total
 
 
-@njit(cache=True, nogil=True)
-def path_facts(
-    words: RuleWords, offsets_N1: NDArray[np.int64], at_L: NDArray[np.int64], gaps_L: NDArray[np.int32], begin_word: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+@loop
+def path_facts(words: RuleWords, offsets_N1: Ints, at_L: Ints, gaps_L: Ints32, begin_word: int) -> tuple[Ints, Ints32]:
     """The facts of the L steps of N paths, translations `at_L` that leave `gaps_L` gaps open: offsets (L + 1), facts.
 
     A fact between two steps is one of the later.
@@ -152,10 +147,10 @@ def path_facts(
     return fact_offsets_L1, facts_A5[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _step_facts(
-    words: RuleWords, held: tuple[NDArray[np.int32], int], at: int, before: int, parent: int, begin_word: int
-) -> tuple[NDArray[np.int32], int]:
+    words: RuleWords, held: tuple[Ints32, int], at: int, before: int, parent: int, begin_word: int
+) -> tuple[Ints32, int]:
     """Appends the facts of a translation, of what is between it and the one before, and between it and its parent."""
     facts_A5, count = held
     begin, end = words.word_offsets_T1[at], words.word_offsets_T1[at + 1]
@@ -192,8 +187,8 @@ def _step_facts(
     return facts_A5, count
 
 
-@njit(cache=True, inline="always")
-def _put(facts_A5: NDArray[np.int32], count: int, family: int, words: tuple[int, int, int, int]) -> int:
+@inlined
+def _put(facts_A5: Ints32, count: int, family: int, words: tuple[int, int, int, int]) -> int:
     line = facts_A5[count]
     line[0], line[1], line[2], line[3], line[4] = family, words[0], words[1], words[2], words[3]
     return count + 1

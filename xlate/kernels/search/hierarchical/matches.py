@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Ints, Ints32
+from xlate.compiled import loop
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.memory.hashing import find, pack
 from xlate.kernels.memory.trie import ROOT
@@ -26,14 +26,14 @@ class Matches(NamedTuple):
     the source, `NO_GAP` where there is none.
     """
 
-    cell_offsets_C1: NDArray[np.int64]
-    spans_M2: NDArray[np.int32]
-    row_M: NDArray[np.int32]
-    gaps_M4: NDArray[np.int32]
+    cell_offsets_C1: Ints
+    spans_M2: Ints32
+    row_M: Ints32
+    gaps_M4: Ints32
 
 
-@njit(cache=True, nogil=True)
-def match_rules(finder: PhraseFinder, ids_n: NDArray[np.int32], gap: int, longest: int, copy_row: int) -> Matches:
+@loop
+def match_rules(finder: PhraseFinder, ids_n: Ints32, gap: int, longest: int, copy_row: int) -> Matches:
     """The matches of source sides with spans of at most `longest` words, as far as their gaps can be filled.
 
     A word that no rule translates by itself is matched by `copy_row` plus its place. Word number 0 stands for unknown
@@ -51,8 +51,8 @@ def match_rules(finder: PhraseFinder, ids_n: NDArray[np.int32], gap: int, longes
     return _sorted(_fillable(found_M7[:size], n), n)
 
 
-@njit(cache=True, nogil=True)
-def _appended(found_M7: NDArray[np.int32], size: int) -> tuple[NDArray[np.int32], int]:
+@loop
+def _appended(found_M7: Ints32, size: int) -> tuple[Ints32, int]:
     """The rows with place for one more, and how many there are then."""
     if size == len(found_M7):
         larger_M7 = np.empty((2 * size, 7), dtype=np.int32)
@@ -61,16 +61,10 @@ def _appended(found_M7: NDArray[np.int32], size: int) -> tuple[NDArray[np.int32]
     return found_M7, size + 1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _from(
-    finder: PhraseFinder,
-    ids_n: NDArray[np.int32],
-    gap: int,
-    longest: int,
-    begin: int,
-    found: tuple[NDArray[np.int32], int],
-    known_n: NDArray[np.bool_],
-) -> tuple[NDArray[np.int32], int]:
+    finder: PhraseFinder, ids_n: Ints32, gap: int, longest: int, begin: int, found: tuple[Ints32, int], known_n: Bools
+) -> tuple[Ints32, int]:
     """Appends the matches that begin at a place: walks the trie of source sides, gaps of every length tried."""
     found_M7, size = found
     last = min(len(ids_n), begin + longest)
@@ -113,8 +107,8 @@ def _from(
     return found_M7, size
 
 
-@njit(cache=True, nogil=True)
-def _fillable(found_M7: NDArray[np.int32], n: int) -> NDArray[np.int32]:
+@loop
+def _fillable(found_M7: Ints32, n: int) -> Ints32:
     """The matches whose gaps are spans that other ones can fill; sorted by the length of their span."""
     order = np.argsort(found_M7[:, END] - found_M7[:, BEGIN], kind="mergesort")
     filled_nn = np.zeros((n + 1, n + 1), dtype=np.bool_)
@@ -129,8 +123,8 @@ def _fillable(found_M7: NDArray[np.int32], n: int) -> NDArray[np.int32]:
     return found_M7[kept]
 
 
-@njit(cache=True, nogil=True)
-def _sorted(found_M7: NDArray[np.int32], n: int) -> Matches:
+@loop
+def _sorted(found_M7: Ints32, n: int) -> Matches:
     cell_M = found_M7[:, BEGIN].astype(np.int64) * (n + 1) + found_M7[:, END]
     order = np.argsort(cell_M, kind="mergesort")
     cell_offsets_C1 = np.zeros((n + 1) * (n + 1) + 1, dtype=np.int64)

@@ -6,12 +6,12 @@ there and leaves its gaps open, the first one of the target on top (Watanabe et 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import AnyArray, Bools, Floats, Ints
+from xlate.compiled import embedded, inlined, loop
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, SAID, PhrasesAlone, emptied, phrase_logprob, remembered
 from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
@@ -45,16 +45,16 @@ class RuleSentence(NamedTuple):
     words: int
     longest: int
     matches: Matches
-    begin_M: NDArray[np.int64]
-    end_M: NDArray[np.int64]
-    label_offsets_M1: NDArray[np.int64]
-    backtrack_M2: NDArray[np.float64]
-    static_T: NDArray[np.float64]
-    alone_T: NDArray[np.float64]
-    swapped_T: NDArray[np.bool_]
+    begin_M: Ints
+    end_M: Ints
+    label_offsets_M1: Ints
+    backtrack_M2: Floats
+    static_T: Floats
+    alone_T: Floats
+    swapped_T: Bools
     phrases: PhrasesAlone
-    future_nn: NDArray[np.float64]
-    suffix_n: NDArray[np.float64]
+    future_nn: Floats
+    suffix_n: Floats
     structure: Structure
 
 
@@ -78,7 +78,7 @@ class Stacks(NamedTuple):
     """
 
     trie: Trie
-    future_N: NDArray[np.float64]
+    future_N: Floats
 
 
 class Reached(NamedTuple):
@@ -93,14 +93,8 @@ class Reached(NamedTuple):
     parent: int
 
 
-@njit(cache=True, nogil=True)
-def estimate_spans(
-    matches: Matches,
-    best_M2: NDArray[np.float64],
-    n: int,
-    longest: int,
-    glue: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+@loop
+def estimate_spans(matches: Matches, best_M2: Floats, n: int, longest: int, glue: float) -> tuple[Floats, Floats]:
     """`future_nn` and `suffix_n` of a sentence; `best_M2` is the best score of matches by the order of their gaps."""
     future_nn = np.full((n + 1, n + 1), -np.inf)
     for length in range(1, min(n, longest) + 1):
@@ -122,14 +116,14 @@ def estimate_spans(
     return future_nn, suffix_n
 
 
-@njit(cache=True, nogil=True)
+@loop
 def new_stacks() -> Stacks:
     """No stack but the empty one."""
     trie = new_trie(256)
     return Stacks(trie, np.zeros(len(trie.parent_N)))
 
 
-@njit(cache=True, nogil=True)
+@loop
 def stacks_with_room(stacks: Stacks, more: int) -> Stacks:
     """The same stacks in arrays that can take more of them."""
     trie = room(stacks.trie, more)
@@ -140,7 +134,7 @@ def stacks_with_room(stacks: Stacks, more: int) -> Stacks:
     return Stacks(trie, future_N)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def pushed(sentence: RuleSentence, stacks: Stacks, stack: int, begin: int, end: int, parent: int) -> int:
     """A stack with a span on top that a rule must translate; there must be room."""
     word = (begin * (sentence.words + 1) + end) * sentence.structure.parents + parent
@@ -149,7 +143,7 @@ def pushed(sentence: RuleSentence, stacks: Stacks, stack: int, begin: int, end: 
     return node
 
 
-@njit(cache=True, inline="always")
+@inlined
 def pushed_glued(sentence: RuleSentence, stacks: Stacks, begin: int) -> int:
     """The stack of nothing but the rest of the sentence from a place on, the empty one at its end."""
     n = sentence.words
@@ -160,7 +154,7 @@ def pushed_glued(sentence: RuleSentence, stacks: Stacks, begin: int) -> int:
     return node
 
 
-@njit(cache=True, inline="always")
+@inlined
 def reached(sentence: RuleSentence, stacks: Stacks, stack: int) -> Reached:
     """What the top of a stack, which must not be empty, asks for."""
     n, parents = sentence.words, sentence.structure.parents
@@ -171,7 +165,7 @@ def reached(sentence: RuleSentence, stacks: Stacks, stack: int) -> Reached:
     return Reached(int(begin), int(end), False, int(np.int64(stacks.trie.parent_N[stack])), int(parent))
 
 
-@njit(cache=True, inline="always")
+@inlined
 def matches_of(sentence: RuleSentence, top: Reached) -> tuple[int, int]:
     """The first match and the one behind the last that the span on top may begin with; matches are sorted by span."""
     first = top.begin * (sentence.words + 1)
@@ -181,7 +175,7 @@ def matches_of(sentence: RuleSentence, top: Reached) -> tuple[int, int]:
     return offsets_C1[first + top.end], offsets_C1[first + top.end + 1]
 
 
-@njit(cache=True, inline="always")
+@inlined
 def covered_by(sentence: RuleSentence, match: int) -> int:
     """How many words of the source a match translates itself."""
     spans_M2, gaps_M4 = sentence.matches.spans_M2, sentence.matches.gaps_M4
@@ -189,7 +183,7 @@ def covered_by(sentence: RuleSentence, match: int) -> int:
     return int(spans_M2[match, 1] - spans_M2[match, 0] - inside)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def covered_so_far(sentence: RuleSentence, stacks: Stacks, stack: int) -> int:
     """How many words a stack leaves no span for."""
     n, open_words = sentence.words, 0
@@ -200,13 +194,13 @@ def covered_so_far(sentence: RuleSentence, stacks: Stacks, stack: int) -> int:
     return n - open_words
 
 
-@njit(cache=True, inline="always")
+@inlined
 def base_of(sentence: RuleSentence, stacks: Stacks, top: Reached, match: int) -> int:
     """What is below the gaps of a match: the rest of a glued span, or what was below its span; there must be room."""
     return pushed_glued(sentence, stacks, sentence.matches.spans_M2[match, 1]) if top.glued else top.below
 
 
-@njit(cache=True, inline="always")
+@inlined
 def opened(sentence: RuleSentence, stacks: Stacks, base: int, match: int, swapped: bool, parent: int) -> int:
     """The stack behind a match under a translation that is a parent of this number: its gaps on top, that which comes
     first in the target last; there must be room.
@@ -221,8 +215,8 @@ def opened(sentence: RuleSentence, stacks: Stacks, base: int, match: int, swappe
     return pushed(sentence, stacks, below, gaps_M4[match, upper], gaps_M4[match, upper + 1], parent)
 
 
-@njit(cache=True, inline="always")
-def ask(lm: NgramArrays, sentence: RuleSentence, memo: NDArray[Any], lm_state: int, at: int) -> tuple[float, int]:
+@inlined
+def ask(lm: NgramArrays, sentence: RuleSentence, memo: AnyArray, lm_state: int, at: int) -> tuple[float, int]:
     """The log probability of a translation's words after a history, and the history behind them."""
     said, known = remembered(memo, lm_state, at)
     if not known:
@@ -230,7 +224,7 @@ def ask(lm: NgramArrays, sentence: RuleSentence, memo: NDArray[Any], lm_state: i
     return said.logprob, said.after
 
 
-@njit(cache=True, inline="always")
+@inlined
 def structure_score(sentence: RuleSentence, ending: int, parent: int, at: int) -> float:
     """What structure features score between a translation and what it stands behind and within."""
     if not sentence.structure.active:
@@ -238,7 +232,7 @@ def structure_score(sentence: RuleSentence, ending: int, parent: int, at: int) -
     return between_score(sentence.structure, ending, parent, at)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def first_hypothesis(sentence: RuleSentence, numbers: RuleNumbers, stacks: Stacks) -> Hypotheses:
     """A search that has the hypothesis that has translated nothing."""
     n = sentence.words
@@ -250,7 +244,7 @@ def first_hypothesis(sentence: RuleSentence, numbers: RuleNumbers, stacks: Stack
     return search
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@embedded
 def finish(lm: NgramArrays, search: Hypotheses, numbers: RuleNumbers, n: int) -> Hypotheses:
     """Ends the sentence after every surviving hypothesis that covers it; returns the search, perhaps in new arrays."""
     for node in survivors(search, numbers.limits, n):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from xlate.array_types import Bools, Floats, Ints, Ints32
+from xlate.compiled import loop
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.lm.phrase_lm import PhrasesAlone, phrase_logprob
 
 
-@njit(cache=True, nogil=True)
-def glued_steps(offsets_N1: NDArray[np.int64], gaps_L: NDArray[np.int32]) -> NDArray[np.bool_]:
+@loop
+def glued_steps(offsets_N1: Ints, gaps_L: Ints32) -> Bools:
     """Whether each of L steps was glued on: no gap of a rule before it was open; shape (L,).
 
     Step l leaves `gaps_L[l]` gaps open; path i has steps `offsets_N1[i]` to `offsets_N1[i + 1]`.
@@ -25,15 +25,10 @@ def glued_steps(offsets_N1: NDArray[np.int64], gaps_L: NDArray[np.int32]) -> NDA
     return glued_L
 
 
-@njit(cache=True, nogil=True)
+@loop
 def path_logprobs(
-    lm: NgramArrays,
-    begin_state: int,
-    end_word: int,
-    offsets_N1: NDArray[np.int64],
-    phrase_L: NDArray[np.int64],
-    phrases: PhrasesAlone,
-) -> NDArray[np.float64]:
+    lm: NgramArrays, begin_state: int, end_word: int, offsets_N1: Ints, phrase_L: Ints, phrases: PhrasesAlone
+) -> Floats:
     """The natural log probability of each path's words and of the end of the sentence, shape (N,)."""
     total_N = np.zeros(len(offsets_N1) - 1)
     for i in range(len(total_N)):

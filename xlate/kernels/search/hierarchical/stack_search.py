@@ -4,13 +4,9 @@ readable form.
 
 from __future__ import annotations
 
-from typing import Any
-
-from numba import njit
-from numpy.typing import NDArray
-
+from xlate.array_types import AnyArray
+from xlate.compiled import lent, loop
 from xlate.kernels.lm.ngram import NgramArrays
-from xlate.kernels.memory.lent import lent
 from xlate.kernels.search.hierarchical.moves import (
     RuleNumbers,
     RuleSentence,
@@ -31,10 +27,8 @@ from xlate.kernels.search.hierarchical.moves import (
 from xlate.kernels.search.hypotheses import Hypotheses, add_move, finished, key_of, survivors, with_room
 
 
-@njit(cache=True, nogil=True)
-def search_rules(
-    lm: NgramArrays, sentence: RuleSentence, numbers: RuleNumbers
-) -> tuple[NDArray[Any], NDArray[Any], int]:
+@loop
+def search_rules(lm: NgramArrays, sentence: RuleSentence, numbers: RuleNumbers) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns what `hypotheses.finished` does."""
     n, stacks = sentence.words, new_stacks()
     search = first_hypothesis(sentence, numbers, stacks)
@@ -48,7 +42,7 @@ def search_rules(
     return finished(finish(lm, search, numbers, n))
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _extend(
     lm: NgramArrays,
     sentence: RuleSentence,

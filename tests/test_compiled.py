@@ -7,14 +7,14 @@ import logging
 import pytest
 from numba.core.event import Event, EventStatus
 
-from xlate.kernels.memory import compiling
-from xlate.kernels.memory.compiling import Announcer
+from xlate import compiled
+from xlate.compiled import Announcer
 
 
 def test_one_line_once_it_takes_long(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     now = [10.0]
-    monkeypatch.setattr(compiling.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(compiled.time, "monotonic", lambda: now[0])
     announcer = Announcer()
 
     def compile_until(seconds: float) -> int:
@@ -32,7 +32,7 @@ def test_numba_tells_what_it_compiles(caplog: pytest.LogCaptureFixture, monkeypa
     from numba.core.event import install_listener
 
     caplog.set_level(logging.INFO)
-    monkeypatch.setattr(compiling, "PATIENCE_SECONDS", -1.0)
+    monkeypatch.setattr(compiled, "PATIENCE_SECONDS", -1.0)
     with install_listener("numba:compile", Announcer()):
         njit(lambda x: x + 1)(1)
     assert any("compiling loops" in line for line in caplog.messages)

@@ -1,0 +1,118 @@
+"""What imports numba: how kernels are compiled, where they are kept, and what they need of the compiler itself.
+
+Numba keeps compiled code until the file of a function changes. If you change an option here, empty the caches: the
+folders `__pycache__` beside the kernels, or the one that NUMBA_CACHE_DIR names.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from xlate.scratch import can_be_written, home, keep_in_scratch
+
+# Numba reads where to keep its files when it is imported, and raises an error when it can write nowhere: beside the
+# source, in the user's home, or else in a private folder.
+if not can_be_written(Path(__file__).resolve().parent / "__pycache__"):
+    keep_in_scratch("NUMBA_CACHE_DIR", "numba", home("XDG_CACHE_HOME", ".cache") / "numba")
+
+from llvmlite import ir
+from numba import cfunc as cfunc
+from numba import njit
+from numba import types as types
+from numba.core import cgutils
+from numba.core.event import Event, Listener, register
+from numba.core.typing.templates import signature
+from numba.extending import intrinsic
+
+loop = njit(cache=True, nogil=True)
+"""A function that runs without the interpreter's lock."""
+compiled = njit(cache=True)
+"""A function that keeps the lock."""
+inlined = njit(cache=True, inline="always")
+"""A function that numba writes into its callers before it infers types."""
+embedded = njit(cache=True, nogil=True, forceinline=True)
+"""A function that LLVM puts into its callers."""
+
+log = logging.getLogger(__name__)
+# Compiling that takes less is not mentioned.
+PATIENCE_SECONDS = 2.0
+
+
+class Announcer(Listener):
+    """Writes one line to the log once compiling has taken longer than two seconds, however many loops follow."""
+
+    def __init__(self) -> None:
+        self._first: float | None = None
+        self._told = False
+
+    def on_start(self, event: Event) -> None:  # noqa: ARG002
+        """Called when compiling a loop begins, perhaps inside the compiling of another."""
+        now = time.monotonic()
+        self._first = now if self._first is None else self._first
+        if not self._told and now - self._first > PATIENCE_SECONDS:
+            self._told = True
+            log.info("compiling loops: once for each installation, up to a minute or two")
+
+    def on_end(self, event: Event) -> None:
+        """Called when compiling a loop ends."""
+
+
+register("numba:compile", Announcer())  # type: ignore[no-untyped-call]
+
+# Lends arrays to a kernel, so that compiled code does not count references to them.
+#
+# Each time that an array is taken out of a tuple, numba counts a reference with an atomic instruction. A kernel with a
+# dozen arrays in named tuples would spend most of its time on that. The caller must hold the arrays until the kernel
+# returns.
+Arrays = TypeVar("Arrays")
+
+
+def _lend(_typing_context: Any, arrays: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return _without_owner(context, builder, signature.args[0], values[0])
+
+    return arrays(arrays), generate
+
+
+def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = ir.Constant(array.meminfo.type, None)
+        array.parent = ir.Constant(array.parent.type, None)
+        return array._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        for at, inner in enumerate(cast(Any, kind).types):
+            part = _without_owner(context, builder, inner, builder.extract_value(value, at))
+            value = builder.insert_value(value, part, at)
+    return value
+
+
+lent: Callable[[Arrays], Arrays] = cast(Any, intrinsic(_lend))
+"""The same array, or the same (named) tuple of arrays, numbers and such tuples, with no owner."""
+
+# Asks the processor to bring a value of an array near before it is needed.
+NEAR = 3
+
+
+def _prefetch(_context: Any, array: Any, index: Any) -> Any:
+
+    def build(context: Any, builder: Any, sign: Any, arguments: Any) -> Any:
+        kind = sign.args[0]
+        values = context.make_array(kind)(context, builder, arguments[0])
+        place = builder.gep(values.data, [context.cast(builder, arguments[1], sign.args[1], types.intp)])
+        pointer = builder.bitcast(place, cgutils.voidptr_t)
+        number = ir.IntType(32)
+        declared = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, declared, "llvm.prefetch.p0i8")  # type: ignore[no-untyped-call]
+        builder.call(function, [pointer, number(0), number(NEAR), number(1)])
+        return context.get_dummy_value()
+
+    return signature(types.void, array, index), build  # type: ignore[no-untyped-call]
+
+
+prefetch: Any = intrinsic(_prefetch)
+"""prefetch(array, index): the cache line of one item of a contiguous array, in memory order; never faults."""
