@@ -142,6 +142,8 @@ def test_a_run_of_a_sweep_is_opened_by_its_path(tmp_path: Path, capsys: pytest.C
     assert main(["translate", f"run={run}"]) == 2
     assert "config.yaml" in capsys.readouterr().err
     assert main(["translate", f"run={tmp_path}/absent=pro"]) == 2
+    assert "absent=pro/config.yaml: not a run directory" in capsys.readouterr().err
+    assert main(["translate", f"run={tmp_path}/absent=pro,seed=1"]) == 2
     assert "quotes" in capsys.readouterr().err
 
 

@@ -178,7 +178,7 @@ def read_styled(folder: Path) -> None:
     """A list in another form, with a column made elsewhere."""
     (folder.parent / "column").write_text("1\n" * 3)
     nbest = NbestFile(folder / "file", duplicates="drop", added=(f"x={folder.parent / 'column'}",))
-    nbest_candidates(nbest_arrays(nbest.lists(), nbest.path), [REFERENCES])
+    nbest_candidates(nbest_arrays(nbest.lists(), nbest.path), [REFERENCES], 0)
 
 
 def check_list(folder: Path) -> None:

@@ -18,9 +18,10 @@ Every command takes `key=value`. Keys stand in groups, and a group is a choice: 
 and with it the keys under `model.`, its decoder (`decoder.`) and its loss (`loss.`). A choice has the keys that are
 listed with it and no others: what it does not use is refused. `model.kind`, `model.name`, `loss.name`, `loss.tune.name`
 and `source.name` say what was chosen; they are not listed. `xlate train model=phrase --help` shows the keys of what is
-chosen. Names and paths may hold any letters and marks, `run=runs/Läufe`; one with a comma, and one in a list with
-brackets, needs quotes inside quotes, `run="'a,b'"`, unless it exists; `${` stands for another key. Files of your own,
-in a folder given by `--config-dir`, begin with a choice: `defaults: [mira, _self_]`.
+chosen. Files of your own, in a folder given by `--config-dir`, begin with a choice: `defaults: [mira, _self_]`.
+
+Names and paths may hold any letters and marks: `run=runs/Läufe`. One with a comma or, in a list, with brackets needs
+quotes inside quotes, `run="'a,b'"`, unless it exists. `${` stands for the value of another key: no name can hold it.
 
 This page is made by `python -m xlate.config.page > docs/configuration.md`. `-` means that a value must be given.
 """

@@ -18,6 +18,7 @@ from xlate.formats.nbest_phrases import Span, field_links, field_spans, marked_s
 from xlate.progress import track
 from xlate.text.lines import LONGEST_RECORD, iterate_lines, write_lines
 from xlate.text.numbers import parse_int, shown
+from xlate.text.tokens import same_letters
 
 BAR = "|||"
 BYTE_ORDER_MARK = "\ufeff"
@@ -210,6 +211,25 @@ def check_order(path: str | Path, hypothesis: Hypothesis, done: set[int], before
             remedy="sort the lines by their number: sort -s -n where they begin with it, jq -cs 'sort_by(.id)[]' for "
             "JSON lines",
         )
+
+
+def one_source(group: Sequence[Hypothesis], known: str | None, file: str | Path, where: str) -> str | None:
+    """The source of a list's sentence: the one that is known from elsewhere, or else what the list says, if anything.
+
+    Raises:
+        InputError: they have other letters; `file` is that of the list, `where` says where the other one stands.
+    """
+    line, said = next(((one.line, one.source) for one in group if one.source is not None), (0, known))
+    if said is None or known is None or same_letters(said, known):
+        return said if known is None else known
+    raise InputError(
+        f"another source than in {where}",
+        file=file,
+        line=line,
+        seen=said,
+        expected=known,
+        remedy="give files of the same sentences; first_id=N is the number of the first one",
+    )
 
 
 def write_nbest(path: str | Path, hypotheses: Iterable[Hypothesis]) -> None:

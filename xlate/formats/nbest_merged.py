@@ -7,8 +7,7 @@ from pathlib import Path
 
 from xlate.errors import InputError
 from xlate.formats.nbest_fields import Layout
-from xlate.formats.nbest_list import Hypothesis
-from xlate.text.tokens import same_letters
+from xlate.formats.nbest_list import Hypothesis, one_source
 
 # How many systems have the hypothesis, and how early: the sum of 1/rank.
 AGREEMENT, RANKS = "systems", "reciprocal_ranks"
@@ -48,7 +47,10 @@ def merged(
                 remedy="remove its lines here, or add its hypotheses there",
             )
         found = {"": group, **{name: lists.pop(sentence) for name, lists in rest.items()}}
-        yield _joined(found, _source(found, files))
+        source = None
+        for name, said in found.items():
+            source = one_source(said, source, files[name], "the lists before")
+        yield _joined(found, source)
     for name, lists in rest.items():
         for left in lists.values():
             raise InputError(
@@ -59,24 +61,6 @@ def merged(
                 expected="lists of the same sentences, with the same numbers",
                 remedy="remove its lines here, or add its hypotheses to the first list",
             )
-
-
-def _source(groups: Mapping[str, Sequence[Hypothesis]], files: Mapping[str, str | Path]) -> str | None:
-    """The source of a sentence, as the first list has it that says it."""
-    found: str | None = None
-    for name, group in groups.items():
-        line, said = next(((one.line, one.source) for one in group if one.source is not None), (0, None))
-        found = said if found is None else found
-        if said is not None and found is not None and not same_letters(found, said):
-            raise InputError(
-                "another source than in the lists before",
-                file=files[name],
-                line=line,
-                seen=said,
-                expected=found,
-                remedy="merge lists of the same sentences, with the same numbers",
-            )
-    return found
 
 
 def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> list[Hypothesis]:

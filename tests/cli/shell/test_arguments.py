@@ -61,11 +61,22 @@ def test_names_that_stand_for_another_key_are_refused() -> None:
 
 
 def test_only_what_hydra_cannot_read_gets_quotes() -> None:
-    as_they_are = ["a=b c", "a=[b,c]", "a=b,c", "a={b: [c, d]}", "a=choice(b,c)", "a='ä'", "a=${b}", "a=null", "~a"]
+    as_they_are = [
+        "a=b c",
+        "a=[b,c]",
+        "a=b,c",
+        "a={b: [c, d]}",
+        "a=choice(b,c)",
+        "a='ä'",
+        "a=${b}",
+        "a=null",
+        "~a",
+        "a=b=1,c=2",
+    ]
     assert read_words(as_they_are).overrides == tuple(as_they_are)
-    made = ["a=ä,b", "a=[ä,b c]", "a={b: [ä]}", "a=choice(ä,b)", "a=[n=ä,m=b]", "a=[ä],[b]"]
+    made = ["a=ä,b", "a=[ä,b c]", "a={b: [ä]}", "a=choice(ä,b)", "merge=[n=ä,m=b]", "a=[ä],[b]"]
     assert read_words(made).overrides == (
-        "a='ä',b", "a=['ä',b c]", "a={b: ['ä']}", "a=choice('ä',b)", "a=['n=ä','m=b']", "a=['ä'],[b]",
+        "a='ä',b", "a=['ä',b c]", "a={b: ['ä']}", "a=choice('ä',b)", "merge=['n=ä','m=b']", "a=['ä'],[b]",
     )  # fmt: skip
 
 

@@ -12,13 +12,12 @@ from xlate.array_types import Ints
 from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_store import reference_rows
 from xlate.config.nbest_schema import GivenListsConfig
-from xlate.errors import InputError
 from xlate.features.hypothesis_text import TextTemplates
 from xlate.formats.nbest_file import NbestFile
-from xlate.formats.nbest_list import Hypothesis
+from xlate.formats.nbest_list import Hypothesis, one_source
 from xlate.text.lines import read_lines
 from xlate.text.parallel import check_reference
-from xlate.text.tokens import same_letters, split_tokens
+from xlate.text.tokens import split_tokens
 
 
 def given_list(config: GivenListsConfig, path: str) -> NbestFile:
@@ -76,16 +75,7 @@ def source_lines(
     lines, sentence_I = read_lines(source), np.array([group[0].sentence for group in lists], dtype=np.int64)
     rows = reference_rows(sentence_I, [len(lines)], first_id, what="sources", file=source)
     for group, row in zip(lists, rows, strict=True):
-        line, text = next(((one.line, one.source) for one in group if one.source is not None), (0, None))
-        if text is not None and not same_letters(text, lines[row]):
-            raise InputError(
-                f"another source than in {source}",
-                file=file,
-                line=line,
-                seen=text,
-                expected=f"line {row + 1} there: {lines[row]}",
-                remedy="name the file of these sentences; first_id=N is the number of the sentence on its first line",
-            )
+        one_source(group, lines[row], file, f"{source}:{row + 1}")
     return [lines[row] for row in rows]
 
 
