@@ -22,9 +22,9 @@ from xlate.arrays.ragged import row_numbers
 from xlate.config.stored import config_of_run
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
+from xlate.models.grammar.forced import count_derivations
 from xlate.models.hierarchical.bottom_up import bottom_up_grammar
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel
-from xlate.models.scfg.forced import reachable
 from xlate.phrases.rules import GAP
 from xlate.text.encoded import EncodedText
 
@@ -68,7 +68,8 @@ def main() -> None:
     for source, target in pairs:
         model = occurring(system.model, source, target)
         start = time.process_time()
-        found["bottom-up"] += reachable(bottom_up_grammar(model, system.search.max_span), source, target)
+        grammar = bottom_up_grammar(model, system.search.max_span)
+        found["bottom-up"] += count_derivations(grammar, source, target) > 0
         seconds["bottom-up"] += time.process_time() - start
         for beam in BEAMS:
             forced = system.changed(model=model, sparse_F=None).with_search(algorithm="stack", beam=beam, threshold=0.0)

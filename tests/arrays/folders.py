@@ -11,11 +11,11 @@ import numpy as np
 from tests.candidates.test_batch import example
 from tests.models.phrase.small_phrase_models import random_phrase_model
 from xlate.candidates.store import CandidateStore, StoreWriter
-from xlate.formats.scfg.grammar import Gap, Scfg, ScfgRule, glue_grammar
+from xlate.formats.grammars.grammar import NO_LIMIT, Gap, Scfg, ScfgRule, glue_grammar, joined
 from xlate.lm.model import NgramModel
+from xlate.models.grammar.parsing import SynchronousGrammar
+from xlate.models.grammar.store import load_grammar, save_grammar
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
-from xlate.models.scfg.rules import SynchronousGrammar
-from xlate.models.scfg.store import load_grammar, save_grammar
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.events import collect_events
@@ -44,7 +44,7 @@ def small_grammar() -> SynchronousGrammar:
         ScfgRule("X", ("a",), ("u", "w")),
     ]
     scfg = Scfg(rules, ("f0", "f1"), np.arange(6.0).reshape(3, 2), {1: {"own": 0.5}})
-    return SynchronousGrammar([(scfg, 5), (glue_grammar(), None)], "S")
+    return SynchronousGrammar(*joined([(scfg, 5), (glue_grammar(), NO_LIMIT)]), "S")
 
 
 def write_folders(root: Path) -> None:

@@ -13,9 +13,9 @@ import numpy as np
 from tests.arrays.folders import small_grammar
 from tests.candidates.test_batch import example
 from tests.candidates.test_pool import A, D, units_of
+from tests.models.grammar.moses_system import write_moses_system
 from tests.models.phrase.moses_system import ARPA, TABLE, write_system
 from tests.models.phrase.small_phrase_models import random_phrase_model
-from tests.models.scfg.moses_system import write_moses_system
 from tests.models.small_models import block_set, random_arpa
 from tests.phrases.small_corpora import small_rules
 from xlate.align.error_rate import read_gold, read_hypothesis_links
@@ -29,16 +29,15 @@ from xlate.config.load import load
 from xlate.config.schema import LmConfig, TrainConfig
 from xlate.config.stored import read_config, to_yaml
 from xlate.features.named import NamedFeatures
+from xlate.formats.grammars.cdec import read_cdec_grammar, read_cdec_system, read_cdec_weights
+from xlate.formats.grammars.joshua import read_joshua_system
+from xlate.formats.grammars.moses import read_moses_grammar, read_moses_system
 from xlate.formats.moses_ini import read_moses_ini
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.nbest_check import check_nbest
 from xlate.formats.nbest_file import NbestFile
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.formats.reordering_table import read_reordering_table
-from xlate.formats.scfg.bracketed import read_cdec_grammar, read_joshua_grammar
-from xlate.formats.scfg.cdec_config import read_cdec_config, read_cdec_weights
-from xlate.formats.scfg.joshua_config import read_joshua_config
-from xlate.formats.scfg.moses_rules import read_moses_grammar
 from xlate.formats.sentence_tables import INPUT, MARK, OURS, TableFolder
 from xlate.jobs.imports.moses import search_of
 from xlate.jobs.packs.archive import extract, write_archive
@@ -56,12 +55,10 @@ from xlate.jobs.run_text import PreparedText, TextSettings
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.metrics.column import read_column
+from xlate.models.grammar.decoder import CkyDecoder
+from xlate.models.grammar.store import load_grammar, save_grammar
 from xlate.models.phrase.moses import load_moses_model
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
-from xlate.models.scfg.cdec import open_cdec_system
-from xlate.models.scfg.joshua import open_joshua_system
-from xlate.models.scfg.moses import open_moses_system
-from xlate.models.scfg.store import load_grammar, save_grammar
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.matching import Matches
@@ -328,11 +325,14 @@ def write_cdec_system(folder: Path) -> None:
 
 
 def translate_with_cdec(folder: Path) -> None:
-    next(open_cdec_system(folder / "cdec.ini", 5).translations(["das", "haus", "ist", "hier"]), None)
+    next(
+        CkyDecoder.of_system(read_cdec_system(folder / "cdec.ini"), 5).translations(["das", "haus", "ist", "hier"]),
+        None,
+    )
 
 
 def translate_with_moses(folder: Path) -> None:
-    next(open_moses_system(folder / "moses.ini", 5).translations(["ne", "va", "pas", "zz"]), None)
+    next(CkyDecoder.of_system(read_moses_system(folder / "moses.ini"), 5).translations(["ne", "va", "pas", "zz"]), None)
 
 
 def write_joshua_system(folder: Path) -> None:
@@ -341,7 +341,12 @@ def write_joshua_system(folder: Path) -> None:
 
 
 def translate_with_joshua(folder: Path) -> None:
-    next(open_joshua_system(folder / "joshua.config", 5).translations(["das", "haus", "ist", "hier"]), None)
+    next(
+        CkyDecoder.of_system(read_joshua_system(folder / "joshua.config"), 5).translations(
+            ["das", "haus", "ist", "hier"]
+        ),
+        None,
+    )
 
 
 def write_sentence_tables(folder: Path) -> None:
@@ -382,14 +387,11 @@ READERS = [
     Reader("read_reordering_table", write_system, lambda folder: read_reordering_table(
         folder / "orientations", *read_phrase_table(folder / "table")), 2),
     Reader("read_cdec_grammar", text("".join(CDEC)), of(read_cdec_grammar)),
-    Reader("read_joshua_grammar", text("".join(CDEC)), of(read_joshua_grammar)),
-    Reader("read_moses_grammar", text("".join(MOSES_RULES)), of(read_moses_grammar)),
-    Reader("read_joshua_config", text(JOSHUA_CONFIG), of(read_joshua_config)),
-    Reader("open_joshua_system", write_joshua_system, translate_with_joshua),
-    Reader("read_cdec_config", text(CDEC_CONFIG), of(read_cdec_config)),
+    Reader("read_moses_grammar", text("".join(MOSES_RULES)), lambda folder: read_moses_grammar(folder / "file", "T")),
+    Reader("read_joshua_system", write_joshua_system, translate_with_joshua),
     Reader("read_cdec_weights", text(CDEC_WEIGHTS), of(read_cdec_weights)),
-    Reader("open_moses_system", write_moses_system, translate_with_moses),
-    Reader("open_cdec_system", write_cdec_system, translate_with_cdec),
+    Reader("read_moses_system", write_moses_system, translate_with_moses),
+    Reader("read_cdec_system", write_cdec_system, translate_with_cdec),
     Reader("read_moses_ini", text(INI), lambda folder: search_of(read_moses_ini(folder / "file"), DECODER), 2),
     Reader("load_moses_model", write_system, look_at_system, 2),
     *(Reader(f"iterate_hypotheses ({name})", text(lines), read_lists) for name, lines in LISTS.items()
@@ -444,7 +446,7 @@ EXCLUDED = {
     "open_phrase_model": "finds a folder for load_phrase_model by the configuration of a run",
     "open_system": "finds the kind of a run, whose weights load_weights and whose model others read",
     "ClassTagger.read": "what open_tagger reads",
-    "open_grammar": "opens what open_joshua_system and open_cdec_system open",
+    "open_grammar": "opens what read_joshua_system and read_cdec_system read",
     "read_output": "what RunDirectory.open and read_lines read",
     "Translator.load": "opens what Translator.open opens",
     "Translator.open": "opens a run by read_config, load_weights and the models' readers",

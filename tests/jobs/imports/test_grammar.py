@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.jobs.systems.test_whole_grammar import write_cdec_system
-from tests.models.scfg.moses_system import ARPA, write_moses_system
+from tests.models.grammar.moses_system import ARPA, write_moses_system
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
 from xlate.jobs.packs.form import read_pack

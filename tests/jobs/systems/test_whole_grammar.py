@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.models.scfg.moses_system import ARPA
+from tests.models.grammar.moses_system import ARPA
 from xlate.cli.main import main
 
 GRAMMAR = """\

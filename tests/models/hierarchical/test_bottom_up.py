@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,15 +12,10 @@ from hypothesis import strategies as st
 
 from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules, with_structure
 from xlate.errors import InputError
-from xlate.formats.scfg.bracketed import read_cdec_grammar
-from xlate.formats.scfg.normal_form import normal_rules
-from xlate.lm.kneser_ney import estimate
-from xlate.lm.model import NgramModel
+from xlate.models.grammar.forced import count_derivations
 from xlate.models.hierarchical.bottom_up import bottom_up_decoder, bottom_up_grammar
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
-from xlate.models.hierarchical.model import BACKTRACK, SIZE, HierarchicalModel
-from xlate.models.scfg.forced import reachable
-from xlate.text.encoded import EncodedText
+from xlate.models.hierarchical.model import BACKTRACK
 
 EXACT = {"beam": None, "threshold": 0.0, "options": 10**6, "algorithm": "stack"}
 
@@ -93,9 +87,9 @@ def test_what_one_reaches_the_other_reaches() -> None:
     decoder = HierarchicalDecoder(model, weights_D, RuleSearch(nbest=30, **EXACT))
     for words in (["b", "a"], ["c", "a", "b"], ["b", "zz", "a"]):
         for derivation in decoder.translate(words):
-            assert reachable(grammar, words, derivation.words)
+            assert count_derivations(grammar, words, derivation.words)
             worse = [*derivation.words, "u"]
-            assert reachable(grammar, words, worse) == (decoder.force(words, worse) is not None)
+            assert bool(count_derivations(grammar, words, worse)) == (decoder.force(words, worse) is not None)
 
 
 def test_what_rules_do_not_know_is_refused() -> None:
@@ -106,22 +100,3 @@ def test_what_rules_do_not_know_is_refused() -> None:
     weights_D[BACKTRACK] = 0.0
     with pytest.raises(InputError, match="knows the features of rules only"):
         bottom_up_decoder(with_structure(rng, model)[0], np.append(weights_D, 1.0), 10)
-
-
-@pytest.mark.slow
-@pytest.mark.corpus
-def test_a_foreign_grammar_in_normal_form_is_decoded_alike(shared_data: Path) -> None:
-    foreign = read_cdec_grammar(shared_data / "foreign-models" / "cdec-nc-wmt11-de-en.scfg.gz")
-    names = foreign.names
-    held = normal_rules(foreign, [names[0], names[1], names[2], names[3]], "-ln")
-    sentences = [["die", "regierung"], ["das", "ist", "nicht", "der", "fall"], ["in", "der", "europäischen", "union"]]
-    text = EncodedText.encode([["the", "government", "is", "not", "in", "the", "union"]] * 3, held.target_vocabulary)
-    lm = NgramModel.from_arpa(estimate(text, held.target_vocabulary, 2))
-    model = HierarchicalModel(held.table, held.source_vocabulary, held.target_vocabulary, lm)
-    weights_D = np.full(SIZE, 0.3)
-    weights_D[BACKTRACK] = 0.0
-    decoder = HierarchicalDecoder(model, weights_D, RuleSearch(**EXACT))
-    cky = bottom_up_decoder(model, weights_D, 10)
-    for words in sentences:
-        best = next(cky.translations(words))
-        assert decoder.translate(words)[0].score == pytest.approx(best.score, abs=1e-4)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.formats.scfg import cdec_config, joshua_config
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import WORK_IDENTITY, located
 from xlate.jobs.run_weights import weights_of
@@ -35,10 +34,13 @@ KINDS = {
     "rerank": ("rerank", "Rerank"),
 }
 
+# What the names of configurations of whole grammars end with: joshua.config, cdec.ini and moses.ini.
+GRAMMAR_SUFFIXES = (".config", ".ini")
+
 
 def is_grammar(path: Path) -> bool:
     """Whether a path names the configuration of a whole grammar, and no run."""
-    return path.suffix in (joshua_config.SUFFIX, cdec_config.SUFFIX) and not path.is_dir()
+    return path.suffix in GRAMMAR_SUFFIXES and not path.is_dir()
 
 
 def open_grammar(path: Path, given: Mapping[str, Any], asked: Asked) -> AnySystem:

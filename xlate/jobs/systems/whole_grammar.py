@@ -11,32 +11,24 @@ from xlate.config.identity import MODEL
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.typed import with_settings
 from xlate.errors import InputError
+from xlate.formats.grammars.cdec import read_cdec_system
+from xlate.formats.grammars.grammar import normal_form
+from xlate.formats.grammars.joshua import read_joshua_system
+from xlate.formats.grammars.moses import read_moses_system
 from xlate.formats.moses_ini import is_moses_ini
-from xlate.formats.scfg import cdec_config, joshua_config
-from xlate.formats.scfg.normal_form import normal_form_faults, normal_share
 from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.to_tune import Saved
 from xlate.jobs.systems.without_decoder import NotTuned
+from xlate.models.grammar.decoder import CkyDecoder
+from xlate.models.grammar.store import load_grammar
+from xlate.models.grammar.system import GrammarSystem
 from xlate.models.hierarchical.settings import CKY
-from xlate.models.scfg.cdec import open_cdec_system
-from xlate.models.scfg.decoder import CkyDecoder
-from xlate.models.scfg.joshua import open_joshua_system
-from xlate.models.scfg.moses import open_moses_system
-from xlate.models.scfg.store import load_grammar
-from xlate.models.scfg.system import GrammarSearch, GrammarSystem
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import WeightsFile
+from xlate.search.settings import SearchSettings
 
 KIND = "grammar"
-
-
-def _open_ini(path: Path, pops: int | None) -> CkyDecoder:
-    """The decoder of a cdec.ini, or of the moses.ini of a hierarchical system, which has sections."""
-    return open_moses_system(path, pops) if is_moses_ini(path) else open_cdec_system(path, pops)
-
-
-OPENERS = {joshua_config.SUFFIX: open_joshua_system, cdec_config.SUFFIX: _open_ini}
 
 
 def open_grammar(path: Path, given: Mapping[str, Any], asked: Asked) -> GrammarSystem:
@@ -51,30 +43,31 @@ def open_grammar(path: Path, given: Mapping[str, Any], asked: Asked) -> GrammarS
         InputError: a file that is missing or cannot be used, a setting that does not fit, or a search other than `cky`.
     """
     settings = with_settings(GrammarDecoderConfig(), given, "decoder")
-    return _system(path, OPENERS.get(path.suffix, open_moses_system)(path, settings.pop_limit), settings, asked)
+    if path.suffix == ".config":
+        system = read_joshua_system(path)
+    elif path.suffix == ".ini" and not is_moses_ini(path):
+        system = read_cdec_system(path)
+    else:
+        system = read_moses_system(path)
+    return _system(path, CkyDecoder.of_system(system, settings.pop_limit), settings, asked)
 
 
 def _system(path: Path, decoder: CkyDecoder, settings: DecoderConfig, asked: Asked) -> GrammarSystem:
     if settings.algorithm != CKY:
-        raise _not_from_left_to_right(path, decoder, settings.algorithm)
+        share, faults = normal_form(decoder.grammar.scfg, decoder.grammar.copy_label)
+        shown = "".join(f"\n              {one}" for one in faults)
+        raise InputError(
+            "a whole grammar is not decoded from left to right",
+            file=path,
+            seen=f"decoder.algorithm={settings.algorithm}; {share}",
+            expected=f"decoder.algorithm={CKY}, for rules of every form; not in target normal form:{shown}",
+            remedy=f"leave decoder.algorithm out, or say {CKY}",
+        )
     return GrammarSystem(decoder, _search(settings, asked))
 
 
-def _search(settings: DecoderConfig, asked: Asked) -> GrammarSearch:
-    return GrammarSearch(nbest=asked.nbest, distinct=asked.distinct, max_words=settings.max_words)
-
-
-def _not_from_left_to_right(path: Path, decoder: CkyDecoder, algorithm: str) -> InputError:
-    grammar, label = decoder.grammar.scfg, decoder.grammar.copy_label
-    faults = normal_form_faults(grammar, label)
-    shown = "".join(f"\n              {one}" for one in faults)
-    return InputError(
-        "a whole grammar is not decoded from left to right",
-        file=path,
-        seen=f"decoder.algorithm={algorithm}; {normal_share(grammar, label)}",
-        expected=f"decoder.algorithm={CKY}, for rules of every form; not in target normal form:{shown}",
-        remedy=f"leave decoder.algorithm out, or say {CKY}",
-    )
+def _search(settings: DecoderConfig, asked: Asked) -> SearchSettings:
+    return SearchSettings(nbest=asked.nbest, distinct=asked.distinct, max_words=settings.max_words)
 
 
 class Grammar(NotTuned):
@@ -92,7 +85,6 @@ class Grammar(NotTuned):
         work: WorkDirectory | None,  # noqa: ARG002
         asked: Asked,
     ) -> GrammarSystem:
-        """The system of the run's own grammar."""
         grammar, model = load_grammar(run / MODEL)
         held = weights.sets[KIND]
         named = dict(zip(held.dense_names, held.dense_D.tolist(), strict=True))
@@ -102,10 +94,8 @@ class Grammar(NotTuned):
             raise InputError("not the weights of this grammar", file=run, seen=seen, expected=expected)
         return system
 
-    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> GrammarSearch:  # noqa: B008
-        """The settings that concern this decoder."""
+    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> SearchSettings:  # noqa: B008
         return _search(settings, asked)
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
-        """The one set."""
         return Saved({KIND: system.weights}, {}, file.extra)

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
-from xlate.formats.scfg.grammar import glue_grammar
-from xlate.formats.scfg.normal_form import grammar_of
+from xlate.formats.grammars.grammar import COPIES, LANGUAGE, NO_LIMIT, Gap, Scfg, ScfgRule, Symbol, glue_grammar, joined
 from xlate.models.derivation import COPIED
+from xlate.models.grammar.decoder import CkyDecoder
+from xlate.models.grammar.parsing import SynchronousGrammar
 from xlate.models.hierarchical.model import BACKTRACK, COLUMNS, GLUE, LM, HierarchicalModel
-from xlate.models.scfg.decoder import COPIES, LANGUAGE, CkyDecoder
-from xlate.models.scfg.rules import SynchronousGrammar
+from xlate.phrases.rules import GAP
 
 LABEL, GOAL = "X", "S"
 
 
 def bottom_up_grammar(model: HierarchicalModel, max_span: int) -> SynchronousGrammar:
     """The rules with their float features by name, over spans of at most `max_span` words, and glue rules."""
-    rules = grammar_of(model.table, model.source_vocabulary, model.target_vocabulary, "ln", LABEL)
-    features_BD = model.rule_features(np.arange(len(model.table)))[:, : len(COLUMNS)]
-    rules = replace(rules, names=COLUMNS, dense_BD=features_BD)
-    glue = replace(glue_grammar((LABEL,), GOAL), names=(COLUMNS[GLUE],), dense_BD=np.ones((2, 1)))
-    return SynchronousGrammar([(rules, max_span), (glue, None)], GOAL, LABEL)
+    table, rules = model.table, []
+    for s, t, swapped in zip(table.source_B.tolist(), table.target_B.tolist(), table.swapped_B.tolist(), strict=True):
+        source: list[Symbol] = []
+        gaps: list[Symbol] = []
+        for word in table.source_sides[s].tolist():
+            if word == GAP:
+                gaps.append(Gap(LABEL, len(gaps) + 1))
+            source.append(gaps[-1] if word == GAP else model.source_vocabulary.word(word))
+        phrase = [model.target_vocabulary.word(word) for word in table.target_phrases[t].tolist()]
+        rules.append(ScfgRule(LABEL, tuple(source), (*phrase, *(gaps[::-1] if swapped else gaps))))
+    scfg = Scfg(rules, COLUMNS, model.rule_features(np.arange(len(table)))[:, : len(COLUMNS)])
+    glue = Scfg(glue_grammar(LABEL, GOAL).rules, (COLUMNS[GLUE],), np.ones((2, 1)))
+    return SynchronousGrammar(*joined([(scfg, max_span), (glue, NO_LIMIT)]), GOAL, LABEL)
 
 
 def bottom_up_decoder(

@@ -11,15 +11,11 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from xlate.formats.scfg.grammar import Gap, Side
+from xlate.formats.grammars.grammar import Gap, Side
+from xlate.models.grammar.chart import BestDerivations, Chart, Languages, Option, TargetSide, Tree
+from xlate.models.grammar.parsing import TOP, Cell, Match
 from xlate.models.hierarchical.model import GLUE, LM
 from xlate.models.hierarchical.moves import RuleMoves
-from xlate.models.scfg.chart import Chart, Option
-from xlate.models.scfg.forest import BestDerivations
-from xlate.models.scfg.language import Languages, TargetSide
-from xlate.models.scfg.parsing import Cell, Match
-from xlate.models.scfg.rules import TOP
-from xlate.models.scfg.trees import Tree
 from xlate.search.graph import SearchGraph
 from xlate.search.space import END_LABEL
 
@@ -40,7 +36,7 @@ class BottomUpRules:
 
     def chart(self) -> Chart:
         """The chart of the sentence, filled from short spans to long ones."""
-        options, chart = self.moves.options, Chart(self)
+        options, chart = self.moves.options, Chart(self.languages, self.pops, self.options)
         size = len(options.words)
         for length in range(1, options.longest + 1):
             for begin in range(size - length + 1):
@@ -125,8 +121,7 @@ def bottom_up_paths(moves: RuleMoves, pops: int, most: int, *, distinct: bool) -
     if top is None:
         return []
     best = BestDerivations(rules.target if distinct else None)
-    found = islice(best.of(top), most)
-    return [[*rules.labels(best.tree(one, top.cell).below[0]), END_LABEL] for one in found]
+    return [[*rules.labels(tree.below[0]), END_LABEL] for _, tree in islice(best.trees(top), most)]
 
 
 def graph_of_paths(moves: RuleMoves, paths: Sequence[Sequence[int]]) -> SearchGraph:

@@ -1,0 +1,149 @@
+"""Grammars, configurations and weights of cdec: what is read, and messages for what is not."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tests.formats.grammars.small_grammars import write
+from xlate.errors import InputError
+from xlate.formats.grammars.cdec import Configuration, read_cdec_grammar, read_cdec_system, read_cdec_weights
+from xlate.formats.grammars.grammar import Gap, ScfgRule
+
+CDEC = """\
+[X] ||| ne [X,1] pas ||| not [1] ||| 0.5 -2e-1 Fresh=3 ||| 0-0 2-0
+[X] ||| [X,1] de [X,2] ||| [X,2] 's [X,1] ||| 1 2
+[S] ||| [S,1] [X,2] ||| [1] [2] ||| Glue=1
+"""
+
+
+def test_a_grammar_of_cdec(tmp_path: Path) -> None:
+    grammar = read_cdec_grammar(write(tmp_path / "file", CDEC))
+    one, two = Gap("X", 1), Gap("X", 2)
+    assert grammar.rules == [
+        ScfgRule("X", ("ne", one, "pas"), ("not", one)),
+        ScfgRule("X", (one, "de", two), (two, "'s", one)),
+        ScfgRule("S", (Gap("S", 1), two), (Gap("S", 1), two)),
+    ]
+    first = {"PhraseModel_0": 0.5, "PhraseModel_1": -0.2, "Fresh": 3.0}
+    assert [grammar.features(b) for b in range(3)] == [first, {"PhraseModel_0": 1, "PhraseModel_1": 2}, {"Glue": 1.0}]
+    weights = {"PhraseModel_0": 2.0, "Fresh": 10.0, "Glue": -1.0}
+    assert grammar.scores(weights).tolist() == [31.0, 2.0, -1.0]
+    assert str(grammar.rules[1]) == "X → [X,1] de [X,2] | [X,2] 's [X,1]"
+
+
+def test_bare_features_of_joshua_change_their_sign(tmp_path: Path) -> None:
+    grammar = read_cdec_grammar(write(tmp_path / "file", "[X] ||| a ||| b ||| 0.5 tm_pt_1=7 Own=2 \n"), "tm_pt_", -1.0)
+    assert grammar.features(0) == {"tm_pt_0": -0.5, "tm_pt_1": 7.0, "Own": 2.0}
+
+
+def test_non_terminals_are_numbered_by_the_source_side(tmp_path: Path) -> None:
+    grammar = read_cdec_grammar(write(tmp_path / "file", "[X] ||| [A,2] b [B,1] ||| [2] [B,1] c ||| 1\n"))
+    assert grammar.rules[0][1:3] == ((Gap("A", 1), "b", Gap("B", 2)), (Gap("A", 1), Gap("B", 2), "c"))
+
+
+def test_gzip_and_words_in_brackets(tmp_path: Path) -> None:
+    (tmp_path / "file.gz").write_bytes(gzip.compress(b"[X] ||| [ a,b ] | ||| [] [a] ||| \n"))
+    grammar = read_cdec_grammar(tmp_path / "file.gz")
+    assert grammar.rules[0][1:3] == (("[", "a,b", "]", "|"), ("[]", "[a]"))
+    assert grammar.dense_BD.shape == (1, 0)
+
+
+def test_labelled_features_of_most_rules_become_columns(tmp_path: Path) -> None:
+    text = (
+        "".join(f"[X] ||| a{n} ||| b ||| F={n} G={n * n}\n" for n in range(3)) + "[X] ||| c ||| d ||| G=5 x\u2028y=2\n"
+    )
+    grammar = read_cdec_grammar(write(tmp_path / "file", text))
+    assert grammar.names == ("F", "G")
+    assert grammar.dense_BD.tolist() == [[0, 0], [1, 1], [2, 4], [0, 5]]
+    assert grammar.sparse == {3: {"x\u2028y": 2.0}}
+
+
+GOOD = "[X] ||| a [X,1] ||| [X,1] b ||| 1 2 ||| 0-1\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[X] ||| a", "wrong number of fields"),
+        ("X ||| a ||| b ||| 1 2", "no label of a left side"),
+        ("[X,1] ||| a ||| b ||| 1 2", "no label of a left side"),
+        ("[X] |||  ||| b ||| 1 2", "an empty side"),
+        ("[X] ||| a |||  ||| 1 2", "an empty side"),
+        ("[X] ||| a  b ||| c ||| 1 2", "two blanks in a row"),
+        ("[X] ||| a [X,1] ||| b ||| 1 2", "non-terminals that do not match"),
+        ("[X] ||| a ||| b [X,1] ||| 1 2", "non-terminals that do not match"),
+        ("[X] ||| a [X,1] ||| b [X,2] ||| 1 2", "non-terminals that do not match"),
+        ("[X] ||| a [X,1] ||| b [Y,1] ||| 1 2", "non-terminals that do not match"),
+        ("[X] ||| [X,1] [X,1] ||| [X,1] [X,1] ||| 1 2", "non-terminals that do not match"),
+        ("[X] ||| [X,1] a ||| [X,1] [X,1] ||| 1 2", "non-terminals that do not match"),
+        ("[X] ||| a [1] ||| b [1] ||| 1 2", "a symbol that is no word"),
+        ("[X] ||| a [X,y] ||| b [X,1] ||| 1 2", "a symbol that is no word"),
+        ("[X] ||| a ||| b ||| 1", "another number of features"),
+        ("[X] ||| a ||| b ||| 1 2 3", "another number of features"),
+        ("[X] ||| a ||| b ||| 1 nan", "not numbers"),
+        ("[X] ||| a ||| b ||| 1 inf", "not numbers"),
+        ("[X] ||| a ||| b ||| 1 2 F=nan", "not a finite number"),
+        ("[X] ||| a ||| b ||| 1 2 F=1e999", "not a finite number"),
+        ("[X] ||| a ||| b ||| 1 2 F=1 F=2", "for the second time"),
+        ("[X] ||| a ||| b ||| 1 2 =1", "a feature without a name"),
+        ("[X] ||| a ||| b ||| 1 2 ||| 0:0", "malformed link"),
+        ("[X] ||| a ||| b ||| 1 2 ||| 0-1", "a link outside its rule"),
+    ],
+)
+def test_bad_lines_are_refused_with_their_number(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read_cdec_grammar(write(tmp_path / "file", f"{GOOD}{line}\n"))
+    assert caught.value.line == 2
+    assert caught.value.expected
+    assert caught.value.remedy
+
+
+def test_settings_and_files(tmp_path: Path) -> None:
+    text = "formalism=scfg\n# a comment\n\ngrammar = a.gz\ngrammar=elsewhere/b.gz\nscfg_max_span_limit=15\n"
+    config = Configuration(write(tmp_path / "cdec.ini", text), "remedy")
+    write(tmp_path / "b.gz", "")
+    assert config.value("formalism", "other") == "scfg"
+    assert config.value("weights", "none") == "none"
+    assert config.settings["grammar"] == [(4, "a.gz"), (5, "elsewhere/b.gz")]
+    assert config.file(5, "elsewhere/b.gz") == tmp_path / "b.gz"
+    with pytest.raises(InputError, match=r"cdec.ini:4: a file that is not there"):
+        config.file(4, "a.gz")
+    for name in ("", "a" * 5000, "a\0b"):
+        with pytest.raises(InputError, match="not there"):
+            config.file(4, name)
+
+
+def test_a_line_that_is_no_setting_and_a_number_that_is_none(tmp_path: Path) -> None:
+    write(tmp_path / "a", "[X] ||| a ||| b\n")
+    with pytest.raises(InputError, match=r"(?s)cdec.ini:1: no setting.*import moses=FILE"):
+        read_cdec_system(write(tmp_path / "cdec.ini", "[feature]\n"))
+    with pytest.raises(InputError, match=r"cdec.ini:2: no setting"):
+        read_cdec_system(write(tmp_path / "cdec.ini", "grammar=a\n=x\n"))
+    with pytest.raises(InputError, match=r"cdec.ini:2: not a whole number"):
+        read_cdec_system(write(tmp_path / "cdec.ini", "grammar=a\nscfg_max_span_limit=ten\n"))
+
+
+def test_limits_and_labels_have_defaults(tmp_path: Path) -> None:
+    write(tmp_path / "a", "[X] ||| a ||| b\n")
+    found = read_cdec_system(write(tmp_path / "cdec.ini", "grammar=a\n"))
+    assert (found.limits[0], found.goal, found.label, found.lm) == (10, "S", "X", None)
+    text = "grammar=a\nscfg_max_span_limit=3\nscfg_max_span_limit=15\ngoal=T\n"
+    found = read_cdec_system(write(tmp_path / "cdec.ini", text))
+    assert (found.limits[0], found.goal) == (15, "T")
+
+
+def test_weights(tmp_path: Path) -> None:
+    found = read_cdec_weights(write(tmp_path / "w", "# of dpmert\nLanguageModel 0.5\n\nGlue -1e-1\n"))
+    assert found == {"LanguageModel": 0.5, "Glue": -0.1}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [("Glue", "not a weight"), ("Glue nan", "not a weight"), ("Glue 1e200", "not a weight"), ("a 1", "stands twice")],
+)
+def test_lines_that_are_no_weights(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(InputError, match=f"w:2: .*{message}"):
+        read_cdec_weights(write(tmp_path / "w", f"a 1\n{line}\n"))

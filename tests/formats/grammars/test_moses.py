@@ -1,0 +1,80 @@
+"""Rule tables of Moses: what is read, and messages for what is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.formats.grammars.small_grammars import write
+from xlate.errors import InputError
+from xlate.formats.grammars.grammar import Gap, ScfgRule
+from xlate.formats.grammars.moses import read_moses_grammar
+
+TABLE = """\
+das [X][X] [X] ||| the [X][X] [X] ||| 0.5 0.25 ||| 0-0 1-1 ||| 4 3 2 ||| |||
+[X][X] von [X][X] [X] ||| [X][X] 's [X][X] [X] ||| 0.5 1 ||| 0-2 1-1 2-0 ||| 4 3 1 ||| f 2 g -1 ||| {{Tree x}}
+"""
+GLUE = """\
+<s> [X] ||| <s> [S] ||| 1 |||  ||| 0
+[X][S] </s> [X] ||| [X][S] </s> [S] ||| 1 ||| 0-0 ||| 0
+[X][S] [X][X] [X] ||| [X][S] [X][X] [S] ||| 2.718 ||| 0-0 1-1 ||| 0
+"""
+
+
+def test_a_rule_table(tmp_path: Path) -> None:
+    grammar = read_moses_grammar(write(tmp_path / "file", TABLE), "TranslationModel0")
+    one, two = Gap("X", 1), Gap("X", 2)
+    assert grammar.rules == [
+        ScfgRule("X", ("das", one), ("the", one)),
+        ScfgRule("X", (one, "von", two), (two, "'s", one)),
+    ]
+    assert grammar.names == ("TranslationModel0_0", "TranslationModel0_1")
+    assert grammar.dense_BD.tolist() == [[0.5, 0.25], [0.5, 1]]
+    assert grammar.sparse == {1: {"f": 2.0, "g": -1.0}}
+
+
+@pytest.mark.parametrize("empty", ["|||  |||", "||| |||"])
+def test_a_glue_grammar(tmp_path: Path, empty: str) -> None:
+    """Moses writes an empty field with one blank."""
+    text = GLUE.replace("|||  |||", empty)
+    grammar = read_moses_grammar(write(tmp_path / "file", text), "TranslationModel1")
+    goal, x = Gap("S", 1), Gap("X", 2)
+    assert grammar.rules == [
+        ScfgRule("S", ("<s>",), ("<s>",)),
+        ScfgRule("S", (goal, "</s>"), (goal, "</s>")),
+        ScfgRule("S", (goal, x), (goal, x)),
+    ]
+    assert grammar.features(2) == {"TranslationModel1_0": 2.718}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("a [X] ||| b [X]", "wrong number of fields"),
+        ("a ||| b ||| 1 2 ||| 0-0", "sides that do not end in a label"),
+        ("a [X][X] ||| b [X] ||| 1 2 ||| 0-0", "sides that do not end in a label"),
+        ("[X] ||| b [X] ||| 1 2 |||", "an empty side"),
+        ("a [X] ||| [X] ||| 1 2 |||", "an empty side"),
+        ("a [NP] ||| b [VP] ||| 1 2 |||", "labels that do not fit"),
+        ("a [NP][VP] [X] ||| b [NP][VP] [X] ||| 1 2 ||| 1-1", "a symbol that is no word"),
+        ("a [X][X] [X] ||| b [X][Y] [X] ||| 1 2 ||| 1-1", "non-terminals that do not match"),
+        ("a [X][X] [X] ||| b [X][X] [X] ||| 1 2 ||| 0-0", "not linked one to one"),
+        ("a [X][X] [X] ||| b [X] ||| 1 2 ||| 0-0", "not linked one to one"),
+        ("[X][X] [X][X] [X] ||| [X][X] [X][X] [X] ||| 1 2 ||| 0-0 1-0", "not linked one to one"),
+        ("a [X] b [X] ||| c [X] d [X] ||| 1 2 ||| 1-1", "a left side inside a rule"),
+        ("a [X] ||| b [X] ||| 1 x |||", "not numbers"),
+        ("a [X] ||| b [X] ||| 1 |||", "another number of features"),
+        ("a [X] ||| b [X] ||| 1 2 ||| 0-0 ||| 1 2 3 4", "wrong counts"),
+        ("a [X] ||| b [X] ||| 1 2 ||| 0-0 ||| 1 2 -3", "wrong counts"),
+        ("a [X] ||| b [X] ||| 1 2 ||| 0-0 ||| 1 1 1 ||| f", "malformed sparse features"),
+        ("a [X] ||| b [X] ||| 1 2 ||| 0-0 ||| 1 1 1 ||| f nan", "not a finite number"),
+        ("a [X] ||| b [X] ||| 1 2 ||| 0-0 ||| 1 1 1 ||| f 1 f 2", "for the second time"),
+        ("a [X] ||| b [X] ||| 1 2 ||| 5-0", "a link outside its rule"),
+    ],
+)
+def test_bad_lines_are_refused_with_their_number(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read_moses_grammar(write(tmp_path / "file", f"a [X] ||| b [X] ||| 1 2 ||| 0-0\n{line}\n"), "T")
+    assert caught.value.line == 2
+    assert caught.value.expected

@@ -1,0 +1,88 @@
+"""Systems of cdec and Joshua decode as they stand; Joshua's own lists are the golden figures."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from xlate.formats.grammars.cdec import read_cdec_grammar
+from xlate.formats.grammars.grammar import NO_LIMIT, glue_grammar, joined
+from xlate.formats.grammars.joshua import read_joshua_system
+from xlate.metrics.score import evaluate
+from xlate.models.grammar.decoder import CkyDecoder
+from xlate.models.grammar.forced import count_derivations
+from xlate.models.grammar.parsing import SynchronousGrammar
+from xlate.models.grammar.store import load_grammar, save_grammar
+from xlate.text.lines import read_lines
+from xlate.text.parallel import read_references
+
+pytestmark = [pytest.mark.corpus, pytest.mark.slow]
+
+
+def test_joshua_scores_its_translations_alike(shared_data: Path) -> None:
+    """Joshua's lists of the same 100 sentences, at its pop limit, hold nearly all of the best translations found here.
+
+    Where the score differs, the better derivation was found here: Joshua prunes more.
+    """
+    folder = shared_data / "foreign-models" / "joshua-bn-en-hiero"
+    gold = defaultdict(list)
+    for line in read_lines(shared_data / "nbest" / "joshua-bn-en-hiero.kbest-quoted.gz"):
+        score, _, words = line.strip('"').partition(" ")
+        gold[words].append(float(score))
+    decoder = CkyDecoder.of_system(read_joshua_system(folder / "joshua.config"), pops=100)
+    found = [next(decoder.translations(line.split())) for line in read_lines(folder / "input.bn")]
+    there = [(each.score, gold[" ".join(each.words)]) for each in found if " ".join(each.words) in gold]
+    assert len(there) >= 80
+    assert sum(min(abs(score - other) for other in scores) < 2e-3 for score, scores in there) >= 75
+    assert all(score > max(scores) - 2e-3 for score, scores in there)
+    references = read_references([folder / f"reference.en.{n}" for n in range(4)], 100)
+    figures = evaluate(
+        [" ".join(each.words) for each in found], references, tokenize="none", bootstrap=0, measures=["bleu"]
+    )
+    # Joshua's own test of this model says 23.25.
+    assert figures["bleu"] > 23.25
+
+
+def test_more_pops_find_better_derivations(shared_data: Path) -> None:
+    folder = shared_data / "foreign-models" / "joshua-bn-en-hiero"
+    decoder = CkyDecoder.of_system(read_joshua_system(folder / "joshua.config"), pops=1)
+    sentences = [line.split() for line in read_lines(folder / "input.bn")[:20]]
+    means = []
+    for decoder.pops in (1, 10, 100):
+        means.append(sum(next(decoder.translations(words)).score for words in sentences))
+    assert means == sorted(means)
+    assert means[0] < means[2]
+
+
+def test_a_system_of_joshua_is_stored_whole(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "foreign-models" / "joshua-bn-en-hiero"
+    decoder = CkyDecoder.of_system(read_joshua_system(folder / "joshua.config"), pops=20)
+    save_grammar(tmp_path, decoder.grammar, decoder.languages.model)
+    grammar, model = load_grammar(tmp_path)
+    assert grammar.scfg.rules == decoder.grammar.scfg.rules
+    stored = CkyDecoder(grammar, decoder.weights, model, pops=20)
+    text = [line.split() for line in read_lines(folder / "input.bn")[:10]]
+    needed = stored.over(grammar.needed_for(text))
+    assert len(needed.grammar.scfg) < len(grammar.scfg) / 5
+    for words in text:
+        expected = [(one.words, one.score) for one in islice(decoder.translations(words), 5)]
+        for other in (stored, needed):
+            assert [(one.words, one.score) for one in islice(other.translations(words), 5)] == expected
+
+
+def test_a_grammar_of_cdec_reaches_references(shared_data: Path) -> None:
+    grammar = read_cdec_grammar(shared_data / "foreign-models" / "cdec-nc-wmt11-de-en.scfg.gz")
+    whole = SynchronousGrammar(*joined([(grammar, 15), (glue_grammar(), NO_LIMIT)]), "S")
+    texts = [read_lines(shared_data / "news-commentary" / f"nc-wmt11.de-en.{side}.gz") for side in ("de", "en")]
+    known = {rule.source[0] for rule in grammar.rules if len(rule.source) == 1}
+    pairs = [(one.split(), two.split()) for one, two in zip(*texts, strict=True) if {*one.split()} <= known]
+    pairs = [pair for pair in pairs if 5 < len(pair[0]) <= 20][:20]
+    counts = [count_derivations(whole, *pair) for pair in pairs]
+    assert sum(count > 0 for count in counts) >= 7
+    decoder = CkyDecoder(whole, {"PhraseModel_3": -1.0, "PhraseModel_4": -1.0}, pops=5)
+    for source, _ in pairs[:3]:
+        best = next(decoder.translations(source))
+        assert count_derivations(whole, source, best.words) > 0

@@ -1,0 +1,1 @@
+"""Grammars of cdec, Joshua and Moses, and the systems that their configurations describe."""

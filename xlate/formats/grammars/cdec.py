@@ -1,0 +1,265 @@
+"""Systems of cdec: grammars `[X] ||| ne [X,1] pas ||| not [X,1] ||| features ||| 0-0 2-0`, configuration and weights.
+
+Joshua writes grammars in the same form: the left side stands in front, and the non-terminals of the source side are
+numbered. Features are `Name=value` or bare numbers. cdec calls the bare numbers `PhraseModel_0`, … and lets the target
+side write `[1]`. Joshua calls those of a grammar with the owner pt `tm_pt_0`, …, and takes them with the opposite sign;
+values with a written name keep theirs.
+
+Lines of the configuration are `formalism=scfg`, `grammar=grammar.gz`, `scfg_max_span_limit=15`,
+`feature_function=KLanguageModel lm.gz`, `weights=weights.txt` and the like; weights are `name value`; `#` begins a
+comment.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from math import log
+from pathlib import Path
+from sys import intern
+
+from xlate.errors import InputError
+from xlate.formats.grammars.grammar import (
+    COPIES,
+    LABEL,
+    LANGUAGE,
+    NO_LIMIT,
+    WORDS,
+    ForeignSystem,
+    Gap,
+    RuleLines,
+    Scfg,
+    Symbol,
+    gaps_of,
+    glue_grammar,
+    joined,
+    words_of,
+)
+from xlate.progress import track
+from xlate.text.lines import iterate_lines
+from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int
+from xlate.text.tokens import between_blanks
+
+FORM = "[X] ||| source with [X,1] ||| target with [X,1] ||| numbers or Name=value ||| links"
+LN10 = log(10.0)
+# What a word counts in the word penalties of cdec and Joshua: log10(1/e).
+WORD_VALUE = -1 / LN10
+MODEL, WORD_PENALTY, SOURCE_PENALTY, PASS_THROUGH = "KLanguageModel", "WordPenalty", "SourceWordPenalty", "PassThrough"
+# cdec's own limit of spans, and the label of its copied words and glue rules.
+SPAN, COPIED_LABEL, GOAL = 10, "X", "S"
+REMEDY = "check that this is a configuration of cdec; a moses.ini is imported with xlate import moses=FILE out=RUN"
+_LEFT = re.compile(r"\[([^\s\[\],]+)\]")
+WEIGHT = f"the name of a feature and its weight, at most {LARGEST_FLOAT32:.3g}"
+
+
+def read_cdec_grammar(path: str | Path, prefix: str = "PhraseModel_", sign: float = 1.0) -> Scfg:
+    """Reads a grammar of cdec or Joshua, plain or gzip.
+
+    Args:
+        path: the file.
+        prefix: what bare features are called, with their number from 0 behind it.
+        sign: what bare features are multiplied by.
+
+    Raises:
+        InputError: fields are missing, sides are empty, non-terminals do not match, a feature is no finite number, or
+            lines have different numbers of bare features; the line is named.
+    """
+    lines = RuleLines(path, FORM, prefix)
+    for number, line in enumerate(track(iterate_lines(path), "reading grammar"), start=1):
+        parts = lines.fields(line, number, 6)
+        left = _LEFT.fullmatch(parts[0])
+        if left is None:
+            raise lines.error("no label of a left side", number, parts[0], "a label in brackets, such as [X]")
+        source, target = (lines.side(part, number, bracketed_symbol) for part in parts[1:3])
+        if not all(gap.label for gap in gaps_of(source)):
+            expected = "a label in each non-terminal of the source side, such as [X,1]"
+            raise lines.error("a symbol that is no word and no non-terminal", number, parts[1], expected)
+        lines.add(number, intern(left[1]), source, target, lines.links(parts[4], number) if len(parts) > 4 else ())
+        bare, named = parts[3] if len(parts) > 3 else "", []
+        if "=" in bare:
+            words = between_blanks(bare)
+            split = (word.rpartition("=") for word in words if "=" in word)
+            named = [(name, value) for name, _, value in split]
+            bare = " ".join(word for word in words if "=" not in word)
+        lines.add_values(number, bare, named, optional=True, sign=sign)
+    return lines.grammar()
+
+
+def bracketed_symbol(word: str) -> Symbol:
+    """A word, or the non-terminal in `[X,1]` or `[1]`; the label of the latter is left open.
+
+    Raises:
+        ValueError: a comma in brackets, and no label and number around it.
+
+    Example:
+        >>> bracketed_symbol("[X,1]"), bracketed_symbol("[1]"), bracketed_symbol("[")
+        (Gap(label='X', number=1), Gap(label='', number=1), '[')
+    """
+    if len(word) < 3 or word[0] != "[" or word[-1] != "]":
+        return word
+    label, comma, number = word[1:-1].rpartition(",")
+    if not comma and not number.isdigit():
+        return word
+    if comma and not LABEL.fullmatch(label):
+        raise ValueError("a non-terminal such as [X,1]")
+    return Gap(label, parse_int(number))
+
+
+def lines_of(path: str | Path) -> Iterator[tuple[int, str]]:
+    """The lines of a configuration with their numbers, without comments and empty ones."""
+    for number, raw in enumerate(iterate_lines(path), start=1):
+        line = raw.strip(" \t\r")
+        if line and not line.startswith("#"):
+            yield number, line
+
+
+class Configuration:
+    """The content of the configuration of a decoder.
+
+    Args:
+        path: of the file.
+        remedy: for messages.
+        loose: whether names of settings are the same with and without `-`, `_` and capitals, as in Joshua.
+
+    Attributes:
+        settings: line number and value of all lines `name=value`, by name.
+        others: number and text of the lines without `=`.
+    """
+
+    def __init__(self, path: str | Path, remedy: str, *, loose: bool = False) -> None:
+        self.path, self.remedy = Path(path), remedy
+        self.settings: dict[str, list[tuple[int, str]]] = {}
+        self.others: list[tuple[int, str]] = []
+        for number, line in lines_of(path):
+            name, equals, value = (part.strip(" \t") for part in line.partition("="))
+            if loose:
+                name = name.lower().replace("_", "").replace("-", "")
+            if equals:
+                self.settings.setdefault(name, []).append((number, value))
+            else:
+                self.others.append((number, line))
+
+    def value(self, name: str, default: str) -> str:
+        """What a setting says, the last time if it stands there several times."""
+        return self.settings[name][-1][1] if name in self.settings else default
+
+    def number(self, line: int, text: str, expected: str) -> int:
+        """A whole number.
+
+        Raises:
+            InputError: it is none.
+        """
+        try:
+            return parse_int(text)
+        except ValueError as error:
+            raise self.error(str(error), line, text, expected) from None
+
+    def file(self, line: int, named: str) -> Path:
+        """A file by its name: relative to the folder of the configuration, or only its last part there.
+
+        Other decoders look from where they are started, so a configuration that was moved may name other folders.
+
+        Raises:
+            InputError: there is no name, or no such file.
+        """
+        folder = self.path.parent
+        # Says no of a name that no file can have, too.
+        path = next(
+            (path for path in (folder / named, folder / Path(named).name) if named and os.path.isfile(path)), None
+        )
+        if path is None:
+            expected = "the name of a file, here or in the folder of the configuration"
+            raise self.error("a file that is not there", line, named or "no name", expected)
+        return path
+
+    def error(self, message: str, line: int | None, seen: object, expected: str) -> InputError:
+        """The error for a line."""
+        return InputError(message, file=self.path, line=line, seen=seen, expected=expected, remedy=self.remedy)
+
+
+def parse_weight(line: str) -> tuple[str, float]:
+    """The name of a feature and its weight, a number of 32 bits, from a line `name value`.
+
+    Raises:
+        ValueError: something else stands there.
+    """
+    words = line.split()
+    if len(words) != 2:
+        raise ValueError(f"words in the line: {len(words)}")
+    return words[0], parse_float(words[1], LARGEST_FLOAT32)
+
+
+def read_cdec_weights(path: str | Path) -> dict[str, float]:
+    """Reads weights by the names of features.
+
+    Raises:
+        InputError: a line is no name and number of 32 bits, or a name stands twice.
+    """
+    weights: dict[str, float] = {}
+    for number, line in lines_of(path):
+        try:
+            name, weight = parse_weight(line)
+        except ValueError as error:
+            seen = f"{line} ({error})"
+            raise InputError("not a weight", file=path, line=number, seen=seen, expected=WEIGHT) from None
+        if name in weights:
+            expected = "each name once"
+            raise InputError("a weight that stands twice", file=path, line=number, seen=name, expected=expected)
+        weights[name] = weight
+    return weights
+
+
+def read_cdec_system(path: str | Path) -> ForeignSystem:
+    """The system of a cdec.ini, with cdec's scores; of the language models only the first is taken.
+
+    Differences: glue rules and copied words are there whatever `add_pass_through_rules` says, and cdec copies every
+    word, here only those that no rule translates alone.
+
+    Args:
+        path: of the configuration; the files it names may lie beside it.
+
+    Raises:
+        InputError: a file is missing or cannot be used, or the system is of another kind, or has feature functions that
+            are not known here.
+    """
+    config = Configuration(path, REMEDY)
+    for number, line in config.others + config.settings.get("", []):
+        raise config.error("no setting", number, line, "name=value")
+    grammars, formalism = config.settings.get("grammar", []), config.value("formalism", "scfg")
+    if not grammars or formalism != "scfg":
+        seen = f"formalism={formalism}, {len(grammars)} grammars"
+        raise config.error("no system with a grammar", None, seen, "formalism=scfg and grammar=FILE")
+    for number, value in config.settings.get("aligner", []):
+        raise config.error("a system that aligns", number, f"aligner={value}", "one that translates, without aligner=")
+    counted, model = False, None
+    for number, function in config.settings.get("feature_function", []):
+        kind, *options = function.split() or [""]
+        if kind not in (MODEL, WORD_PENALTY, SOURCE_PENALTY):
+            expected = f"{MODEL} FILE, {WORD_PENALTY}, {SOURCE_PENALTY}"
+            raise config.error("an unknown feature function", number, function, expected)
+        counted |= kind == SOURCE_PENALTY
+        if kind == MODEL and model is None:
+            model = config.file(number, options[-1] if options else "")
+    limit = SPAN
+    for number, text in config.settings.get("scfg_max_span_limit", [])[-1:]:
+        limit = config.number(number, text, "scfg_max_span_limit= and a whole number")
+    parts = []
+    for number, named in grammars:
+        scfg = read_cdec_grammar(config.file(number, named))
+        if counted:
+            values = [WORD_VALUE * len(words_of(rule.source)) for rule in scfg.rules]
+            scfg = scfg.with_column(SOURCE_PENALTY, values)
+        parts.append((scfg, limit))
+    goal, label = config.value("goal", "") or GOAL, config.value("scfg_default_nt", "") or COPIED_LABEL
+    parts.append((glue_grammar(label, goal), NO_LIMIT))
+    weights: dict[str, float] = {}
+    for number, named in config.settings.get("weights", []):
+        weights |= read_cdec_weights(config.file(number, named))
+    # cdec's log probabilities are of base 10.
+    weights[LANGUAGE] = weights.get(LANGUAGE, 0.0) / LN10
+    weights[WORDS] = -weights.get(WORD_PENALTY, 0.0) / LN10
+    weights[COPIES] = weights.get(PASS_THROUGH, 0.0)
+    if counted:
+        weights[COPIES] += WORD_VALUE * weights.get(SOURCE_PENALTY, 0.0)
+    return ForeignSystem(*joined(parts), goal, label, weights, model)

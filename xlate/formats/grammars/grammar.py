@@ -1,0 +1,371 @@
+"""Synchronous context-free grammars as other systems write them: labelled rules, each with named features.
+
+`RuleLines` collects the rules of a file line by line and checks what all formats have in common.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from xlate.array_types import Floats
+from xlate.errors import InputError
+from xlate.phrases.rules import MOST_GAPS
+from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int, parse_row
+from xlate.text.vocabulary import BEGIN
+
+# The weights that are not those of features of rules: log probabilities, target words, copied words.
+LANGUAGE, WORDS, COPIES = "LanguageModel", "TargetWords", "CopiedWords"
+# The limit of rules that may cover any number of source words.
+NO_LIMIT = 1 << 30
+LABEL = re.compile(r"[^\s\[\],]+")
+
+
+class Gap(NamedTuple):
+    """A non-terminal of a rule: its label, and its number, which counts those of the source side from 1."""
+
+    label: str
+    number: int
+
+
+Symbol = str | Gap
+Side = tuple[Symbol, ...]
+Links = tuple[tuple[int, int], ...]
+
+
+class ScfgRule(NamedTuple):
+    """A rule lhs → ⟨source, target⟩: words and gaps on both sides, the same gaps on each.
+
+    Example: `ScfgRule("X", ("ne", Gap("X", 1), "pas"), ("not", Gap("X", 1)))`
+    """
+
+    lhs: str
+    source: Side
+    target: Side
+
+    def __str__(self) -> str:
+        """For reading: `X → ne [X,1] pas | not [X,1]`."""
+        return f"{self.lhs} → {self.sides()}"
+
+    def sides(self) -> str:
+        """Both sides for reading: `ne [X,1] pas | not [X,1]`."""
+        source, target = (
+            " ".join(symbol if isinstance(symbol, str) else f"[{symbol.label},{symbol.number}]" for symbol in side)
+            for side in (self.source, self.target)
+        )
+        return f"{source} | {target}"
+
+
+def words_of(side: Sequence[Symbol]) -> list[str]:
+    """The words of a side, without its gaps."""
+    return [symbol for symbol in side if isinstance(symbol, str)]
+
+
+def gaps_of(side: Sequence[Symbol]) -> list[Gap]:
+    """The gaps of a side, without its words."""
+    return [symbol for symbol in side if isinstance(symbol, Gap)]
+
+
+@dataclass(frozen=True)
+class Scfg:
+    """B rules with D features that stand in columns, and any number of others that few rules have.
+
+    Attributes:
+        rules: in the order of their file.
+        names: of the D features in columns.
+        dense_BD: their values, which are multiplied by weights and summed over the rules of a derivation.
+        sparse: the other features of a rule by its number, name to value.
+        files: the files that the rules were read from, one rule per line, and how many each has, in order; None for
+            rules of no file.
+    """
+
+    rules: list[ScfgRule]
+    names: tuple[str, ...]
+    dense_BD: Floats
+    sparse: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    files: tuple[tuple[Path | None, int], ...] = ()
+
+    def __len__(self) -> int:
+        """The number of rules B."""
+        return len(self.rules)
+
+    def features(self, b: int) -> dict[str, float]:
+        """The features of rule b by name, without those that are 0."""
+        values = {**dict(zip(self.names, self.dense_BD[b].tolist(), strict=True)), **self.sparse.get(b, {})}
+        return {name: value for name, value in values.items() if value}
+
+    def scores(self, weights: Mapping[str, float]) -> Floats:
+        """The weighted sum of the features of each rule, shape (B,); a feature without a weight counts 0."""
+        score_B: Floats = self.dense_BD @ np.array([weights.get(name, 0.0) for name in self.names])
+        for b, values in self.sparse.items():
+            score_B[b] += sum(weights.get(name, 0.0) * value for name, value in values.items())
+        return score_B
+
+    def with_column(self, name: str, value_B: Sequence[float]) -> Scfg:
+        """The grammar with one more feature, shape (B,)."""
+        return replace(self, names=(*self.names, name), dense_BD=np.column_stack([self.dense_BD, value_B]))
+
+    def select(self, rows: Sequence[int]) -> Scfg:
+        """The grammar of some rules, by their numbers."""
+        sparse = {new: self.sparse[b] for new, b in enumerate(rows) if b in self.sparse}
+        return Scfg([self.rules[b] for b in rows], self.names, self.dense_BD[list(rows)], sparse)
+
+    def error(self, b: int, message: str, seen: object, expected: str, remedy: str | None = None) -> InputError:
+        """The error for a rule, with the file and line it was read from."""
+        for path, rules in self.files:
+            if b < rules:
+                line = None if path is None else b + 1
+                return InputError(message, file=path, line=line, seen=seen, expected=expected, remedy=remedy)
+            b -= rules
+        return InputError(message, seen=seen, expected=expected, remedy=remedy)
+
+
+def joined(parts: Sequence[tuple[Scfg, int]]) -> tuple[Scfg, list[int]]:
+    """Several grammars as one, each with the most source words that its rules cover, and this limit of each rule.
+
+    A feature that a grammar does not have is 0 there.
+    """
+    names = tuple(dict.fromkeys(name for part, _ in parts for name in part.names))
+    dense_BD = np.zeros((sum(len(part) for part, _ in parts), len(names)))
+    sparse: dict[int, Mapping[str, float]] = {}
+    at = 0
+    for part, _ in parts:
+        dense_BD[at : at + len(part), [names.index(name) for name in part.names]] = part.dense_BD
+        sparse.update((at + b, values) for b, values in part.sparse.items())
+        at += len(part)
+    rules = [rule for part, _ in parts for rule in part.rules]
+    files = tuple(file for part, _ in parts for file in part.files or ((None, len(part)),))
+    return Scfg(rules, names, dense_BD, sparse, files), [limit for part, limit in parts for _ in part.rules]
+
+
+def glue_grammar(label: str = "X", goal: str = "S") -> Scfg:
+    """Rules that put pieces of a sentence one behind the other, as cdec adds them by itself.
+
+    Goal → label, and goal → goal label with the feature `Glue`.
+    """
+    one, (before, piece) = Gap(label, 1), (Gap(goal, 1), Gap(label, 2))
+    rules = [ScfgRule(goal, (one,), (one,)), ScfgRule(goal, (before, piece), (before, piece))]
+    return Scfg(rules, ("Glue",), np.array([[0.0], [1.0]]))
+
+
+@dataclass(frozen=True)
+class ForeignSystem:
+    """A system of another decoder as its configuration describes it.
+
+    Attributes:
+        scfg: all its grammars, joined.
+        limits: of each rule the most source words that it covers.
+        goal: the label of a whole sentence.
+        label: the label of copied words.
+        weights: by the names of features, and of `LANGUAGE` (natural logarithms), `WORDS` and `COPIES`.
+        lm: the language model, in ARPA format; None for a system without one.
+        tables: of each grammar the number of rules, and how many rules of one source side count, 0 for all; empty
+            where all rules of all grammars count.
+    """
+
+    scfg: Scfg
+    limits: list[int]
+    goal: str
+    label: str
+    weights: Mapping[str, float]
+    lm: Path | None
+    tables: Sequence[tuple[int, int]] = ()
+
+
+class RuleLines:
+    """What the lines of one grammar hold so far.
+
+    Args:
+        path: named in messages.
+        form: how a line looks, for messages.
+        prefix: begins the names of features that are written without one; their number from 0 ends it.
+    """
+
+    def __init__(self, path: str | Path, form: str, prefix: str) -> None:
+        self.path, self.form, self.prefix = Path(path), form, prefix
+        self.rules: list[ScfgRule] = []
+        self.columns = -1
+        self.values: array[float] = array("d")
+        self.bare: list[bool] = []
+        self.sparse: dict[int, dict[str, float]] = {}
+        # Many lines share sides, words and links.
+        self._sides: dict[str, list[Symbol]] = {}
+        self._symbols: dict[str, Symbol] = {}
+        self._links: dict[str, Links] = {}
+
+    def fields(self, line: str, number: int, most: int) -> list[str]:
+        """The fields of a line, at least three, without blanks around them.
+
+        Raises:
+            InputError: there are too few or too many.
+        """
+        # Of an empty field, as in Moses's glue grammars, only one blank may be left.
+        while "||| |||" in line:
+            line = line.replace("||| |||", "|||  |||")
+        parts = [part.strip(" \t") for part in f"{line} ".split(" ||| ")]
+        if not 3 <= len(parts) <= most:
+            raise self.error("wrong number of fields", number, line, self.form)
+        return parts
+
+    def side(self, text: str, number: int, symbol: Callable[[str], Symbol]) -> list[Symbol]:
+        """The symbols of one side; `symbol` reads one, and may raise ValueError with what it expected.
+
+        Raises:
+            InputError: the side is empty, holds an empty word, or a symbol that cannot be read.
+        """
+        found = self._sides.get(text)
+        if found is not None:
+            return found
+        words = text.split(" ")
+        if "" in words or "|||" in text:
+            raise self.error("an empty side, or one with two blanks in a row", number, text, self.form)
+        try:
+            for word in words:
+                if word not in self._symbols:
+                    self._symbols[word] = symbol(word)
+        except ValueError as error:
+            raise self.error("a symbol that is no word and no non-terminal", number, text, str(error)) from None
+        self._sides[text] = found = [self._symbols[word] for word in words]
+        return found
+
+    def links(self, text: str, number: int) -> Links:
+        """Links like `0-1`, source first, each once, in the order of the target.
+
+        Raises:
+            InputError: something else stands there.
+        """
+        found = self._links.get(text)
+        if found is None:
+            try:
+                pairs = [link.partition("-") for link in text.split()]
+                by_target = sorted({(parse_int(target), parse_int(source)) for source, _, target in pairs})
+            except ValueError:
+                raise self.error("malformed link", number, text, "links like 0-1, source first, from 0") from None
+            self._links[text] = found = tuple((source, target) for target, source in by_target)
+        return found
+
+    def add(self, number: int, lhs: str, source: Sequence[Symbol], target: Sequence[Symbol], links: Links) -> None:
+        """Takes a rule whose gaps carry the numbers of its line; they are numbered again by the source side.
+
+        Raises:
+            InputError: the two sides have different gaps, or a link lies outside of them.
+        """
+        gaps, others = gaps_of(source), gaps_of(target)
+        if (gaps or others) and not _in_order(gaps, others):
+            order = {gap.number: Gap(gap.label, place) for place, gap in enumerate(gaps, start=1)}
+            same = {gap.number for gap in others} == order.keys() and len(gaps) == len(others) == len(order)
+            if not same or any(gap.label not in ("", order[gap.number].label) for gap in others):
+                seen = " | ".join(" ".join(f"{gap.label},{gap.number}" for gap in each) for each in (gaps, others))
+                expected = "the same on both sides, each once"
+                raise self.error("non-terminals that do not match", number, seen, expected)
+            source, target = (
+                [order[symbol.number] if isinstance(symbol, Gap) else symbol for symbol in side]
+                for side in (source, target)
+            )
+        for s, t in links:
+            if s >= len(source) or t >= len(target):
+                raise self.error("a link outside its rule", number, f"{s}-{t}", "places in the two sides, from 0")
+        self.rules.append(ScfgRule(lhs, tuple(source), tuple(target)))
+
+    def add_values(
+        self, number: int, text: str, named: Sequence[tuple[str, str]], *, optional: bool, sign: float = 1.0
+    ) -> None:
+        """Takes the features of the rule that was added last: bare numbers (times `sign`), and others by name.
+
+        With `optional`, a rule with named features may have no bare numbers.
+
+        Raises:
+            InputError: something is not a number of 32 bits, a name stands twice, or there are not as many bare numbers
+                as in the lines before.
+        """
+        if named:
+            found = self.sparse[len(self.rules) - 1] = {}
+            for name, value in named:
+                if not name or name in found:
+                    message = "a feature without a name, or for the second time"
+                    raise self.error(message, number, f"{name}={value}", "each feature once, with its name")
+                try:
+                    found[name] = parse_float(value, LARGEST_FLOAT32)
+                except ValueError as error:
+                    expected = f"a number behind the name, at most {LARGEST_FLOAT32:.3g}"
+                    raise self.error(str(error), number, f"{name}={value}", expected) from None
+        values = parse_row(text, LARGEST_FLOAT32)
+        if values is None:
+            expected = f"numbers with blanks between, at most {LARGEST_FLOAT32:.3g}, or as in {self.form}"
+            raise self.error("not numbers", number, text, expected)
+        self.bare.append(bool(values) or not (optional and named))
+        if self.bare[-1]:
+            self.columns = len(values) if self.columns < 0 else self.columns
+            if len(values) != self.columns:
+                seen, expected = f"{len(values)} numbers", f"{self.columns}, as in the lines before"
+                raise self.error("another number of features", number, seen, expected)
+            self.values.extend(values if sign == 1.0 else [sign * value + 0.0 for value in values])
+
+    def error(self, message: str, number: int, seen: object, expected: str) -> InputError:
+        """The error for a line."""
+        remedy = "check that the grammar is whole, and of the format it is read as"
+        return InputError(message, file=self.path, line=number, seen=seen, expected=expected, remedy=remedy)
+
+    def grammar(self) -> Scfg:
+        """All that was read; without bare numbers, a name that at least half of the rules have becomes a column."""
+        names = tuple(f"{self.prefix}{column}" for column in range(max(self.columns, 0)))
+        having = Counter(name for named in self.sparse.values() for name in named)
+        frequent = [name for name, count in having.items() if not names and 2 * count >= len(self.rules)]
+        dense_BD = np.zeros((len(self.rules), len(names) + len(frequent)))
+        if names:
+            dense_BD[np.array(self.bare, dtype=bool)] = np.array(self.values).reshape(-1, len(names))
+        for column, name in enumerate(frequent):
+            rows = [b for b, named in self.sparse.items() if name in named]
+            dense_BD[rows, column] = [self.sparse[b].pop(name) for b in rows]
+        sparse = {b: named for b, named in self.sparse.items() if named}
+        return Scfg(self.rules, (*names, *frequent), dense_BD, sparse, ((self.path, len(self.rules)),))
+
+
+def _in_order(gaps: Sequence[Gap], others: Sequence[Gap]) -> bool:
+    """Whether gaps of two sides belong together and the source side counts them from 1, as nearly all rules do."""
+    numbered = [gap.number for gap in gaps] == list(range(1, len(gaps) + 1))
+    return numbered and (gaps == others or (len(gaps) == 2 and gaps == others[::-1]))
+
+
+def normal_form(grammar: Scfg, label: str = "X") -> tuple[str, list[str]]:
+    """How many rules are in target normal form, in a sentence, and what keeps the others from it.
+
+    Target normal form: a phrase of one word or more, then the non-terminals; at most two, of one label (Watanabe et
+    al. 2007, Eq. 2). Faults are listed with the number of rules and an example, the most frequent first.
+
+    Example: `23 rules: a target word behind a non-terminal, such as X → ne [X,1] pas | do [X,1] not`
+    """
+    found: dict[str, list[ScfgRule]] = {"": []}
+    for rule in grammar.rules:
+        found.setdefault(_fault(rule, label), []).append(rule)
+    normal = found.pop("")
+    hierarchical, both = (sum(bool(gaps_of(rule.source)) for rule in each) for each in (grammar.rules, normal))
+    share, of_them = 100 * len(normal) / max(len(grammar), 1), 100 * both / max(hierarchical, 1)
+    sentence = (
+        f"{len(normal)} of {len(grammar)} rules ({share:.1f} %) are in target normal form, "
+        f"{both} of the {hierarchical} with non-terminals ({of_them:.1f} %)"
+    )
+    faults = sorted(found.items(), key=lambda each: -len(each[1]))
+    return sentence, [f"{len(rules)} rules: {fault}, such as {rules[0]}" for fault, rules in faults]
+
+
+def _fault(rule: ScfgRule, label: str) -> str:
+    """What keeps a rule from target normal form, empty when nothing does."""
+    gaps = gaps_of(rule.target)
+    phrase = len(rule.target) - len(gaps)
+    if rule.lhs != label or any(gap.label != label for gap in gaps):
+        return f"another label than {label}"
+    if BEGIN in rule.source:
+        return f"{BEGIN} in the source"
+    if len(gaps) > MOST_GAPS:
+        return f"more than {MOST_GAPS} non-terminals"
+    if not phrase:
+        return "no word in the target"
+    return "a target word behind a non-terminal" if gaps_of(rule.target[:phrase]) else ""

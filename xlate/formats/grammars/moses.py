@@ -1,0 +1,240 @@
+"""Hierarchical systems of Moses: rule tables, and the moses.ini that names them.
+
+Each line of a table is a rule, `das [X][X] [X] ||| the [X][X] [X] ||| scores ||| links ||| counts ||| sparse |||
+properties`. A non-terminal is written with its label on the source side and on the target side; the last one of a side
+is the left side of the rule. The links of non-terminals say which belong together. Scores are probabilities, not
+logarithms.
+
+Rules keep the label of the target side; that of the source side must be the same, or X, as in Moses's string-to-string
+and string-to-tree models.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from xlate.errors import InputError
+from xlate.formats.grammars.grammar import (
+    COPIES,
+    LANGUAGE,
+    NO_LIMIT,
+    WORDS,
+    ForeignSystem,
+    Gap,
+    Links,
+    RuleLines,
+    Scfg,
+    Symbol,
+    joined,
+)
+from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
+from xlate.progress import track
+from xlate.text.lines import iterate_lines
+from xlate.text.numbers import parse_int, parse_row
+from xlate.text.tokens import between_blanks
+from xlate.text.vocabulary import END
+
+FORM = "source [X][X] [X] ||| target [X][X] [X] ||| scores ||| links ||| counts ||| sparse ||| properties"
+SOURCE_LABEL = "X"
+SAME_LABEL = f"the label {SOURCE_LABEL} on the source side, or the same on both sides"
+_PAIR = re.compile(r"\[([^\s\[\],]+)\]\[([^\s\[\],]+)\]")
+# What stands for the logarithm of 0, and for a copied word.
+FLOOR = -100.0
+# Moses's number of the search of hierarchical systems.
+CHART = 3
+TABLE, MODELS = "PhraseDictionaryMemory", ("KENLM", "SRILM", "IRSTLM")
+WORD_PENALTY, RULE_PENALTY, UNKNOWN = "WordPenalty", "PhrasePenalty", "UnknownWordPenalty"
+# Moses's own limits: of spans, of rules of one source side; and its label.
+SPAN, RULES, COPIED_LABEL = 10, 20, "X"
+REFUSED = ("weight-file", "unknown-lhs", "drop-unknown")
+
+
+def read_moses_grammar(path: str | Path, name: str) -> Scfg:
+    """Reads a rule table of Moses's hierarchical models, plain or gzip; glue grammars too.
+
+    The scores are called `NAME_0`, `NAME_1`, … and stay probabilities. Counts and properties are dropped.
+
+    Args:
+        path: the file.
+        name: of the feature function, as in moses.ini.
+
+    Raises:
+        InputError: fields are missing, sides are empty, non-terminals do not match or are not linked, a score is no
+            finite number, or lines have different numbers of scores; the line is named.
+    """
+    lines = RuleLines(path, FORM, f"{name}_")
+    for number, line in enumerate(track(iterate_lines(path), "reading grammar"), start=1):
+        while line.endswith((" ", "\t", " |||")):
+            line = line.rstrip(" \t").removesuffix(" |||")
+        parts = lines.fields(line, number, 7)
+        source, target = (lines.side(part, number, _symbol) for part in parts[:2])
+        links = lines.links(parts[3], number) if len(parts) > 3 else ()
+        label = _left_side(lines, number, source, target, " ||| ".join(parts[:2]))
+        lines.add(number, label, *_paired(lines, number, source[:-1], target[:-1], links), links)
+        sparse = between_blanks(parts[5]) if len(parts) > 5 else []
+        if len(sparse) % 2:
+            raise lines.error("malformed sparse features", number, parts[5], "names and values in turn")
+        named = list(zip(sparse[::2], sparse[1::2], strict=True))
+        lines.add_values(number, parts[2], named, optional=False)
+        counts = parse_row(parts[4]) if len(parts) > 4 else []
+        if counts is None or len(counts) > 3 or min(counts[2:], default=0.0) < 0:
+            expected = "at most three finite numbers: N(e) N(f) N(f,e), the last one 0 or more"
+            raise lines.error("wrong counts", number, parts[4], expected)
+    return lines.grammar()
+
+
+def _symbol(word: str) -> Symbol:
+    """A word, or a non-terminal with the label of the target side.
+
+    The number is -1 for a left side, else 0 until the links of the line are known.
+    """
+    if len(word) < 3 or word[0] != "[" or word[-1] != "]":
+        return word
+    match = _PAIR.fullmatch(word)
+    if match is None:
+        return word if "[" in word[1:] or "]" in word[:-1] else Gap(word[1:-1], -1)
+    if match[1] not in (SOURCE_LABEL, match[2]):
+        raise ValueError(SAME_LABEL)
+    return Gap(match[2], 0)
+
+
+def _left_side(lines: RuleLines, number: int, source: list[Symbol], target: list[Symbol], sides: str) -> str:
+    """The label of the left side, which ends both sides; `sides` is how they look, for messages."""
+    last, label = source[-1], target[-1]
+    if not (isinstance(last, Gap) and isinstance(label, Gap) and last.number == label.number == -1):
+        raise lines.error("sides that do not end in a label", number, sides, "[X] at the end of both sides")
+    if last.label not in (SOURCE_LABEL, label.label):
+        raise lines.error("labels that do not fit", number, f"[{last.label}] and [{label.label}]", SAME_LABEL)
+    if len(source) < 2 or len(target) < 2:
+        raise lines.error("an empty side", number, sides, FORM)
+    return label.label
+
+
+def _paired(
+    lines: RuleLines, number: int, source: list[Symbol], target: list[Symbol], links: Links
+) -> tuple[list[Symbol], list[Symbol]]:
+    """The sides with numbered gaps; which belong together, links say."""
+    gaps = {place: symbol for place, symbol in enumerate(source) if isinstance(symbol, Gap)}
+    others = {place: symbol for place, symbol in enumerate(target) if isinstance(symbol, Gap)}
+    if not gaps and not others:
+        return source, target
+    linked = {s: t for s, t in links if s in gaps and t in others}
+    if linked.keys() != gaps.keys() or sorted(linked.values()) != list(others):
+        expected = "as many on both sides, and one link at each"
+        raise lines.error("non-terminals that are not linked one to one", number, linked, expected)
+    if any(gap.number < 0 for gap in (*gaps.values(), *others.values())):
+        raise lines.error("a left side inside a rule", number, " ".join(map(str, source)), "[X] at the end of a side")
+    one, two = list(source), list(target)
+    for count, (place, gap) in enumerate(gaps.items(), start=1):
+        one[place] = Gap(gap.label, count)
+        two[linked[place]] = Gap(others[linked[place]].label, count)
+    return one, two
+
+
+def is_hierarchical(ini: MosesIni) -> bool:
+    """Whether a configuration is that of a hierarchical system."""
+    return ini.whole("search-algorithm", 0) == CHART
+
+
+def read_moses_system(path: str | Path) -> ForeignSystem:
+    """The system of a hierarchical moses.ini, with Moses's scores.
+
+    Rules are logarithms of what the tables say, each with the phrase penalty; a copied word counts -100 and the phrase
+    penalty (Moses's `ChartParser`). Of the rules of one source side those are kept that Moses would keep, by
+    `table-limit`. Moses's own pop limit, of all labels of a span, is not taken.
+
+    Raises:
+        InputError: a file is missing or cannot be used, the system is no hierarchical one, or has features or settings
+            that are not known here.
+    """
+    ini = read_moses_ini(path)
+    tables = _tables(ini)
+    penalty = {}
+    for kind in (WORD_PENALTY, RULE_PENALTY, UNKNOWN):
+        line = ini.find(kind)
+        penalty[kind] = 0.0 if line is None else ini.weight(line.name, 1)[0]
+    weights = {
+        WORDS: -penalty[WORD_PENALTY],
+        COPIES: FLOOR * penalty[UNKNOWN] + penalty[RULE_PENALTY],
+        RULE_PENALTY: penalty[RULE_PENALTY],
+    }
+    parts = []
+    for line, span in zip(tables, _spans(ini, len(tables)), strict=True):
+        scfg = _logarithms(read_moses_grammar(ini.file(line), line.name))
+        weights |= zip(scfg.names, ini.weight(line.name, len(scfg.names)), strict=True)
+        # Each rule counts once.
+        parts.append((scfg.with_column(RULE_PENALTY, [1.0] * len(scfg)), span))
+    model = ini.find(*MODELS)
+    if model is not None:
+        weights[LANGUAGE] = ini.weight(model.name, 1)[0]
+    scfg, limits = joined(parts)
+    most = [ini.argument(line, "table-limit", RULES) for line in tables]
+    sizes = [len(part) for part, _ in parts]
+    goal, label = _goal(ini, scfg), ini.settings.get("non-terminals", (COPIED_LABEL,))[0]
+    lm = None if model is None else ini.file(model)
+    return ForeignSystem(scfg, limits, goal, label, weights, lm, list(zip(sizes, most, strict=True)))
+
+
+def _tables(ini: MosesIni) -> list[FeatureLine]:
+    """The rule tables, when the system is one that can be used."""
+    if not is_hierarchical(ini):
+        raise InputError(
+            "a phrase system",
+            file=ini.path,
+            seen=f"[search-algorithm] {ini.whole('search-algorithm', 0)}",
+            expected=f"a hierarchical one, [search-algorithm] {CHART}",
+            remedy="xlate import moses=FILE out=RUN makes a run of it",
+        )
+    known = (TABLE, *MODELS, WORD_PENALTY, RULE_PENALTY, UNKNOWN)
+    for line in ini.features:
+        if line.kind not in known:
+            message, expected = "a feature this decoder has not", ", ".join(known)
+            raise InputError(message, file=ini.path, line=line.line, seen=line.kind, expected=expected)
+    for name in REFUSED:
+        if name in ini.settings:
+            raise InputError("a setting that is not known here", file=ini.path, seen=f"[{name}]", expected="none")
+    tables = [line for line in ini.features if line.kind == TABLE]
+    if not tables:
+        raise InputError("a feature is missing", file=ini.path, expected=TABLE)
+    return tables
+
+
+def _spans(ini: MosesIni, tables: int) -> list[int]:
+    """The most source words that the rules of each table cover, `<s>` and `</s>` counted."""
+    lines = ini.settings.get("max-chart-span", ())
+    try:
+        spans = [parse_int(line) for line in lines]
+    except ValueError as error:
+        seen, expected = " ".join(lines), "whole numbers, one for each table"
+        raise InputError("section [max-chart-span]", file=ini.path, seen=seen, expected=expected) from error
+    return [span or NO_LIMIT for span in [*spans, *[SPAN] * tables][:tables]]
+
+
+def _logarithms(table: Scfg) -> Scfg:
+    """A table whose columns are natural logarithms of what they were.
+
+    Raises:
+        InputError: a score is below 0.
+    """
+    if (table.dense_BD < 0).any():
+        b = int(np.argmax((table.dense_BD < 0).any(axis=1)))
+        raise table.error(b, "no probability", f"{table.rules[b]}: {table.dense_BD[b]}", "0 or more")
+    with np.errstate(divide="ignore"):
+        return replace(table, dense_BD=np.maximum(np.log(table.dense_BD), FLOOR))
+
+
+def _goal(ini: MosesIni, tables: Scfg) -> str:
+    """The label of a whole sentence: that of the rules that end in `</s>`."""
+    found = {rule.lhs for rule in tables.rules if rule.source[-1] == END}
+    if len(found) != 1:
+        raise InputError(
+            "no glue grammar",
+            file=ini.path,
+            seen=f"rules that end in {END} for {', '.join(sorted(found)) or 'no label'}",
+            expected=f"a table with rules for one label, such as [X][S] {END} [X] ||| [X][S] {END} [S] ||| 1 ||| 0-0",
+        )
+    return found.pop()

@@ -1,1 +1,0 @@
-"""Grammars of other systems: Moses's hierarchical format, cdec's and Joshua's."""

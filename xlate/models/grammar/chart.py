@@ -1,0 +1,392 @@
+"""The chart of a sentence: the hypotheses of each cell, made of rules and the hypotheses in their gaps.
+
+All combinations are made, which is exact, or the most promising ones by cube pruning (Chiang 2007, section 5.3.3).
+Hypotheses keep all ways to each, so that the best derivations can be listed afterwards.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count, product
+from typing import NamedTuple
+
+from xlate.formats.grammars.grammar import Gap, Side
+from xlate.lm.model import NgramModel
+from xlate.models.grammar.parsing import TOP, Cell, Match
+from xlate.text.vocabulary import BEGIN_ID, END_ID
+
+# A target side: numbers of words, and for the non-terminal of tail k (from 0) the number -1 - k.
+TargetSide = tuple[int, ...]
+Words = tuple[str, ...]
+
+
+class Ends(NamedTuple):
+    """What the language model must know of a piece of a translation.
+
+    The first words of a piece have a probability only when the words before them are known, so a piece keeps them: as
+    many as the model's order less one (Chiang 2007, section 5.3.2).
+
+    Attributes:
+        left: the words at its beginning whose probability depends on what stands before.
+        right: the model's state behind its last word.
+        settled: whether `right` stays whatever stands before; else the piece is nothing but `left`.
+    """
+
+    left: tuple[int, ...]
+    right: int
+    settled: bool
+
+
+NO_ENDS = Ends((), 0, False)
+
+
+class Languages:
+    """Scores pieces of translations, with all queries remembered.
+
+    Args:
+        model: gives natural log probabilities; None scores everything 0 and remembers nothing.
+        weight: what they are multiplied by.
+    """
+
+    def __init__(self, model: NgramModel | None, weight: float) -> None:
+        self.model = model
+        self.weight = weight
+        self._known: dict[tuple[int, int], tuple[float, int]] = {}
+
+    def query(self, state: int, word: int) -> tuple[float, int]:
+        """The weighted log probability of a word after a state, and the state behind it."""
+        key = (state, word)
+        found = self._known.get(key)
+        if found is None:
+            assert self.model is not None
+            logprob, after = self.model.score(state, word)
+            self._known[key] = found = (self.weight * logprob, after)
+        return found
+
+    def word(self, text: str) -> int:
+        """The number of a target word."""
+        return 0 if self.model is None else self.model.vocabulary.id(text)
+
+    def join(self, target: TargetSide, tails: tuple[Ends, ...]) -> tuple[float, float, Ends]:
+        """Puts pieces into a target side.
+
+        Returns:
+            what becomes certain beyond the scores of the pieces themselves; an estimate for the words that stay open,
+            as if nothing stood before them; and the ends of the whole.
+        """
+        if self.model is None:
+            return 0.0, 0.0, NO_ENDS
+        query, most = self.query, self.model.order - 1
+        certain = estimate = 0.0
+        left: list[int] = []
+        settled = most == 0
+        state = 0
+        for symbol in target:
+            words: tuple[int, ...] = (symbol,)
+            if symbol < 0:
+                tail = tails[-1 - symbol]
+                words = tail.left
+            for word in words:
+                if word == BEGIN_ID:
+                    settled, state = True, self.model.begin_state
+                    continue
+                logprob, state = query(state, word)
+                if settled:
+                    certain += logprob
+                else:
+                    estimate += logprob
+                    left.append(word)
+                    settled = len(left) == most
+            if symbol < 0 and tail.settled:
+                settled, state = True, tail.right
+        return certain, estimate, Ends(tuple(left), state, settled)
+
+    def finish(self, ends: Ends, marked: bool) -> float:
+        """What is still to be added to a whole sentence; `marked` ones have `<s>` and `</s>` in them already."""
+        if self.model is None:
+            return 0.0
+        total, state = 0.0, 0 if marked else self.model.begin_state
+        for word in ends.left:
+            logprob, state = self.query(state, word)
+            total += logprob
+        if marked:
+            return total
+        return total + self.query(ends.right if ends.settled else state, END_ID)[0]
+
+
+class Edge(NamedTuple):
+    """One way to a hypothesis: a rule over other hypotheses, and what the rule adds to their scores."""
+
+    score: float
+    added: float
+    rule: int
+    tails: tuple[Hypothesis, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Hypothesis:
+    """Everything that covers a cell with the same ends; its edges are all ways to it that were tried.
+
+    Attributes:
+        cell: label and span.
+        ends: what the language model must know.
+        score: of the best way, without the open words at the left end.
+        estimate: of those.
+        edges: in the order in which they were found.
+    """
+
+    cell: Cell
+    ends: Ends
+    score: float
+    estimate: float
+    edges: list[Edge] = field(default_factory=list)
+
+    @property
+    def total(self) -> float:
+        """What hypotheses of a cell are compared by."""
+        return self.score + self.estimate
+
+    def add(self, edge: Edge) -> None:
+        """Adds one more way."""
+        self.edges.append(edge)
+        self.score = max(self.score, edge.score)
+
+
+class Option(NamedTuple):
+    """A rule that matches: what it promises by itself, its number, its score without language model, and its words."""
+
+    promise: float
+    rule: int
+    score: float
+    side: TargetSide
+
+
+class Chart:
+    """The cells of one sentence that are filled, each with its hypotheses, best first.
+
+    Args:
+        languages: scores target words.
+        pops: how many hypotheses are made for each cell; None makes all.
+        options: the rules of a match over a cell, the most promising first.
+    """
+
+    def __init__(
+        self, languages: Languages, pops: int | None, options: Callable[[Cell, Match], Sequence[Option]]
+    ) -> None:
+        self.languages, self.pops, self.options = languages, pops, options
+        self.cells: dict[Cell, list[Hypothesis]] = {}
+
+    def fill(self, cell: Cell, matches: Sequence[Match]) -> bool:
+        """Makes the hypotheses of a cell, after those of all cells in its matches; whether there are any."""
+        cubes = [_Cube(self, cell, match) for match in matches]
+        edges: Iterator[Combination] = (
+            (cube.edge(index) for cube in cubes for index in product(*map(range, cube.sizes)))
+            if self.pops is None
+            else _promising(cubes, self.pops)
+        )
+        found: dict[Ends, Hypothesis] = {}
+        for edge, estimate, ends in edges:
+            hypothesis = found.get(ends)
+            if hypothesis is None:
+                found[ends] = hypothesis = Hypothesis(cell, ends, edge.score, estimate)
+            hypothesis.add(edge)
+        self.cells[cell] = sorted(found.values(), key=lambda each: -each.total)
+        return bool(found)
+
+    def top(self, whole: Cell, *, marked: bool = False) -> Hypothesis | None:
+        """The hypothesis above all of the cell that is the whole sentence, its words finished; None for no cell.
+
+        `marked` sentences have `<s>` and `</s>` in their words.
+        """
+        top = Hypothesis(whole, NO_ENDS, -float("inf"), 0.0)
+        for hypothesis in self.cells.get(whole, ()):
+            added = self.languages.finish(hypothesis.ends, marked)
+            top.add(Edge(hypothesis.score + added, added, TOP, (hypothesis,)))
+        return top if top.edges else None
+
+
+# A combination of a rule with hypotheses, the estimate of its open words, and its ends.
+Combination = tuple[Edge, float, Ends]
+
+
+def _promising(cubes: Sequence[_Cube], pops: int) -> Iterator[Combination]:
+    """The most promising combinations: by what their parts promise first, then by what they are worth."""
+    queue: list[tuple[float, int, _Cube, tuple[int, ...], Combination | None]] = []
+    pushed = count()
+
+    def push(cube: _Cube, index: tuple[int, ...]) -> None:
+        if index not in cube.seen:
+            cube.seen.add(index)
+            heapq.heappush(queue, (-cube.promise(index), next(pushed), cube, index, None))
+
+    for cube in cubes:
+        push(cube, (0,) * len(cube.sizes))
+    while queue and pops > 0:
+        _, order, cube, index, found = heapq.heappop(queue)
+        if found is None:
+            found = cube.edge(index)
+            total = found[0].score + found[1]
+            if queue and -total > queue[0][0]:
+                heapq.heappush(queue, (-total, order, cube, index, found))
+                continue
+        yield found
+        pops -= 1
+        for place, size in enumerate(cube.sizes):
+            if index[place] + 1 < size:
+                push(cube, (*index[:place], index[place] + 1, *index[place + 1 :]))
+
+
+class _Cube:
+    """All combinations of the rules of a match with the hypotheses of its tails, each sorted."""
+
+    def __init__(self, chart: Chart, cell: Cell, match: Match) -> None:
+        self.languages = chart.languages
+        self.tails = [chart.cells[tail] for tail in match.tails]
+        self.options = chart.options(cell, match)
+        self.sizes = [len(self.options), *map(len, self.tails)]
+        self.seen: set[tuple[int, ...]] = set()
+
+    def promise(self, index: tuple[int, ...]) -> float:
+        """The scores of the parts."""
+        totals = (tail[place].total for tail, place in zip(self.tails, index[1:], strict=True))
+        return self.options[index[0]].promise + sum(totals)
+
+    def edge(self, index: tuple[int, ...]) -> Combination:
+        """The combination at an index."""
+        option = self.options[index[0]]
+        tails = tuple(tail[place] for tail, place in zip(self.tails, index[1:], strict=True))
+        certain, estimate, ends = self.languages.join(option.side, tuple(tail.ends for tail in tails))
+        added = option.score + certain
+        score = added + sum(tail.score for tail in tails)
+        return Edge(score, added, option.rule, tails), estimate, ends
+
+
+class Tree(NamedTuple):
+    """A derivation: a rule, by its number, over a cell, and the derivations of its non-terminals in source order."""
+
+    cell: Cell
+    rule: int
+    below: tuple[Tree, ...]
+
+    def nodes(self) -> Iterator[tuple[int, Tree]]:
+        """This tree and all below it, from the top, source left to right; each with the number of trees around it."""
+        waiting = [(0, self)]
+        while waiting:
+            depth, tree = waiting.pop()
+            yield depth, tree
+            waiting += [(depth + 1, below) for below in reversed(tree.below)]
+
+
+class Derivation(NamedTuple):
+    """One way to a hypothesis, down to the words: an edge, and which derivation of each of its tails."""
+
+    score: float
+    edge: Edge
+    ranks: tuple[int, ...]
+
+
+class _Ranked:
+    """The derivations of one hypothesis: those found, best first, and those that may come next."""
+
+    def __init__(self, hypothesis: Hypothesis) -> None:
+        self.hypothesis = hypothesis
+        self.found: list[Derivation] = []
+        self.words: list[Words] = []
+        self.seen: set[Words] = set()
+        self.queue: list[tuple[float, int, Derivation]] = []
+        self.pushed: set[tuple[int, tuple[int, ...]]] = set()
+        for edge in hypothesis.edges:
+            self.push(Derivation(edge.score, edge, (0,) * len(edge.tails)))
+
+    def push(self, derivation: Derivation) -> None:
+        """Puts a derivation into the queue, once."""
+        name = (id(derivation.edge), derivation.ranks)
+        if name not in self.pushed:
+            self.pushed.add(name)
+            heapq.heappush(self.queue, (-derivation.score, len(self.pushed), derivation))
+
+    def settled(self, rank: int) -> bool:
+        """Whether a derivation is found, or known not to be there."""
+        return len(self.found) > rank or not self.queue
+
+
+class BestDerivations:
+    """The derivations of hypotheses, best first, found when they are asked for (Huang & Chiang 2005, Algorithm 3).
+
+    Args:
+        target_of: the target side of a rule over a cell; when given, of the derivations of a hypothesis with the same
+            words only the best is there. That is exact: whatever is made of a worse one, is better with the best.
+    """
+
+    def __init__(self, target_of: Callable[[Cell, int], Side] | None = None) -> None:
+        self._target_of = target_of
+        # By id; a hypothesis is held by what is kept of it, so no other one gets its id.
+        self._kept: dict[int, _Ranked] = {}
+
+    def trees(self, hypothesis: Hypothesis) -> Iterator[tuple[float, Tree]]:
+        """All derivations of a hypothesis with their scores, best first."""
+        rank = 0
+        while (derivation := self._at(hypothesis, rank)) is not None:
+            yield derivation.score, self._tree(derivation, hypothesis.cell)
+            rank += 1
+
+    def _at(self, hypothesis: Hypothesis, rank: int) -> Derivation | None:
+        """The derivation of a rank from 0; None when there are not so many."""
+        waiting = [(hypothesis, rank)]
+        while waiting:
+            ranked = self._ranked(waiting[-1][0])
+            if ranked.settled(waiting[-1][1]):
+                waiting.pop()
+                continue
+            _, edge, ranks = ranked.queue[0][2]
+            below = [(tail, place + 1) for tail, place in zip(edge.tails, ranks, strict=True)]
+            missing = [each for each in below if not self._ranked(each[0]).settled(each[1])]
+            if missing:
+                waiting += missing
+            else:
+                self._take(ranked)
+        found = self._ranked(hypothesis).found
+        return found[rank] if rank < len(found) else None
+
+    def _tree(self, derivation: Derivation, cell: Cell) -> Tree:
+        parts = [(cell, derivation)]
+        below: list[range] = []
+        for _, (_, edge, ranks) in parts:
+            below.append(range(len(parts), len(parts) + len(ranks)))
+            for tail, rank in zip(edge.tails, ranks, strict=True):
+                parts.append((tail.cell, self._ranked(tail).found[rank]))
+        trees: dict[int, Tree] = {}
+        for number in reversed(range(len(parts))):
+            where, (_, edge, _) = parts[number]
+            trees[number] = Tree(where, edge.rule, tuple(trees[inner] for inner in below[number]))
+        return trees[0]
+
+    def _ranked(self, hypothesis: Hypothesis) -> _Ranked:
+        found = self._kept.get(id(hypothesis))
+        if found is None:
+            self._kept[id(hypothesis)] = found = _Ranked(hypothesis)
+        return found
+
+    def _take(self, ranked: _Ranked) -> None:
+        """Takes the best derivation from the queue, and puts those into it that have one tail the next best."""
+        derivation = heapq.heappop(ranked.queue)[2]
+        score, edge, ranks = derivation
+        for place, (tail, rank) in enumerate(zip(edge.tails, ranks, strict=True)):
+            found = self._ranked(tail).found
+            if rank + 1 < len(found):
+                after = (*ranks[:place], rank + 1, *ranks[place + 1 :])
+                ranked.push(Derivation(score - found[rank].score + found[rank + 1].score, edge, after))
+        if self._target_of is not None:
+            words: list[str] = []
+            for symbol in self._target_of(ranked.hypothesis.cell, edge.rule):
+                if isinstance(symbol, Gap):
+                    words += self._ranked(edge.tails[symbol.number - 1]).words[ranks[symbol.number - 1]]
+                else:
+                    words.append(symbol)
+            if (text := tuple(words)) in ranked.seen:
+                return
+            ranked.seen.add(text)
+            ranked.words.append(text)
+        ranked.found.append(derivation)

@@ -1,0 +1,296 @@
+"""The source side of CKY: a grammar as a trie of source sides, and which rules match which span of a sentence.
+
+Spans are visited from short to long. A dotted item is a node of the trie with the spans of the non-terminals before it;
+items over a span go on by one word or by a finished cell (Chappelier & Rajman 1998, the form of CKY that needs no
+binary rules).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from xlate.errors import InputError
+from xlate.formats.grammars.grammar import Gap, Scfg, ScfgRule, Side, gaps_of, words_of
+from xlate.formats.moses_table import phrases_in
+from xlate.text.vocabulary import BEGIN, END
+
+# The number of the rule that translates a word as itself, and of the rule above the goal.
+COPY, TOP = -1, -2
+
+
+class Leaf(NamedTuple):
+    """Rules of one source side, left side and limit: they cover at most `limit` source words."""
+
+    lhs: str
+    limit: int
+    rules: list[int]
+
+
+class Node:
+    """The beginning of source sides: by which word or label they go on, and the rules that end here.
+
+    `longest` is the largest limit of the rules here and below.
+    """
+
+    __slots__ = ("gaps", "leaves", "longest", "words")
+
+    def __init__(self) -> None:
+        # Most nodes have no branch: they share the empty ones, since many small objects slow Python down.
+        self.words: dict[str, Node] = _NONE
+        self.gaps: dict[str, Node] = _NONE
+        self.leaves: list[Leaf] = []
+        self.longest = 0
+
+    def add(self, rule: ScfgRule, number: int, limit: int) -> None:
+        """Puts a rule into the trie that begins here."""
+        node = self
+        node.longest = max(node.longest, limit)
+        for symbol in rule.source:
+            if isinstance(symbol, Gap):
+                node.gaps = branches = node.gaps or {}
+                name = symbol.label
+            else:
+                node.words = branches = node.words or {}
+                name = symbol
+            if name not in branches:
+                branches[name] = Node()
+            node = branches[name]
+            node.longest = max(node.longest, limit)
+        for leaf in node.leaves:
+            if leaf.lhs == rule.lhs and leaf.limit == limit:
+                leaf.rules.append(number)
+                return
+        node.leaves.append(Leaf(rule.lhs, limit, [number]))
+
+
+_NONE: dict[str, Node] = {}
+
+
+class SynchronousGrammar:
+    """A grammar that is ready for parsing.
+
+    Source words that no rule translates alone are copied. Where the source side of a rule holds `<s>`, as in the glue
+    grammars of Moses and Joshua, sentences are parsed between `<s>` and `</s>`.
+
+    Args:
+        scfg: all rules.
+        limits: the most source words that each of them covers.
+        goal: the label of a whole sentence.
+        copy_label: the left side of copied words.
+
+    Attributes:
+        marked: whether sentences stand between `<s>` and `</s>`.
+        root: the trie of all source sides.
+        labels: every left side, those that a unary rule turns into another one first.
+
+    Raises:
+        InputError: a label is on no left side, or rules that consist of one non-terminal go round in a circle.
+    """
+
+    def __init__(self, scfg: Scfg, limits: Sequence[int], goal: str, copy_label: str = "X") -> None:
+        self.scfg, self.limits, self.goal, self.copy_label = scfg, list(limits), goal, copy_label
+        self.marked = any(BEGIN in rule.source for rule in scfg.rules)
+        self._check_labels()
+        self.labels = _label_order(scfg, copy_label)
+        self.root = Node()
+        for b, (rule, limit) in enumerate(zip(scfg.rules, limits, strict=True)):
+            self.root.add(rule, b, limit)
+
+    def select(self, rows: Sequence[int]) -> SynchronousGrammar:
+        """The grammar of some rules, by their numbers."""
+        return SynchronousGrammar(self.scfg.select(rows), [self.limits[b] for b in rows], self.goal, self.copy_label)
+
+    def needed_for(self, sentences: Iterable[Sequence[str]]) -> SynchronousGrammar:
+        """The grammar of those rules only that can be of use in some sentences.
+
+        All their phrases occur there, and each of their gaps has a rule that is of use.
+
+        Raises:
+            InputError: there is no such rule for the goal.
+        """
+        rules = self.scfg.rules
+        phrases = [_phrases(rule.source) for rule in rules]
+        longest = max((len(phrase) for each in phrases for phrase in each), default=0)
+        known = phrases_in(map(self.source, sentences), longest)
+        rows = [b for b, each in enumerate(phrases) if known.issuperset(map(" ".join, each))]
+        found = -1
+        while found != len(rows):
+            found = len(rows)
+            labels = {self.copy_label, *(rules[b].lhs for b in rows)}
+            rows = [b for b in rows if all(gap.label in labels for gap in gaps_of(rules[b].source))]
+        return self.select(rows)
+
+    def source(self, words: Sequence[str]) -> list[str]:
+        """A sentence as it is parsed."""
+        return [BEGIN, *words, END] if self.marked else list(words)
+
+    def copies(self, word: str) -> bool:
+        """Whether a source word is copied: no rule translates it alone."""
+        node = self.root.words.get(word)
+        return (node is None or not node.leaves) and not (self.marked and word in (BEGIN, END))
+
+    def target(self, source: Sequence[str], cell: Cell, rule: int) -> Side:
+        """The target side of a rule over a cell of a sentence, as it is parsed: a word for a copy, a gap for `TOP`."""
+        if rule == TOP:
+            return (Gap(self.goal, 1),)
+        return (source[cell.start],) if rule == COPY else self.scfg.rules[rule].target
+
+    def _check_labels(self) -> None:
+        known = {rule.lhs for rule in self.scfg.rules} | {self.copy_label}
+        expected = f"one of the left sides: {', '.join(sorted(known)[:20])}"
+        remedy = "give the glue grammar too, and name the goal and the label of copied words"
+        if self.goal not in known:
+            seen = f"{self.goal} as the goal"
+            raise InputError("an unknown label", seen=seen, expected=expected, remedy=remedy)
+        for b, rule in enumerate(self.scfg.rules):
+            for gap in gaps_of(rule.source):
+                if gap.label not in known:
+                    raise self.scfg.error(b, "an unknown label", f"{gap.label} in {rule}", expected, remedy)
+
+
+def _phrases(side: Side) -> list[list[str]]:
+    """The phrases between the gaps of a side."""
+    runs = groupby(side, lambda symbol: isinstance(symbol, str))
+    return [words_of(list(symbols)) for is_word, symbols in runs if is_word]
+
+
+def _label_order(scfg: Scfg, copy_label: str) -> list[str]:
+    """All left sides, each behind those that it can be made of by rules alone whose source side is one non-terminal.
+
+    Raises:
+        InputError: there is no such order; the first rule of a circle is named.
+    """
+    graph: dict[str, set[str]] = {copy_label: set()}
+    unary: dict[tuple[str, str], int] = {}
+    for b, rule in enumerate(scfg.rules):
+        below = graph.setdefault(rule.lhs, set())
+        symbol = rule.source[0]
+        if len(rule.source) == 1 and isinstance(symbol, Gap):
+            below.add(symbol.label)
+            unary.setdefault((symbol.label, rule.lhs), b)
+    try:
+        return list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        circle = error.args[1]
+    first = min(map(unary.__getitem__, pairwise(circle)))
+    raise scfg.error(
+        first,
+        "rules that can be applied without end",
+        f"{scfg.rules[first]}, in the circle {' → '.join(reversed(circle))}",
+        "no circle of rules whose source side is one non-terminal",
+        "take one of the rules out of the grammar",
+    )
+
+
+class Cell(NamedTuple):
+    """What a label covers: the source words from `start` on, up to but without `end`."""
+
+    label: str
+    start: int
+    end: int
+
+
+class Match(NamedTuple):
+    """Rules of one source side that match a span, with the cells of their non-terminals from left to right."""
+
+    rules: Sequence[int]
+    tails: tuple[Cell, ...]
+
+
+# A dotted item: a node of the trie, and the cells behind it.
+Item = tuple[Node, tuple[Cell, ...]]
+
+
+def parse(grammar: SynchronousGrammar, source: Sequence[str], fill: Callable[[Cell, list[Match]], bool]) -> None:
+    """Calls `fill` once for every cell that some rule matches, after all cells that its rules need.
+
+    Args:
+        grammar: of the sentence.
+        source: the words as they are parsed, see `SynchronousGrammar.source`.
+        fill: is given a cell and its matches, and says whether anything came of them.
+    """
+    found = _Parse(grammar, source, fill)
+    for length in range(1, len(source) + 1):
+        for start in range(len(source) - length + 1):
+            if length <= found.longest[start]:
+                found.visit(start, start + length)
+
+
+class _Parse:
+    """The dotted items of one sentence by (start, end).
+
+    `longest[start]` is the largest limit of all items from there, so that no longer span need be looked at.
+    """
+
+    def __init__(
+        self, grammar: SynchronousGrammar, source: Sequence[str], fill: Callable[[Cell, list[Match]], bool]
+    ) -> None:
+        self.grammar, self.source, self.fill = grammar, source, fill
+        self.items: dict[tuple[int, int], list[Item]] = {}
+        self.longest = [1] * len(source)
+        self.labels: dict[tuple[int, int], list[str]] = {}
+        # The rules whose source side is one non-terminal, with its label, by their left side.
+        self.unary: dict[str, list[tuple[str, Leaf]]] = defaultdict(list)
+        for label, node in grammar.root.gaps.items():
+            for leaf in node.leaves:
+                self.unary[leaf.lhs].append((label, leaf))
+
+    def visit(self, start: int, end: int) -> None:
+        """Fills the cells of a span and finds its items."""
+        items = [*self._after_word(start, end), *self._after_cells(start, end)]
+        matches: dict[str, list[Match]] = defaultdict(list)
+        for node, tails in items:
+            for leaf in node.leaves:
+                if end - start <= leaf.limit:
+                    matches[leaf.lhs].append(Match(leaf.rules, tails))
+        if end - start == 1 and self.grammar.copies(self.source[start]):
+            matches[self.grammar.copy_label].append(Match((COPY,), ()))
+        if matches:
+            items.extend(self._cells(start, end, matches))
+        if items:
+            self.items[start, end] = items
+            self.longest[start] = max(self.longest[start], *(node.longest for node, _ in items))
+
+    def _cells(self, start: int, end: int, matches: dict[str, list[Match]]) -> Iterator[Item]:
+        """Fills the cells of a span; the items that begin with one of them."""
+        found: list[str] = []
+        self.labels[start, end] = found
+        for label in self.grammar.labels:
+            for below, leaf in self.unary.get(label, ()):
+                if below in found and end - start <= leaf.limit:
+                    matches[label].append(Match(leaf.rules, (Cell(below, start, end),)))
+            if label in matches and self.fill(Cell(label, start, end), matches[label]):
+                found.append(label)
+        for label in found:
+            node = self.grammar.root.gaps.get(label)
+            if node is not None and node.longest > end - start:
+                yield node, (Cell(label, start, end),)
+
+    def _after_word(self, start: int, end: int) -> Iterator[Item]:
+        """The items that go on by the last word of a span."""
+        length, word = end - start, self.source[end - 1]
+        before: list[Item] = [(self.grammar.root, ())] if length == 1 else self.items.get((start, end - 1), [])
+        for node, tails in before:
+            after = node.words.get(word)
+            if after is not None and after.longest >= length:
+                yield after, tails
+
+    def _after_cells(self, start: int, end: int) -> Iterator[Item]:
+        """The items that go on by a cell at the end of a span, but not over all of it."""
+        length = end - start
+        for middle in range(start + 1, end):
+            labels = self.labels.get((middle, end))
+            items = self.items.get((start, middle))
+            if not labels or not items:
+                continue
+            for node, tails in items:
+                if node.longest < length:
+                    continue
+                for label in labels:
+                    after = node.gaps.get(label)
+                    if after is not None and after.longest >= length:
+                        yield after, (*tails, Cell(label, middle, end))
