@@ -110,6 +110,7 @@ def test_bad_input_gives_one_message_and_status_2(
         (Interrupted("stopped", 130), 130, "stopped"),
         (KeyboardInterrupt(), 130, "interrupted"),
         (OSError(errno.ENOSPC, "full"), 2, "the disk is full"),
+        (MemoryError("Unable to allocate 61.0 GiB"), 2, "not enough memory: Unable to allocate 61.0 GiB"),
     ],
 )
 def test_exit_statuses(

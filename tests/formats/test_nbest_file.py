@@ -13,6 +13,7 @@ from xlate.errors import InputError
 from xlate.formats.nbest_check import check_nbest
 from xlate.formats.nbest_file import NbestFile
 from xlate.formats.nbest_list import Hypothesis, write_nbest
+from xlate.text.lines import LONGEST_LINE
 
 FAIRSEQ = """\
 2026-01-01 | INFO | fairseq_cli.generate | loading
@@ -108,6 +109,12 @@ def test_json_lines_are_written_as_fields_with_bars(tmp_path: Path) -> None:
     assert [(h.text, h.layout, h.values, h.total) for h in again] == [
         (h.text, h.layout, h.values, h.total) for h in before
     ]
+
+
+def test_json_lines_may_hold_documents(tmp_path: Path) -> None:
+    document = " ".join(["word"] * (LONGEST_LINE // 4))
+    read = list(NbestFile(written(tmp_path, f'{{"id": 0, "hyp": "{document}"}}\n')).lists())
+    assert [h.text for group in read for h in group] == [document]
 
 
 @pytest.mark.parametrize(
