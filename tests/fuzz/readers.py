@@ -164,7 +164,7 @@ def read_lists(folder: Path) -> None:
     """A list as candidates, and under other weights."""
     path = folder / "file"
     arrays = nbest_arrays(by_sentence(iterate_hypotheses(path), path), path)
-    nbest_candidates(arrays, [REFERENCES])
+    nbest_candidates(arrays, [REFERENCES], 0)
     score_C = arrays.scores(dict.fromkeys(arrays.names, 0.5))
     for hypothesis in rescored(by_sentence(iterate_hypotheses(path), path), score_C):
         hypothesis.spans()
@@ -216,7 +216,7 @@ def write_lists(folder: Path) -> None:
     (folder / "list").write_text(LISTS["Moses"])
     arrays = nbest_arrays(by_sentence(iterate_hypotheses(folder / "list"), "list"))
     (folder / "list").unlink()
-    write_nbest_store(folder / "store", nbest_candidates(arrays, [REFERENCES]))
+    write_nbest_store(folder / "store", nbest_candidates(arrays, [REFERENCES], 0))
 
 
 def small_pack(folder: Path) -> Pack:

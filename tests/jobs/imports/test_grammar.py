@@ -210,7 +210,7 @@ def test_what_it_cannot_do_is_said(system: Path, tmp_path: Path, capsys: pytest.
         (["export", f"run={run}", f"out={tmp_path / 'x'}"], "only phrase models"),
         (["import", f"out={tmp_path / 'x'}"], "neither moses= nor grammar="),
         (["import", f"grammar={system}", "moses=moses.ini", f"out={tmp_path / 'x'}"], "moses= and grammar="),
-        (["import", f"grammar={text}", f"out={tmp_path / 'x'}"], "a name that ends in .config or .ini"),
+        (["import", f"grammar={text}", f"out={tmp_path / 'x'}"], "not the name of a configuration"),
         (["import", f"grammar={system}", "decoder.algorithm=stack", f"out={tmp_path / 'x'}"], "target normal form"),
         (["import", f"grammar={system}", "decoder.options=7", f"out={tmp_path / 'x'}"], "decoder.options"),
         (["import", f"grammar={system.with_name('no.ini')}", f"out={tmp_path / 'x'}"], "no.ini"),
