@@ -14,14 +14,12 @@ from typing import BinaryIO, cast
 
 from xlate.errors import InputError
 from xlate.text.aside import clear_left_once, done_aside, name_aside
-from xlate.text.opening import DamagedStream, checked_name, named_packing, open_unpacked
+from xlate.text.opening import PIECE, DamagedStream, checked_name, named_packing, open_unpacked
 
 # Errors for which the file that was to be read is not to blame.
 OF_THE_MACHINE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # The most bytes of a line of text, of a rule and the like, and of a record that may hold whole lists or documents.
 LONGEST_LINE, LONGEST_RECORD = 1 << 20, 1 << 26
-# Bytes that are read at a time.
-PIECE = 1 << 16
 # The most symbolic links that are followed.
 MOST_LINKS = 40
 _DESCRIPTOR = re.compile(

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, cast
 from xlate.errors import InputError
 
 BUFFER = 1 << 20
-# Bytes that are packed at a time.
+# Bytes that are packed, or cut into lines, at a time.
 PIECE = 1 << 16
 # A packed file that unpacks to more than so many bytes, and to more than so many times its own size, is no text.
 MOST_UNPACKED, MOST_TIMES = 1 << 26, 500

@@ -12,9 +12,9 @@ from xlate.config.choices import SCHEMAS, hints_of, schema_within
 
 # What stands between commas that are in no brackets or quotes.
 PART = re.compile(r"""(?:\[[^\]]*\]|'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|\{[^}]*\}|\([^)]*\)|[^,])+""")
-# No single values: lists, functions such as range(…), what Hydra fills in.
 # Texts that would become numbers and be written in another way, such as 1.50, 2024_11 and true.
 _NUMBER = re.compile(r"(?i)[+-]?[\d_.]*\d[\d_.]*(e[+-]?\d+)?|[+-]?(inf|nan)|true|false")
+# No single values: lists, functions such as range(…), what Hydra fills in.
 _AS_IT_IS = re.compile(r"\[|\$\{|\{|\w+\(|null$|\?\?\?$")
 
 

@@ -17,7 +17,6 @@ import re
 from collections.abc import Iterator
 from math import log
 from pathlib import Path
-from sys import intern
 
 from xlate.errors import InputError
 from xlate.formats.grammars.grammar import (
@@ -31,7 +30,6 @@ from xlate.formats.grammars.grammar import (
     RuleLines,
     Scfg,
     Symbol,
-    gaps_of,
     glue_grammar,
     joined,
     words_of,
@@ -65,17 +63,16 @@ def read_cdec_grammar(path: str | Path, prefix: str = "PhraseModel_", sign: floa
         InputError: fields are missing, sides are empty, non-terminals do not match, a feature is no finite number, or
             lines have different numbers of bare features; the line is named.
     """
-    lines = RuleLines(path, FORM, prefix)
+    lines, labels = RuleLines(path, FORM, prefix), {}
     for number, line in enumerate(track(iterate_lines(path), "reading grammar"), start=1):
         parts = lines.fields(line, number, 6)
-        left = _LEFT.fullmatch(parts[0])
-        if left is None:
-            raise lines.error("no label of a left side", number, parts[0], "a label in brackets, such as [X]")
+        if parts[0] not in labels:
+            left = _LEFT.fullmatch(parts[0])
+            if left is None:
+                raise lines.error("no label of a left side", number, parts[0], "a label in brackets, such as [X]")
+            labels[parts[0]] = left[1]
         source, target = (lines.side(part, number, bracketed_symbol) for part in parts[1:3])
-        if not all(gap.label for gap in gaps_of(source)):
-            expected = "a label in each non-terminal of the source side, such as [X,1]"
-            raise lines.error("a symbol that is no word and no non-terminal", number, parts[1], expected)
-        lines.add(number, intern(left[1]), source, target, lines.links(parts[4], number) if len(parts) > 4 else ())
+        lines.add(number, labels[parts[0]], source, target, lines.links(parts[4], number) if len(parts) > 4 else ())
         bare, named = parts[3] if len(parts) > 3 else "", []
         if "=" in bare:
             words = between_blanks(bare)

@@ -255,9 +255,14 @@ class RuleLines:
         """Takes a rule whose gaps carry the numbers of its line; they are numbered again by the source side.
 
         Raises:
-            InputError: the two sides have different gaps, or a link lies outside of them.
+            InputError: a gap of the source side has no label, the two sides have different gaps, or a link lies outside
+                of them.
         """
         gaps, others = gaps_of(source), gaps_of(target)
+        for gap in gaps:
+            if not gap.label:
+                expected = "a label in each non-terminal of the source side, such as [X,1]"
+                raise self.error("a symbol that is no word and no non-terminal", number, f"[{gap.number}]", expected)
         if (gaps or others) and not _in_order(gaps, others):
             order = {gap.number: Gap(gap.label, place) for place, gap in enumerate(gaps, start=1)}
             same = {gap.number for gap in others} == order.keys() and len(gaps) == len(others) == len(order)
