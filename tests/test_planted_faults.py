@@ -1,8 +1,8 @@
 """Two hundred planted faults: wrong settings, lists, packs and requests, each refused in words and with nothing left.
 
 A row names the fault, plants it, and says what the message must contain. Every row ends with exit status 2 (or an HTTP
-status from 400) and no traceback, and leaves no weights, list or translation behind. The folder of a run that is refused
-late may stay, with its configuration alone; it makes room when the command is given again.
+status from 400) and no traceback, and leaves no weights, list or translation behind. The folder of a run that is
+refused late may stay, with its configuration alone.
 """
 
 from __future__ import annotations
