@@ -27,12 +27,12 @@ import numpy as np
 from xlate.cli.main import main as xlate
 from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.stored import config_of_run
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
 from xlate.models.context.distortion import PredictedPlaces
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.work.directory import WorkDirectory
 
 REPEATS = 5
 SMALL = ["data.generated.train=2000", "data.generated.dev=150", "data.generated.test=20"]

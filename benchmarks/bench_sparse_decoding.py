@@ -18,10 +18,10 @@ from pathlib import Path
 
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.translate import Translator
 from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.work.directory import WorkDirectory
 
 ROUNDS = 3
 SEARCHES = {"cube, pop 200, stack 100": ("cube", 200, 100), "stack 100": ("stack", 200, 100)}

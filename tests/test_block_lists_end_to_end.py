@@ -21,8 +21,6 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.features.bigrams import families_of
-from xlate.jobs.prepare.folds import Folds
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.blocks import lists as block_lists
 from xlate.jobs.systems.blocks.lists import BlockFolds
@@ -33,6 +31,8 @@ from xlate.phrases.table import select_phrases
 from xlate.phrases.table_rows import TableRows
 from xlate.scoring.weights import load_weights
 from xlate.train.list_learner import ListLearner
+from xlate.work.directory import WorkDirectory
+from xlate.work.folds import Folds
 
 FOLDS = 3
 LISTS = [

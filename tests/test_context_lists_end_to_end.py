@@ -17,16 +17,16 @@ from xlate.cli.main import main
 from xlate.config.model_schema import ContextUseConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, read_config
-from xlate.jobs.prepare.context_stores import context_stores
-from xlate.jobs.prepare.fold_models import FoldModels
-from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.context.context_stores import context_stores
 from xlate.jobs.systems.context import classifier, with_fold_predictions
+from xlate.jobs.systems.fold_models import FoldModels
 from xlate.jobs.systems.predictions import fold_classifier
 from xlate.models.context.model import ContextModel
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.phrase.store import load_phrase_model
 from xlate.scoring.weights import load_weights
+from xlate.work.directory import WorkDirectory
 
 LISTS = ["loss.lists.folds=3", "loss.lists.nbest=10", "loss.lists.shard=120", "loss.lists.epochs=3"]
 SPARSE = ["model=phrase", "loss=xbleu", "sparse=local", "model.sparse.words=[top20]", *FEW, *SEARCH, *LISTS]

@@ -13,9 +13,9 @@ from tests.made_once import made_once
 from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, trained, translated
 from xlate.cli.main import main
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.context import context_model
 from xlate.text.lines import read_lines
+from xlate.work.directory import WorkDirectory
 
 CONTEXT = ["model=context", "model.bits=14", "model.words=[all]", "loss.epochs=2"]
 

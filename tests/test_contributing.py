@@ -18,10 +18,10 @@ from xlate.cli.main import main
 from xlate.demo.corpus import DemoCorpus
 from xlate.features.bigrams import FAMILIES, Family, Names
 from xlate.features.more_floats import MORE_FLOATS, BlockFloat
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.losses.loss import loss_of, losses
 from xlate.phrases.blocks import BlockSet
 from xlate.text.lines import read_lines, write_lines
+from xlate.work.directory import WorkDirectory
 
 QUICK = ["loss.floats.epochs=2", "loss.binary.epochs=2", "model.threshold=1"]
 SIZES = {"train": 300, "dev": 20, "test": 10}

@@ -15,10 +15,10 @@ from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.features.distances import Distances
-from xlate.jobs.prepare.context_stores import ContextParts
-from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.context.context_stores import ContextParts
 from xlate.jobs.systems.context import distance_model
 from xlate.scoring.weights import load_weights
+from xlate.work.directory import WorkDirectory
 
 DISTORTION = [*CONTEXT, "model.predicts=distortion", "model.reach=3"]
 

@@ -11,9 +11,9 @@ import pytest
 from tests.made_once import made_once
 from tests.test_phrase_system_end_to_end import PHRASE, trained
 from xlate.cli.main import main
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.text.factors import FactoredWord, told_apart, with_factors
 from xlate.text.lines import read_lines
+from xlate.work.directory import WorkDirectory
 
 SMALL = ["data.generated.train=300", "data.generated.dev=12", "data.generated.test=12"]
 CONTEXT = ["model=context", "model.factors=[pos]", "model.words=[all]", "model.bits=12", "model.folds=2"]

@@ -20,9 +20,6 @@ from xlate.align.lexical import lexical_table
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, read_config
-from xlate.jobs.prepare.estimates import WithoutFold
-from xlate.jobs.prepare.folds import Folds
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
 from xlate.jobs.train.online_training.method import OnlineTraining
@@ -37,6 +34,9 @@ from xlate.phrases.table_rows import TableRows
 from xlate.scoring.weights import load_weights, save_weights
 from xlate.text.lines import read_lines, write_lines
 from xlate.train.online_learner import OnlineLearner
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import WithoutFold
+from xlate.work.folds import Folds
 
 RULES = ["model=hierarchical", "decoder.pop_limit=50", "decoder.stack=50"]
 FEW = ["loss.tune.rounds=2", "loss.tune.nbest=20"]

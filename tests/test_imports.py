@@ -12,9 +12,9 @@ import xlate
 PACKAGE = Path(xlate.__file__).parent
 ROOMS = [
     "kernels", "text", "arrays", "demo", "metrics", "align", "lm", "phrases", "features", "candidates", "formats",
-    "scoring", "losses", "updates", "tuners", "search", "models", "report", "train", "config", "jobs", "cli",
+    "scoring", "losses", "updates", "tuners", "search", "report", "train", "work", "models", "config", "jobs", "cli",
 ]  # fmt: skip
-FOUNDATION = {"array_types", "compiled", "errors", "memory", "progress", "scratch"}
+FOUNDATION = {"array_types", "compiled", "errors", "memory", "progress", "scratch", "settings"}
 WITHOUT_TORCH = {"kernels", "text", "arrays", "demo", "metrics", "align", "lm", "phrases", "features"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -13,9 +13,6 @@ from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, SEARCH, phrase_run, translated  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
-from xlate.jobs.prepare.estimates import WithoutFold
-from xlate.jobs.prepare.folds import Folds
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
 from xlate.jobs.train.online_training.method import OnlineTraining
@@ -24,6 +21,9 @@ from xlate.models.tuned import TunedByFold, TunedCosts
 from xlate.phrases.table_rows import TableRows
 from xlate.scoring.weights import load_weights
 from xlate.train.online_learner import OnlineLearner
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import WithoutFold
+from xlate.work.folds import Folds
 
 ONLINE = ["source=online", "source.iterations=3", "source.nbest=20", "source.C=0.001"]
 SYSTEM = ["model=phrase", *SEARCH, "decoder.pop_limit=50"]

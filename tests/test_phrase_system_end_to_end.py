@@ -20,13 +20,13 @@ from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.jobs.lattice_files import MARK
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.phrase import Phrase, open_phrase_model
 from xlate.jobs.translate import Translator
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.parts import sparse_ids
 from xlate.scoring.weights import load_weights
+from xlate.work.directory import WorkDirectory
 
 FEW = ["loss.tune.rounds=2", "loss.tune.nbest=20", "decoder.pop_limit=50"]
 SEARCH = ["decoder.options=15", "decoder.threshold=1e-6", "decoder.max_phrase=5", "decoder.stack=150"]

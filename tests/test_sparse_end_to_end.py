@@ -32,8 +32,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.features.sparse_subset import features_of_subset
-from xlate.jobs.prepare.fold_models import FoldModels
-from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.fold_models import FoldModels
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase import open_phrase_model
 from xlate.jobs.train.sparse_learning import PHI
@@ -50,6 +49,7 @@ from xlate.phrases.table_rows import TableRows
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import load_weights
 from xlate.train.list_learner import ListLearner, ListSettings
+from xlate.work.directory import WorkDirectory
 
 LISTS = ["loss.lists.folds=3", "loss.lists.nbest=15", "loss.lists.shard=120", "loss.lists.epochs=4"]
 SPARSE = ["model=phrase", "decoder=phrase", "loss=xbleu", "loss.lists.processes=2", *FEW, *SEARCH, *LISTS]

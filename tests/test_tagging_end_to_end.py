@@ -13,13 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.jobs.prepare.test_annotated_text import values
 from tests.test_processes_end_to_end import begun
+from tests.work.test_annotated_text import values
 from xlate.candidates.context_instances import ContextInstances
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
 from xlate.demo.corpus import DemoCorpus, Split
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.context import context_model
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
@@ -30,6 +29,7 @@ from xlate.text.classes import write_classes
 from xlate.text.encoded import EncodedText
 from xlate.text.factors import FactorNames
 from xlate.text.lines import read_lines, write_lines
+from xlate.work.directory import WorkDirectory
 
 SIZES: dict[Split, int] = {"train": 120, "dev": 12, "test": 12}
 RAW = ["data=demo", *(f"data.generated.{split}={size}" for split, size in SIZES.items()), "align=fast_align"]

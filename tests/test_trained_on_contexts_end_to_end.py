@@ -16,11 +16,11 @@ from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, phrase_run, trained, translated  # noqa: F401
 from xlate.cli.main import main
 from xlate.errors import InputError
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.context import context_model
 from xlate.jobs.systems.predictions import fold_classifier
 from xlate.scoring.weights import load_weights
 from xlate.train.list_checkpoint import ListCheckpoint, ListState
+from xlate.work.directory import WorkDirectory
 
 LISTS = ["loss.lists.folds=2", "loss.lists.nbest=10", "loss.lists.shard=150", "loss.lists.epochs=3"]
 ON = ["model=context", "loss=xbleu", *LISTS, "loss.lists.tolerance=0", "loss.lists.gamma=3"]

@@ -26,7 +26,7 @@ from xlate.candidates.nbest_store import nbest_candidates, read_sparse_names, wr
 from xlate.candidates.store import CandidateStore, StoreWriter, shard_path
 from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.load import load
-from xlate.config.schema import LmConfig, TrainConfig
+from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config, to_yaml
 from xlate.features.named import NamedFeatures
 from xlate.formats.grammars.cdec import read_cdec_grammar, read_cdec_system, read_cdec_weights
@@ -42,15 +42,6 @@ from xlate.formats.sentence_tables import INPUT, MARK, OURS, TableFolder
 from xlate.jobs.imports.moses import search_of
 from xlate.jobs.packs.archive import extract, write_archive
 from xlate.jobs.packs.form import Pack, Sentence, read_pack, write_pack
-from xlate.jobs.prepare.annotation_store import (
-    load_copies,
-    load_documents,
-    load_factor,
-    save_copies,
-    save_documents,
-    save_factor,
-)
-from xlate.jobs.prepare.stages import read_stage, run_stage
 from xlate.jobs.run_text import PreparedText, TextSettings
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
@@ -79,6 +70,16 @@ from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary
 from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from xlate.train.state import TrainState
+from xlate.work.annotation_store import (
+    load_copies,
+    load_documents,
+    load_factor,
+    save_copies,
+    save_documents,
+    save_factor,
+)
+from xlate.work.settings import LmConfig
+from xlate.work.stages import read_stage, run_stage
 
 RAW = TextSettings("de", "en", True, "lower", True, False)
 

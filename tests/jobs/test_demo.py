@@ -12,11 +12,10 @@ from rich.console import Console
 
 from xlate.config.load import load
 from xlate.config.schema import PrepareConfig, TrainConfig
-from xlate.jobs import demo
-from xlate.jobs.prepare.prepare import prepare
-from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs import demo, prepare
 from xlate.jobs.train.settings import check_training
 from xlate.metrics.score import evaluate
+from xlate.work.directory import WorkDirectory
 
 SYSTEMS = (*demo.FIRST, *demo.OTHERS)
 

@@ -41,7 +41,7 @@ def files(folder: Path) -> set[str]:
 def test_the_page_holds_everything_and_nothing_from_elsewhere(
     runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("xlate.jobs.prepare.work.WorkDirectory.lowercased", False)
+    monkeypatch.setattr("xlate.work.directory.WorkDirectory.lowercased", False)
     before = files(runs)
     assert main(["report", str(runs), "sentences=7", "plots=false"]) == 0
     assert "± is the standard deviation over seeds" in capsys.readouterr().out
@@ -61,7 +61,7 @@ def test_the_page_holds_everything_and_nothing_from_elsewhere(
 
 
 def test_without_an_output_of_test_that_of_dev_is_shown(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xlate.jobs.prepare.work.WorkDirectory.lowercased", False)
+    monkeypatch.setattr("xlate.work.directory.WorkDirectory.lowercased", False)
     corpus = runs.parent / "work" / "corpus"
     for name in ("source", "reference.0"):
         (corpus / f"test.{name}.gz").rename(corpus / f"dev.{name}.gz")

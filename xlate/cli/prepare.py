@@ -8,8 +8,8 @@ CONFIG = PrepareConfig
 
 
 def run(config: PrepareConfig) -> None:
-    """Prepares a work directory; see `xlate.jobs.prepare.prepare.prepare`."""
-    from xlate.jobs.prepare.prepare import prepare
+    """Prepares a work directory; see `xlate.jobs.prepare.prepare`."""
+    from xlate.jobs.prepare import prepare
 
     work = prepare(config)
     print(work.path)

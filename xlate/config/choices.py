@@ -20,6 +20,7 @@ from xlate.config.model_schema import MODELS
 from xlate.config.source_schema import SOURCES
 from xlate.config.tune_schema import TUNERS
 from xlate.errors import InputError
+from xlate.work import settings as work_settings
 
 Plain = Mapping[str, Any]
 
@@ -45,15 +46,15 @@ CHOICES: dict[str, dict[str, Any]] = {
     "loss/tune": TUNERS,
     "source": SOURCES,
     "source/keys": {"online": source_schema.OnlineSourceConfig},
-    "data": {"files": schema.DataConfig},
-    "data/keys": {"demo": schema.DemoDataConfig},
+    "data": {"files": work_settings.DataConfig},
+    "data/keys": {"demo": work_settings.DemoDataConfig},
     "align": {
-        "eflomal": schema.ComputedLinksConfig,
-        "fast_align": schema.ComputedLinksConfig("fast_align"),
-        "given": schema.GivenLinksConfig,
+        "eflomal": work_settings.ComputedLinksConfig,
+        "fast_align": work_settings.ComputedLinksConfig("fast_align"),
+        "given": work_settings.GivenLinksConfig,
     },
-    "lm": {"trigram": schema.LmConfig, "fivegram": schema.LmConfig(5)},
-    "phrases": {"default": schema.PhrasesConfig},
+    "lm": {"trigram": work_settings.LmConfig, "fivegram": work_settings.LmConfig(5)},
+    "phrases": {"default": work_settings.PhrasesConfig},
 }
 # All schemas that a group may have.
 SCHEMAS: dict[str, tuple[type[Any], ...]] = {
@@ -74,8 +75,8 @@ SCHEMAS: dict[str, tuple[type[Any], ...]] = {
     ),
     "loss.tune": tuple(TUNERS.values()),
     "source": tuple(SOURCES.values()),
-    "data": (schema.DataConfig, schema.DemoDataConfig),
-    "align": (schema.ComputedLinksConfig, schema.GivenLinksConfig),
+    "data": (work_settings.DataConfig, work_settings.DemoDataConfig),
+    "align": (work_settings.ComputedLinksConfig, work_settings.GivenLinksConfig),
 }
 
 # The groups that the commands which have more of them than a decoder choose from.
@@ -138,10 +139,10 @@ def schemas_of(plain: Plain, command: type[Any]) -> dict[str, type[Any]]:
     found: dict[str, type[Any]] = {}
     if "data" in groups:
         generated = _part(plain, "data").get("generated") is not None
-        found["data"] = schema.DemoDataConfig if generated else schema.DataConfig
+        found["data"] = work_settings.DemoDataConfig if generated else work_settings.DataConfig
     if "align" in groups:
         given = _part(plain, "align").get("method") == "given"
-        found["align"] = schema.GivenLinksConfig if given else schema.ComputedLinksConfig
+        found["align"] = work_settings.GivenLinksConfig if given else work_settings.ComputedLinksConfig
     return found
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from xlate.config import decoder_schema, loss_schema, model_schema, nbest_schema, schema, source_schema, tune_schema
 from xlate.errors import InputError
+from xlate.work import settings as work_settings
 
 LARGEST_INT = 2**31 - 1
 
@@ -84,15 +85,15 @@ _SENTENCES, _NGRAMS, _WINDOW = Range(1, 10**7), Range(0, 10), Range(0, 1000)
 
 # Of a schema and those that are made from it.
 LIMITS: Mapping[type[Any], Mapping[str, Limit]] = {
-    schema.DemoCorpusConfig: {"seed": SEED, "train": _SENTENCES, "dev": _SENTENCES, "test": _SENTENCES},
-    schema.DataConfig: {
+    work_settings.DemoCorpusConfig: {"seed": SEED, "train": _SENTENCES, "dev": _SENTENCES, "test": _SENTENCES},
+    work_settings.DataConfig: {
         "max_words": _SOME,
         "max_sentences": _SOME,
         "dev_pairs": _whole(0),
         "tagger": ("hanta", "classes"),
     },
-    schema.LmConfig: {"order": ORDER},
-    schema.PhrasesConfig: {
+    work_settings.LmConfig: {"order": ORDER},
+    work_settings.PhrasesConfig: {
         "max_length": PHRASE_LENGTH,
         "min_count": _SOME,
         "heldout_every": _whole(0, 1),

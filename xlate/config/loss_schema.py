@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xlate.config.fields import key
 from xlate.config.tune_schema import MiraConfig
 from xlate.config.tune_schema import TuneConfig as TuneConfig
+from xlate.settings import key
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xlate.config.fields import key
+from xlate.settings import key
 
 # What a classifier may predict: values of `model.predicts`.
 TRANSLATION, DISTORTION = "translation", "distortion"

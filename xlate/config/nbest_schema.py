@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from omegaconf import MISSING
 
-from xlate.config.fields import key
+from xlate.settings import key
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xlate.config.fields import key
+from xlate.settings import key
 
 # What online training is called, also where it asks a kind of model for what is tuned.
 ONLINE = "online"

@@ -24,14 +24,14 @@ from rich.table import Table
 from xlate.config.load import load
 from xlate.config.schema import DemoConfig, PrepareConfig, ReportConfig, TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.beside import side_by_side
-from xlate.jobs.prepare.prepare import prepare
-from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.prepare import prepare
 from xlate.jobs.report import Report
 from xlate.jobs.train.train import train
 from xlate.metrics.score import Evaluation, evaluate
 from xlate.metrics.significance import paired, sentence_statistics
 from xlate.text.lines import atomic_write, read_lines
+from xlate.work.directory import WorkDirectory
+from xlate.work.side_by_side import side_by_side
 
 log = logging.getLogger(__name__)
 

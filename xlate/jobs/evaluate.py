@@ -10,7 +10,6 @@ from typing import Any
 
 from xlate.config.schema import TrainConfig
 from xlate.jobs.inspect.fired_text import full_explanation
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.translate import Translation, Translator
 from xlate.kernels.orientation import LEFT
 from xlate.metrics.score import Evaluation, evaluate
@@ -19,6 +18,7 @@ from xlate.report.pictures import reordering_picture
 from xlate.report.tables import Column, Table
 from xlate.text.lines import write_lines
 from xlate.train.reporter import Reporter
+from xlate.work.directory import WorkDirectory
 
 log = logging.getLogger(__name__)
 # So many translations are drawn and explained.

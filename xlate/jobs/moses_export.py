@@ -18,7 +18,6 @@ from xlate.formats.sentence_tables import MARK
 from xlate.jobs.imports.moses import copy_packed
 from xlate.jobs.packs.archive import unpacked
 from xlate.jobs.packs.form import is_pack
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import located_config
 from xlate.jobs.run_text import text_of
 from xlate.jobs.run_weights import weights_of
@@ -29,6 +28,7 @@ from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, PhraseModel
 from xlate.text.folders import WholeFolder, check_replaceable, without_mark, write_mark
 from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.locks import refused_while_written
+from xlate.work.directory import WorkDirectory
 
 TABLE, LM, INI = "phrase-table.gz", "lm.arpa.gz", "moses.ini"
 # Models of Moses's truecaser; `source` or `target` stands behind.

@@ -11,7 +11,6 @@ import yaml
 
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.metrics.significance import paired_runs, sentence_statistics
 from xlate.metrics.statistics import Stats
 from xlate.report.run_directory import CONFIG_FILE
@@ -19,6 +18,7 @@ from xlate.report.runs import Run, collect_runs
 from xlate.report.seeds import Spread, by_seed, of_common_seeds, settings_besides_seed
 from xlate.text.lines import atomic_write, read_lines
 from xlate.text.opening import plain_file
+from xlate.work.directory import WorkDirectory
 
 # The runs of each row, which differ in their seed.
 Rows = dict[int, list[Run]]

@@ -20,11 +20,11 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.packs.form import OUTSIDE, REMEDY, check_links, is_pack, leads_within
-from xlate.jobs.prepare.stages import MARK, read_stage
-from xlate.jobs.prepare.work import STAGES
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WEIGHTS_FILE, load_weights
 from xlate.text.json_files import read_json
+from xlate.work.directory import STAGES
+from xlate.work.stages import MARK, read_stage
 
 T = TypeVar("T")
 # The file of a packed run: paths from its folder, by what its configuration calls them.

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from xlate.config.schema import TrainConfig
-from xlate.jobs.prepare.corpus_files import SIDES
-from xlate.jobs.prepare.prepared_side import PreparedSide
 from xlate.jobs.run_places import located_runs
 from xlate.text.json_files import read_json, write_json
 from xlate.text.tokens import DASH, Preprocessor, split_tokens
 from xlate.text.truecase import Truecaser
+from xlate.work.corpus_files import SIDES
+from xlate.work.prepared_side import PreparedSide
 
 SETTINGS = "text.json"
 

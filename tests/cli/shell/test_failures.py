@@ -23,13 +23,13 @@ from xlate.cli.shell.failures import WORDS, in_words
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.packs.form import read_pack
-from xlate.jobs.prepare.stages import file_hash, read_stage
 from xlate.report.records import Records
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import load_weights
 from xlate.text.lines import atomic_write
 from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary
+from xlate.work.stages import file_hash, read_stage
 
 SAID = {"full": "the disk is full", "read-only": "the file system is read-only", "limit": "may not grow so large"}
 

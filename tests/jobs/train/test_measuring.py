@@ -13,14 +13,14 @@ import pytest
 from tests.test_end_to_end import QUICK, run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
-from xlate.jobs.prepare.block_stores import block_stores
-from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.blocks.block_stores import block_stores
 from xlate.jobs.train import measuring
 from xlate.jobs.train.local import phases
 from xlate.jobs.train.measuring import DevBleu
 from xlate.scoring.weights import load_weights
 from xlate.train.run import Run
 from xlate.train.state import TrainState
+from xlate.work.directory import WorkDirectory
 
 
 def of_run(folder: Path, run: Any) -> DevBleu:  # noqa: F811

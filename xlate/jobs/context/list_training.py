@@ -23,7 +23,6 @@ from xlate.errors import InputError
 from xlate.jobs.context.folded import TrainPart, fold_classifiers
 from xlate.jobs.context.predicted_lists import predicted, predicted_identity
 from xlate.jobs.context.training import WEIGHT
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import located_config
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.context import ALONE, context_model
@@ -43,6 +42,7 @@ from xlate.scoring.weights import Weights, save_weights
 from xlate.train.list_checkpoint import ListCheckpoint
 from xlate.train.list_learner import EpochFigures, PredictedListLearner
 from xlate.train.run import Run
+from xlate.work.directory import WorkDirectory
 
 
 class ContextListTraining:

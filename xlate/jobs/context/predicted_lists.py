@@ -12,8 +12,6 @@ from xlate.array_types import Ints
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.units import LENGTH, PAIR, START
-from xlate.jobs.prepare.stages import identity_of
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.context import context_model
 from xlate.jobs.systems.predictions import fold_classifier
 from xlate.kernels.learning.candidates import CandidateArrays
@@ -21,6 +19,8 @@ from xlate.kernels.learning.predicted import PredictedParts, span_logs
 from xlate.models.context.listed import NO_CHOICE, chosen_in
 from xlate.progress import track
 from xlate.train.list_checkpoint import lists_identity
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import identity_of
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,8 @@ from xlate.config.model_schema import DISTORTION
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.features.context import check_target
+from xlate.jobs.context.context_stores import ContextParts, ContextStores, context_stores
 from xlate.jobs.context.figures import heldout_quality, report_quality
-from xlate.jobs.prepare.context_stores import ContextParts, ContextStores, context_stores
-from xlate.jobs.prepare.stages import discard_stage, identity_of
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with
 from xlate.jobs.systems.predictions import KIND
 from xlate.jobs.train.local import learner_of
@@ -28,6 +26,8 @@ from xlate.train.loop import Phase, Training
 from xlate.train.run import Run
 from xlate.train.state import PhaseSettings
 from xlate.updates.rule import UpdateRule
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import discard_stage, identity_of
 
 # Bytes of a hashed weight in training: itself, the best so far and what is saved; more with AdaGrad and with averages.
 WEIGHT, SQUARES, SUMS = 24, 4, 16

@@ -12,11 +12,11 @@ from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, ImportConfig, TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.jobs.imports.text import say_text
-from xlate.jobs.prepare.stages import file_hash
 from xlate.jobs.run_text import PreparedText, TextSides
 from xlate.jobs.run_weights import made_with
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import WEIGHTS_FILE, Weights, save_weights
+from xlate.work.stages import file_hash
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from itertools import islice
 
 from xlate.config.schema import ImportConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.corpus_files import SIDES
-from xlate.jobs.prepare.corpus_settings import CASES
 from xlate.jobs.run_text import PreparedText, TextSettings, TextSides, TokenizedText
 from xlate.text.tokens import DASH, ESCAPED
 from xlate.text.truecase import Truecaser
+from xlate.work.corpus_files import SIDES
+from xlate.work.corpus_settings import CASES
 
 log = logging.getLogger(__name__)
 

@@ -20,8 +20,6 @@ from xlate.jobs.packs.archive import ENDING, unpacked, write_archive
 from xlate.jobs.packs.form import FORMAT, MARK, Pack, Sentence, check_sentences, is_pack, read_pack, write_pack
 from xlate.jobs.packs.opened_files import opened_files
 from xlate.jobs.packs.parts import Parts
-from xlate.jobs.prepare.stages import MARK as STAGE_MARK
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_text import TextSides
 from xlate.jobs.translate import Translator
 from xlate.report.run_directory import CONFIG_FILE
@@ -30,6 +28,8 @@ from xlate.text.aside import clear_left, done_aside, name_aside
 from xlate.text.folders import WholeFolder, without_mark
 from xlate.text.lines import read_lines
 from xlate.text.locks import refused_while_written
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import MARK as STAGE_MARK
 
 log = logging.getLogger(__name__)
 # What is opened wherever a run, a stage of a work directory or a folder of arrays is.

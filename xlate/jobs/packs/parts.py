@@ -13,10 +13,10 @@ from xlate.arrays.stored import HEADER
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
-from xlate.jobs.prepare.word_counts import keep_word_counts
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import PLACES, WORDS, WORK, located_config, named_runs
 from xlate.text.json_files import read_json, write_json
+from xlate.work.directory import WorkDirectory
+from xlate.work.word_counts import keep_word_counts
 
 # The training text is not packed; where it is opened, it is for the counts of its words.
 TEXTS = {"corpus/train.source.gz": "source", "corpus/train.target.gz": "target"}

@@ -16,8 +16,7 @@ from xlate.config.model_schema import DISTORTION, TRANSLATION, ClassifierConfig,
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.features.distances import Distances
-from xlate.jobs.prepare.context_stores import ContextParts
-from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.context.context_stores import ContextParts
 from xlate.jobs.run_places import with_located_words
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.predictions import KIND, classifier_config, classifier_runs, fold_classifier, predicted
@@ -32,6 +31,7 @@ from xlate.phrases.table_rows import WholeRows
 from xlate.scoring.weights import WeightsFile
 from xlate.text.factors import factor_values
 from xlate.text.tagging.tagger import POS
+from xlate.work.directory import WorkDirectory
 
 log = logging.getLogger(__name__)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from xlate.config.schema import TrainConfig
-from xlate.jobs.prepare.estimates import WithoutFold
-from xlate.jobs.prepare.folds import Folds
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Kind
 from xlate.models.tuned import TunedByFold, TunedSystem
 from xlate.phrases.table_rows import TableRows
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import WithoutFold
+from xlate.work.folds import Folds
 
 
 def by_fold(config: TrainConfig, kind: Kind, work: WorkDirectory, whole: TunedSystem) -> TunedByFold:

@@ -16,8 +16,6 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
 from xlate.features.structure import StructureFeatures
-from xlate.jobs.prepare.estimates import WithoutFold
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.jobs.systems.kind import Asked, Kind
 from xlate.jobs.systems.listed import ListedModel
@@ -33,6 +31,8 @@ from xlate.models.tuned import TunedSystem
 from xlate.phrases.rule_extraction import RuleSettings
 from xlate.phrases.rules import RuleTable
 from xlate.scoring.weights import Weights, WeightsFile
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import WithoutFold
 
 KIND = "hierarchical"
 # What the structure features are, in a weights file.

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import WeightsFile
+from xlate.work.directory import WorkDirectory
 
 if TYPE_CHECKING:
     # Of training, which translating has no need of.
-    from xlate.jobs.prepare.estimates import WithoutFold
     from xlate.jobs.systems.listed import ListedModel
     from xlate.jobs.systems.to_tune import Saved, ToTune
     from xlate.models.tuned import TunedSystem
+    from xlate.work.estimates import WithoutFold
 
 
 @dataclass(frozen=True)

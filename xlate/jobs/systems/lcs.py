@@ -7,7 +7,6 @@ from pathlib import Path
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.jobs.systems.context import context_model, distance_model
 from xlate.jobs.systems.kind import Asked, Kind
@@ -22,6 +21,7 @@ from xlate.models.context.lcs_options import NAMES
 from xlate.models.context.lcs_tuned import TunedLcs, language_alone
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import WeightsFile
+from xlate.work.directory import WorkDirectory
 
 KIND = "lcs"
 

@@ -14,7 +14,6 @@ import numpy as np
 from xlate.config.model_schema import ModelConfig, PhraseModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import located_config
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.kind import Asked, Kind
@@ -39,6 +38,7 @@ from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.settings import PhraseSearch
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
+from xlate.work.directory import WorkDirectory
 
 if TYPE_CHECKING:
     from xlate.jobs.systems.phrase_lists import PhraseLists

@@ -13,11 +13,9 @@ from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.sparse_subset import features_of_subset
-from xlate.jobs.prepare.fold_models import FoldModels
-from xlate.jobs.prepare.stages import identity_of
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.context import with_fold_predictions
+from xlate.jobs.systems.fold_models import FoldModels
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.listed import FoldSystem, ListedModel
 from xlate.jobs.systems.phrase_models import KIND, open_phrase_model, phrase_decoder, unweighted_decoder
@@ -28,6 +26,8 @@ from xlate.models.phrase.model import SPARSE_REORDERING, PhraseModel
 from xlate.models.phrase.store import load_phrase_model
 from xlate.models.phrase.tuned import TunedPhrases, with_sums
 from xlate.scoring.weights import Weights
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import identity_of
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from xlate.config.model_schema import SparseConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import located_config, located_runs
 from xlate.jobs.run_weights import weights_path
 from xlate.jobs.systems.kind import Asked
@@ -23,6 +22,7 @@ from xlate.models.phrase.settings import PhraseSearch
 from xlate.models.phrase.store import load_phrase_model
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import Weights
+from xlate.work.directory import WorkDirectory
 
 KIND = "phrase"
 

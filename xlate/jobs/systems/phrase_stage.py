@@ -7,12 +7,12 @@ from typing import Any
 
 from xlate.align.links import Links
 from xlate.errors import InputError
-from xlate.jobs.prepare.stages import Stage, read_stage, run_stage
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.models.phrase.model import PhraseModel, Reordering
 from xlate.models.phrase.store import save_phrase_model
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import Stage, read_stage, run_stage
 
 MODEL = "model"
 REORDERINGS = ("none", "wbe", "phrase", "hier", "hier5")

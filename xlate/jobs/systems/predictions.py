@@ -10,10 +10,10 @@ from xlate.config.model_schema import DISTORTION, ClassifierConfig, ContextModel
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.prepare.stages import file_hash, identity_of
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_path
 from xlate.scoring.weights import WeightsFile
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import file_hash, identity_of
 
 KIND = "context"
 # What a weights file says of the classifiers that its weights were tuned with.

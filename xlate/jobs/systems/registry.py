@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_places import WORK_IDENTITY, located
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.kind import Asked, Kind
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import WeightsFile
+from xlate.work.directory import WorkDirectory
 
 if TYPE_CHECKING:
     from xlate.jobs.systems.blocks.event_kind import EventKind

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from xlate.align.lexical import lexical_table
-from xlate.jobs.prepare.estimates import Estimates, WithoutFold
-from xlate.jobs.prepare.stages import Stage, identity_of, read_stage, run_stage
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.phrases.rule_extraction import RuleSettings, extract_rules
 from xlate.phrases.rule_scores import score_rules
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import Estimates, WithoutFold
+from xlate.work.stages import Stage, identity_of, read_stage, run_stage
 
 log = logging.getLogger(__name__)
 TABLE = "table"

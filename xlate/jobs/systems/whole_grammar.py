@@ -16,7 +16,6 @@ from xlate.formats.grammars.grammar import normal_form
 from xlate.formats.grammars.joshua import read_joshua_system
 from xlate.formats.grammars.moses import read_moses_system
 from xlate.formats.moses_ini import is_moses_ini
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.to_tune import Saved
 from xlate.jobs.systems.without_decoder import NotTuned
@@ -27,6 +26,7 @@ from xlate.models.hierarchical.settings import CKY
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import WeightsFile
 from xlate.search.settings import SearchSettings
+from xlate.work.directory import WorkDirectory
 
 KIND = "grammar"
 

@@ -7,11 +7,11 @@ from typing import ClassVar, NoReturn
 
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.kind import Asked, Kind
 from xlate.jobs.systems.to_tune import Saved, ToTune
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import WeightsFile
+from xlate.work.directory import WorkDirectory
 
 
 class NotTuned(Kind):

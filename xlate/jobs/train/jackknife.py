@@ -29,8 +29,6 @@ from xlate.candidates.units import UnitFeatures
 from xlate.config.loss_schema import ListsConfig
 from xlate.config.schema import DecoderConfig
 from xlate.features.index import signature
-from xlate.jobs.prepare.stages import identity_of
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.listed import FoldSystems
 from xlate.progress import track
 from xlate.scoring.weights import Weights
@@ -38,6 +36,8 @@ from xlate.search.nbest_oracle import first_best, oracle
 from xlate.search.processes import each_sentence
 from xlate.text.encoded import EncodedText
 from xlate.text.locks import StoppedWaitingError, awaited
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
 

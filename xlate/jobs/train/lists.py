@@ -21,8 +21,6 @@ from xlate.config.loss_schema import TunedLossConfig
 from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.jobs.context.folded import TrainPart, fold_classifiers
-from xlate.jobs.prepare.stages import identity_of
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.listed import FoldSystems, ListedModel
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.train.jackknife import Jackknife, pooled
@@ -33,6 +31,8 @@ from xlate.jobs.train.tuning import tune, tuning_text
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.locks import awaited
 from xlate.train.run import Run
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
 

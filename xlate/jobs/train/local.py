@@ -12,10 +12,8 @@ from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.features.more_floats import MORE_FLOATS
-from xlate.jobs.prepare.block_stores import BlockStores, block_stores
-from xlate.jobs.prepare.stages import identity_of
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_path
+from xlate.jobs.systems.blocks.block_stores import BlockStores, block_stores
 from xlate.jobs.systems.registry import event_kind
 from xlate.jobs.train.measuring import DevBleu, measured_splits, rounded
 from xlate.jobs.train.nbest_events import nbest_stores
@@ -30,6 +28,8 @@ from xlate.train.loop import Phase, Training
 from xlate.train.run import Run
 from xlate.train.state import PhaseSettings
 from xlate.updates.rule import UpdateRule
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
 FEATURES = "families 2"

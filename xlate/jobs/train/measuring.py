@@ -15,8 +15,6 @@ import numpy as np
 from xlate.array_types import Uints
 from xlate.config.schema import TrainConfig
 from xlate.jobs.evaluate import dev_set, measure
-from xlate.jobs.prepare.estimates import Estimates
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.registry import event_kind
 from xlate.jobs.translate import Translator
 from xlate.metrics.measures import measure_sentences
@@ -26,6 +24,8 @@ from xlate.scoring.weights import Weights, WeightsFile
 from xlate.train import tags
 from xlate.train.run import Run
 from xlate.train.state import PhaseSettings, TrainState
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import Estimates
 
 log = logging.getLogger(__name__)
 

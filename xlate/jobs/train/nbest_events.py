@@ -14,9 +14,6 @@ from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, to_yaml
 from xlate.features.bigram_index import BigramIndex
-from xlate.jobs.prepare.estimates import Estimates
-from xlate.jobs.prepare.stages import identity_of, read_stage, run_stage
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import event_kind
@@ -26,6 +23,9 @@ from xlate.models.block.steps import BlockDerivation
 from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.text.encoded import EncodedText
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import Estimates
+from xlate.work.stages import identity_of, read_stage, run_stage
 
 log = logging.getLogger(__name__)
 

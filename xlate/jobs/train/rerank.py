@@ -19,7 +19,6 @@ from xlate.candidates.nbest_columns import NbestArrays
 from xlate.config.schema import TrainConfig
 from xlate.config.tune_schema import PenaltyConfig
 from xlate.features.named import NamedFeatures, family_of
-from xlate.jobs.prepare.stages import file_hash
 from xlate.jobs.ranking.floats import begin
 from xlate.jobs.ranking.given import given_list
 from xlate.jobs.ranking.lists import RankedLists
@@ -39,6 +38,7 @@ from xlate.train.list_checkpoint import ListCheckpoint, lists_identity
 from xlate.train.list_learner import ListLearner
 from xlate.train.reporter import Reporter
 from xlate.train.run import Run
+from xlate.work.stages import file_hash
 
 KIND = "rerank"
 # The tuner that learns no sparse weights.

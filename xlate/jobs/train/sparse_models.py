@@ -17,14 +17,14 @@ from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.phrase_templates import GROUP
 from xlate.features.sparse_sets import ClassesOf, Side, SparseSettings, make_sparse_features, word_values
 from xlate.features.structure import StructureFeatures, StructureTemplates
-from xlate.jobs.prepare.stages import read_stage, run_stage
-from xlate.jobs.prepare.word_counts import word_counts
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.models.phrase.model import PhraseModel
 from xlate.phrases.table import PhraseTable
 from xlate.text.classes import commonest_classes, read_classes, write_classes
 from xlate.text.clustering import exchange_classes
 from xlate.text.encoded import EncodedText
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import read_stage, run_stage
+from xlate.work.word_counts import word_counts
 
 
 def sparse_features(

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from xlate.config.schema import TrainConfig
-from xlate.jobs.prepare.stages import identity_of
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_text import text_of_base
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.systems.to_tune import ToTune
@@ -21,6 +19,8 @@ from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights, save_weights
 from xlate.train.run import Run
 from xlate.train.tuning import RoundFigures
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import identity_of
 
 
 class TunedTraining:

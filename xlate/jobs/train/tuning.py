@@ -16,7 +16,6 @@ from xlate.candidates.decoded import DecodedList, listed
 from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_text import TextSides, TokenizedText
 from xlate.jobs.train.tuners import chosen_weights, optimiser
 from xlate.jobs.train.warnings import not_too_long, warn_if_unmoved
@@ -31,6 +30,7 @@ from xlate.text.lines import read_lines
 from xlate.text.numbering import Numbering
 from xlate.train.run import Run
 from xlate.train.tuning import RoundFigures, Tuning, TuningSettings
+from xlate.work.directory import WorkDirectory
 
 log = logging.getLogger(__name__)
 TOKENIZED = TokenizedText()

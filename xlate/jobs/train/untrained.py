@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from xlate.config.schema import TrainConfig
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.train.measuring import measured_splits, rounded
 from xlate.scoring.weights import save_weights
 from xlate.train.run import Run
+from xlate.work.directory import WorkDirectory
 
 
 class Untrained:

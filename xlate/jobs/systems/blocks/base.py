@@ -12,10 +12,10 @@ from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.features.bigram_index import BigramIndex, BlockNames
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.same_model import check_model_of_base
 from xlate.scoring.weights import WeightsFile
+from xlate.work.directory import WorkDirectory
 
 # Keys of a model that do not alter what its floats mean: those of its events, and of its binary features.
 FREE = ("binary", "threshold", "folds", "alternatives", "listed_only", "by_span", "by_target")

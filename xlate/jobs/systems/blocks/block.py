@@ -10,8 +10,6 @@ from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.features.block import FLOATS, block_arrays
 from xlate.features.more_floats import more_floats
-from xlate.jobs.prepare.estimates import Estimates
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.blocks.event_kind import EventKind, common_search
 from xlate.jobs.systems.blocks.lists import BlockLists, check_block_lists
 from xlate.jobs.systems.kind import Asked
@@ -20,6 +18,8 @@ from xlate.models.block.decoder import BlockDecoder
 from xlate.models.block.model import BlockModel
 from xlate.models.block.settings import BlockSearch
 from xlate.scoring.weights import WeightsFile
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import Estimates
 
 
 class Block(EventKind):

@@ -10,8 +10,6 @@ from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.features.block import DISTORTION_FLOATS, distortion_arrays
 from xlate.features.more_floats import more_floats
-from xlate.jobs.prepare.estimates import Estimates
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.blocks.event_kind import EventKind, common_search
 from xlate.jobs.systems.blocks.jumps import distortion_stage, load_distortion
 from xlate.jobs.systems.blocks.lists import BlockLists, check_block_lists
@@ -21,6 +19,8 @@ from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.distortion.model import DistortionModel
 from xlate.models.distortion.settings import DistortionSearch
 from xlate.scoring.weights import WeightsFile
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import Estimates
 
 
 class DistortionKind(EventKind):

@@ -16,8 +16,6 @@ from xlate.config.source_schema import ONLINE
 from xlate.errors import InputError
 from xlate.features.bigram_index import BigramIndex
 from xlate.features.more_floats import MORE_FLOATS, MoreFloats, more_floats
-from xlate.jobs.prepare.estimates import Estimates, WithoutFold
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.jobs.systems.blocks.base import check_floats_of_base, check_sums, frequent_features, with_features
 from xlate.jobs.systems.kind import Asked, Kind
@@ -28,6 +26,8 @@ from xlate.models.block.tuned import TunedBlocks
 from xlate.models.system import AnySystem
 from xlate.models.tuned import TunedCosts, TunedSystem
 from xlate.scoring.weights import Weights, WeightsFile
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import Estimates, WithoutFold
 
 
 class EventKind(Kind):

@@ -9,12 +9,12 @@ from xlate.array_types import Floats32
 from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.config.model_schema import ModelConfig
-from xlate.jobs.prepare.estimates import Estimates
-from xlate.jobs.prepare.stages import Stage, run_stage
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.kernels.counting.model1 import model1_costs
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.table import phrase_pairs
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import Estimates
+from xlate.work.stages import Stage, run_stage
 
 # The folders of a distortion stage.
 JUMPS, MODEL1 = "jumps", "model1"

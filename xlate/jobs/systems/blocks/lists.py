@@ -15,10 +15,6 @@ from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.errors import InputError
 from xlate.features.bigram_index import BigramIndex
-from xlate.jobs.prepare.estimates import Estimates, WithoutFold
-from xlate.jobs.prepare.folds import Folds
-from xlate.jobs.prepare.stages import identity_of
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.blocks.base import check_floats_of_base, check_sums, frequent_features
 from xlate.jobs.systems.blocks.event_kind import EventKind
@@ -29,6 +25,10 @@ from xlate.models.block.lists import with_units
 from xlate.models.system import AnySystem
 from xlate.phrases.table_rows import TableRows
 from xlate.scoring.weights import Weights, WeightsFile
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import Estimates, WithoutFold
+from xlate.work.folds import Folds
+from xlate.work.stages import identity_of
 
 
 @dataclass(frozen=True)

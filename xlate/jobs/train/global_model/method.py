@@ -11,8 +11,6 @@ from typing import Any
 
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.stages import identity_of
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.same_model import check_model_of_base
 from xlate.jobs.train.global_model.texts import (
@@ -31,6 +29,8 @@ from xlate.jobs.train.warnings import warn_if_unmoved
 from xlate.scoring.weights import Weights, save_weights
 from xlate.train.global_model import NAME, EpochFigures, GlobalSettings, GlobalTraining
 from xlate.train.run import Run
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import identity_of
 
 __all__ = ["NAME", "GlobalMethod"]
 log = logging.getLogger(__name__)

@@ -13,7 +13,6 @@ from xlate.candidates.lattice import LatticeExample
 from xlate.config.loss_schema import GlobalConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.blocks.base import check_floats_of_base, check_sums, frequent_features, with_features
 from xlate.jobs.systems.blocks.lists import BlockFolds
@@ -26,6 +25,7 @@ from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.search.lattice_oracle import oracle_example
+from xlate.work.directory import WorkDirectory
 
 # `loss.globally.split` for the training text.
 TRAIN = "train"

@@ -16,7 +16,6 @@ from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE, SourceConfig
 from xlate.config.tune_schema import TuneConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.run_text import text_of_base
 from xlate.jobs.systems.folded import by_fold
 from xlate.jobs.systems.registry import kind_of
@@ -41,6 +40,7 @@ from xlate.updates.mira import Mira
 from xlate.updates.online import OnlineUpdate
 from xlate.updates.perceptron import AveragedPerceptron
 from xlate.updates.tillmann_zhang import TillmannZhang
+from xlate.work.directory import WorkDirectory
 
 
 class OnlineTraining:

@@ -8,9 +8,9 @@ import numpy as np
 
 from xlate.config.tune_schema import TuneConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.train.tuning import TuningText, tuning_text
 from xlate.jobs.train.warnings import not_too_long
+from xlate.work.directory import WorkDirectory
 
 log = logging.getLogger(__name__)
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
-from xlate.jobs.prepare.prepared_side import PreparedSide
-from xlate.jobs.prepare.tagging import TAGGER, kept_tagger
 from xlate.text.factors import FactorNames, with_factors
 from xlate.text.json_files import Fields, check_fields, read_json
 from xlate.text.tagging.tagger import POS, Tagger
 from xlate.text.tokens import Preprocessor
 from xlate.text.truecase import Truecaser
+from xlate.work.prepared_side import PreparedSide
+from xlate.work.tagging import TAGGER, kept_tagger
 
 PREPROCESSING = {"source_language": str, "target_language": str, "tokenize": bool, "case": str}
 FACTORS: Fields = {"source": list, "target": list, "separator": str}

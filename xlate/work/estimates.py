@@ -20,9 +20,6 @@ from xlate.align.links import Links
 from xlate.array_types import Bools, Floats32, Ints
 from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays
-from xlate.jobs.prepare.folds import WHOLE, Folds
-from xlate.jobs.prepare.stages import Stage, identity_of, read_stage, run_stage
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet, counts_of
@@ -32,6 +29,9 @@ from xlate.phrases.matching import Matches
 from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, direct_lexical_weights, select_phrases
 from xlate.phrases.table_rows import TableRows
 from xlate.text.encoded import EncodedText
+from xlate.work.directory import WorkDirectory
+from xlate.work.folds import WHOLE, Folds
+from xlate.work.stages import Stage, identity_of, read_stage, run_stage
 
 KIND = "counts of blocks without a fold"
 LAYOUT = {

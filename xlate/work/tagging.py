@@ -6,14 +6,14 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-from xlate.config.schema import DataConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.corpus_files import CorpusFiles
-from xlate.jobs.prepare.stages import file_hash
 from xlate.text.classes import read_classes, write_classes
 from xlate.text.json_files import Fields
 from xlate.text.tagging.hanta import hanta_version
 from xlate.text.tagging.tagger import Tagger, open_tagger
+from xlate.work.corpus_files import CorpusFiles
+from xlate.work.settings import DataConfig
+from xlate.work.stages import file_hash
 
 log = logging.getLogger(__name__)
 CLASSES = "classes"

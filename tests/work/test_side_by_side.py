@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from xlate.errors import InputError
-from xlate.jobs.prepare import beside
-from xlate.jobs.prepare.beside import side_by_side
+from xlate.work import side_by_side as beside
+from xlate.work.side_by_side import side_by_side
 
 
 @pytest.mark.parametrize("cores", [1, 2, 8])

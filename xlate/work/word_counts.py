@@ -9,7 +9,7 @@ import numpy as np
 from xlate.array_types import Ints
 from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import HEADER, open_arrays, save_arrays
-from xlate.jobs.prepare.work import WorkDirectory
+from xlate.work.directory import WorkDirectory
 
 FOLDER, KIND = "word_counts", "counts of words"
 LAYOUT = {"count_V": ("<i8", 1)}

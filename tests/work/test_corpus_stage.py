@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from xlate.config.schema import DataConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.corpus_files import resolve_files
-from xlate.jobs.prepare.corpus_settings import corpus_identity
-from xlate.jobs.prepare.corpus_stage import build_corpus
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.vocabulary import Vocabulary
+from xlate.work.corpus_files import resolve_files
+from xlate.work.corpus_settings import corpus_identity
+from xlate.work.corpus_stage import build_corpus
+from xlate.work.directory import WorkDirectory
+from xlate.work.settings import DataConfig
 
 
 def corpus(folder: Path, **settings: object) -> DataConfig:

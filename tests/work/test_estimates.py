@@ -11,11 +11,7 @@ import pytest
 from tests.test_end_to_end import work  # noqa: F401
 from xlate.align.lexical import lexical_table
 from xlate.errors import InputError
-from xlate.jobs.prepare.estimates import Estimates, WithoutFold, estimates_of, part_of
-from xlate.jobs.prepare.fold_models import FoldModels
-from xlate.jobs.prepare.folds import WHOLE, Folds
-from xlate.jobs.prepare.stages import read_stage
-from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.fold_models import FoldModels
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
@@ -24,6 +20,10 @@ from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import match_blocks
 from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, score_phrases, select_phrases
 from xlate.phrases.table_rows import TableRows
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import Estimates, WithoutFold, estimates_of, part_of
+from xlate.work.folds import WHOLE, Folds
+from xlate.work.stages import read_stage
 
 FOLDS = 3
 

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from xlate.config.schema import DataConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.corpus_files import SIDES, SPLITS, CorpusFiles
-from xlate.jobs.prepare.stages import file_hash
-from xlate.jobs.prepare.tagging import tagger_record
 from xlate.text.factors import FactorNames
+from xlate.work.corpus_files import SIDES, SPLITS, CorpusFiles
+from xlate.work.settings import DataConfig
+from xlate.work.stages import file_hash
+from xlate.work.tagging import tagger_record
 
 CASES = ("true", "lower", "keep")
 PARTS = (*SPLITS, "lm_text")

@@ -16,15 +16,15 @@ from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import ModelConfig
 from xlate.features.bigram_index import BigramIndex, BlockNames
 from xlate.features.more_floats import more_floats
-from xlate.jobs.prepare.estimates import Estimates, estimates_of, part_of
-from xlate.jobs.prepare.folds import Folds
-from xlate.jobs.prepare.stages import Stage, identity_of, run_stage
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.registry import event_kind
 from xlate.phrases.events import collect_events
 from xlate.phrases.matching import Matches, match_blocks
 from xlate.progress import track
 from xlate.text.encoded import EncodedText
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import Estimates, estimates_of, part_of
+from xlate.work.folds import Folds
+from xlate.work.stages import Stage, identity_of, run_stage
 
 log = logging.getLogger(__name__)
 DEV_STORES = ("linked.dev", "neutral.dev")

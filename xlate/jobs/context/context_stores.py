@@ -18,9 +18,6 @@ from xlate.config.model_schema import DISTORTION, ModelConfig
 from xlate.features.context import ContextFeatures, Layer, Spans, TargetFeatures
 from xlate.features.distances import UNLINKED, Distances, distance_classes, first_links
 from xlate.features.sparse_sets import word_values
-from xlate.jobs.prepare.folds import WHOLE, Folds
-from xlate.jobs.prepare.stages import identity_of, read_stage, run_stage
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.train.sparse_models import classes_of, side_of
 from xlate.kernels.search.spans import span_rows
 from xlate.memory import check_memory
@@ -29,6 +26,9 @@ from xlate.phrases.matching import phrase_finder
 from xlate.phrases.occurrences import Occurrences, occurrences_of
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
+from xlate.work.directory import WorkDirectory
+from xlate.work.folds import WHOLE, Folds
+from xlate.work.stages import identity_of, read_stage, run_stage
 
 TRAIN, HELDOUT, COUNTS = "train", "train.heldout", "counts"
 KIND = "counts of predicted pairs"

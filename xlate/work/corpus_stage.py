@@ -12,23 +12,7 @@ import numpy as np
 
 from xlate.align.copies import copy_groups
 from xlate.arrays.stored import save_arrays
-from xlate.config.schema import DataConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.annotated_text import AnnotatedText, read_split, read_training, with_tags
-from xlate.jobs.prepare.annotation_store import (
-    copies_folder,
-    documents_folder,
-    factor_folder,
-    save_copies,
-    save_documents,
-    save_factor,
-)
-from xlate.jobs.prepare.beside import side_by_side
-from xlate.jobs.prepare.corpus_files import SIDES, CorpusFiles
-from xlate.jobs.prepare.corpus_settings import check_settings, side_factors
-from xlate.jobs.prepare.prepared_side import PreparedSide
-from xlate.jobs.prepare.tagging import keep_tagger, tagger_record
-from xlate.jobs.prepare.work import VOCABULARIES
 from xlate.text.factors import FactoredLines
 from xlate.text.json_files import write_json
 from xlate.text.lines import read_lines, write_lines
@@ -36,6 +20,22 @@ from xlate.text.parallel import drop_unusable
 from xlate.text.tokens import Preprocessor, preprocess_lines, untokenized_lines
 from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary, check_reserved
+from xlate.work.annotated_text import AnnotatedText, read_split, read_training, with_tags
+from xlate.work.annotation_store import (
+    copies_folder,
+    documents_folder,
+    factor_folder,
+    save_copies,
+    save_documents,
+    save_factor,
+)
+from xlate.work.corpus_files import SIDES, CorpusFiles
+from xlate.work.corpus_settings import check_settings, side_factors
+from xlate.work.directory import VOCABULARIES
+from xlate.work.prepared_side import PreparedSide
+from xlate.work.settings import DataConfig
+from xlate.work.side_by_side import side_by_side
+from xlate.work.tagging import keep_tagger, tagger_record
 
 log = logging.getLogger(__name__)
 

@@ -16,8 +16,6 @@ import numpy as np
 from xlate.align.copies import balanced_folds
 from xlate.align.lexical import lexical_table
 from xlate.array_types import Ints
-from xlate.jobs.prepare.stages import Stage, discard_stage, identity_of, read_stage, run_stage
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.jobs.systems.phrase_stage import reordering_model
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
@@ -27,6 +25,8 @@ from xlate.phrases.extract import extract_phrases
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
 from xlate.phrases.table_rows import TableRows, WholeRows
 from xlate.text.locks import awaited
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import Stage, discard_stage, identity_of, read_stage, run_stage
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from xlate.config.schema import DataConfig
 from xlate.errors import InputError
 from xlate.text.folders import WholeFolder, holds, without_mark
 from xlate.text.lines import atomic_write
+from xlate.work.settings import DataConfig
 
 SPLITS = ("train", "dev", "test")
 SIDES = ("source", "target")

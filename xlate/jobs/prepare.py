@@ -13,14 +13,8 @@ from xlate.align.aligner import align
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links, write_links
 from xlate.array_types import Bools
-from xlate.config.schema import AlignConfig, LmConfig, PhrasesConfig, PrepareConfig
+from xlate.config.schema import PrepareConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.beside import cores
-from xlate.jobs.prepare.corpus_files import resolve_files, write_demo_corpus
-from xlate.jobs.prepare.corpus_settings import check_dev_set, corpus_identity
-from xlate.jobs.prepare.corpus_stage import build_corpus
-from xlate.jobs.prepare.stages import Stage, check_stage, file_hash, run_stage
-from xlate.jobs.prepare.work import STAGES, WorkDirectory
 from xlate.lm.arpa import write_arpa
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
@@ -33,6 +27,13 @@ from xlate.phrases.table import PhraseTable, score_phrases
 from xlate.text.encoded import EncodedText
 from xlate.text.folders import check_is_folder
 from xlate.text.locks import awaited
+from xlate.work.corpus_files import resolve_files, write_demo_corpus
+from xlate.work.corpus_settings import check_dev_set, corpus_identity
+from xlate.work.corpus_stage import build_corpus
+from xlate.work.directory import STAGES, WorkDirectory
+from xlate.work.settings import AlignConfig, LmConfig, PhrasesConfig
+from xlate.work.side_by_side import cores
+from xlate.work.stages import Stage, check_stage, file_hash, run_stage
 
 log = logging.getLogger(__name__)
 

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs.prepare.test_corpus_stage import built
+from tests.work.test_corpus_stage import built
 from xlate.cli.main import main
-from xlate.config.schema import DataConfig
 from xlate.errors import InputError
-from xlate.jobs.prepare.corpus_files import resolve_files
-from xlate.jobs.prepare.corpus_settings import corpus_identity
-from xlate.jobs.prepare.fold_models import FoldModels
-from xlate.jobs.prepare.work import WorkDirectory
+from xlate.jobs.systems.fold_models import FoldModels
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.vocabulary import Vocabulary
+from xlate.work.corpus_files import resolve_files
+from xlate.work.corpus_settings import corpus_identity
+from xlate.work.directory import WorkDirectory
+from xlate.work.settings import DataConfig
 
 SMALL = ["data.generated.train=120", "data.generated.dev=12", "data.generated.test=12", "align=fast_align"]
 # Nothing on one side; more than three words; a bar in a word.

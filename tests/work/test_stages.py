@@ -13,7 +13,7 @@ import pytest
 
 from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.errors import InputError
-from xlate.jobs.prepare.stages import discard_stage, file_hash, identity_of, read_stage, run_stage
+from xlate.work.stages import discard_stage, file_hash, identity_of, read_stage, run_stage
 
 
 def writes(text: str, calls: list[str]) -> Any:

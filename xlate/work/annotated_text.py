@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from xlate.config.schema import DataConfig
-from xlate.jobs.prepare.corpus_files import CorpusFiles
-from xlate.jobs.prepare.corpus_settings import side_factors
 from xlate.progress import track
 from xlate.text.documents import Documents, joined_documents, read_documents
 from xlate.text.factors import FactoredLines, joined_lines, read_factored
 from xlate.text.parallel import check_reference, check_sides
 from xlate.text.tagging.tagger import POS, Tagger
+from xlate.work.corpus_files import CorpusFiles
+from xlate.work.corpus_settings import side_factors
+from xlate.work.settings import DataConfig
 
 
 @dataclass(frozen=True)

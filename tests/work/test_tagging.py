@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs.prepare.test_annotated_text import values
-from tests.jobs.prepare.test_corpus_stage import built
-from xlate.config.schema import DataConfig
+from tests.work.test_annotated_text import values
+from tests.work.test_corpus_stage import built
 from xlate.errors import InputError
-from xlate.jobs.prepare import tagging
-from xlate.jobs.prepare.corpus_files import resolve_files
-from xlate.jobs.prepare.corpus_settings import corpus_identity
-from xlate.jobs.prepare.work import WorkDirectory
 from xlate.text.lines import write_lines
+from xlate.work import tagging
+from xlate.work.corpus_files import resolve_files
+from xlate.work.corpus_settings import corpus_identity
+from xlate.work.directory import WorkDirectory
+from xlate.work.settings import DataConfig
 
 # An empty pair; more than five tokens; a bar.
 SOURCE = ["Das Haus, das brennt.", "", "So viel zu lang ist das.", "Haus|Haus.", "Das Ende."]

@@ -14,9 +14,6 @@ from xlate.align.links import Links, read_links
 from xlate.array_types import Ints
 from xlate.arrays.stored import HEADER, open_arrays
 from xlate.errors import InputError
-from xlate.jobs.prepare import annotation_store
-from xlate.jobs.prepare.corpus_text import CorpusText
-from xlate.jobs.prepare.stages import MARK, read_stage
 from xlate.lm.model import NgramModel
 from xlate.text.documents import Documents
 from xlate.text.encoded import EncodedText
@@ -26,6 +23,9 @@ from xlate.text.lines import read_lines
 from xlate.text.opening import plain_file
 from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import Vocabulary
+from xlate.work import annotation_store
+from xlate.work.corpus_text import CorpusText
+from xlate.work.stages import MARK, read_stage
 
 if TYPE_CHECKING:
     # Of the block models: others have no need of them.

@@ -6,7 +6,8 @@ import copy
 from dataclasses import field
 from typing import Any
 
-from omegaconf import MISSING
+# What Hydra writes where a value must be given.
+MISSING: Any = "???"
 
 
 def key(words: str, default: Any = MISSING) -> Any:

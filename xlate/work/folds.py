@@ -9,8 +9,8 @@ import numpy as np
 from xlate.align.copies import balanced_folds, heldout_pairs
 from xlate.array_types import Bools, Ints
 from xlate.errors import InputError
-from xlate.jobs.prepare.stages import identity_of, read_stage
-from xlate.jobs.prepare.work import WorkDirectory
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import identity_of, read_stage
 
 # Stands for a fold where estimates of the whole text are used.
 WHOLE = -1

@@ -1,1 +1,0 @@
-"""From a corpus to a work directory, stage by stage."""
