@@ -86,6 +86,8 @@ GROUPS_OF_COMMANDS = {
 }
 OWN_GROUPS = {group.partition("/")[0] for group in CHOICES} | {"experiment"}
 _HINTS: dict[type[Any], Mapping[str, Any]] = {}
+# What Hydra was told of the choices of a command; it copies what it takes from there.
+_TOLD: dict[str, dict[str, Any]] = {}
 
 
 @contextmanager
@@ -100,7 +102,10 @@ def registered(command: str) -> Iterator[None]:
     repo = ConfigStore.instance().repo
     before = {name: repo.pop(name) for name in OWN_GROUPS if name in repo}
     try:
-        _tell(command)
+        if command not in _TOLD:
+            _tell(command)
+            _TOLD[command] = {name: repo[name] for name in OWN_GROUPS if name in repo}
+        repo.update(_TOLD[command])
         yield
     finally:
         for name in OWN_GROUPS:

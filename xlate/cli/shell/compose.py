@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import sys
@@ -14,7 +15,7 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.shell.arguments import Words
@@ -31,8 +32,6 @@ from xlate.errors import InputError
 
 OmegaConf.register_new_resolver("folder_name", folder_name, replace=True)
 log = logging.getLogger(__name__)
-# Commands that ask Hydra which job they are.
-JOBS = ("train",)
 
 
 @dataclass(frozen=True)
@@ -90,11 +89,13 @@ def run_with_hydra(command: str, schema: type[Any], body: Callable[[Any], None],
             expected="a folder",
             remedy="check the path: it begins in the current folder",
         )
-    if not _asks_hydra(command, words):
+    if not _asks_hydra(words):
         with _our_words(command, words):
-            config = typed(composed(command, words.overrides), schema)
+            whole = composed(command, words.overrides, of_hydra=True)
+            config = typed(_without_hydra(whole), schema)
         check_files_apart(config)
-        body(config)
+        with _known_to_hydra(whole):
+            body(config)
         return 0
     with _our_words(command, words):
         failures = _run_jobs(command, Job(body, schema, talk, words.spare), words)
@@ -135,10 +136,28 @@ def _is_refused(error: Exception) -> bool:
     return ours or is_null_group(error) or _is_slurm_missing(error)
 
 
-def _asks_hydra(command: str, words: Words) -> bool:
+def _asks_hydra(words: Words) -> bool:
     """Whether more than a configuration is wanted of Hydra, which composes it twice before it runs a job."""
-    settings = (word.lstrip("+~") for word in words.overrides)
-    return command in JOBS or bool(words.options) or any(word.startswith("hydra") for word in settings)
+    return bool(words.options) or any(word.lstrip("+~").startswith("hydra") for word in words.overrides)
+
+
+def _without_hydra(whole: DictConfig) -> DictConfig:
+    config = copy.copy(whole)
+    with open_dict(config):
+        del config["hydra"]
+    return config
+
+
+@contextmanager
+def _known_to_hydra(whole: DictConfig) -> Iterator[None]:
+    """Lets a command ask `HydraConfig` for the words it was given, as in a job that Hydra runs."""
+    hydra_config = HydraConfig.instance()
+    before = hydra_config.cfg
+    hydra_config.set_config(whole)
+    try:
+        yield
+    finally:
+        hydra_config.cfg = before
 
 
 def _run_jobs(command: str, job: Job, words: Words) -> list[BaseException]:
