@@ -13,10 +13,9 @@ from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
 
 from xlate.errors import InputError
-from xlate.metrics.chance import swapped_differences
-from xlate.metrics.edit_rate import ter_scores
 from xlate.metrics.score import evaluate
-from xlate.metrics.significance import Resampling, p_value, paired, paired_runs, paired_statistics
+from xlate.metrics.scores import ter_scores
+from xlate.metrics.significance import Resampling, p_value, paired, paired_runs, paired_statistics, swapped_differences
 from xlate.metrics.statistics import Stats
 from xlate.text.lines import read_lines
 

@@ -13,8 +13,7 @@ from sacrebleu.metrics.ter import TER
 from xlate.errors import InputError
 from xlate.metrics import statistics
 from xlate.metrics.bleu import bleu_scores
-from xlate.metrics.character_fscore import chrf_scores
-from xlate.metrics.edit_rate import ter_scores
+from xlate.metrics.scores import chrf_scores, ter_scores
 from xlate.metrics.statistics import Stats, bootstrap_counts, bootstrap_scores, interval, swap_masks
 
 

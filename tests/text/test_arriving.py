@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from xlate.errors import InputError
-from xlate.text.arriving import FIRST, LATER, ArrivingLines, KnownBatches, is_at_hand, standard_input
+from xlate.text.batches import FIRST, LATER, ArrivingLines, KnownBatches, is_at_hand, standard_input
 from xlate.text.lines import LONGEST_LINE
 
 

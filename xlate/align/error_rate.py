@@ -104,9 +104,9 @@ def alignment_error_rate(links: Links, gold: GoldLinks) -> AlignmentScore:
     if len(links) != len(gold):
         raise InputError(
             "links and gold links differ in number of sentence pairs",
-            seen=f"{len(links)} lines of links, {len(gold)} lines of gold links",
-            expected="as many of one as of the other",
-            remedy="give the links of the gold sentences only, in their order",
+            f"{len(links)} lines of links, {len(gold)} lines of gold links",
+            "as many of one as of the other",
+            "give the links of the gold sentences only, in their order",
         )
     proposed = [frozenset(links.pairs(s)) for s in range(len(links))]
     total, sure, possible = _size(proposed), _size(gold.sure), _size(gold.possible)

@@ -123,11 +123,11 @@ def parse_links(line: str, form: re.Pattern[str], path: str | Path, number: int)
         if match is None:
             raise InputError(
                 "malformed link",
+                text,
+                "links like 3-4 with blanks between, counted from 0",
+                "check that this is an alignment file and was not cut off",
                 file=path,
                 line=number,
-                seen=text,
-                expected="links like 3-4 with blanks between, counted from 0",
-                remedy="check that this is an alignment file and was not cut off",
             )
         yield match.groups()
 
@@ -142,11 +142,11 @@ def check_inside(links: Iterable[tuple[int, int]], source: int, target: int, pat
         if not (0 <= i < source and 0 <= j < target):
             raise InputError(
                 "link outside its sentence pair",
+                f"source position {i}, target position {j} (counted from 0)",
+                f"source position below {source}, target position below {target}",
+                REMEDY,
                 file=path,
                 line=number,
-                seen=f"source position {i}, target position {j} (counted from 0)",
-                expected=f"source position below {source}, target position below {target}",
-                remedy=REMEDY,
             )
 
 
@@ -159,11 +159,7 @@ def check_line_count(path: str | Path, seen: int, expected: int) -> None:
     lines = sum(1 for _ in iterate_lines(path))
     if lines != expected or seen != expected:
         raise InputError(
-            "wrong number of lines",
-            file=path,
-            seen=f"{lines} lines",
-            expected=f"{expected} lines, one a sentence pair",
-            remedy=REMEDY,
+            "wrong number of lines", f"{lines} lines", f"{expected} lines, one a sentence pair", REMEDY, file=path
         )
 
 
@@ -176,7 +172,7 @@ def matched_lengths(source_lengths_S: Sequence[int] | Ints, target_lengths_S: Se
     if len(source_lengths_S) != len(target_lengths_S):
         raise InputError(
             "source and target differ in number of sentences",
-            seen=f"{len(source_lengths_S)} source and {len(target_lengths_S)} target sentences",
-            expected="as many of one as of the other",
+            f"{len(source_lengths_S)} source and {len(target_lengths_S)} target sentences",
+            "as many of one as of the other",
         )
     return len(source_lengths_S)

@@ -1,4 +1,4 @@
-"""Rows of different lengths, kept as one flat array and offsets.
+"""Rows of different lengths, kept as one flat array and offsets; and keys found among sorted ones.
 
 Row r of R rows holds the values `offsets_R1[r]` to `offsets_R1[r + 1]` of a flat array. Offsets begin with 0 and never
 fall. Every list of candidates, bag of features, sentence and phrase in xlate is kept this way.
@@ -93,3 +93,16 @@ def check_offsets(name: str, offsets_R1: AnyInts, end: int) -> None:
         if len(down):
             at = int(down[0])
             raise ValueError(f"{name}: falls from {some[at]} to {some[at + 1]} at {start + at}")
+
+
+def places_of_keys(sorted_K: AnyInts, keys_N: AnyInts) -> Ints:
+    """Where each of N keys stands among K ascending ones, the first place of equals, -1 where it is not; shape (N,).
+
+    Example:
+        >>> places_of_keys(np.array([2, 5, 5]), np.array([5, 3, 2, 9])).tolist()
+        [1, -1, 0, -1]
+    """
+    if not len(sorted_K):
+        return np.full(len(keys_N), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(sorted_K, keys_N), len(sorted_K) - 1)
+    return np.where(sorted_K[at] == keys_N, at, -1)

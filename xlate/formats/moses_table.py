@@ -7,22 +7,309 @@ target. Lines are sorted by their bytes. The bar `|` inside a word is written `&
 
 from __future__ import annotations
 
+import re
+from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints
+from xlate.array_types import AnyArray, Floats, Ints, Ints32
+from xlate.arrays.ragged import offsets_of, places_of
 from xlate.errors import InputError
-from xlate.formats.bars import escape_bars, needs_escape
-from xlate.formats.moses_columns import BAR, Columns
+from xlate.phrases.extract import number_phrases
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import iterate_lines, write_lines
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.numbers import LARGEST_FLOAT32, parse_int, parse_row
+from xlate.text.vocabulary import RESERVED, Vocabulary, reserved
+
+_LITERAL = re.compile(r"&((?:amp;)*)#124;")
+
+
+def escape_bars(word: str) -> str:
+    """Writes `|` as `&#124;`. A text that would be read back as a bar gets one more `amp;`, so that `unescape_bars`
+    restores every word.
+
+    Example:
+        >>> escape_bars("|||"), escape_bars("&#124;"), escape_bars("a&b")
+        ('&#124;&#124;&#124;', '&amp;#124;', 'a&b')
+    """
+    return _LITERAL.sub(r"&amp;\1#124;", word).replace("|", "&#124;")
+
+
+def unescape_bars(word: str) -> str:
+    """Reads what `escape_bars` wrote; words without `#124;` stay as they are."""
+    if "#124;" not in word:
+        return word
+    return _LITERAL.sub(lambda match: f"&{match[1][4:]}#124;" if match[1] else "|", word)
+
+
+def needs_escape(words: Iterable[str]) -> bool:
+    """Whether any of the words holds a bar."""
+    return any("|" in word for word in words)
+
+
+BAR = " ||| "
+OLD_PENALTY = 2.718
+LAST = np.iinfo(np.int16).max
+FORM = "source ||| target ||| p(f|e) lex(f|e) p(e|f) lex(e|f) ||| links ||| N(e) N(f) N(f,e) ||| |||"
+
+# The left side of a rule, which Joshua and cdec write in front of it.
+_LABEL = re.compile(r"\[[^\[\] ]+\]")
+
+
+def _ints() -> array[int]:
+    return array("q")
+
+
+def _floats() -> array[float]:
+    return array("d")
+
+
+@dataclass
+class Phrases:
+    """The distinct phrases of one side, and their words, numbered in the order in which they came."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    words: dict[str, int] = field(default_factory=dict)
+    ids: array[int] = field(default_factory=_ints)
+    lengths: array[int] = field(default_factory=_ints)
+    lines: array[int] = field(default_factory=_ints)
+
+    def row(self, phrase: str, line: int) -> int:
+        """The row of a phrase; -1 when it is empty, or holds an empty word or `|||`."""
+        row = self.rows.get(phrase)
+        if row is not None:
+            return row
+        words = phrase.split(" ")
+        if "" in words or "|||" in phrase:
+            return -1
+        self.rows[phrase] = row = len(self.rows)
+        self.ids.extend([self.words.setdefault(word, len(self.words)) for word in words])
+        self.lengths.append(len(words))
+        self.lines.append(line)
+        return row
+
+    def vocabulary(self, unescape: bool) -> Vocabulary:
+        """The words of these phrases; those in most phrases come first."""
+        counts = np.bincount(_array(self.ids), minlength=len(self.words)).tolist()
+        words = sorted(self.words, key=lambda word: (-counts[self.words[word]], word))
+        return Vocabulary(dict.fromkeys(unescape_bars(word) if unescape else word for word in words))
+
+    def encode(self, vocabulary: Vocabulary, unescape: bool, path: Path) -> tuple[EncodedText, Ints32]:
+        """The distinct phrases sorted and numbered as a phrase table has them, and the new row of each old row.
+
+        Raises:
+            InputError: a word is reserved or the vocabulary lacks it; the first line with it is named.
+        """
+        words = [unescape_bars(word) if unescape else word for word in self.words]
+        offsets_S1 = offsets_of(_array(self.lengths))
+        missing = [number for number, word in enumerate(words) if word not in vocabulary]
+        if missing:
+            place, word = int(np.flatnonzero(_array(self.ids) == missing[0])[0]), words[missing[0]]
+            line = self.lines[int(np.searchsorted(offsets_S1, place, side="right")) - 1]
+            if word in RESERVED:
+                raise reserved(word, path, line)
+            raise InputError(
+                "a word that the vocabulary lacks",
+                word,
+                "a phrase table of the same corpus as the vocabulary",
+                "read the table without giving a vocabulary",
+                file=path,
+                line=line,
+            )
+        return number_phrases(EncodedText(vocabulary.ids(words)[_array(self.ids)], offsets_S1))
+
+
+@dataclass
+class Columns:
+    """What the lines of one phrase table hold, column by column; row b was read from line `lines[b]`.
+
+    `more` says how many scores may stand behind the four; they are not kept (see `split_scores`), and all lines must
+    have as many as the first. `order_B` are the rows in the order of the table, once that is made.
+    """
+
+    path: Path
+    more: tuple[int, ...] = (0,)
+    sources: Phrases = field(default_factory=Phrases)
+    targets: Phrases = field(default_factory=Phrases)
+    lines: array[int] = field(default_factory=_ints)
+    source: array[int] = field(default_factory=_ints)
+    target: array[int] = field(default_factory=_ints)
+    scores: array[float] = field(default_factory=_floats)
+    counts: array[float] = field(default_factory=_floats)
+    shape: array[int] = field(default_factory=_ints)
+    shapes: dict[str, int] = field(default_factory=dict)
+    links: list[list[tuple[int, int]]] = field(default_factory=list)
+    order_B: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def add(self, line: str, number: int) -> None:
+        """Takes one line apart.
+
+        Raises:
+            InputError: the line does not have the form of a phrase pair.
+        """
+        parts = line.rstrip(" ").removesuffix(" |||").removesuffix(" |||").split(BAR)
+        if not 3 <= len(parts) <= 7:
+            raise self.error("wrong number of fields", number, line, FORM)
+        if number == 1 and _LABEL.fullmatch(parts[0]) and len(parts) > 3:
+            raise self.error("rules of a grammar, not phrase pairs", number, line, "a table without nonterminals")
+        source, target = self.sources.row(parts[0], number), self.targets.row(parts[1], number)
+        if source < 0 or target < 0:
+            raise self.error("an empty phrase, or one with two blanks in a row", number, line, FORM)
+        self.lines.append(number)
+        self.source.append(source)
+        self.target.append(target)
+        self.add_scores(parts[2], number)
+        links = parts[3] if len(parts) > 3 else ""
+        shape = self.shapes.get(links)
+        self.shape.append(self.add_shape(links, number) if shape is None else shape)
+        self.add_counts(parts[4] if len(parts) > 4 else "", number)
+
+    def add_scores(self, text: str, number: int) -> None:
+        """Takes the four scores; a fifth is dropped if it is the constant 2.718 of old tables."""
+        self.scores.extend(self.split_scores(text, number)[0])
+
+    def split_scores(self, text: str, number: int) -> tuple[list[float], list[float]]:
+        """The four scores of a line, and those behind them.
+
+        Raises:
+            InputError: something else than numbers, or another number of them.
+        """
+        values = parse_row(text, LARGEST_FLOAT32)
+        if values is None:
+            raise self.no_numbers(text, number)
+        if self.more == (0,) and len(values) == 5 and values[4] == OLD_PENALTY:
+            values.pop()
+        if len(values) - 4 not in self.more:
+            raise self.error("wrong number of scores", number, text, _scores_expected(self.more))
+        self.more = (len(values) - 4,)
+        if min(values[4:], default=0.0) < 0:
+            raise self.error("a score out of range", number, text, "numbers of 0 or above")
+        return values[:4], values[4:]
+
+    def add_counts(self, text: str, number: int) -> None:
+        """Takes the counts N(e), N(f) and N(f,e), or the first two, or none; missing ones become NaN."""
+        values = parse_row(text, LARGEST_FLOAT32)
+        if values is None:
+            raise self.no_numbers(text, number)
+        if len(values) not in (0, 2, 3):
+            raise self.error("wrong number of counts", number, text, "none, or N(e) N(f), or N(e) N(f) N(f,e)")
+        self.counts.extend(values + [np.nan] * (3 - len(values)))
+
+    def no_numbers(self, text: str, number: int) -> InputError:
+        """The error for a field that holds something else than numbers."""
+        return self.error("not numbers", number, text, "finite numbers with blanks between")
+
+    def add_shape(self, text: str, number: int) -> int:
+        """Takes a list of links that did not come before."""
+        links = []
+        for link in text.split():
+            source, _, target = link.partition("-")
+            try:
+                links.append((min(parse_int(source), LAST), min(parse_int(target), LAST)))
+            except ValueError:
+                expected = "links like 0-1, source first, counted from 0"
+                raise self.error("malformed link", number, text, expected) from None
+        self.shapes[text] = len(self.links)
+        self.links.append(links)
+        return len(self.links) - 1
+
+    def error(self, message: str, number: int, seen: object, expected: str) -> InputError:
+        """The error for a line."""
+        remedy = "check that this is a Moses phrase table with all its fields"
+        return InputError(message, seen, expected, remedy, file=self.path, line=number)
+
+    def table(self, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary, unescape: bool) -> PhraseTable:
+        """The table of all lines.
+
+        Raises:
+            InputError: see `moses_table.read_phrase_table`.
+        """
+        scores_B4, counts_B3 = _array(self.scores).reshape(-1, 4), _array(self.counts).reshape(-1, 3)
+        self.check_numbers(scores_B4, counts_B3)
+        self.check_links()
+        sources, row_P = self.sources.encode(source_vocabulary, unescape, self.path)
+        targets, row_Q = self.targets.encode(target_vocabulary, unescape, self.path)
+        source_B, target_B = row_P[_array(self.source)], row_Q[_array(self.target)]
+        order = self.order_B = np.lexsort((target_B, source_B))
+        self.check_distinct(source_B[order], target_B[order], order)
+        counts_B3 = _filled(counts_B3, scores_B4, source_B, target_B)[order]
+        source_B, target_B = source_B[order], target_B[order]
+        offsets_X1 = offsets_of(np.array([len(links) for links in self.links], dtype=np.int64))
+        links_K2 = np.array([link for links in self.links for link in links], dtype=np.int16).reshape(-1, 2)
+        shape_B = _array(self.shape)[order]
+        places_K = places_of(offsets_X1, shape_B)
+        source_count_P, target_count_Q = np.zeros(len(sources)), np.zeros(len(targets))
+        np.maximum.at(source_count_P, source_B, counts_B3[:, 1])
+        np.maximum.at(target_count_Q, target_B, counts_B3[:, 0])
+        return PhraseTable(
+            source_phrases=sources,
+            target_phrases=targets,
+            source_B=source_B,
+            target_B=target_B,
+            count_B=np.ascontiguousarray(counts_B3[:, 2]),
+            scores_B4=scores_B4[order],
+            link_offsets_B1=offsets_of(np.diff(offsets_X1)[shape_B]),
+            link_source_K=links_K2[places_K, 0],
+            link_target_K=links_K2[places_K, 1],
+            source_count_P=source_count_P,
+            target_count_Q=target_count_Q,
+        )
+
+    def check_numbers(self, scores_B4: Floats, counts_B3: Floats) -> None:
+        """Checks that scores and counts are finite and not negative; NaN stands for a missing count."""
+        bad = ~((scores_B4 >= 0) & (scores_B4 < np.inf)).all(axis=1)
+        bad |= (np.nan_to_num(counts_B3, posinf=-1.0) < 0).any(axis=1)
+        if bad.any():
+            b = int(np.argmax(bad))
+            seen = " ".join(f"{value:g}" for value in (*scores_B4[b], *counts_B3[b]))
+            raise self.error("a score or count out of range", self.lines[b], seen, "finite numbers of 0 or above")
+
+    def check_links(self) -> None:
+        """Checks that links lie inside their phrases."""
+        last_X2 = np.array([np.max(links, axis=0) if links else (-1, -1) for links in self.links]).reshape(-1, 2)
+        last_B2 = last_X2[_array(self.shape)]
+        source_length = _array(self.sources.lengths)[_array(self.source)]
+        target_length = _array(self.targets.lengths)[_array(self.target)]
+        bad = (last_B2[:, 0] >= source_length) | (last_B2[:, 1] >= target_length)
+        if bad.any():
+            b = int(np.argmax(bad))
+            words = f"links within {source_length[b]} source and {target_length[b]} target words"
+            raise self.error("a link outside its phrases", self.lines[b], self.links[self.shape[b]], words)
+
+    def check_distinct(self, source_B: Ints32, target_B: Ints32, order: Ints) -> None:
+        """Checks that no phrase pair comes twice; the rows are given in sorted order."""
+        twice = np.flatnonzero((source_B[1:] == source_B[:-1]) & (target_B[1:] == target_B[:-1]))
+        if len(twice):
+            line, earlier = (self.lines[int(order[place])] for place in (twice[0] + 1, twice[0]))
+            seen = f"the pair of line {earlier}"
+            raise self.error("a phrase pair for the second time", line, seen, "each phrase pair once")
+
+
+def _scores_expected(more: tuple[int, ...]) -> str:
+    four = "four: p(f|e) lex(f|e) p(e|f) lex(e|f)"
+    return four if more == (0,) else f"{four}, and {' or '.join(map(str, more))} behind them"
+
+
+def _array(values: array[Any]) -> AnyArray:
+    return np.frombuffer(values, dtype=values.typecode) if len(values) else np.zeros(0, dtype=values.typecode)
+
+
+def _filled(counts_B3: Floats, scores_B4: Floats, source_B: Ints32, target_B: Ints32) -> Floats:
+    """Fills in missing counts: N(f,e) = N(f) p(e|f); where a line has no counts at all, its pair counts 1."""
+    none_B = np.isnan(counts_B3[:, 0]).astype(np.float64)
+    alone_B3 = np.stack([np.bincount(target_B, none_B)[target_B], np.bincount(source_B, none_B)[source_B], none_B], 1)
+    filled_B3 = np.where(np.isnan(counts_B3[:, :1]), alone_B3, counts_B3)
+    joint_B = filled_B3[:, 1] * scores_B4[:, 2]
+    filled_B3[:, 2] = np.where(np.isnan(filled_B3[:, 2]), joint_B, filled_B3[:, 2])
+    return filled_B3
+
 
 CHUNK = 10_000
 _LINK = "%d-%d".__mod__
@@ -126,10 +413,10 @@ def spell_phrases(path: str | Path, phrases: EncodedText, vocabulary: Vocabulary
         if not word or " " in word or "\n" in word or (escape is False and "|||" in word):
             raise InputError(
                 "a word that a Moses table cannot hold",
+                repr(word),
+                "no empty word, blank or line end, and no ||| unless escaped",
+                "tokenise the corpus, or let bars be escaped",
                 file=path,
-                seen=repr(word),
-                expected="no empty word, blank or line end, and no ||| unless escaped",
-                remedy="tokenise the corpus, or let bars be escaped",
             )
     if escape or (escape is None and needs_escape(words.values())):
         words = {number: escape_bars(word) for number, word in words.items()}

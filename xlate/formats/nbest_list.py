@@ -8,17 +8,215 @@ Lists in other forms are read into the same hypotheses by `nbest_styles.py`.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from xlate.errors import InputError
-from xlate.formats.nbest_fields import FeatureParser, Layout, is_alignment, is_word_scores, parse_total
-from xlate.formats.nbest_phrases import Span, field_links, field_spans, marked_spans, without_marks
 from xlate.progress import track
 from xlate.text.lines import LONGEST_RECORD, iterate_lines, write_lines
-from xlate.text.numbers import parse_int, shown
-from xlate.text.tokens import same_letters
+from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_floats, parse_int, shown
+from xlate.text.tokens import same_letters, split_tokens
+
+_MARK = re.compile(r"(?:^| )\|([0-9]{1,9})-([0-9]{1,9})(?:,[^| ]*)?\|(?= |$)")
+_PIECE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?=([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+
+
+class Span(NamedTuple):
+    """The half-open spans of a source phrase and of its translation."""
+
+    source: tuple[int, int]
+    target: tuple[int, int]
+
+
+def without_marks(text: str) -> str:
+    """The words without the marks `|0-1|` that Moses and Joshua write behind each phrase.
+
+    Example:
+        >>> without_marks("taming |0-1| politicians |2-3|")
+        'taming politicians'
+    """
+    return _MARK.sub("", text).strip(" ") if "|" in text else text
+
+
+def marked_spans(text: str) -> list[Span]:
+    """The phrases of a text with `|0-1|` marks, in target order; none when there are no marks."""
+    spans: list[Span] = []
+    start = at = 0
+    for mark in _MARK.finditer(text):
+        end = start + len(split_tokens(text[at : mark.start()]))
+        spans.append(Span((int(mark[1]), int(mark[2]) + 1), (start, end)))
+        start, at = end, mark.end()
+    return spans
+
+
+def field_spans(field: str) -> list[Span] | None:
+    """The phrases of a field `0-1=0-1 4=2`, whose spans hold their last word; None for any other field."""
+    found = [_PIECE.fullmatch(token) for token in field.split()]
+    if not found or not all(found):
+        return None
+    return [
+        Span((int(p[1]), int(p[2] or p[1]) + 1), (int(p[3]), int(p[4] or p[3]) + 1)) for p in found if p is not None
+    ]
+
+
+def field_links(field: str) -> list[tuple[int, int]] | None:
+    """The links of a field `0-0 1-2`, source first; None for any other field."""
+    found = [_LINK.fullmatch(token) for token in field.split()]
+    if not found or not all(found):
+        return None
+    return [(int(link[1]), int(link[2])) for link in found if link is not None]
+
+
+Layout = tuple[tuple[str, int], ...]
+UNLABELLED = "F"
+WORD_SCORES = "WordScores="
+# Values are kept and learned from in 32 bits.
+LARGEST = LARGEST_FLOAT32
+_COUNT = itemgetter(1)
+_SOFT = re.compile(r"[0-9eE.,+ -]+")
+
+
+class FeatureParser:
+    """Reads feature fields; the pattern of a line is tried first on the next one, which makes it fast.
+
+    It reads `Name= v v` (Moses, Marian), `name: v v` (old Moses, Phrasal), `name=v` (Joshua, cdec), and numbers without
+    names, which become values of the feature `F`.
+
+    Example:
+        >>> FeatureParser().parse("d: 0 -7.6 w: -9")
+        ((('d', 2), ('w', 1)), [0.0, -7.6, -9.0])
+        >>> FeatureParser().parse("lm_0=-28.045 Glue=1")
+        ((('lm_0', 1), ('Glue', 1)), [-28.045, 1.0])
+    """
+
+    def __init__(self) -> None:
+        self._length = -1
+        self._labels: Any = None
+        self._label_places: Any = None
+        self._value_places: Any = None
+        self._layout: Layout = ()
+        self._before: Layout = ()
+        self._singles = _Singles()
+
+    def parse(self, field: str) -> tuple[Layout, list[float]]:
+        """The names with the number of values of each, and all values in a row.
+
+        Raises:
+            ValueError: a value is not a finite number of 32 bits, or a name has no values or stands twice.
+        """
+        tokens = field.split(" ")
+        if "" in tokens:
+            tokens = [token for token in tokens if token]
+        if len(tokens) == self._length and self._label_places(tokens) == self._labels:
+            values = parse_floats(self._value_places(tokens), LARGEST)
+            if values is not None:
+                return self._layout, values
+        return self._parse(tokens)
+
+    def _parse(self, tokens: list[str]) -> tuple[Layout, list[float]]:
+        places = [place for place, token in enumerate(tokens) if token[-1] in "=:"]
+        numbers = [token for token in tokens if token[-1] not in "=:"]
+        if not places or places[0] > 0 or "=" in "".join(numbers):
+            layout, numbers = _glued(tokens)
+        else:
+            layout = self._spaced(tokens, places)
+        values = parse_floats(numbers, LARGEST)
+        if values is None or len(dict(layout)) < len(layout) or not all(map(_COUNT, layout)):
+            raise _fault(layout, numbers)
+        if len(places) > 1 and layout == self._before:
+            self._remember(tokens, layout, places)
+        self._before = layout
+        return layout, values
+
+    def _spaced(self, tokens: list[str], places: list[int]) -> Layout:
+        singles = self._singles
+        return tuple(
+            [
+                singles[tokens[place]] if after - place == 2 else (tokens[place][:-1], after - place - 1)
+                for place, after in pairwise([*places, len(tokens)])
+            ]
+        )
+
+    def _remember(self, tokens: list[str], layout: Layout, places: list[int]) -> None:
+        known = set(places)
+        self._length, self._layout = len(tokens), layout
+        self._label_places = itemgetter(*places)
+        self._value_places = itemgetter(*(place for place in range(len(tokens)) if place not in known))
+        self._labels = self._label_places(tokens)
+
+
+class _Singles(dict[str, tuple[str, int]]):
+    """From `name=` to (name, 1). Each pair is made once: a sparse list has millions, and new ones would start the
+    garbage collector.
+    """
+
+    def __missing__(self, token: str) -> tuple[str, int]:
+        pair = self[token] = (token[:-1], 1)
+        return pair
+
+
+def _glued(tokens: list[str]) -> tuple[Layout, list[str]]:
+    """Reads tokens `name=v`, perhaps mixed with `name= v`, or numbers without names."""
+    layout: list[tuple[str, int]] = []
+    numbers: list[str] = []
+    opened = False
+    for token in tokens:
+        label, equals, number = token.rpartition("=")
+        if token[-1] in "=:":
+            layout.append((token[:-1], 0))
+            opened = True
+            continue
+        numbers.append(number)
+        if equals:
+            layout.append((label, 1))
+            opened = False
+        elif opened or not layout:
+            name, count = layout.pop() if layout else (UNLABELLED, 0)
+            layout.append((name, count + 1))
+            opened = True
+        else:
+            raise ValueError(f"a value without a name: {token}")
+    return tuple(layout), numbers
+
+
+def _fault(layout: Layout, numbers: list[str]) -> ValueError:
+    """Says what is wrong with a feature field that cannot be read."""
+    for number in numbers:
+        try:
+            parse_float(number, LARGEST)
+        except ValueError as error:
+            return error
+    names = [name for name, _ in layout]
+    times = Counter(names)
+    twice = next((name for name in names if times[name] > 1), None)
+    if twice is not None:
+        return ValueError(f"a feature stands twice: {twice}")
+    return ValueError(f"a feature without a value: {next(name for name, count in layout if not count)}")
+
+
+def parse_total(field: str) -> float | None:
+    """The total score of a hypothesis, None for an empty field.
+
+    Raises:
+        ValueError: the field is not a finite number of 32 bits.
+    """
+    return parse_float(field, LARGEST) if field else None
+
+
+def is_alignment(field: str) -> bool:
+    """Whether a field holds only numbers and their separators, as Marian's alignments before the features do."""
+    return _SOFT.fullmatch(field) is not None
+
+
+def is_word_scores(field: str) -> bool:
+    """Whether a field holds Marian's score of each word: it has as many as there are words, so it is no feature."""
+    return field.startswith(WORD_SCORES)
+
 
 BAR = "|||"
 BYTE_ORDER_MARK = "\ufeff"
@@ -167,7 +365,7 @@ def parse_hypothesis(line: str, number: int, parser: FeatureParser) -> Hypothesi
 
 def refused(path: str | Path, line: int, seen: str, error: ValueError, style: Style) -> InputError:
     """The error for a line that cannot be read."""
-    return InputError(str(error), file=path, line=line, seen=seen, expected=style.expected, remedy=style.remedy)
+    return InputError(str(error), seen, style.expected, style.remedy, file=path, line=line)
 
 
 def by_sentence(hypotheses: Iterable[Hypothesis], path: str | Path) -> Iterator[list[Hypothesis]]:
@@ -195,21 +393,21 @@ def check_order(path: str | Path, hypothesis: Hypothesis, done: set[int], before
     if hypothesis.sentence == UNNUMBERED:
         raise InputError(
             "no sentence number",
+            hypothesis.fields[0],
+            _EXPECTED,
+            "where one list ends cannot be told: write the number of the sentence before each line",
             file=path,
             line=hypothesis.line,
-            seen=hypothesis.fields[0],
-            expected=_EXPECTED,
-            remedy="where one list ends cannot be told: write the number of the sentence before each line",
         )
     if hypothesis.sentence in done and before is not None and before.sentence != hypothesis.sentence:
         raise InputError(
             "a sentence that came before",
+            f"{hypothesis.sentence} behind {before.sentence}",
+            "the hypotheses of a sentence together",
+            "sort the lines by their number: sort -s -n where they begin with it, jq -cs 'sort_by(.id)[]' for "
+            "JSON lines",
             file=path,
             line=hypothesis.line,
-            seen=f"{hypothesis.sentence} behind {before.sentence}",
-            expected="the hypotheses of a sentence together",
-            remedy="sort the lines by their number: sort -s -n where they begin with it, jq -cs 'sort_by(.id)[]' for "
-            "JSON lines",
         )
 
 
@@ -224,11 +422,11 @@ def one_source(group: Sequence[Hypothesis], known: str | None, file: str | Path,
         return said if known is None else known
     raise InputError(
         f"another source than in {where}",
+        said,
+        known,
+        "give files of the same sentences; first_id=N is the number of the first one",
         file=file,
         line=line,
-        seen=said,
-        expected=known,
-        remedy="give files of the same sentences; first_id=N is the number of the first one",
     )
 
 

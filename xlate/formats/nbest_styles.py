@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from xlate.formats.nbest_fields import LARGEST, Layout
-from xlate.formats.nbest_list import BAR, MEND, BarStyle, Hypothesis, Style
+from xlate.formats.nbest_list import BAR, LARGEST, MEND, BarStyle, Hypothesis, Layout, Style
 from xlate.text.numbers import parse_float, parse_floats, parse_int, shown
 from xlate.text.tokens import same_letters
 

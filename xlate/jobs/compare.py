@@ -12,9 +12,8 @@ import numpy as np
 from xlate.config.schema import CompareConfig
 from xlate.errors import InputError
 from xlate.jobs.outputs import Output, read_output, references_for, work_of
-from xlate.metrics.buckets import Bucket, frequency_buckets, length_buckets
+from xlate.metrics.differences import Bucket, NgramChange, frequency_buckets, length_buckets, ngram_changes
 from xlate.metrics.measures import tokenizer
-from xlate.metrics.ngram_changes import NgramChange, ngram_changes
 from xlate.metrics.significance import PairedTests, paired_statistics, sentence_statistics
 from xlate.text.lines import iterate_lines, read_lines
 from xlate.work.directory import WorkDirectory

@@ -21,9 +21,9 @@ from xlate.jobs.systems.registry import is_grammar, open_grammar, open_system
 from xlate.models.system import AnyDerivation, AnySystem
 from xlate.progress import track
 from xlate.search.processes import each_arriving, each_sentence
-from xlate.text.arriving import Batches, KnownBatches
-from xlate.text.cutting import cut
+from xlate.text.batches import Batches, KnownBatches
 from xlate.text.factors import located
+from xlate.text.tokens import cut
 
 log = logging.getLogger(__name__)
 

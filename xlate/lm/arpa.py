@@ -68,9 +68,7 @@ def write_arpa(path: str | Path, model: ArpaModel) -> None:
     """
     for word in model.vocabulary.words:
         if not word or not UNWRITABLE.isdisjoint(word):
-            raise InputError(
-                "a word that ARPA cannot hold", file=path, seen=repr(word), expected="words without blanks"
-            )
+            raise InputError("a word that ARPA cannot hold", repr(word), "words without blanks", file=path)
     write_lines(path, _arpa_lines(model))
 
 
@@ -154,7 +152,7 @@ class _Lines:
             raise self.error("wrong n-gram count", line, f"{text!r}, {what}", "count the n-grams again")
 
     def error(self, message: str, seen: object, expected: str, remedy: str | None = None) -> InputError:
-        return InputError(message, file=self.path, line=self.number, seen=seen, expected=expected, remedy=remedy)
+        return InputError(message, seen, expected, remedy, file=self.path, line=self.number)
 
     def cut_off(self, expected: str) -> InputError:
         return self.error("the ARPA file is cut off", "end of file", expected, "copy or make the file again")

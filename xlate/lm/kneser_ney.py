@@ -49,9 +49,9 @@ def estimate(sentences: EncodedText, vocabulary: Vocabulary, order: int) -> Arpa
         InputError: no sentence has a word, or the order is not between 1 and 7.
     """
     if not 1 <= order <= HIGHEST_ORDER:
-        raise InputError("unusable order", seen=order, expected=f"an order from 1 to {HIGHEST_ORDER}")
+        raise InputError("unusable order", order, f"an order from 1 to {HIGHEST_ORDER}")
     if not len(sentences.ids_T):
-        raise InputError("an empty corpus", seen="no words", expected="text to estimate a language model from")
+        raise InputError("an empty corpus", "no words", "text to estimate a language model from")
     stream_T = _padded(sentences)
     orders = _collect(stream_T, order)
     adjusted = [_adjusted_counts(orders, n) for n in range(order)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from xlate.kernels.lm.ngram import (
 from xlate.kernels.memory.hashing import HashTable, build_table, find_all
 from xlate.lm.arpa import ArpaModel
 from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import BEGIN_ID, END_ID, Vocabulary
+from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, Vocabulary
 
 KIND = "language model"
 VOCABULARY = "vocabulary.txt"
@@ -165,7 +166,7 @@ def _check(arpa: ArpaModel, words_Kn: Ints32, prefix_K: Ints, key_K: Uints) -> N
     ):
         if len(rows):
             seen = " ".join(arpa.vocabulary.word(int(word)) for word in words_Kn[rows[0]])
-            raise InputError(message, seen=seen, expected=expected, remedy="make the model again")
+            raise InputError(message, seen, expected, "make the model again")
 
 
 def _contexts_of(words_Kn: Ints32, orders: list[HashTable], first_of_order: Ints) -> Ints:
@@ -231,3 +232,44 @@ def _check_automaton(stored: StoredArrays) -> None:
         if len(wrong):
             place = piece.start + int(wrong[0])
             raise refuse(stored, "contexts", f"suffix {suffix_N[wrong[0]]} of {place}", "a shorter context")
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """Perplexities over all tokens (one `</s>` a sentence) and over those the model knows."""
+
+    including_unknown: float
+    excluding_unknown: float
+    tokens: int
+    unknown: int
+
+    def __str__(self) -> str:
+        return (
+            f"perplexity {self.including_unknown:.2f} including and {self.excluding_unknown:.2f} excluding "
+            f"{self.unknown} unknown of {self.tokens} tokens"
+        )
+
+
+def perplexity(model: NgramModel, sentences: Sequence[Sequence[str]]) -> Perplexity:
+    """Measures tokenised sentences; nan for a text without sentences."""
+    text = EncodedText.encode(sentences, model.vocabulary)
+    tokens = len(text.ids_T) + len(text)
+    unknown = int((text.ids_T == UNKNOWN_ID).sum())
+    total = float(model.sentence_logprobs(text).sum())
+    without = total - _unknown_share(model, text)
+    if not tokens:
+        return Perplexity(float("nan"), float("nan"), 0, 0)
+    return Perplexity(float(np.exp(-total / tokens)), float(np.exp(-without / (tokens - unknown))), tokens, unknown)
+
+
+def _unknown_share(model: NgramModel, text: EncodedText) -> float:
+    share = 0.0
+    for sentence in range(len(text)):
+        words = text[sentence]
+        if not (words == UNKNOWN_ID).any():
+            continue
+        state = model.begin_state
+        for word in words.tolist():
+            logprob, state = model.score(state, word)
+            share += logprob if word == UNKNOWN_ID else 0.0
+    return share

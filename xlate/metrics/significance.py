@@ -1,11 +1,11 @@
 """Is one system better than another? Paired bootstrap and approximate randomisation over sentence statistics.
 
-Letters of shapes: B resamplings, R runs of a system.
+Letters of shapes: B resamplings, S sentences, K statistics of a sentence, R runs of a system.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
@@ -14,11 +14,58 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
-from xlate.metrics.chance import apart_differences, bootstrap_differences, mean_differences, swapped_differences
-from xlate.metrics.measures import measure_sentences
-from xlate.metrics.references import checked_references
+from xlate.metrics.measures import checked_references, measure_sentences
 from xlate.metrics.score import digits_of
-from xlate.metrics.statistics import Interval, Stats, interval
+from xlate.metrics.statistics import Interval, Stats, bootstrap_counts, interval, swap_masks
+
+
+def bootstrap_differences(stats: Stats, against: Stats, samples: int, seed: int) -> Floats:
+    """Differences of score on texts drawn with replacement, the same for both systems, (samples,) (Koehn 2004)."""
+    pieces = [
+        stats.scores(counts_BS @ stats.values_SK) - against.scores(counts_BS @ against.values_SK)
+        for counts_BS in bootstrap_counts(len(stats), samples, seed)
+    ]
+    return np.concatenate(pieces)
+
+
+def swapped_differences(stats: Stats, against: Stats, trials: int, seed: int) -> Floats:
+    """Differences of score after a coin has decided, for each sentence, whether the two outputs are swapped, (trials,).
+
+    See Riezler & Maxwell 2005. The coins are those of sacrebleu with the same seed.
+    """
+    masks = swap_masks(len(stats), trials, seed)
+    return np.concatenate([_swapped(stats, against, kept_BS) for kept_BS in masks])
+
+
+def mean_differences(
+    differences: Callable[[Stats, Stats, int, int], Floats],
+    pairs_R: Sequence[tuple[Stats, Stats]],
+    times: int,
+    seed: int,
+) -> Floats:
+    """The mean of `differences` over pairs of runs, which all see the same draws or coins, (times,)."""
+    differences_RB = np.stack([differences(ours, theirs, times, seed) for ours, theirs in pairs_R])
+    return np.asarray(differences_RB.mean(axis=0))
+
+
+def apart_differences(pairs_R: Sequence[tuple[Stats, Stats]], trials: int, seed: int) -> Floats:
+    """The mean difference over pairs of runs after swaps by coins, of which each pair has its own, (trials,).
+
+    See Clark, Dyer, Lavie & Smith 2011: strata are the sentences of each pair of runs.
+    """
+    sentences = len(pairs_R[0][0])
+    pieces = []
+    for kept_BS in swap_masks(len(pairs_R) * sentences, trials, seed):
+        parts = np.split(kept_BS, len(pairs_R), axis=1)
+        pieces.append(np.mean([_swapped(*pair, part) for pair, part in zip(pairs_R, parts, strict=True)], axis=0))
+    return np.concatenate(pieces)
+
+
+def _swapped(stats: Stats, against: Stats, kept_BS: Floats) -> Floats:
+    both_K = stats.values_SK.sum(axis=0) + against.values_SK.sum(axis=0)
+    first_BK = against.values_SK.sum(axis=0) + kept_BS @ (stats.values_SK - against.values_SK)
+    return stats.scores(first_BK) - stats.scores(both_K - first_BK)
+
 
 MEASURES = ("bleu", "chrf", "ter")
 TIE = 1e-9
@@ -224,9 +271,9 @@ def _pairs(
     if 0 in counts or (1 not in counts and counts[0] != counts[1]):
         raise InputError(
             "runs that cannot be paired",
-            seen=f"{counts[0]} runs and {counts[1]} runs",
-            expected="as many of one system as of the other, or one of either",
-            remedy="leave out the runs whose seeds only one system has",
+            f"{counts[0]} runs and {counts[1]} runs",
+            "as many of one system as of the other, or one of either",
+            "leave out the runs whose seeds only one system has",
         )
     most = max(counts)
     return list(runs_R) * (most // counts[0]), list(against_R) * (most // counts[1])
@@ -237,6 +284,6 @@ def _check_lengths(stats: Sequence[Stats]) -> None:
     if len(lengths) > 1:
         raise InputError(
             "two systems of different length",
-            seen=f"{lengths[0]} and {lengths[1]} sentences",
-            expected="translations of the same sentences",
+            f"{lengths[0]} and {lengths[1]} sentences",
+            "translations of the same sentences",
         )

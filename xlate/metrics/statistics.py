@@ -107,7 +107,7 @@ def interval(scores_B: Floats) -> Interval:
 def check_samples(samples: int) -> None:
     """Raises InputError when fewer than one sample is asked for."""
     if samples < 1:
-        raise InputError("too few samples", seen=samples, expected="1 or more", remedy="1000 is usual")
+        raise InputError("too few samples", samples, "1 or more", "1000 is usual")
 
 
 def _pieces(samples: int, sentences: int) -> Iterator[int]:

@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from xlate.errors import InputError
 from xlate.search.workers import Chunk, Workers
-from xlate.text.arriving import Batches, KnownBatches
+from xlate.text.batches import Batches, KnownBatches
 
 CHUNK = 8
 Result = TypeVar("Result")

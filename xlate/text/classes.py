@@ -25,10 +25,10 @@ def read_classes(path: str | Path) -> dict[str, str]:
     for number, line in enumerate(iterate_lines(path), start=1):
         columns = line.split("\t")
         if len(columns) < 2:
-            raise InputError("not a word and its class", file=path, line=number, seen=line, expected="word TAB class")
+            raise InputError("not a word and its class", line, "word TAB class", file=path, line=number)
         word, name = (columns[1], columns[0]) if len(columns) > 2 else (columns[0], columns[1].strip())
         if word in classes:
-            raise InputError("a word that came before", file=path, line=number, seen=word, expected="each word once")
+            raise InputError("a word that came before", word, "each word once", file=path, line=number)
         classes[word] = name
     return classes
 

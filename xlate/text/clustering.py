@@ -40,7 +40,7 @@ def exchange_classes(text: EncodedText, words: int, classes: int, seed: int = 1,
         InputError: fewer than two classes, or more than there is memory for.
     """
     if classes < 2:
-        raise InputError("too few word classes", seen=classes, expected="2 or more")
+        raise InputError("too few word classes", classes, "2 or more")
     # Counts of pairs of classes, and what is made of them to compute the likelihood.
     check_memory("the counts of pairs of word classes", 24 * (classes + 1) ** 2, f"class{classes}")
     left_N, right_N, count_N = _bigrams(text, words)

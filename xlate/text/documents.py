@@ -55,7 +55,7 @@ class Documents:
             InputError: fewer documents than folds.
         """
         if folds > len(self):
-            raise InputError("fewer documents than folds", seen=f"{len(self)} documents", expected=f"{folds} or more")
+            raise InputError("fewer documents than folds", f"{len(self)} documents", f"{folds} or more")
         starts = self.offsets_D1[:-1]
         cuts = [0]
         for fold in range(1, folds):
@@ -88,10 +88,10 @@ def read_documents(path: str | Path, sentences: int, pattern: str | None = None)
     if len(lines) != sentences:
         raise InputError(
             "a file of documents of another length than its text",
+            f"{len(lines)} lines",
+            f"{sentences} lines, one for each sentence",
             file=path,
             line=min(len(lines), sentences) + 1,
-            seen=f"{len(lines)} lines",
-            expected=f"{sentences} lines, one for each sentence",
         )
     name_of = _compiled(pattern)
     numbers: dict[str, int] = {}
@@ -100,15 +100,15 @@ def read_documents(path: str | Path, sentences: int, pattern: str | None = None)
         found = name_of.search(line.strip())
         if found is None or not found[0]:
             seen, expected = repr(line), f"a name that matches {pattern!r}" if pattern else "the name of a document"
-            raise InputError("no document is named", file=path, line=row + 1, seen=seen, expected=expected)
+            raise InputError("no document is named", seen, expected, file=path, line=row + 1)
         document_S[row] = numbers.setdefault(found[0], len(numbers))
         if row and document_S[row] < document_S[row - 1]:
             raise InputError(
                 "a document goes on after another began",
+                found[0],
+                "all sentences of a document one after the other",
                 file=path,
                 line=row + 1,
-                seen=found[0],
-                expected="all sentences of a document one after the other",
             )
     return Documents(list(numbers), _with_end(_starts(document_S), sentences))
 
@@ -117,7 +117,7 @@ def _compiled(pattern: str | None) -> re.Pattern[str]:
     try:
         return re.compile(".+" if pattern is None else pattern, re.DOTALL if pattern is None else 0)
     except re.error as error:
-        raise InputError("not a regular expression", seen=pattern, expected=f"one that compiles: {error}") from error
+        raise InputError("not a regular expression", pattern, f"one that compiles: {error}") from error
 
 
 def _starts(document_S: Ints) -> Ints:

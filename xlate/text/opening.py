@@ -104,10 +104,10 @@ def packing_of(path: Path, begin: bytes) -> Packing | None:
         if begin.startswith(magic):
             raise InputError(
                 f"a {name}",
+                repr(begin[:LONGEST_MAGIC]),
+                "text, plain or packed by gzip, xz or bzip2",
+                f"unpack it, for example {command.replace('FILE', path.name)}",
                 file=path,
-                seen=repr(begin[:LONGEST_MAGIC]),
-                expected="text, plain or packed by gzip, xz or bzip2",
-                remedy=f"unpack it, for example {command.replace('FILE', path.name)}",
             )
     found = next((packing for packing in PACKINGS if packing.packed(begin)), None)
     named = named_packing(path)
@@ -115,10 +115,10 @@ def packing_of(path: Path, begin: bytes) -> Packing | None:
         article = "an" if named.name[0] == "x" else "a"
         raise InputError(
             f"not {article} {named.name} file",
+            repr(begin[:2]) if begin else "an empty file",
+            f"{named.name} data under a name ending in {named.suffix}",
+            "rename or compress the file, or copy it again",
             file=path,
-            seen=repr(begin[:2]) if begin else "an empty file",
-            expected=f"{named.name} data under a name ending in {named.suffix}",
-            remedy="rename or compress the file, or copy it again",
         )
     return found
 
@@ -179,9 +179,7 @@ def checked_name(path: str | Path) -> Path:
         InputError: the path holds a NUL character.
     """
     if "\0" in str(path):
-        raise InputError(
-            "no file has such a name", file=repr(str(path)), seen="a NUL character", expected="a file name"
-        )
+        raise InputError("no file has such a name", "a NUL character", "a file name", file=repr(str(path)))
     return Path(path)
 
 
@@ -195,10 +193,10 @@ def plain_file(path: str | Path) -> Path:
     if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
         raise InputError(
             "can be read only once, where a file is needed",
+            "a pipe or a device",
+            "a plain file",
+            "write it to a file first",
             file=path,
-            seen="a pipe or a device",
-            expected="a plain file",
-            remedy="write it to a file first",
         )
     return path
 
@@ -272,9 +270,9 @@ class _Unpacked(io.RawIOBase):
         if self._size > max(MOST_UNPACKED, MOST_TIMES * self._packed.taken):
             raise InputError(
                 "unpacks to more than any text does",
+                f"{self._size:,} bytes or more from {self._packed.taken:,}",
+                f"at most {MOST_UNPACKED:,} bytes, or {MOST_TIMES} times the packed size",
+                "if the file is what you meant, unpack it first and give the unpacked file",
                 file=self._path,
-                seen=f"{self._size:,} bytes or more from {self._packed.taken:,}",
-                expected=f"at most {MOST_UNPACKED:,} bytes, or {MOST_TIMES} times the packed size",
-                remedy="if the file is what you meant, unpack it first and give the unpacked file",
             )
         return int(some)

@@ -14,7 +14,7 @@ from tests.models.phrase.small_phrase_models import random_phrase_model, random_
 from xlate.errors import InputError
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.search.processes import each_arriving, each_sentence
-from xlate.text.arriving import KnownBatches
+from xlate.text.batches import KnownBatches
 
 
 @pytest.fixture

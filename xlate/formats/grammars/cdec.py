@@ -172,7 +172,7 @@ class Configuration:
 
     def error(self, message: str, line: int | None, seen: object, expected: str) -> InputError:
         """The error for a line."""
-        return InputError(message, file=self.path, line=line, seen=seen, expected=expected, remedy=self.remedy)
+        return InputError(message, seen, expected, self.remedy, file=self.path, line=line)
 
 
 def parse_weight(line: str) -> tuple[str, float]:
@@ -199,10 +199,10 @@ def read_cdec_weights(path: str | Path) -> dict[str, float]:
             name, weight = parse_weight(line)
         except ValueError as error:
             seen = f"{line} ({error})"
-            raise InputError("not a weight", file=path, line=number, seen=seen, expected=WEIGHT) from None
+            raise InputError("not a weight", seen, WEIGHT, file=path, line=number) from None
         if name in weights:
             expected = "each name once"
-            raise InputError("a weight that stands twice", file=path, line=number, seen=name, expected=expected)
+            raise InputError("a weight that stands twice", name, expected, file=path, line=number)
         weights[name] = weight
     return weights
 

@@ -122,9 +122,9 @@ class Scfg:
         for path, rules in self.files:
             if b < rules:
                 line = None if path is None else b + 1
-                return InputError(message, file=path, line=line, seen=seen, expected=expected, remedy=remedy)
+                return InputError(message, seen, expected, remedy, file=path, line=line)
             b -= rules
-        return InputError(message, seen=seen, expected=expected, remedy=remedy)
+        return InputError(message, seen, expected, remedy)
 
 
 def joined(parts: Sequence[tuple[Scfg, int]]) -> tuple[Scfg, list[int]]:
@@ -316,7 +316,7 @@ class RuleLines:
     def error(self, message: str, number: int, seen: object, expected: str) -> InputError:
         """The error for a line."""
         remedy = "check that the grammar is whole, and of the format it is read as"
-        return InputError(message, file=self.path, line=number, seen=seen, expected=expected, remedy=remedy)
+        return InputError(message, seen, expected, remedy, file=self.path, line=number)
 
     def grammar(self) -> Scfg:
         """All that was read; without bare numbers, a name that at least half of the rules have becomes a column."""

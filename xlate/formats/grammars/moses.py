@@ -184,19 +184,19 @@ def _tables(ini: MosesIni) -> list[FeatureLine]:
     if not is_hierarchical(ini):
         raise InputError(
             "a phrase system",
+            f"[search-algorithm] {ini.whole('search-algorithm', 0)}",
+            f"a hierarchical one, [search-algorithm] {CHART}",
+            "xlate import moses=FILE out=RUN makes a run of it",
             file=ini.path,
-            seen=f"[search-algorithm] {ini.whole('search-algorithm', 0)}",
-            expected=f"a hierarchical one, [search-algorithm] {CHART}",
-            remedy="xlate import moses=FILE out=RUN makes a run of it",
         )
     known = (TABLE, *MODELS, WORD_PENALTY, RULE_PENALTY, UNKNOWN)
     for line in ini.features:
         if line.kind not in known:
             message, expected = "a feature this decoder has not", ", ".join(known)
-            raise InputError(message, file=ini.path, line=line.line, seen=line.kind, expected=expected)
+            raise InputError(message, line.kind, expected, file=ini.path, line=line.line)
     for name in REFUSED:
         if name in ini.settings:
-            raise InputError("a setting that is not known here", file=ini.path, seen=f"[{name}]", expected="none")
+            raise InputError("a setting that is not known here", f"[{name}]", "none", file=ini.path)
     tables = [line for line in ini.features if line.kind == TABLE]
     if not tables:
         raise InputError("a feature is missing", file=ini.path, expected=TABLE)
@@ -210,7 +210,7 @@ def _spans(ini: MosesIni, tables: int) -> list[int]:
         spans = [parse_int(line) for line in lines]
     except ValueError as error:
         seen, expected = " ".join(lines), "whole numbers, one for each table"
-        raise InputError("section [max-chart-span]", file=ini.path, seen=seen, expected=expected) from error
+        raise InputError("section [max-chart-span]", seen, expected, file=ini.path) from error
     return [span or NO_LIMIT for span in [*spans, *[SPAN] * tables][:tables]]
 
 
@@ -233,8 +233,8 @@ def _goal(ini: MosesIni, tables: Scfg) -> str:
     if len(found) != 1:
         raise InputError(
             "no glue grammar",
+            f"rules that end in {END} for {', '.join(sorted(found)) or 'no label'}",
+            f"a table with rules for one label, such as [X][S] {END} [X] ||| [X][S] {END} [S] ||| 1 ||| 0-0",
             file=ini.path,
-            seen=f"rules that end in {END} for {', '.join(sorted(found)) or 'no label'}",
-            expected=f"a table with rules for one label, such as [X][S] {END} [X] ||| [X][S] {END} [S] ||| 1 ||| 0-0",
         )
     return found.pop()

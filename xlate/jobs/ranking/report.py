@@ -15,8 +15,7 @@ from xlate.candidates.nbest_gains import ter_statistics
 from xlate.candidates.nbest_store import bleu_statistics
 from xlate.candidates.nbest_utility import utilities
 from xlate.metrics.bleu import bleu_scores
-from xlate.metrics.character_fscore import chrf_scores
-from xlate.metrics.edit_rate import ter_scores
+from xlate.metrics.scores import chrf_scores, ter_scores
 from xlate.metrics.significance import PairedTest, PairedTests, paired_statistics
 from xlate.metrics.statistics import Stats
 from xlate.search.nbest_oracle import best_of_each, first_best, oracle
