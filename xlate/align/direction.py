@@ -187,7 +187,7 @@ def _environment(beside: bool) -> dict[str, str]:
 
 def _flat(text: Corpus) -> tuple[Ints32, Ints]:
     lengths = [len(sentence) for sentence in text]
-    words = np.array([int(word) for sentence in text for word in sentence], dtype=np.int32)
+    words = np.array([int(word) for sentence in text for word in sentence], np.int32)
     return words, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 

@@ -72,7 +72,7 @@ def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, dec
 
 def _unaligned(text: EncodedText, place_L: Ints) -> Ints32:
     """The words at places (in `ids_T`) that no link names."""
-    alone_T = np.ones(len(text.ids_T), dtype=np.bool_)
+    alone_T = np.ones(len(text.ids_T), np.bool_)
     alone_T[place_L] = False
     return text.ids_T[alone_T]
 

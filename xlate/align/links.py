@@ -39,9 +39,9 @@ class Links:
     def from_pairs(cls, sentences: Iterable[Iterable[tuple[int, int]]]) -> Links:
         """Collects the (source, target) links of each sentence pair, in any order, repeated ones once."""
         rows = [sorted(set(links)) for links in sentences]
-        offsets_S1 = np.zeros(len(rows) + 1, dtype=np.int64)
+        offsets_S1 = np.zeros(len(rows) + 1, np.int64)
         np.cumsum([len(row) for row in rows], out=offsets_S1[1:])
-        flat_L2 = np.array([link for row in rows for link in row], dtype=np.int32).reshape(-1, 2)
+        flat_L2 = np.array([link for row in rows for link in row], np.int32).reshape(-1, 2)
         return cls(np.ascontiguousarray(flat_L2[:, 0]), np.ascontiguousarray(flat_L2[:, 1]), offsets_S1)
 
     def __len__(self) -> int:
@@ -93,7 +93,7 @@ def read_links(
     """
     expected = matched_lengths(source_lengths_S, target_lengths_S)
     sentences: list[list[tuple[int, int]]] = []
-    for number, line in enumerate(iterate_lines(path), start=1):
+    for number, line in enumerate(iterate_lines(path), 1):
         if number > expected:
             break
         links = [(int(i), int(j)) for i, j in parse_links(line, _LINK, path, number)]

@@ -20,7 +20,7 @@ def offsets_of(lengths: Sequence[int] | AnyInts) -> Ints:
         >>> offsets_of([2, 0, 3]).tolist()
         [0, 2, 2, 5]
     """
-    offsets_R1 = np.zeros(len(lengths) + 1, dtype=np.int64)
+    offsets_R1 = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets_R1[1:])
     return offsets_R1
 
@@ -32,8 +32,8 @@ def lengths_of(offsets_R1: AnyInts, rows: Sequence[int] | AnyInts) -> Ints:
         >>> lengths_of(np.array([0, 2, 2, 5]), [2, 0]).tolist()
         [3, 2]
     """
-    rows = np.asarray(rows, dtype=np.int64)
-    return np.asarray(offsets_R1[rows + 1] - offsets_R1[rows], dtype=np.int64)
+    rows = np.asarray(rows, np.int64)
+    return np.asarray(offsets_R1[rows + 1] - offsets_R1[rows], np.int64)
 
 
 def row_numbers(offsets_R1: AnyInts) -> Ints:
@@ -48,7 +48,7 @@ def marked_in_rows(marked_T: Bools, offsets_R1: AnyInts) -> Ints:
         >>> marked_in_rows(np.array([True, False, True]), np.array([0, 2, 2, 3])).tolist()
         [1, 0, 1]
     """
-    count_R = np.zeros(len(offsets_R1) - 1, dtype=np.int64)
+    count_R = np.zeros(len(offsets_R1) - 1, np.int64)
     filled = np.flatnonzero(np.diff(offsets_R1))
     if len(filled):
         count_R[filled] = np.add.reduceat(marked_T, np.asarray(offsets_R1)[filled], dtype=np.int64)
@@ -62,7 +62,7 @@ def places_of(offsets_R1: AnyInts, rows: Sequence[int] | AnyInts) -> Ints:
 
 def gathered(offsets_R1: AnyInts, rows: Sequence[int] | AnyInts) -> tuple[Ints, Ints]:
     """The places of the values of some rows, and the offsets of these rows when they are put one behind the other."""
-    rows = np.asarray(rows, dtype=np.int64)
+    rows = np.asarray(rows, np.int64)
     first = np.asarray(offsets_R1[rows])
     lengths = np.asarray(offsets_R1[rows + 1]) - first
     new = offsets_of(lengths)
@@ -103,6 +103,6 @@ def places_of_keys(sorted_K: AnyInts, keys_N: AnyInts) -> Ints:
         [1, -1, 0, -1]
     """
     if not len(sorted_K):
-        return np.full(len(keys_N), -1, dtype=np.int64)
+        return np.full(len(keys_N), -1, np.int64)
     at = np.minimum(np.searchsorted(sorted_K, keys_N), len(sorted_K) - 1)
     return np.where(sorted_K[at] == keys_N, at, -1)

@@ -142,7 +142,7 @@ def read_moses_ini(path: str | Path) -> MosesIni:
     weights: dict[str, tuple[float, ...]] = {}
     settings: dict[str, list[str]] = {}
     section = ""
-    for number, raw in enumerate(iterate_lines(path), start=1):
+    for number, raw in enumerate(iterate_lines(path), 1):
         line = raw.strip()
         if not line or line.startswith("#"):
             continue

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,23 +62,13 @@ FORM = "source ||| target ||| p(f|e) lex(f|e) p(e|f) lex(e|f) ||| links ||| N(e)
 _LABEL = re.compile(r"\[[^\[\] ]+\]")
 
 
-def _ints() -> array[int]:
-    return array("q")
-
-
-def _floats() -> array[float]:
-    return array("d")
-
-
-@dataclass
 class Phrases:
     """The distinct phrases of one side, and their words, numbered in the order in which they came."""
 
-    rows: dict[str, int] = field(default_factory=dict)
-    words: dict[str, int] = field(default_factory=dict)
-    ids: array[int] = field(default_factory=_ints)
-    lengths: array[int] = field(default_factory=_ints)
-    lines: array[int] = field(default_factory=_ints)
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+        self.words: dict[str, int] = {}
+        self.ids, self.lengths, self.lines = array("q"), array("q"), array("q")
 
     def row(self, phrase: str, line: int) -> int:
         """The row of a phrase; -1 when it is empty, or holds an empty word or `|||`."""
@@ -126,7 +115,6 @@ class Phrases:
         return number_phrases(EncodedText(vocabulary.ids(words)[_array(self.ids)], offsets_S1))
 
 
-@dataclass
 class Columns:
     """What the lines of one phrase table hold, column by column; row b was read from line `lines[b]`.
 
@@ -134,19 +122,15 @@ class Columns:
     have as many as the first. `order_B` are the rows in the order of the table, once that is made.
     """
 
-    path: Path
-    more: tuple[int, ...] = (0,)
-    sources: Phrases = field(default_factory=Phrases)
-    targets: Phrases = field(default_factory=Phrases)
-    lines: array[int] = field(default_factory=_ints)
-    source: array[int] = field(default_factory=_ints)
-    target: array[int] = field(default_factory=_ints)
-    scores: array[float] = field(default_factory=_floats)
-    counts: array[float] = field(default_factory=_floats)
-    shape: array[int] = field(default_factory=_ints)
-    shapes: dict[str, int] = field(default_factory=dict)
-    links: list[list[tuple[int, int]]] = field(default_factory=list)
-    order_B: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    order_B: Ints
+
+    def __init__(self, path: Path, more: tuple[int, ...] = (0,)) -> None:
+        self.path, self.more = path, more
+        self.sources, self.targets = Phrases(), Phrases()
+        self.lines, self.source, self.target, self.shape = array("q"), array("q"), array("q"), array("q")
+        self.scores, self.counts = array("d"), array("d")
+        self.shapes: dict[str, int] = {}
+        self.links: list[list[tuple[int, int]]] = []
 
     def add(self, line: str, number: int) -> None:
         """Takes one line apart.
@@ -165,49 +149,43 @@ class Columns:
         self.lines.append(number)
         self.source.append(source)
         self.target.append(target)
-        self.add_scores(parts[2], number)
+        self.scores.extend(self.split_scores(parts[2], number)[0])
         links = parts[3] if len(parts) > 3 else ""
         shape = self.shapes.get(links)
         self.shape.append(self.add_shape(links, number) if shape is None else shape)
-        self.add_counts(parts[4] if len(parts) > 4 else "", number)
+        counts = self.numbers(parts[4] if len(parts) > 4 else "", number)
+        if len(counts) not in (0, 2, 3):
+            raise self.error("wrong number of counts", number, parts[4], "none, or N(e) N(f), or N(e) N(f) N(f,e)")
+        # Missing counts become NaN.
+        self.counts.extend(counts + [np.nan] * (3 - len(counts)))
 
-    def add_scores(self, text: str, number: int) -> None:
-        """Takes the four scores; a fifth is dropped if it is the constant 2.718 of old tables."""
-        self.scores.extend(self.split_scores(text, number)[0])
+    def numbers(self, text: str, number: int) -> list[float]:
+        values = parse_row(text, LARGEST_FLOAT32)
+        if values is None:
+            raise self.error("not numbers", number, text, "finite numbers with blanks between")
+        return values
 
     def split_scores(self, text: str, number: int) -> tuple[list[float], list[float]]:
-        """The four scores of a line, and those behind them.
+        """The four scores of a line, and those behind them; a fifth of 2.718, which old tables have, is dropped.
 
         Raises:
             InputError: something else than numbers, or another number of them.
         """
-        values = parse_row(text, LARGEST_FLOAT32)
-        if values is None:
-            raise self.no_numbers(text, number)
+        values = self.numbers(text, number)
         if self.more == (0,) and len(values) == 5 and values[4] == OLD_PENALTY:
             values.pop()
         if len(values) - 4 not in self.more:
-            raise self.error("wrong number of scores", number, text, _scores_expected(self.more))
+            expected = "four: p(f|e) lex(f|e) p(e|f) lex(e|f)"
+            if self.more != (0,):
+                expected = f"{expected}, and {' or '.join(map(str, self.more))} behind them"
+            raise self.error("wrong number of scores", number, text, expected)
         self.more = (len(values) - 4,)
         if min(values[4:], default=0.0) < 0:
             raise self.error("a score out of range", number, text, "numbers of 0 or above")
         return values[:4], values[4:]
 
-    def add_counts(self, text: str, number: int) -> None:
-        """Takes the counts N(e), N(f) and N(f,e), or the first two, or none; missing ones become NaN."""
-        values = parse_row(text, LARGEST_FLOAT32)
-        if values is None:
-            raise self.no_numbers(text, number)
-        if len(values) not in (0, 2, 3):
-            raise self.error("wrong number of counts", number, text, "none, or N(e) N(f), or N(e) N(f) N(f,e)")
-        self.counts.extend(values + [np.nan] * (3 - len(values)))
-
-    def no_numbers(self, text: str, number: int) -> InputError:
-        """The error for a field that holds something else than numbers."""
-        return self.error("not numbers", number, text, "finite numbers with blanks between")
-
     def add_shape(self, text: str, number: int) -> int:
-        """Takes a list of links that did not come before."""
+
         links = []
         for link in text.split():
             source, _, target = link.partition("-")
@@ -221,7 +199,6 @@ class Columns:
         return len(self.links) - 1
 
     def error(self, message: str, number: int, seen: object, expected: str) -> InputError:
-        """The error for a line."""
         remedy = "check that this is a Moses phrase table with all its fields"
         return InputError(message, seen, expected, remedy, file=self.path, line=number)
 
@@ -238,11 +215,15 @@ class Columns:
         targets, row_Q = self.targets.encode(target_vocabulary, unescape, self.path)
         source_B, target_B = row_P[_array(self.source)], row_Q[_array(self.target)]
         order = self.order_B = np.lexsort((target_B, source_B))
-        self.check_distinct(source_B[order], target_B[order], order)
         counts_B3 = _filled(counts_B3, scores_B4, source_B, target_B)[order]
         source_B, target_B = source_B[order], target_B[order]
-        offsets_X1 = offsets_of(np.array([len(links) for links in self.links], dtype=np.int64))
-        links_K2 = np.array([link for links in self.links for link in links], dtype=np.int16).reshape(-1, 2)
+        twice = np.flatnonzero((source_B[1:] == source_B[:-1]) & (target_B[1:] == target_B[:-1]))
+        if len(twice):
+            line, earlier = (self.lines[int(order[place])] for place in (twice[0] + 1, twice[0]))
+            seen = f"the pair of line {earlier}"
+            raise self.error("a phrase pair for the second time", line, seen, "each phrase pair once")
+        offsets_X1 = offsets_of(list(map(len, self.links)))
+        links_K2 = np.array([link for links in self.links for link in links], np.int16).reshape(-1, 2)
         shape_B = _array(self.shape)[order]
         places_K = places_of(offsets_X1, shape_B)
         source_count_P, target_count_Q = np.zeros(len(sources)), np.zeros(len(targets))
@@ -283,22 +264,9 @@ class Columns:
             words = f"links within {source_length[b]} source and {target_length[b]} target words"
             raise self.error("a link outside its phrases", self.lines[b], self.links[self.shape[b]], words)
 
-    def check_distinct(self, source_B: Ints32, target_B: Ints32, order: Ints) -> None:
-        """Checks that no phrase pair comes twice; the rows are given in sorted order."""
-        twice = np.flatnonzero((source_B[1:] == source_B[:-1]) & (target_B[1:] == target_B[:-1]))
-        if len(twice):
-            line, earlier = (self.lines[int(order[place])] for place in (twice[0] + 1, twice[0]))
-            seen = f"the pair of line {earlier}"
-            raise self.error("a phrase pair for the second time", line, seen, "each phrase pair once")
-
-
-def _scores_expected(more: tuple[int, ...]) -> str:
-    four = "four: p(f|e) lex(f|e) p(e|f) lex(e|f)"
-    return four if more == (0,) else f"{four}, and {' or '.join(map(str, more))} behind them"
-
 
 def _array(values: array[Any]) -> AnyArray:
-    return np.frombuffer(values, dtype=values.typecode) if len(values) else np.zeros(0, dtype=values.typecode)
+    return np.frombuffer(values, values.typecode) if len(values) else np.zeros(0, values.typecode)
 
 
 def _filled(counts_B3: Floats, scores_B4: Floats, source_B: Ints32, target_B: Ints32) -> Floats:
@@ -346,7 +314,19 @@ def write_phrase_table(
     sources = spell_phrases(path, table.source_phrases, source_vocabulary, escape)
     targets = spell_phrases(path, table.target_phrases, target_vocabulary, escape)
     order_B = moses_order(table, sources, targets)
-    write_lines(path, track(_format(table, sources, targets, order_B, exact), "writing phrase table", len(table)))
+    pieces = (order_B[first : first + CHUNK] for first in range(0, len(order_B), CHUNK))
+    lines = (
+        line
+        for rows in pieces
+        for line in pair_lines(
+            table,
+            rows,
+            [(sources[p], targets[q]) for p, q in zip(table.source_B[rows], table.target_B[rows], strict=True)],
+            table.scores_B4[rows],
+            exact,
+        )
+    )
+    write_lines(path, track(lines, "writing phrase table", len(table)))
 
 
 def read_phrase_table(
@@ -375,7 +355,7 @@ def read_phrase_table(
             phrase pair that came before, or a word that a given vocabulary lacks; the line is named.
     """
     columns = Columns(Path(path))
-    for number, line in enumerate(track(iterate_lines(path), "reading phrase table"), start=1):
+    for number, line in enumerate(track(iterate_lines(path), "reading phrase table"), 1):
         if only is None or line.partition(BAR)[0] in only:
             columns.add(line, number)
     source_vocabulary = source_vocabulary or columns.sources.vocabulary(unescape)
@@ -428,16 +408,9 @@ def spell_phrases(path: str | Path, phrases: EncodedText, vocabulary: Vocabulary
 def _byte_ranks(phrases: list[str]) -> Ints:
     """The places of the phrases in the order of `LC_ALL=C sort`, in which the bar behind a phrase counts too."""
     keys = [(phrase + BAR).encode() for phrase in phrases]
-    ranks = np.empty(len(keys), dtype=np.int64)
+    ranks = np.empty(len(keys), np.int64)
     ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
     return ranks
-
-
-def _format(table: PhraseTable, sources: list[str], targets: list[str], order_B: Ints, exact: bool) -> Iterator[str]:
-    for first in range(0, len(order_B), CHUNK):
-        rows = order_B[first : first + CHUNK]
-        spelled = [(sources[p], targets[q]) for p, q in zip(table.source_B[rows], table.target_B[rows], strict=True)]
-        yield from pair_lines(table, rows, spelled, table.scores_B4[rows], exact)
 
 
 def pair_lines(

@@ -16,7 +16,7 @@ from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_store import reference_rows
 from xlate.errors import InputError
 from xlate.formats.nbest_file import DROP, NbestFile
-from xlate.formats.nbest_list import UNNUMBERED, Hypothesis, Layout, check_order, numbered_lines, refused
+from xlate.formats.nbest_list import UNNUMBERED, Hypothesis, check_order, iterate_hypotheses
 from xlate.text.tokens import split_tokens
 
 ROUNDS = 8
@@ -221,6 +221,7 @@ def check_nbest(
         counted = bool(file.added) and bool(report.errors)
         if (checker.usable and not counted) or not report.errors:
             report.errors.append(error)
+    report.lines = checker.style.lines
     if report.arrays is not None and report.arrays.names:
         _check_columns(report, checker.usable)
         _check_totals(report, report.arrays, checker.usable, weights)
@@ -235,50 +236,36 @@ class _Checker:
         self.path = file.path
         self.report = NbestReport()
         self.usable: list[int] = []
-        self._layout: Layout | None = None
+        self.style = file.style()
 
     def lists(self) -> Iterator[list[Hypothesis]]:
         """Yields the usable hypotheses of each sentence in turn."""
         done: set[int] = set()
         group: list[Hypothesis] = []
         texts: dict[str, int] = {}
-        for hypothesis in self.file.with_columns(self._readable()):
+        for hypothesis in self.file.with_columns(iterate_hypotheses(self.path, self.style, self.report.errors)):
             before = group[-1] if group else None
             if not self._in_order(hypothesis, done, before):
                 continue
             if before is not None and before.sentence != hypothesis.sentence:
                 yield group
                 group, texts = [], {}
-            if before is None or before.sentence != hypothesis.sentence:
-                self._check_number(hypothesis, before)
             done.add(hypothesis.sentence)
-            self._check_phrases(hypothesis)
-            if self._check_text(hypothesis, texts) and self.file.duplicates == DROP:
+            self._note_numbers(hypothesis, before)
+            self._note_phrases(hypothesis)
+            first = texts.setdefault(hypothesis.text, hypothesis.line)
+            if not hypothesis.text:
+                self.report.note("empty hypotheses", hypothesis.line, f"sentence {hypothesis.sentence}")
+            if first != hypothesis.line:
+                self.report.note("duplicates", hypothesis.line, f"as line {first}")
+            if hypothesis.total is None:
+                self.report.note("no total", hypothesis.line, hypothesis.text)
+            if first != hypothesis.line and self.file.duplicates == DROP:
                 continue
             group.append(hypothesis)
             self.usable.append(hypothesis.line)
         if group:
             yield group
-
-    def _readable(self) -> Iterator[Hypothesis]:
-        style = self.file.style()
-        for number, line in numbered_lines(self.path):
-            self.report.lines = number
-            try:
-                found = style.line(line, number)
-            except ValueError as error:
-                self.report.errors.append(refused(self.path, number, line, error, style))
-                continue
-            if found is not None:
-                yield found
-        try:
-            found = style.end()
-        except ValueError as error:
-            refusal = refused(self.path, self.report.lines, "the end of the file", error, style)
-            self.report.errors.append(refusal)
-            return
-        if found is not None:
-            yield found
 
     def _in_order(self, hypothesis: Hypothesis, done: set[int], before: Hypothesis | None) -> bool:
         if hypothesis.sentence == UNNUMBERED:
@@ -291,25 +278,14 @@ class _Checker:
             return False
         return True
 
-    def _check_number(self, hypothesis: Hypothesis, before: Hypothesis | None) -> None:
+    def _note_numbers(self, hypothesis: Hypothesis, before: Hypothesis | None) -> None:
         number = hypothesis.sentence
         if before is None and number > 0:
             self.report.note("numbers do not begin with 0", hypothesis.line, number)
-        elif before is not None and number != before.sentence + 1:
+        elif before is not None and number not in (before.sentence, before.sentence + 1):
             self.report.note("gaps in the numbers", hypothesis.line, f"{number} behind {before.sentence}")
 
-    def _check_text(self, hypothesis: Hypothesis, texts: dict[str, int]) -> bool:
-        """Whether an earlier hypothesis of the sentence has the same words."""
-        if not hypothesis.text:
-            self.report.note("empty hypotheses", hypothesis.line, f"sentence {hypothesis.sentence}")
-        first = texts.setdefault(hypothesis.text, hypothesis.line)
-        if first != hypothesis.line:
-            self.report.note("duplicates", hypothesis.line, f"as line {first}")
-        if hypothesis.total is None:
-            self.report.note("no total", hypothesis.line, hypothesis.text)
-        return first != hypothesis.line
-
-    def _check_phrases(self, hypothesis: Hypothesis) -> None:
+    def _note_phrases(self, hypothesis: Hypothesis) -> None:
         if "|" not in "".join(hypothesis.fields[1:2]) and len(hypothesis.fields) < hypothesis.features + 3:
             return
         words = len(split_tokens(hypothesis.text))

@@ -220,7 +220,7 @@ class NbestFile:
             for stream in streams.values():
                 opened.enter_context(closing(cast(Any, stream)))
             number = 0
-            for number, given in enumerate(hypotheses, start=1):
+            for number, given in enumerate(hypotheses, 1):
                 hypothesis = given
                 for name, stream in streams.items():
                     hypothesis = _with_column(hypothesis, name, next(stream, None), columns[name], number, self.path)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from xlate.errors import InputError
 from xlate.progress import track
@@ -54,30 +54,14 @@ def marked_spans(text: str) -> list[Span]:
     return spans
 
 
-def field_spans(field: str) -> list[Span] | None:
-    """The phrases of a field `0-1=0-1 4=2`, whose spans hold their last word; None for any other field."""
-    found = [_PIECE.fullmatch(token) for token in field.split()]
-    if not found or not all(found):
-        return None
-    return [
-        Span((int(p[1]), int(p[2] or p[1]) + 1), (int(p[3]), int(p[4] or p[3]) + 1)) for p in found if p is not None
-    ]
-
-
-def field_links(field: str) -> list[tuple[int, int]] | None:
-    """The links of a field `0-0 1-2`, source first; None for any other field."""
-    found = [_LINK.fullmatch(token) for token in field.split()]
-    if not found or not all(found):
-        return None
-    return [(int(link[1]), int(link[2])) for link in found if link is not None]
-
-
 Layout = tuple[tuple[str, int], ...]
 UNLABELLED = "F"
+# Marian's score of each word: there are as many as words, so they are no feature.
 WORD_SCORES = "WordScores="
 # Values are kept and learned from in 32 bits.
 LARGEST = LARGEST_FLOAT32
 _COUNT = itemgetter(1)
+# Only numbers and their separators, as in Marian's alignments before the features.
 _SOFT = re.compile(r"[0-9eE.,+ -]+")
 
 
@@ -199,25 +183,6 @@ def _fault(layout: Layout, numbers: list[str]) -> ValueError:
     return ValueError(f"a feature without a value: {next(name for name, count in layout if not count)}")
 
 
-def parse_total(field: str) -> float | None:
-    """The total score of a hypothesis, None for an empty field.
-
-    Raises:
-        ValueError: the field is not a finite number of 32 bits.
-    """
-    return parse_float(field, LARGEST) if field else None
-
-
-def is_alignment(field: str) -> bool:
-    """Whether a field holds only numbers and their separators, as Marian's alignments before the features do."""
-    return _SOFT.fullmatch(field) is not None
-
-
-def is_word_scores(field: str) -> bool:
-    """Whether a field holds Marian's score of each word: it has as many as there are words, so it is no feature."""
-    return field.startswith(WORD_SCORES)
-
-
 BAR = "|||"
 BYTE_ORDER_MARK = "\ufeff"
 UNNUMBERED = -1
@@ -252,13 +217,26 @@ class Hypothesis(NamedTuple):
 
     def spans(self) -> list[Span] | None:
         """The phrase segmentation in target order, None when the line has none."""
-        extra = (field_spans(field) for field in self.fields[self.features + 2 :])
-        return marked_spans("".join(self.fields[1:2])) or next((found for found in extra if found is not None), None)
+        marked = marked_spans("".join(self.fields[1:2]))
+        pieces = None if marked else self._behind(_PIECE)
+        if pieces is None:
+            return marked or None
+        # The spans of a field `0-1=0-1 4=2` hold their last word.
+        return [Span((int(p[1]), int(p[2] or p[1]) + 1), (int(p[3]), int(p[4] or p[3]) + 1)) for p in pieces]
 
     def links(self) -> list[tuple[int, int]] | None:
         """The word links, each with the source first; None when the line has none."""
-        extra = (field_links(field) for field in self.fields[self.features + 2 :])
-        return next((found for found in extra if found is not None), None)
+        found = self._behind(_LINK)
+        return None if found is None else [(int(link[1]), int(link[2])) for link in found]
+
+    def _behind(self, form: re.Pattern[str]) -> list[re.Match[str]] | None:
+        """The pieces of the first field behind the total that holds nothing else than some of this form."""
+        for field in self.fields[self.features + 2 :]:
+            tokens = field.split()
+            found = [match for match in map(form.fullmatch, tokens) if match is not None]
+            if tokens and len(found) == len(tokens):
+                return found
+        return None
 
     def with_total(self, total: float) -> Hypothesis:
         """The same hypothesis with another total; nothing else of the line changes."""
@@ -274,16 +252,16 @@ class Hypothesis(NamedTuple):
         return self._replace(layout=(*self.layout, (name, 1)), values=[*self.values, value], fields=fields)
 
 
-class Style(Protocol):
-    """How a list is written; an object of it goes through one file."""
+class Style:
+    """How a list is written: fields with bars between them, or as derived classes say. An object goes through one file.
 
-    @property
-    def expected(self) -> str:
-        """What a line should look like, for messages."""
+    `expected` is what a line should look like, `remedy` what to do about one that does not. `lines` counts those read.
+    """
 
-    @property
-    def remedy(self) -> str:
-        """What to do about a line that does not."""
+    expected, remedy, lines = _EXPECTED, MEND, 0
+
+    def __init__(self) -> None:
+        self._parser = FeatureParser()
 
     def line(self, text: str, number: int) -> Hypothesis | None:
         """The hypothesis that is complete with this line, if any.
@@ -291,6 +269,7 @@ class Style(Protocol):
         Raises:
             ValueError: the line is ill-formed; the message says how.
         """
+        return parse_hypothesis(text, number, self._parser)
 
     def end(self) -> Hypothesis | None:
         """The hypothesis that is complete at the end of the file, if any.
@@ -298,51 +277,44 @@ class Style(Protocol):
         Raises:
             ValueError: the file may not end here.
         """
+        return None
 
 
-class BarStyle:
-    """Fields with bars between them."""
-
-    expected, remedy = _EXPECTED, MEND
-
-    def __init__(self) -> None:
-        self._parser = FeatureParser()
-
-    def line(self, text: str, number: int) -> Hypothesis:
-        """See `parse_hypothesis`."""
-        return parse_hypothesis(text, number, self._parser)
-
-    def end(self) -> None:
-        """Every line is whole."""
-
-
-def iterate_hypotheses(path: str | Path, style: Style | None = None) -> Iterator[Hypothesis]:
+def iterate_hypotheses(
+    path: str | Path, style: Style | None = None, errors: list[InputError] | None = None
+) -> Iterator[Hypothesis]:
     """Reads an n-best list, plain or gzip, one line at a time; `style` is how it is written, with bars by default.
+
+    With `errors`, ill-formed lines are left out and what is wrong with each is added there.
 
     Raises:
         InputError: a line is ill-formed and is named: a field is missing, something else stands in the place of a
             number, `|||` stands inside the text, or a feature stands twice; also whatever `iterate_lines` raises.
     """
-    style, number = style or BarStyle(), 0
-    for number, line in numbered_lines(path):
+    style, number = style or Style(), 0
+
+    def refuse(seen: str, error: ValueError) -> None:
+        refusal = InputError(str(error), seen, style.expected, style.remedy, file=path, line=number)
+        if errors is None:
+            raise refusal from error
+        errors.append(refusal)
+
+    for number, raw in enumerate(iterate_lines(path, LONGEST_RECORD), 1):
+        line = raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw
+        style.lines = number
         try:
             found = style.line(line, number)
         except ValueError as error:
-            raise refused(path, number, line, error, style) from error
+            refuse(line, error)
+            continue
         if found is not None:
             yield found
     try:
         found = style.end()
     except ValueError as error:
-        raise refused(path, number, "the end of the file", error, style) from error
+        return refuse("the end of the file", error)
     if found is not None:
         yield found
-
-
-def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers, from 1, without the byte order mark that may stand before the first."""
-    for number, line in enumerate(iterate_lines(path, LONGEST_RECORD), start=1):
-        yield number, line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
 
 
 def parse_hypothesis(line: str, number: int, parser: FeatureParser) -> Hypothesis:
@@ -357,15 +329,10 @@ def parse_hypothesis(line: str, number: int, parser: FeatureParser) -> Hypothesi
     sentence = _sentence(fields[0])
     place, layout, values = _features(fields, parser)
     try:
-        total = parse_total(fields[place + 1]) if len(fields) > place + 1 else None
+        total = parse_float(fields[place + 1], LARGEST) if len(fields) > place + 1 and fields[place + 1] else None
     except ValueError as error:
         raise _bars_or(error, fields[place + 1 :]) from None
     return Hypothesis(number, sentence, without_marks(fields[1]), layout, values, total, fields, place)
-
-
-def refused(path: str | Path, line: int, seen: str, error: ValueError, style: Style) -> InputError:
-    """The error for a line that cannot be read."""
-    return InputError(str(error), seen, style.expected, style.remedy, file=path, line=line)
 
 
 def by_sentence(hypotheses: Iterable[Hypothesis], path: str | Path) -> Iterator[list[Hypothesis]]:
@@ -459,7 +426,7 @@ def _features(fields: tuple[str, ...], parser: FeatureParser) -> tuple[int, Layo
     try:
         return place, *parser.parse(fields[place])
     except ValueError as error:
-        if place > 2 or len(fields) <= 4 or not is_alignment(fields[2]):
+        if place > 2 or len(fields) <= 4 or not _SOFT.fullmatch(fields[2]):
             raise _bars_or(error, fields[place + 1 :]) from None
     place = _behind_word_scores(fields, 3)
     return place, *parser.parse(fields[place])
@@ -468,7 +435,7 @@ def _features(fields: tuple[str, ...], parser: FeatureParser) -> tuple[int, Layo
 def _behind_word_scores(fields: tuple[str, ...], place: int) -> int:
     """The next field that holds neither word scores nor, of a hypothesis without links, an empty alignment."""
     while len(fields) > place + 1 and (
-        is_word_scores(fields[place]) or (not fields[place] and "=" in fields[place + 1])
+        fields[place].startswith(WORD_SCORES) or (not fields[place] and "=" in fields[place + 1])
     ):
         place += 1
     return place
@@ -492,4 +459,4 @@ def _quoted(line: str, number: int, fields: tuple[str, ...]) -> Hypothesis:
     quoted = _QUOTED.fullmatch(line) if len(fields) == 1 else None
     if quoted is None:
         raise ValueError("too few fields")
-    return Hypothesis(number, UNNUMBERED, quoted[2], (), [], parse_total(quoted[1]), fields, 0)
+    return Hypothesis(number, UNNUMBERED, quoted[2], (), [], parse_float(quoted[1], LARGEST), fields, 0)

@@ -56,7 +56,7 @@ def read_reordering_table(
     keys: list[int] = []
     values: list[tuple[float, ...]] = []
     lines: list[int] = []
-    for number, line in enumerate(track(iterate_lines(path), "reading reordering table"), start=1):
+    for number, line in enumerate(track(iterate_lines(path), "reading reordering table"), 1):
         source, target, text = _fields(path, number, line, unescape)
         scores = known.get(text)
         if scores is None:
@@ -66,7 +66,7 @@ def read_reordering_table(
             keys.append(p << 32 | q)
             values.append(scores)
             lines.append(number)
-    return _place(path, table, np.array(keys, dtype=np.int64), np.array(values).reshape(-1, SCORES), lines)
+    return _place(path, table, np.array(keys, np.int64), np.array(values).reshape(-1, SCORES), lines)
 
 
 def _place(path: Path, table: PhraseTable, key_K: Ints, score_K6: Floats, lines: list[int]) -> Floats:
@@ -77,7 +77,7 @@ def _place(path: Path, table: PhraseTable, key_K: Ints, score_K6: Floats, lines:
         return score_B6
     row_K = np.minimum(np.searchsorted(key_B, key_K), len(key_B) - 1)
     listed = np.flatnonzero(key_B[row_K] == key_K)
-    first = np.full(len(key_B), -1, dtype=np.int64)
+    first = np.full(len(key_B), -1, np.int64)
     first[row_K[listed[::-1]]] = listed[::-1]
     twice = listed[first[row_K[listed]] != listed]
     if len(twice):

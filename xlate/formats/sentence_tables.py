@@ -142,7 +142,7 @@ class TableFolder:
         path = self.file(number)
         columns, rows = Columns(path, more), dict[tuple[str, str], int]()
         found: dict[tuple[str, int], Sequence[float]] = {}
-        for at, line in enumerate(iterate_lines(path), start=1):
+        for at, line in enumerate(iterate_lines(path), 1):
             name, _, rest = line.partition(BAR)
             target, _, scores = rest.partition(BAR)
             source = name if self.lines is None else " ".join(map(unmarked, name.split(" ")))

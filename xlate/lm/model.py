@@ -88,7 +88,7 @@ class NgramModel:
 
     def state_of(self, context: Sequence[int] | Ints32) -> int:
         """The state after some words with nothing before them; begin with `<s>` for the start of a sentence."""
-        return int(walk(self.arrays, 0, np.asarray(context, dtype=np.int32))[1])
+        return int(walk(self.arrays, 0, np.asarray(context, np.int32))[1])
 
     def map_vocabulary(self, words: Iterable[str]) -> Ints32:
         """The numbers this model gives to another vocabulary's words, shape (len(words),)."""
@@ -125,9 +125,9 @@ class NgramModel:
 def _automaton(arpa: ArpaModel) -> NgramArrays:
     """Numbers the contexts (the empty one, then every n-gram below the highest order) and links them."""
     contexts = 1 + sum(arpa.counts[:-1])
-    backoff_N = np.zeros(contexts, dtype=np.float32)
-    suffix_N = np.zeros(contexts, dtype=np.int32)
-    extended_N = np.zeros(contexts, dtype=bool)
+    backoff_N = np.zeros(contexts, np.float32)
+    suffix_N = np.zeros(contexts, np.int32)
+    extended_N = np.zeros(contexts, bool)
     first_of_order = np.cumsum([1, *arpa.counts[:-1]])
     keys: list[Uints] = []
     next_rows: list[Ints32] = []
@@ -171,7 +171,7 @@ def _check(arpa: ArpaModel, words_Kn: Ints32, prefix_K: Ints, key_K: Uints) -> N
 
 def _contexts_of(words_Kn: Ints32, orders: list[HashTable], first_of_order: Ints) -> Ints:
     """The context numbers of word sequences, -1 where the model has no such n-gram; 0 for empty ones."""
-    context_K = np.zeros(len(words_Kn), dtype=np.int64)
+    context_K = np.zeros(len(words_Kn), np.int64)
     for n in range(words_Kn.shape[1]):
         keys = (context_K.astype(np.uint64) << np.uint64(32)) | words_Kn[:, n].astype(np.uint64)
         rows = find_all(orders[n], keys)
@@ -181,7 +181,7 @@ def _contexts_of(words_Kn: Ints32, orders: list[HashTable], first_of_order: Ints
 
 def _longest_suffix(words_Kn: Ints32, orders: list[HashTable], first_of_order: Ints) -> Ints:
     """The context of the longest proper suffix that the model knows, for each n-gram."""
-    found_K = np.full(len(words_Kn), -1, dtype=np.int64)
+    found_K = np.full(len(words_Kn), -1, np.int64)
     for start in range(1, words_Kn.shape[1] + 1):
         open_K = np.flatnonzero(found_K < 0)
         if not len(open_K):

@@ -39,7 +39,7 @@ def bleu_scores(stats_BK: AnyArray, *, smooth: str = "exp", effective_order: boo
     """
     if smooth not in SMOOTHING:
         raise InputError("unknown BLEU smoothing", smooth, "one of " + ", ".join(SMOOTHING))
-    sums_BK: Floats = np.asarray(stats_BK, dtype=np.float64)
+    sums_BK: Floats = np.asarray(stats_BK, np.float64)
     order = (sums_BK.shape[1] - 2) // 2
     length_B, reference_B = sums_BK[:, 0], sums_BK[:, 1]
     correct_BN, total_BN = sums_BK[:, 2 : 2 + order].copy(), sums_BK[:, 2 + order :].copy()
@@ -116,23 +116,23 @@ class ReferenceNgrams:
         """
         sentences_H = self._checked(len(hypotheses), sentence_H)
         lengths_H = np.diff(hypotheses.offsets_S1)
-        stats_HK = np.zeros((len(hypotheses), 2 + 2 * self.order), dtype=np.int64)
+        stats_HK = np.zeros((len(hypotheses), 2 + 2 * self.order), np.int64)
         stats_HK[:, 0] = lengths_H
         stats_HK[:, 1] = self._closest(lengths_H, sentences_H)
-        rank_T = np.zeros(len(hypotheses.ids_T), dtype=np.int64)
+        rank_T = np.zeros(len(hypotheses.ids_T), np.int64)
         for n in range(1, self.order + 1):
             stats_HK[:, 1 + self.order + n] = np.maximum(0, lengths_H - n + 1)
             start_G, owner_G = _places(hypotheses, n)
             begun_G = rank_T[start_G] >= 0
             start_G, owner_G = start_G[begun_G], owner_G[begun_G]
             rank_G = _find(self._known[n - 1], _pair(rank_T[start_G], hypotheses.ids_T[start_G + n - 1]))
-            rank_T = np.full(len(rank_T), -1, dtype=np.int64)
+            rank_T = np.full(len(rank_T), -1, np.int64)
             rank_T[start_G] = rank_G
             stats_HK[:, 1 + n] = self._matches(owner_G[rank_G >= 0], rank_G[rank_G >= 0], sentences_H, n)
         return stats_HK
 
     def _checked(self, hypotheses: int, sentence_H: AnyInts | None) -> Ints:
-        given = np.arange(hypotheses) if sentence_H is None else np.asarray(sentence_H, dtype=np.int64)
+        given = np.arange(hypotheses) if sentence_H is None else np.asarray(sentence_H, np.int64)
         whole = sentence_H is not None or hypotheses == len(self)
         if not whole or len(given) != hypotheses or (hypotheses and not 0 <= given.min() <= given.max() < len(self)):
             raise InputError(
@@ -144,7 +144,7 @@ class ReferenceNgrams:
 
     def _count(self, joined: EncodedText) -> None:
         sentences = len(self)
-        rank_T = np.zeros(len(joined.ids_T), dtype=np.int64)
+        rank_T = np.zeros(len(joined.ids_T), np.int64)
         for n in range(1, self.order + 1):
             start_G, row_G = _places(joined, n)
             keys_G = _pair(rank_T[start_G], joined.ids_T[start_G + n - 1])
@@ -153,7 +153,7 @@ class ReferenceNgrams:
             size = max(1, len(known))
             cells, counts = np.unique(row_G * size + rank_G, return_counts=True)
             merged, place = np.unique(cells // size % sentences * size + cells % size, return_inverse=True)
-            most = np.zeros(len(merged), dtype=np.int64)
+            most = np.zeros(len(merged), np.int64)
             np.maximum.at(most, place, counts)
             self._known.append(known)
             self._cells.append(merged)
@@ -197,7 +197,7 @@ def prior_bleu(stats_HK: AnyArray, prior: float = 5.0) -> Floats:
     exp(1 - r/c) is not clipped, so that it tells longer hypotheses apart too (He & Deng 2012; Gao et al. 2014). A
     hypothesis without a matching word or bigram has 0; one longer than its reference may have more than 100.
     """
-    sums_HK: Floats = np.asarray(stats_HK, dtype=np.float64)
+    sums_HK: Floats = np.asarray(stats_HK, np.float64)
     order = (sums_HK.shape[1] - 2) // 2
     correct_HN, total_HN = sums_HK[:, 2 : 2 + order], sums_HK[:, 2 + order :]
     precision_HN = correct_HN / np.maximum(total_HN, 1.0)
@@ -215,7 +215,7 @@ def prior_bleu(stats_HK: AnyArray, prior: float = 5.0) -> Floats:
 def _joined(streams: Sequence[EncodedText]) -> EncodedText:
     """All streams as one text of R·S rows; row r·S + s is reference r of sentence s."""
     lengths = np.concatenate([np.diff(stream.offsets_S1) for stream in streams])
-    offsets_S1 = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+    offsets_S1 = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     return EncodedText(np.concatenate([stream.ids_T for stream in streams]), offsets_S1)
 
 
@@ -234,6 +234,6 @@ def _pair(rank_G: Ints, word_G: Ints32) -> Ints:
 def _find(sorted_keys: Ints, wanted: Ints) -> Ints:
     """The place of each wanted key, -1 when it is not there."""
     if not len(sorted_keys):
-        return np.full(len(wanted), -1, dtype=np.int64)
+        return np.full(len(wanted), -1, np.int64)
     place = np.minimum(np.searchsorted(sorted_keys, wanted), len(sorted_keys) - 1)
     return np.where(sorted_keys[place] == wanted, place, -1)

@@ -100,7 +100,7 @@ def measure_sentences(
         if bootstrap:
             metric.n_bootstrap, metric.seed = bootstrap, seed
         rows = _edits(metric, hypotheses, streams) if measure == "ter" else _rows(metric, hypotheses, streams)
-        stats = Stats(measure, np.asarray(rows, dtype=np.float64), _SCORES[measure])
+        stats = Stats(measure, np.asarray(rows, np.float64), _SCORES[measure])
         return Measured(stats, float(metric._aggregate_and_compute(rows).score), str(metric.get_signature()))
     if measure in ("nist", "lexacc"):
         return _own(measure, hypotheses, streams, lowercase, tokenize, bootstrap, seed)
@@ -153,7 +153,7 @@ def _rows(metric: Any, hypotheses: Sequence[str], streams: Streams) -> list[list
 
 def _edits(metric: Any, hypotheses: Sequence[str], streams: Streams) -> list[list[float]]:
     given = by_sentence(streams)
-    for number, (line, lines) in enumerate(zip(hypotheses, given, strict=True), start=1):
+    for number, (line, lines) in enumerate(zip(hypotheses, given, strict=True), 1):
         words = max(len(text.split()) for text in (line, *lines))
         if words > MOST_WORDS_OF_TER:
             raise InputError(

@@ -106,7 +106,7 @@ class Objective:
 
 def _means(rows_BK: AnyArray) -> Floats:
     """100 times the mean of a column of numbers, whose sum and count are given."""
-    means_B: Floats = 100.0 * np.asarray(rows_BK[:, 0], dtype=np.float64) / np.maximum(rows_BK[:, 1], 1.0)
+    means_B: Floats = 100.0 * np.asarray(rows_BK[:, 0], np.float64) / np.maximum(rows_BK[:, 1], 1.0)
     return means_B
 
 

@@ -153,7 +153,7 @@ def read_column(path: str | Path) -> list[float]:
         InputError: a line that is no number, with its place; a file that cannot be read.
     """
     values: list[float] = []
-    for number, line in enumerate(iterate_lines(path), start=1):
+    for number, line in enumerate(iterate_lines(path), 1):
         try:
             values.append(parse_float(line.strip(" \t\r")))
         except ValueError as error:
@@ -165,7 +165,7 @@ def read_column(path: str | Path) -> list[float]:
 
 def column_statistics(name: str, values: Sequence[float]) -> Stats:
     """Rows (value, 1), whose score is the mean; shape (S, 2)."""
-    return Stats(name, np.column_stack([np.asarray(values, dtype=np.float64), np.ones(len(values))]), _means)
+    return Stats(name, np.column_stack([np.asarray(values, np.float64), np.ones(len(values))]), _means)
 
 
 def with_column(
@@ -261,4 +261,4 @@ class SystemEvaluation:
         return "\n".join([*lines, *(f"note: {note}" for note in self._notes())])
 
     def _notes(self) -> list[str]:
-        return [f"run {number}: {note}" for number, run in enumerate(self.runs_R, start=1) for note in run.notes]
+        return [f"run {number}: {note}" for number, run in enumerate(self.runs_R, 1) for note in run.notes]

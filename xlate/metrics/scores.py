@@ -17,7 +17,7 @@ def chrf_scores(stats_BK: AnyArray) -> Floats:
 
     A row holds, for character n-grams of n = 1…6, the counts in hypothesis and reference and the matches, K = 18.
     """
-    counts_BN3 = np.asarray(stats_BK, dtype=np.float64).reshape(len(stats_BK), -1, 3)
+    counts_BN3 = np.asarray(stats_BK, np.float64).reshape(len(stats_BK), -1, 3)
     hypothesis_BN, reference_BN, match_BN = np.moveaxis(counts_BN3, 2, 0)
     counted_BN = (hypothesis_BN > 0) & (reference_BN > 0)
     orders_B = np.maximum(1, counted_BN.sum(axis=1))
@@ -35,7 +35,7 @@ def ter_scores(stats_BK: AnyArray) -> Floats:
     A row holds the fewest edits to one reference and the mean reference length, K = 2. Without reference words the
     rate is 100 if anything was put out, otherwise 0, as in sacrebleu.
     """
-    sums_BK: Floats = np.asarray(stats_BK, dtype=np.float64)
+    sums_BK: Floats = np.asarray(stats_BK, np.float64)
     edits_B, length_B = sums_BK[:, 0], sums_BK[:, 1]
     without_B = np.where(edits_B > 0, 100.0, 0.0)
     return np.where(length_B > 0, 100.0 * edits_B / np.where(length_B > 0, length_B, 1.0), without_B)
@@ -54,7 +54,7 @@ def lexical_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence
 
     Example: "a b b" against "b a c d" matches a and b: F = 2·2 / (3 + 4) = 57.14.
     """
-    values_SK = np.zeros((len(hypotheses), 3), dtype=np.float64)
+    values_SK = np.zeros((len(hypotheses), 3), np.float64)
     for row_K, hypothesis, given in zip(values_SK, hypotheses, references, strict=True):
         bag = Counter(hypothesis)
         rows = [((bag & Counter(reference)).total(), len(hypothesis), len(reference)) for reference in given]
@@ -64,7 +64,7 @@ def lexical_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence
 
 def lexical_accuracies(stats_BK: AnyArray) -> Floats:
     """LexAcc, 0 to 100, of each of B rows of summed statistics, (B,); two empty bags are alike (100)."""
-    sums_BK: Floats = np.asarray(stats_BK, dtype=np.float64)
+    sums_BK: Floats = np.asarray(stats_BK, np.float64)
     words_B = sums_BK[:, 1] + sums_BK[:, 2]
     return np.where(words_B > 0, 200.0 * sums_BK[:, 0] / np.maximum(words_B, 1.0), 100.0)
 
@@ -92,7 +92,7 @@ def nist_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence[Se
         Rows of K = 1 + 2·5 numbers: the mean reference length, then matched information (bits) and n-grams for n = 1…5.
     """
     weights = information(references)
-    values_SK = np.zeros((len(hypotheses), 1 + 2 * NIST_ORDER), dtype=np.float64)
+    values_SK = np.zeros((len(hypotheses), 1 + 2 * NIST_ORDER), np.float64)
     for row_K, hypothesis, given in zip(values_SK, hypotheses, references, strict=True):
         most: Counter[Ngram] = Counter()
         for reference in given:
@@ -117,7 +117,7 @@ def information(references: Sequence[Sequence[Sequence[str]]]) -> dict[Ngram, fl
 
 def nist_scores(stats_BK: AnyArray) -> Floats:
     """NIST of each of B rows of summed statistics, (B,); an order without n-grams adds nothing."""
-    sums_BK: Floats = np.asarray(stats_BK, dtype=np.float64)
+    sums_BK: Floats = np.asarray(stats_BK, np.float64)
     length_B = sums_BK[:, 1 + NIST_ORDER]
     information_BN, total_BN = sums_BK[:, 1 : 1 + NIST_ORDER], sums_BK[:, 1 + NIST_ORDER :]
     gain_B = (information_BN / np.maximum(total_BN, 1.0)).sum(axis=1)

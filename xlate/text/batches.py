@@ -69,9 +69,9 @@ class ArrivingLines:
         number = 0
         for lines in _arriving(self._stream):
             cut = list(_cut(iter(lines), LATER if number else FIRST))
-            for place, batch in enumerate(cut, start=1):
+            for place, batch in enumerate(cut, 1):
                 self._more = place < len(cut)
-                yield [_decoded(line, number + at) for at, line in enumerate(batch, start=1)]
+                yield [_decoded(line, number + at) for at, line in enumerate(batch, 1)]
                 number += len(batch)
             if not lines:
                 yield []

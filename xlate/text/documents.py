@@ -44,7 +44,7 @@ class Documents:
 
     def rows(self, rows: Sequence[int] | AnyInts) -> Documents:
         """The documents of some of the sentences, given in their order; those without any are left out."""
-        document_K = self.document_S[np.asarray(rows, dtype=np.int64)]
+        document_K = self.document_S[np.asarray(rows, np.int64)]
         starts = _starts(document_K)
         return Documents([self.names[d] for d in document_K[starts].tolist()], _with_end(starts, len(document_K)))
 
@@ -95,7 +95,7 @@ def read_documents(path: str | Path, sentences: int, pattern: str | None = None)
         )
     name_of = _compiled(pattern)
     numbers: dict[str, int] = {}
-    document_S = np.zeros(sentences, dtype=np.int64)
+    document_S = np.zeros(sentences, np.int64)
     for row, line in enumerate(lines):
         found = name_of.search(line.strip())
         if found is None or not found[0]:

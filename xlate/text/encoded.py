@@ -34,9 +34,9 @@ class EncodedText:
     def from_ids(cls, sentences: Iterable[Ints32]) -> EncodedText:
         """The text of some sentences, each an array of word numbers."""
         rows = list(sentences)
-        offsets_S1 = np.zeros(len(rows) + 1, dtype=np.int64)
+        offsets_S1 = np.zeros(len(rows) + 1, np.int64)
         np.cumsum([len(row) for row in rows], out=offsets_S1[1:])
-        ids_T = np.concatenate(rows).astype(np.int32) if rows else np.zeros(0, dtype=np.int32)
+        ids_T = np.concatenate(rows).astype(np.int32) if rows else np.zeros(0, np.int32)
         return cls(ids_T, offsets_S1)
 
     def __len__(self) -> int:

@@ -115,7 +115,7 @@ class FactorNames:
     def split_all(self, tokens: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
         """As `split`, of tokens that all must have factors."""
         rows = [split_factors(token, 1 + len(self.names), self.separator) for token in tokens]
-        factors = {name: [row[place] for row in rows] for place, name in enumerate(self.names, start=1)}
+        factors = {name: [row[place] for row in rows] for place, name in enumerate(self.names, 1)}
         return [row[0] for row in rows], factors
 
     def join(self, words: Sequence[str], factors: Mapping[str, Sequence[str]]) -> str:
@@ -171,7 +171,7 @@ def read_factored(path: str | Path, joined: FactorNames, files: Mapping[str, Pat
         return FactoredLines(lines, {})
     words: list[str] = []
     factors: dict[str, list[list[str]]] = {name: [] for name in joined.names}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines, 1):
         tokens, values = _split(joined, line, path, number)
         words.append(" ".join(tokens))
         for name in joined.names:
@@ -206,7 +206,7 @@ def _read_values(file: Path, name: str, lines: Sequence[str], text: str | Path) 
             file=file,
             line=min(len(values), len(lines)) + 1,
         )
-    for number, (row, line) in enumerate(zip(values, lines, strict=True), start=1):
+    for number, (row, line) in enumerate(zip(values, lines, strict=True), 1):
         tokens = len(between_blanks(line))
         if len(row) != tokens:
             raise InputError(

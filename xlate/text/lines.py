@@ -191,7 +191,7 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
         InputError: a line holds an LF, which would become two lines.
     """
     with atomic_write(path) as stream:
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(lines, 1):
             if "\n" in line:
                 raise InputError("a line end inside a line", repr(line), file=path, line=number)
             stream.write(line.encode("utf-8") + b"\n")

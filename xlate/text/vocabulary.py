@@ -59,7 +59,7 @@ class Vocabulary:
     def ids(self, words: Sequence[str]) -> Ints32:
         """The numbers of a sentence's words, shape (len(words),); 0 for unknown ones, `<s>` and `</s>` among them."""
         get = self._ids.get
-        return np.fromiter((get(w, UNKNOWN_ID) for w in words), dtype=np.int32, count=len(words))
+        return np.fromiter((get(w, UNKNOWN_ID) for w in words), np.int32, count=len(words))
 
     def word(self, number: int) -> str:
         """The word that has a number."""
@@ -80,7 +80,7 @@ class Vocabulary:
         if lines[:3] != [UNKNOWN, BEGIN, END]:
             raise InputError("not a vocabulary file", lines[:3], f"{UNKNOWN}, {BEGIN}, {END}", file=path, line=1)
         numbers: dict[str, int] = {}
-        for number, word in enumerate(lines, start=1):
+        for number, word in enumerate(lines, 1):
             if numbers.setdefault(word, number) != number:
                 raise InputError("a word stands twice in a vocabulary", word, file=path, line=number)
         return cls(lines[3:])

@@ -64,7 +64,7 @@ def read_cdec_grammar(path: str | Path, prefix: str = "PhraseModel_", sign: floa
             lines have different numbers of bare features; the line is named.
     """
     lines, labels = RuleLines(path, FORM, prefix), {}
-    for number, line in enumerate(track(iterate_lines(path), "reading grammar"), start=1):
+    for number, line in enumerate(track(iterate_lines(path), "reading grammar"), 1):
         parts = lines.fields(line, number, 6)
         if parts[0] not in labels:
             left = _LEFT.fullmatch(parts[0])
@@ -105,7 +105,7 @@ def bracketed_symbol(word: str) -> Symbol:
 
 def lines_of(path: str | Path) -> Iterator[tuple[int, str]]:
     """The lines of a configuration with their numbers, without comments and empty ones."""
-    for number, raw in enumerate(iterate_lines(path), start=1):
+    for number, raw in enumerate(iterate_lines(path), 1):
         line = raw.strip(" \t\r")
         if line and not line.startswith("#"):
             yield number, line

@@ -67,7 +67,7 @@ def read_moses_grammar(path: str | Path, name: str) -> Scfg:
             finite number, or lines have different numbers of scores; the line is named.
     """
     lines = RuleLines(path, FORM, f"{name}_")
-    for number, line in enumerate(track(iterate_lines(path), "reading grammar"), start=1):
+    for number, line in enumerate(track(iterate_lines(path), "reading grammar"), 1):
         while line.endswith((" ", "\t", " |||")):
             line = line.rstrip(" \t").removesuffix(" |||")
         parts = lines.fields(line, number, 7)
@@ -129,7 +129,7 @@ def _paired(
     if any(gap.number < 0 for gap in (*gaps.values(), *others.values())):
         raise lines.error("a left side inside a rule", number, " ".join(map(str, source)), "[X] at the end of a side")
     one, two = list(source), list(target)
-    for count, (place, gap) in enumerate(gaps.items(), start=1):
+    for count, (place, gap) in enumerate(gaps.items(), 1):
         one[place] = Gap(gap.label, count)
         two[linked[place]] = Gap(others[linked[place]].label, count)
     return one, two
