@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints32
-from xlate.arrays.ragged import row_numbers
+from xlate.arrays.ragged import joined_offsets, places_of_keys, row_numbers
 from xlate.errors import InputError
 from xlate.text.encoded import EncodedText
 
@@ -55,15 +55,14 @@ def bleu_scores(stats_BK: AnyArray, *, smooth: str = "exp", effective_order: boo
     with np.errstate(divide="ignore", invalid="ignore"):
         log_precision_BN = np.where(total_BN > 0, np.log(correct_BN / total_BN), -np.inf)
         log_brevity_B = np.where(length_B < reference_B, 1.0 - reference_B / length_B, 0.0)
-        scores_B = 100.0 * np.exp(log_brevity_B + _mean_log(log_precision_BN, total_BN, effective_order))
+        if effective_order:
+            counted_BN = np.cumprod(total_BN > 0, axis=1).astype(bool)
+            sum_B = np.where(counted_BN, log_precision_BN, 0.0).sum(axis=1)
+            mean_log_B = sum_B / np.maximum(1, counted_BN.sum(axis=1))
+        else:
+            mean_log_B = log_precision_BN.mean(axis=1)
+        scores_B = 100.0 * np.exp(log_brevity_B + mean_log_B)
     return np.where(matched_B, scores_B, 0.0)
-
-
-def _mean_log(log_precision_BN: Floats, total_BN: Floats, effective_order: bool) -> Floats:
-    if not effective_order:
-        return np.asarray(log_precision_BN.mean(axis=1))
-    counted_BN = np.cumprod(total_BN > 0, axis=1).astype(bool)
-    return np.asarray(np.where(counted_BN, log_precision_BN, 0.0).sum(axis=1) / np.maximum(1, counted_BN.sum(axis=1)))
 
 
 SENTENCE_SMOOTHING = (*SMOOTHING, "gao")
@@ -96,10 +95,13 @@ class ReferenceNgrams:
             )
         self.order = order
         self.lengths_RS: Ints = np.stack([np.diff(stream.offsets_S1) for stream in streams])
+        # For n = 1 and up: the keys of all n-grams, the pairs of a sentence and its n-gram, and how often each counts.
         self._known: list[Ints] = []
         self._cells: list[Ints] = []
         self._most: list[Ints] = []
-        self._count(_joined(streams))
+        # All streams as one text of R·S rows; row r·S + s is reference r of sentence s.
+        offsets = joined_offsets([stream.offsets_S1 for stream in streams])
+        self._count(EncodedText(np.concatenate([stream.ids_T for stream in streams]), offsets))
 
     def __len__(self) -> int:
         return int(self.lengths_RS.shape[1])
@@ -125,7 +127,7 @@ class ReferenceNgrams:
             start_G, owner_G = _places(hypotheses, n)
             begun_G = rank_T[start_G] >= 0
             start_G, owner_G = start_G[begun_G], owner_G[begun_G]
-            rank_G = _find(self._known[n - 1], _pair(rank_T[start_G], hypotheses.ids_T[start_G + n - 1]))
+            rank_G = places_of_keys(self._known[n - 1], _pair(rank_T[start_G], hypotheses.ids_T[start_G + n - 1]))
             rank_T = np.full(len(rank_T), -1, np.int64)
             rank_T[start_G] = rank_G
             stats_HK[:, 1 + n] = self._matches(owner_G[rank_G >= 0], rank_G[rank_G >= 0], sentences_H, n)
@@ -163,7 +165,7 @@ class ReferenceNgrams:
         size = max(1, len(self._known[n - 1]))
         cells, counts = np.unique(owner_G * size + rank_G, return_counts=True)
         owner = cells // size
-        place = _find(self._cells[n - 1], sentence_H[owner] * size + cells % size)
+        place = places_of_keys(self._cells[n - 1], sentence_H[owner] * size + cells % size)
         seen = place >= 0
         clipped = np.minimum(counts[seen], self._most[n - 1][place[seen]])
         return np.bincount(owner[seen], weights=clipped, minlength=len(sentence_H)).astype(np.int64)
@@ -212,13 +214,6 @@ def prior_bleu(stats_HK: AnyArray, prior: float = 5.0) -> Floats:
     return scores_H
 
 
-def _joined(streams: Sequence[EncodedText]) -> EncodedText:
-    """All streams as one text of R·S rows; row r·S + s is reference r of sentence s."""
-    lengths = np.concatenate([np.diff(stream.offsets_S1) for stream in streams])
-    offsets_S1 = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    return EncodedText(np.concatenate([stream.ids_T for stream in streams]), offsets_S1)
-
-
 def _places(text: EncodedText, n: int) -> tuple[Ints, Ints]:
     """The places where n-grams begin, and the row of each, both (G,)."""
     row_T = row_numbers(text.offsets_S1)
@@ -229,11 +224,3 @@ def _places(text: EncodedText, n: int) -> tuple[Ints, Ints]:
 
 def _pair(rank_G: Ints, word_G: Ints32) -> Ints:
     return (rank_G << 32) | word_G.astype(np.int64)
-
-
-def _find(sorted_keys: Ints, wanted: Ints) -> Ints:
-    """The place of each wanted key, -1 when it is not there."""
-    if not len(sorted_keys):
-        return np.full(len(wanted), -1, np.int64)
-    place = np.minimum(np.searchsorted(sorted_keys, wanted), len(sorted_keys) - 1)
-    return np.where(sorted_keys[place] == wanted, place, -1)

@@ -96,10 +96,14 @@ def measure_sentences(
         InputError: an unknown measure, a tokeniser that is unknown or not installed, or a line too long for TER.
     """
     if measure in _SCORES:
-        metric = _metric(measure, lowercase, tokenize)
+        metric: Any = CHRF(lowercase=lowercase) if measure == "chrf" else TER()
+        if measure == "bleu":
+            metric = _bleu(tokenize, lowercase)
         if bootstrap:
             metric.n_bootstrap, metric.seed = bootstrap, seed
-        rows = _edits(metric, hypotheses, streams) if measure == "ter" else _rows(metric, hypotheses, streams)
+        # sacrebleu's public corpus_score does not return the statistics; its own significance tests read them here too.
+        extracted = _edits if measure == "ter" else type(metric)._extract_corpus_statistics
+        rows = extracted(metric, hypotheses, streams)
         stats = Stats(measure, np.asarray(rows, np.float64), _SCORES[measure])
         return Measured(stats, float(metric._aggregate_and_compute(rows).score), str(metric.get_signature()))
     if measure in ("nist", "lexacc"):
@@ -145,12 +149,6 @@ def _own(
     return Measured(stats, stats.score(), "|".join(parts))
 
 
-def _rows(metric: Any, hypotheses: Sequence[str], streams: Streams) -> list[list[float]]:
-    # sacrebleu's public corpus_score does not return the statistics; its own significance tests read them here too.
-    rows: list[list[float]] = metric._extract_corpus_statistics(hypotheses, streams)
-    return rows
-
-
 def _edits(metric: Any, hypotheses: Sequence[str], streams: Streams) -> list[list[float]]:
     given = by_sentence(streams)
     for number, (line, lines) in enumerate(zip(hypotheses, given, strict=True), 1):
@@ -175,12 +173,6 @@ def _edits_of_sentence(hypothesis: str, references: tuple[str, ...]) -> tuple[fl
     known = metric._extract_reference_info([metric._preprocess_segment(line) for line in references])
     edits, length = metric._compute_segment_statistics(metric._preprocess_segment(hypothesis), known)
     return float(edits), float(length)
-
-
-def _metric(measure: str, lowercase: bool, tokenize: str) -> Any:
-    if measure == "bleu":
-        return _bleu(tokenize, lowercase)
-    return CHRF(lowercase=lowercase) if measure == "chrf" else TER()
 
 
 def _bleu(tokenize: str, lowercase: bool) -> Any:

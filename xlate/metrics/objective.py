@@ -138,26 +138,21 @@ class OracleDocument:
         statistics_IK: of each sentence's best translation.
         objective: what is measured, of the document or, with `by_sentence`, of single sentences.
         by_sentence: gains are the objective of a translation by itself.
+        sums_K: the statistics of the document, (K,).
     """
 
     statistics_IK: Floats
     objective: Objective = BLEU
     by_sentence: bool = False
-    _sums_K: Floats = field(init=False)
+    sums_K: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        """Sums up."""
-        self._sums_K = self.statistics_IK.sum(axis=0)
-
-    @property
-    def sums_K(self) -> Floats:
-        """The statistics of the document, (K,)."""
-        return self._sums_K
+        self.sums_K = self.statistics_IK.sum(axis=0)
 
     @property
     def score(self) -> float:
         """The objective of the document, 0 to 100."""
-        return float(self.objective.corpus(self._sums_K[None])[0])
+        return float(self.objective.corpus(self.sums_K[None])[0])
 
     def gains(self, sentence: int, statistics_CK: AnyArray) -> Floats:
         """The gains of C translations of a sentence, (C,).
@@ -168,7 +163,7 @@ class OracleDocument:
         """
         if self.by_sentence:
             return self.objective.sentences(statistics_CK)
-        others_K = self._sums_K - self.statistics_IK[sentence] + 1.0
+        others_K = self.sums_K - self.statistics_IK[sentence] + 1.0
         rows_BK = np.concatenate([others_K[None], others_K + statistics_CK])
         sentences = int(np.count_nonzero(self.statistics_IK[:, 1])) + (self.statistics_IK[sentence, 1] == 0)
         values_B: Floats = self.objective.corpus(rows_BK) * (sentences / 100.0)
@@ -177,5 +172,5 @@ class OracleDocument:
 
     def replace(self, sentence: int, statistics_K: AnyArray) -> None:
         """Puts another best translation of a sentence into the document."""
-        self._sums_K += statistics_K - self.statistics_IK[sentence]
+        self.sums_K += statistics_K - self.statistics_IK[sentence]
         self.statistics_IK[sentence] = statistics_K

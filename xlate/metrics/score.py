@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.metrics.measures import MEASURES, TEXT_ENDINGS, checked_references, measure_sentences
 from xlate.metrics.statistics import Interval, Stats, bootstrap_scores, interval
@@ -73,7 +72,11 @@ class Evaluation:
 
     def summary(self) -> str:
         """One short line for each figure, for people; what the figures depend on is in `to_json`."""
-        lines = [_line(measure, figure) for measure, figure in self.figures.items()]
+        lines = []
+        for measure, figure in self.figures.items():
+            digits = digits_of(measure)
+            around = "" if figure.interval is None else f" ± {figure.interval.half_width:.{digits}f}"
+            lines.append(f"{measure:<7}{figure.score:7.{digits}f}{around}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
@@ -118,10 +121,6 @@ def evaluate(
         stats[measure] = measured.stats
         held = interval(bootstrap_scores(measured.stats, bootstrap, seed)) if bootstrap else None
         figures[measure] = Figure(measured.score, measured.signature, held)
-    return Evaluation(figures, stats, len(hypotheses), len(streams), _notes(hypotheses, tokenize))
-
-
-def _notes(hypotheses: Sequence[str], tokenize: str) -> tuple[str, ...]:
     notes: list[str] = []
     tokenized = sum(line.endswith(TEXT_ENDINGS) for line in hypotheses)
     if tokenize != "none" and tokenized >= TOKENIZED_ENDINGS:
@@ -132,18 +131,12 @@ def _notes(hypotheses: Sequence[str], tokenize: str) -> tuple[str, ...]:
     empty = sum(not line.strip() for line in hypotheses)
     if empty:
         notes.append(f"{empty} hypotheses are empty")
-    return tuple(notes)
+    return Evaluation(figures, stats, len(hypotheses), len(streams), tuple(notes))
 
 
 def digits_of(measure: str) -> int:
     """The digits shown behind the point: those of columns made elsewhere are often below 1."""
     return 2 if measure in MEASURES else 4
-
-
-def _line(measure: str, figure: Figure) -> str:
-    digits = digits_of(measure)
-    around = "" if figure.interval is None else f" ± {figure.interval.half_width:.{digits}f}"
-    return f"{measure:<7}{figure.score:7.{digits}f}{around}"
 
 
 def read_column(path: str | Path) -> list[float]:
@@ -161,11 +154,6 @@ def read_column(path: str | Path) -> list[float]:
                 str(error), line, "one number a line, of the sentence there", file=path, line=number
             ) from error
     return values
-
-
-def column_statistics(name: str, values: Sequence[float]) -> Stats:
-    """Rows (value, 1), whose score is the mean; shape (S, 2)."""
-    return Stats(name, np.column_stack([np.asarray(values, np.float64), np.ones(len(values))]), _means)
 
 
 def with_column(
@@ -187,14 +175,11 @@ def with_column(
             "compute them from this very output",
             file=path,
         )
-    stats = column_statistics(name, values)
+    # Rows (value, 1), whose score is the mean.
+    stats = Stats(name, np.column_stack([values, np.ones(len(values))]), lambda sums_BK: sums_BK[:, 0] / sums_BK[:, 1])
     held = interval(bootstrap_scores(stats, bootstrap, seed)) if bootstrap else None
     figure = Figure(stats.score(), f"mean of {Path(path).name}", held)
     return replace(evaluation, figures={**evaluation.figures, name: figure}, stats={**evaluation.stats, name: stats})
-
-
-def _means(sums_BK: Floats) -> Floats:
-    return np.asarray(sums_BK[:, 0] / sums_BK[:, 1])
 
 
 @dataclass(frozen=True)

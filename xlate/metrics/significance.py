@@ -140,16 +140,16 @@ class PairedTests:
 
     def summary(self) -> str:
         """One line for each measure, for people."""
-        return "\n".join(self._line(measure, test) for measure, test in self.tests.items())
-
-    def _line(self, measure: str, test: PairedTest) -> str:
-        digits = digits_of(measure)
-        by_sentence = f", {test.p_by_sentence:.4f} (by sentence)" if self.runs > 1 else ""
-        return (
-            f"{measure:<7}{test.score:7.{digits}f} against {test.against:.{digits}f}: {test.difference:+.{digits}f} ± "
-            f"{test.interval.half_width:.{digits}f}, p = {test.p_bootstrap:.4f} (bootstrap), "
-            f"{test.p_randomisation:.4f} (randomisation){by_sentence}"
-        )
+        lines = []
+        for measure, test in self.tests.items():
+            digits = digits_of(measure)
+            by_sentence = f", {test.p_by_sentence:.4f} (by sentence)" if self.runs > 1 else ""
+            lines.append(
+                f"{measure:<7}{test.score:7.{digits}f} against {test.against:.{digits}f}: "
+                f"{test.difference:+.{digits}f} ± {test.interval.half_width:.{digits}f}, "
+                f"p = {test.p_bootstrap:.4f} (bootstrap), {test.p_randomisation:.4f} (randomisation){by_sentence}"
+            )
+        return "\n".join(lines)
 
 
 def paired(
@@ -172,11 +172,11 @@ def paired(
     Raises:
         InputError: counts differ, a measure or tokeniser is unknown, or no samples are asked for.
     """
-    stats = [
+    ours, theirs = (
         sentence_statistics(lines, references, lowercase=lowercase, tokenize=tokenize, measures=measures)
         for lines in (hypotheses, against)
-    ]
-    return paired_statistics(stats[0], stats[1], resampling)
+    )
+    return paired_runs([ours], [theirs], resampling)
 
 
 def sentence_statistics(
@@ -198,17 +198,6 @@ def sentence_statistics(
     }
 
 
-def paired_statistics(
-    stats: Mapping[str, Stats], against: Mapping[str, Stats], resampling: Resampling = DEFAULT
-) -> PairedTests:
-    """The tests of `paired` on statistics such as `Evaluation.stats`, for all measures that both systems have.
-
-    Raises:
-        InputError: the statistics are of different texts, or no samples are asked for.
-    """
-    return paired_runs([stats], [against], resampling)
-
-
 def paired_runs(
     runs_R: Sequence[Mapping[str, Stats]], against_R: Sequence[Mapping[str, Stats]], resampling: Resampling = DEFAULT
 ) -> PairedTests:
@@ -219,7 +208,7 @@ def paired_runs(
     of each pair of runs decides whether the two outputs are swapped. It takes the outputs of one sentence in several
     runs as so many observations, so that runs which hardly differ look like more evidence than they are;
     `p_by_sentence` has one coin for each sentence, which swaps the outputs of all its pairs. Of one run each, both are
-    the test of `paired_statistics`.
+    the same.
 
     Args:
         runs_R, against_R: the statistics of each run. A system of one run stands in every pair.
@@ -228,7 +217,15 @@ def paired_runs(
         InputError: the statistics are of different texts, both systems have several runs but not as many, there are no
             runs, or no samples are asked for.
     """
-    ours_R, theirs_R = _pairs(runs_R, against_R)
+    counts = len(runs_R), len(against_R)
+    if 0 in counts or (1 not in counts and counts[0] != counts[1]):
+        raise InputError(
+            "runs that cannot be paired",
+            f"{counts[0]} runs and {counts[1]} runs",
+            "as many of one system as of the other, or one of either",
+            "leave out the runs whose seeds only one system has",
+        )
+    ours_R, theirs_R = (list(runs) * (max(counts) // len(runs)) for runs in (runs_R, against_R))
     names = [name for name in ours_R[0] if all(name in stats for stats in (*ours_R, *theirs_R))]
     pairs = {
         name: [(ours[name], theirs[name]) for ours, theirs in zip(ours_R, theirs_R, strict=True)] for name in names
@@ -237,7 +234,10 @@ def paired_runs(
 
 
 def _tested(pairs_R: Sequence[tuple[Stats, Stats]], resampling: Resampling) -> PairedTest:
-    _check_lengths([stats for pair in pairs_R for stats in pair])
+    lengths = list(dict.fromkeys(len(stats) for pair in pairs_R for stats in pair))
+    if len(lengths) > 1:
+        seen = f"{lengths[0]} and {lengths[1]} sentences"
+        raise InputError("two systems of different length", seen, "translations of the same sentences")
     score = fmean(ours.score() for ours, _ in pairs_R)
     against = fmean(theirs.score() for _, theirs in pairs_R)
     real = abs(score - against)
@@ -262,28 +262,3 @@ def p_value(differences_B: Floats, real: float) -> float:
     """
     # Equal differences may come from sums in another order, so they are compared with a tolerance.
     return (int((differences_B >= real - TIE).sum()) + 1) / (len(differences_B) + 1)
-
-
-def _pairs(
-    runs_R: Sequence[Mapping[str, Stats]], against_R: Sequence[Mapping[str, Stats]]
-) -> tuple[list[Mapping[str, Stats]], list[Mapping[str, Stats]]]:
-    counts = len(runs_R), len(against_R)
-    if 0 in counts or (1 not in counts and counts[0] != counts[1]):
-        raise InputError(
-            "runs that cannot be paired",
-            f"{counts[0]} runs and {counts[1]} runs",
-            "as many of one system as of the other, or one of either",
-            "leave out the runs whose seeds only one system has",
-        )
-    most = max(counts)
-    return list(runs_R) * (most // counts[0]), list(against_R) * (most // counts[1])
-
-
-def _check_lengths(stats: Sequence[Stats]) -> None:
-    lengths = list(dict.fromkeys(map(len, stats)))
-    if len(lengths) > 1:
-        raise InputError(
-            "two systems of different length",
-            f"{lengths[0]} and {lengths[1]} sentences",
-            "translations of the same sentences",
-        )
