@@ -46,7 +46,7 @@ class Documents:
         """The documents of some of the sentences, given in their order; those without any are left out."""
         document_K = self.document_S[np.asarray(rows, np.int64)]
         starts = _starts(document_K)
-        return Documents([self.names[d] for d in document_K[starts].tolist()], _with_end(starts, len(document_K)))
+        return Documents([self.names[d] for d in document_K[starts].tolist()], np.append(starts, len(document_K)))
 
     def folds(self, folds: int) -> Ints:
         """The fold of each sentence, shape (S,): as even as can be when no document is cut.
@@ -93,7 +93,10 @@ def read_documents(path: str | Path, sentences: int, pattern: str | None = None)
             file=path,
             line=min(len(lines), sentences) + 1,
         )
-    name_of = _compiled(pattern)
+    try:
+        name_of = re.compile(".+" if pattern is None else pattern, re.DOTALL if pattern is None else 0)
+    except re.error as error:
+        raise InputError("not a regular expression", pattern, f"one that compiles: {error}") from error
     numbers: dict[str, int] = {}
     document_S = np.zeros(sentences, np.int64)
     for row, line in enumerate(lines):
@@ -110,20 +113,9 @@ def read_documents(path: str | Path, sentences: int, pattern: str | None = None)
                 file=path,
                 line=row + 1,
             )
-    return Documents(list(numbers), _with_end(_starts(document_S), sentences))
-
-
-def _compiled(pattern: str | None) -> re.Pattern[str]:
-    try:
-        return re.compile(".+" if pattern is None else pattern, re.DOTALL if pattern is None else 0)
-    except re.error as error:
-        raise InputError("not a regular expression", pattern, f"one that compiles: {error}") from error
+    return Documents(list(numbers), np.append(_starts(document_S), sentences))
 
 
 def _starts(document_S: Ints) -> Ints:
     """Where a document begins."""
     return np.flatnonzero(np.diff(document_S, prepend=-1))
-
-
-def _with_end(starts_D: Ints, end: int) -> Ints:
-    return np.append(starts_D, end).astype(np.int64)

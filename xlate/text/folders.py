@@ -257,7 +257,7 @@ def refused_while_written(folder: Path, what: str) -> Iterator[None]:
     Raises:
         InputError: another process writes it; the message says which.
     """
-    with _lock_file(folder) as lock:
+    with _LockFile(folder) as lock:
         if not lock.taken():
             raise InputError(
                 f"another process writes this {what}",
@@ -276,7 +276,7 @@ def awaited(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[
     Raises:
         StoppedWaitingError: `stop` became true.
     """
-    with _lock_file(folder) as lock:
+    with _LockFile(folder) as lock:
         told = False
         while not lock.taken():
             if stop():
@@ -288,27 +288,39 @@ def awaited(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[
         yield
 
 
-@contextlib.contextmanager
-def _lock_file(folder: Path) -> Iterator[_LockFile]:
-    """The lock file of a folder, released at the end; missing folders around it are made, and removed if they stay
-    empty.
-    """
-    folder = Path(os.path.abspath(folder))
-    made = _made(folder.parent)
-    lock = _LockFile(folder.parent / f".{folder.name}{ENDING}")
-    try:
-        yield lock
-    finally:
-        lock.release()
-        _remove_empty(made)
-
-
 class _LockFile:
-    """A file that one process can hold."""
+    """The lock file of a folder, which one process can hold; a context manager that lets others go on at the end.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    Missing folders around it are made, and removed if they stay empty.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder = Path(os.path.abspath(folder))
+        self.path = folder.parent / f".{folder.name}{ENDING}"
         self._file: int | None = None
+        self._made = [path for path in self.path.parents if not path.exists()]
+        # Where they cannot be made, the writer will be told when it writes.
+        with contextlib.suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+
+    def __enter__(self) -> _LockFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            _held.discard(self)
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
+            self.close()
+        with contextlib.suppress(OSError):
+            for path in self._made:
+                path.rmdir()
+
+    def close(self) -> None:
+        """Closes the file; where this is a forked process, the parent process goes on holding it."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
 
     def taken(self) -> bool:
         """Tries to take the file; true also where nothing can be locked."""
@@ -337,22 +349,6 @@ class _LockFile:
             os.pwrite(file, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
         return True
 
-    def release(self) -> None:
-        """Removes the file and lets others go on; does nothing when it is not held."""
-        if self._file is None:
-            return
-        _held.discard(self)
-        with contextlib.suppress(OSError):
-            os.unlink(self.path)
-        os.close(self._file)
-        self._file = None
-
-    def forget(self) -> None:
-        """Closes the file in a forked process; the parent process goes on holding it."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
-
     def holder(self) -> str:
         """Who holds the file, in words."""
         try:
@@ -376,32 +372,11 @@ class _LockFile:
             return False
 
 
-def _forget_all() -> None:
+def _close_all() -> None:
     for lock in list(_held):
-        lock.forget()
+        lock.close()
     _held.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
-
-
-def _made(folder: Path) -> list[Path]:
-    """Makes a folder with those around it; returns the new ones, the deepest first."""
-    missing = []
-    for path in (folder, *folder.parents):
-        if path.exists():
-            break
-        missing.append(path)
-    # Where it cannot be made, the writer will be told when it writes.
-    with contextlib.suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-    return missing
-
-
-def _remove_empty(folders: list[Path]) -> None:
-    for folder in folders:
-        try:
-            folder.rmdir()
-        except OSError:
-            return
+    os.register_at_fork(after_in_child=_close_all)

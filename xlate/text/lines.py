@@ -91,7 +91,7 @@ def _lives(process: int) -> bool:
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
-        return True
+        pass
     return True
 
 
@@ -145,7 +145,8 @@ def iterate_lines(path: str | Path, longest: int = LONGEST_LINE) -> Iterator[str
     except UnicodeDecodeError as error:
         raise not_utf8(path, number, error) from error
     except DamagedStream as error:
-        raise error.at(number + 1) from error
+        error.line = number + 1
+        raise
     except OSError as error:
         raise unreadable(path, error) from error
 

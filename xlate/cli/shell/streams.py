@@ -44,7 +44,7 @@ def arriving_lines(name: str | None) -> Batches[str]:
     Raises:
         InputError: the file cannot be read to its end, or standard input is closed; later, a line is not UTF-8.
     """
-    from xlate.text.batches import KnownBatches, standard_input
+    from xlate.text.batches import Batches, standard_input
     from xlate.text.lines import count_lines, iterate_lines
 
     if name in STANDARD:
@@ -53,7 +53,7 @@ def arriving_lines(name: str | None) -> Batches[str]:
     # A file that cannot be read to its end is refused before anything is printed; a pipe can be read only once.
     if Path(name).is_file():
         count_lines(name)
-    return KnownBatches.of(iterate_lines(name))
+    return Batches.of(iterate_lines(name))
 
 
 def write_answers(lines: Iterable[str], output: str | None, source: str | None) -> None:
