@@ -32,7 +32,7 @@ from xlate.candidates.nbest_store import nbest_candidates, read_sparse_names, wr
 from xlate.candidates.store import CandidateStore
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.kernels.counting.ngram_statistics import list_statistics
-from xlate.metrics.sentence_bleu import ReferenceNgrams
+from xlate.metrics.bleu import ReferenceNgrams
 from xlate.text.lines import read_lines, write_lines
 
 ROUNDS, QUICK_ROUNDS = 9, 5

@@ -38,7 +38,7 @@ from xlate.jobs.systems.phrase import open_phrase_model
 from xlate.jobs.train.sparse_learning import PHI
 from xlate.jobs.translate import Translator
 from xlate.lm.model import NgramModel
-from xlate.metrics.sentence_bleu import sentence_bleu
+from xlate.metrics.bleu import sentence_bleu
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import SPARSE_REORDERING
 from xlate.models.phrase.parts import sparse_ids

@@ -11,8 +11,8 @@ class InputError(ValueError):
     The command line prints it to standard error and ends with exit status 2.
 
     Example:
-        >>> print(InputError("link outside its sentence", file="a.txt", line=3, seen="9-1",
-        ...                  expected="source index below 5", remedy="align the same files again"))
+        >>> print(InputError("link outside its sentence", "9-1", "source index below 5", "align the same files again",
+        ...                  file="a.txt", line=3))
         a.txt:3: link outside its sentence
           seen:     9-1
           expected: source index below 5
@@ -22,12 +22,12 @@ class InputError(ValueError):
     def __init__(
         self,
         message: str,
-        *,
-        file: str | Path | None = None,
-        line: int | None = None,
         seen: object = None,
         expected: str | None = None,
         remedy: str | None = None,
+        *,
+        file: str | Path | None = None,
+        line: int | None = None,
     ) -> None:
         self.message = message
         self.file = None if file is None else str(file)

@@ -14,8 +14,7 @@ import pytest
 
 from xlate.align import aligner
 from xlate.align.aligner import align
-from xlate.align.apart import Apart
-from xlate.align.direction import Direction
+from xlate.align.direction import Apart, Direction
 from xlate.errors import InputError
 
 AGAIN = """
@@ -26,7 +25,7 @@ for aligner.WORTHWHILE in (10**9, 1, 1, 10**9):
 """
 
 LONG = """
-from xlate.align.apart import Apart
+from xlate.align.direction import Apart
 from xlate.align.direction import Direction
 from xlate.train.signals import termination_raised
 words = [[str(n % 7), str(n % 5), str(n % 3)] for n in range(30000)]

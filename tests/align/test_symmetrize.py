@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from xlate.align.aligner import SYMMETRIZATIONS, symmetrize
 from xlate.align.links import Links, read_links
-from xlate.align.symmetrize import METHODS, symmetrize
 from xlate.errors import InputError
 from xlate.text.lines import read_lines
 
@@ -20,7 +20,7 @@ CORPORA = st.lists(st.tuples(LINKS, LINKS), max_size=4)
 
 
 def naive(forward: Pairs, backward: Pairs, method: str) -> Pairs:
-    """The rules of `xlate.align.symmetrize` word for word, over sets."""
+    """The rules of `xlate.align.aligner` word for word, over sets."""
     kept = forward & backward
     if method == "intersection":
         return kept
@@ -51,7 +51,7 @@ def naive(forward: Pairs, backward: Pairs, method: str) -> Pairs:
     return kept
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SYMMETRIZATIONS)
 @given(corpus=CORPORA)
 def test_equals_the_definition(method, corpus):
     forward, backward = (Links.from_pairs(pair[side] for pair in corpus) for side in (0, 1))

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from xlate.arrays.npy import ArrayStream
-from xlate.arrays.stored import HEADER, seal, write_header
+from xlate.arrays.stored import HEADER, ArrayStream, seal, write_header
 from xlate.text.json_files import write_json
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.arrays.sorted_keys import places_of_keys
+from xlate.arrays.ragged import places_of_keys
 
 KEYS = st.lists(st.integers(-5, 9), max_size=12)
 

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays as any_arrays
 
-from xlate.arrays import ranges, stored, verified
-from xlate.arrays.npy import npy_header
-from xlate.arrays.stored import StoredArrays, is_whole, open_arrays, save_arrays
+from xlate.arrays import ranges, stored
+from xlate.arrays.stored import StoredArrays, is_whole, npy_header, open_arrays, save_arrays
 from xlate.errors import InputError
 
 LAYOUT = {"rows_N": ("<i4", 1)}
@@ -101,7 +100,7 @@ def test_what_changed_is_looked_through_again(tmp_path: Path, sums: list[str]) -
 def test_what_was_written_just_now_is_not_remembered(
     tmp_path: Path, sums: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verified, "RECENT_NS", 10**15)
+    monkeypatch.setattr(stored, "RECENT_NS", 10**15)
     folder = saved(tmp_path / "f", old=False)
     opened(folder)
     opened(folder)

@@ -14,8 +14,7 @@ from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_gains import column_values, gain_statistics
 from xlate.candidates.nbest_utility import probabilities, utilities
 from xlate.errors import InputError
-from xlate.formats.nbest_fields import FeatureParser
-from xlate.formats.nbest_list import by_sentence, parse_hypothesis
+from xlate.formats.nbest_list import FeatureParser, by_sentence, parse_hypothesis
 from xlate.metrics.measures import measure_sentences
 from xlate.metrics.objective import Objective
 

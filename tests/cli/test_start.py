@@ -44,7 +44,7 @@ def test_help_and_configuration_need_no_models(arguments: list[str]) -> None:
 def test_translating_needs_neither_pytorch_nor_other_systems(work: Path, tmp_path: Path) -> None:  # noqa: F811
     run = tmp_path / "run"
     assert main(["train", f"work={work}", f"run={run}", "model=floats", "loss=uniform", "dev_sentences=2"]) == 0
-    others = ("xlate.models.hierarchical", "xlate.models.distortion", "xlate.formats.lattice_fst", "rich")
+    others = ("xlate.models.hierarchical", "xlate.models.distortion", "xlate.formats.lattice", "rich")
     given = "a b\n"
     assert imported(["translate", f"run={run}"], (*HEAVY, *others), given) == "[]"
 

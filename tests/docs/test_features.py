@@ -14,7 +14,7 @@ from xlate.features.context import TARGET_KINDS
 from xlate.features.hypothesis_text import TextTemplates
 from xlate.features.more_floats import MORE_FLOATS
 from xlate.features.phrase_templates import ORIENTATIONS, PLAIN, REORDERING
-from xlate.formats.nbest_merged import AGREEMENT, RANKS
+from xlate.formats.nbest_file import AGREEMENT, RANKS
 from xlate.jobs.inspect.legend import PARTS
 from xlate.jobs.ranking.floats import MBR, POSITION, TOTAL
 from xlate.models.hierarchical.model import RULE_FEATURES, STRUCTURE

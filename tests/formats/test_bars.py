@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.formats.bars import escape_bars, needs_escape, unescape_bars
+from xlate.formats.moses_table import escape_bars, needs_escape, unescape_bars
 
 TEXT = st.lists(st.sampled_from(["|", "&", "amp;", "#124;", "&#124;", "&amp;", "a", ";"]), max_size=8).map("".join)
 

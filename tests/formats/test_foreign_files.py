@@ -13,7 +13,7 @@ from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
-from xlate.text.parallel import read_parallel, read_references
+from xlate.text.lines import read_parallel, read_references
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 

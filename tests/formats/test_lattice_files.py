@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 from tests.kernels.search.lattices import arc_graphs
 from xlate.errors import InputError
-from xlate.formats.lattice import WordLattice
-from xlate.formats.lattice_fst import write_fst, write_symbols
-from xlate.formats.lattice_slf import write_slf
+from xlate.formats.lattice import WordLattice, write_fst, write_slf, write_symbols
 from xlate.kernels.search.lattice_passes import ArcGraph, trimmed
 
 WORDS = st.text(st.sampled_from("aü\"'\\=#1\u2028|!\u00a0"), max_size=4)

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xlate.errors import InputError
-from xlate.formats.nbest_fields import FeatureParser, Layout
 from xlate.formats.nbest_list import (
     UNNUMBERED,
+    FeatureParser,
     Hypothesis,
+    Layout,
     by_sentence,
     format_hypothesis,
     iterate_hypotheses,

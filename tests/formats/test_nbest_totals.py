@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
-from xlate.formats.nbest_fields import FeatureParser
-from xlate.formats.nbest_list import by_sentence, iterate_hypotheses, parse_hypothesis
-from xlate.formats.nbest_totals import check_totals, printed_error
+from xlate.formats.nbest_check import check_totals, printed_error
+from xlate.formats.nbest_list import FeatureParser, by_sentence, iterate_hypotheses, parse_hypothesis
 
 WEIGHTS = {"lm": 0.5, "tm_0": 0.25, "tm_1": -0.125}
 

@@ -45,7 +45,7 @@ from xlate.jobs.packs.form import Pack, Sentence, read_pack, write_pack
 from xlate.jobs.run_text import PreparedText, TextSettings
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
-from xlate.metrics.column import read_column
+from xlate.metrics.score import read_column
 from xlate.models.grammar.decoder import CkyDecoder
 from xlate.models.grammar.store import load_grammar, save_grammar
 from xlate.models.phrase.moses import load_moses_model
@@ -63,8 +63,7 @@ from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.text.classes import read_classes
 from xlate.text.documents import Documents, read_documents
 from xlate.text.factors import FactorNames, read_factored
-from xlate.text.lines import count_lines, iterate_lines, read_lines
-from xlate.text.parallel import read_parallel, read_references
+from xlate.text.lines import count_lines, iterate_lines, read_lines, read_parallel, read_references
 from xlate.text.tagging.tagger import open_tagger
 from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary

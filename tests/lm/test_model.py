@@ -167,7 +167,7 @@ def test_a_save_that_was_cut_off_is_refused(model: NgramModel, tmp_path: Path, m
     def no_space(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "no space left")
 
-    monkeypatch.setattr("xlate.arrays.npy.ArrayStream.finish", no_space)
+    monkeypatch.setattr("xlate.arrays.stored.ArrayStream.finish", no_space)
     with pytest.raises(OSError, match="no space left"):
         model.save(tmp_path)
     with pytest.raises(InputError, match="not a whole language model"):

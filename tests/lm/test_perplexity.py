@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from tests.lm.oracles import VOCABULARY, BackOff, back_off_models
 from xlate.lm.arpa import ArpaModel, read_arpa
-from xlate.lm.model import NgramModel
-from xlate.lm.perplexity import perplexity
+from xlate.lm.model import NgramModel, perplexity
 from xlate.text.lines import read_lines
 from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import BEGIN_ID, END_ID

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.metrics.buckets import frequency_buckets, length_buckets
-from xlate.metrics.ngram_changes import ngram_changes
+from xlate.metrics.differences import frequency_buckets, length_buckets, ngram_changes
 from xlate.metrics.significance import sentence_statistics
 
 LINES = st.lists(st.lists(st.sampled_from("abc"), max_size=6), min_size=3, max_size=3)

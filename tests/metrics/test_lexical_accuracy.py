@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.metrics.lexical_accuracy import lexical_statistics
+from xlate.metrics.scores import lexical_statistics
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=8)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk.translate.nist_score import corpus_nist
 
-from xlate.metrics.nist import nist_statistics
+from xlate.metrics.scores import nist_statistics
 
 SENTENCE = st.lists(st.sampled_from("abcde"), min_size=1, max_size=9)
 LONG = st.lists(st.sampled_from("abcde"), min_size=5, max_size=9)

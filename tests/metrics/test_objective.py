@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from xlate.errors import InputError
+from xlate.metrics.bleu import sentence_bleu
 from xlate.metrics.measures import measure_sentences
 from xlate.metrics.objective import BLEU, Objective
-from xlate.metrics.sentence_bleu import sentence_bleu
 
 HYPOTHESES = ["the house is very small today", "a cat sat on the mat", "no"]
 REFERENCES = ["the house is small today", "the cat sat on the mat", "yes indeed"]

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from tests.tuners.test_mira import random_lists
 from xlate.metrics.bleu import bleu_scores
-from xlate.metrics.objective import Objective
-from xlate.metrics.oracle_document import OracleDocument
+from xlate.metrics.objective import Objective, OracleDocument
 
 SENTENCES = 5
 

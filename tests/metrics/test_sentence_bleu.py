@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 from xlate.errors import InputError
-from xlate.metrics.bleu import bleu_scores
-from xlate.metrics.sentence_bleu import ReferenceNgrams, prior_bleu, sentence_bleu
+from xlate.metrics.bleu import ReferenceNgrams, bleu_scores, prior_bleu, sentence_bleu
 from xlate.text.encoded import EncodedText
 
 WORDS = st.lists(st.integers(3, 7), max_size=9)

@@ -13,10 +13,9 @@ from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
 
 from xlate.errors import InputError
-from xlate.metrics.chance import swapped_differences
-from xlate.metrics.edit_rate import ter_scores
 from xlate.metrics.score import evaluate
-from xlate.metrics.significance import Resampling, p_value, paired, paired_runs, paired_statistics
+from xlate.metrics.scores import ter_scores
+from xlate.metrics.significance import Resampling, p_value, paired, paired_runs, swapped_differences
 from xlate.metrics.statistics import Stats
 from xlate.text.lines import read_lines
 
@@ -42,7 +41,7 @@ def test_p_values_equal_sacrebleus_on_real_systems(shared_data: Path) -> None:
     metrics = {"bleu": BLEU(tokenize="none", force=True), "chrf": CHRF(), "ter": TER()}
     bootstrap = sacrebleu_p("bs", metrics, ours, other, references)
     randomisation = sacrebleu_p("ar", metrics, ours, other, references)
-    found = paired_statistics(stats, against)
+    found = paired_runs([stats], [against])
     for name, theirs in (("bleu", "BLEU"), ("chrf", "chrF2"), ("ter", "TER")):
         assert found[name].p_bootstrap == pytest.approx(bootstrap[theirs], rel=1e-9)
         # sacrebleu counts only differences larger than the real one; so few sentences have ties.
@@ -101,7 +100,7 @@ def test_p_is_uniform_when_systems_are_alike() -> None:
         rows = random.integers(0, 10, size=(2, 60, 1))
         full = np.concatenate([rows, np.full((2, 60, 1), 10)], axis=2).astype(np.float64)
         first, second = (Stats("ter", rows_SK, ter_scores) for rows_SK in full)
-        tests = paired_statistics({"ter": first}, {"ter": second}, resampling=Resampling(1, 200))
+        tests = paired_runs([{"ter": first}], [{"ter": second}], resampling=Resampling(1, 200))
         values.append(tests["ter"].p_randomisation)
     assert 0.05 < np.mean(np.array(values) <= 0.1) < 0.16
     assert 0.4 < np.mean(np.array(values) <= 0.5) < 0.6
@@ -114,7 +113,7 @@ def test_p_counts_the_real_difference_itself() -> None:
 def test_statistics_of_an_evaluation_can_be_compared() -> None:
     references = [["a b c", "d e f"]]
     ours, other = (evaluate(lines, references, bootstrap=0) for lines in (["a b c", "d f"], ["a b", "d e"]))
-    tests = paired_statistics(ours.stats, other.stats, resampling=Resampling(20, 20))
+    tests = paired_runs([ours.stats], [other.stats], resampling=Resampling(20, 20))
     assert list(tests.tests) == ["bleu", "chrf", "ter", "nist", "lexacc"]
     assert tests["lexacc"].score == pytest.approx(ours["lexacc"])
 
@@ -124,7 +123,7 @@ def test_texts_of_different_length_are_refused() -> None:
         paired(["a"], ["a", "b"], [["a"]])
     stats = Stats("ter", np.ones((2, 2)), ter_scores)
     with pytest.raises(InputError, match="2 and 1 sentences"):
-        paired_statistics({"ter": stats}, {"ter": stats[:1]})
+        paired_runs([{"ter": stats}], [{"ter": stats[:1]}])
 
 
 def systems(random: np.random.Generator, runs: int, better: float) -> list[dict[str, Stats]]:
@@ -158,10 +157,10 @@ def test_the_test_of_runs_is_the_naive_one() -> None:
 def test_one_run_each_is_the_test_of_two_outputs() -> None:
     random = np.random.default_rng(7)
     ours, theirs = systems(random, 1, 0.2), systems(random, 1, 0.0)
-    one, other = paired_runs(ours, theirs)["ter"], paired_statistics(ours[0], theirs[0])["ter"]
+    one, other = paired_runs(ours, theirs)["ter"], paired_runs(ours[:1], theirs[:1])["ter"]
     assert one == other
     assert one.p_by_sentence == one.p_randomisation
-    assert "p_by_sentence" not in paired_statistics(ours[0], theirs[0]).to_json()["ter"]
+    assert "p_by_sentence" not in paired_runs(ours[:1], theirs[:1]).to_json()["ter"]
 
 
 def test_runs_that_are_all_the_same_are_no_more_evidence_by_sentence() -> None:

@@ -17,7 +17,7 @@ from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.distortion.decoder import DistortionDecoder, DistortionSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.pieces import best_sums
-from xlate.text.cutting import cut
+from xlate.text.tokens import cut
 
 LONG = ["a", "b", "d", ".", "c", "a", ",", "b", "a", "b", "c", "d", "a", "a", "b", ".", "c"]
 MODELS = ("phrase", "orientation", "distortion")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.models.test_every_system import SYSTEMS
 from xlate.models.tuned import TunedCosts
-from xlate.text.numbering import Numbering
+from xlate.text.encoded import Numbering
 
 SENTENCES = [["a", "b"], ["b", "zz", "a"], ["d", "a"], []]
 

@@ -226,7 +226,7 @@ def test_an_interrupted_save_over_an_older_block_set_is_no_block_set(saved, monk
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("xlate.arrays.npy.ArrayStream.finish", full)
+    monkeypatch.setattr("xlate.arrays.stored.ArrayStream.finish", full)
     with pytest.raises(OSError, match="No space"):
         blocks.save(folder)
     monkeypatch.undo()

@@ -11,8 +11,7 @@ import pytest
 from tests.kernels.search.lattices import all_paths
 from tests.models.small_models import model_and_arpa, random_words
 from xlate.errors import InputError
-from xlate.metrics.bleu import bleu_scores
-from xlate.metrics.sentence_bleu import sentence_bleu
+from xlate.metrics.bleu import bleu_scores, sentence_bleu
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.search.lattice import Lattice
 from xlate.search.lattice_oracle import OracleSearch, bleu_tangent, lattice_oracle, nbest_oracle, oracle_example

@@ -7,7 +7,7 @@ import pytest
 
 from tests.models.small_models import SOURCE, block_set, model_and_arpa, random_words
 from xlate.features.block import FLOATS
-from xlate.formats.bars import unescape_bars
+from xlate.formats.moses_table import unescape_bars
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
 from xlate.search.graph import SearchGraph
 from xlate.search.nbest import best_paths

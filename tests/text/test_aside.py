@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from xlate.text import aside
-from xlate.text.aside import clear_left, clear_left_once, done_aside, final_name, name_aside
-from xlate.text.lines import atomic_write
+from xlate.text import lines
+from xlate.text.lines import atomic_write, clear_left, clear_left_once, done_aside, final_name, name_aside
 
 
 def left_by(process: int, folder: Path, name: str = "x", machine: str | None = None) -> Path:
-    return folder / f".{name}.xlate-{machine or aside._machine()}-{process}-0123abcd.partial"
+    return folder / f".{name}.xlate-{machine or lines._machine()}-{process}-0123abcd.partial"
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.text.cutting import cut
+from xlate.text.tokens import cut
 
 words = st.lists(st.sampled_from(["a", "b", "c", ".", ",", '"', "z.", "y,", "3.5", "…"]), max_size=60)
 

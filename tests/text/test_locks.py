@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from xlate.errors import InputError
-from xlate.text.locks import StoppedWaitingError, awaited, refused_while_written
+from xlate.text.folders import StoppedWaitingError, awaited, refused_while_written
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from xlate.text.locks import refused_while_written
+from xlate.text.folders import refused_while_written
 with refused_while_written(Path(sys.argv[1]), "run"):
     print("held", flush=True)
     sys.stdin.readline()
@@ -27,7 +27,7 @@ print("left", flush=True)
 FORKED = """
 import os, sys, time
 from pathlib import Path
-from xlate.text.locks import refused_while_written
+from xlate.text.folders import refused_while_written
 with refused_while_written(Path(sys.argv[1]), "run"):
     if os.fork() == 0:
         print(os.getpid(), flush=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.text.numbering import Numbering
+from xlate.text.encoded import Numbering
 from xlate.text.vocabulary import UNKNOWN, Vocabulary
 
 words = st.lists(st.sampled_from(["the", "house", "Haus", "das", "Auto", UNKNOWN]), max_size=6)

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.errors import InputError
-from xlate.text.lines import write_lines
-from xlate.text.parallel import drop_unusable, read_parallel, read_references
+from xlate.text.lines import drop_unusable, read_parallel, read_references, write_lines
 
 SIDE = st.lists(st.lists(st.just("w"), max_size=5), min_size=8, max_size=8)
 

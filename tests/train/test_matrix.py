@@ -38,9 +38,8 @@ from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.jobs.train.tuners import TUNERS, optimiser
 from xlate.losses.loss import Loss, Needs, loss_of, losses, told
 from xlate.losses.pro import PairwiseLogistic
-from xlate.metrics.objective import BLEU
-from xlate.metrics.oracle_document import OracleDocument
-from xlate.metrics.sentence_bleu import sentence_bleu
+from xlate.metrics.bleu import sentence_bleu
+from xlate.metrics.objective import BLEU, OracleDocument
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.block.lists import with_units
 from xlate.models.distortion.decoder import DistortionDecoder
@@ -51,8 +50,7 @@ from xlate.models.system import AnySystem
 from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
 from xlate.search.lattice_oracle import oracle_example
-from xlate.text.encoded import EncodedText
-from xlate.text.numbering import Numbering
+from xlate.text.encoded import EncodedText, Numbering
 from xlate.train.device_learner import DeviceLearner
 from xlate.train.global_model import GlobalSettings, GlobalTraining
 from xlate.train.learner import InstanceLearner

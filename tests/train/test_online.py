@@ -16,7 +16,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.losses.loss import loss_of
 from xlate.metrics.bleu import bleu_scores
-from xlate.metrics.oracle_document import OracleDocument
+from xlate.metrics.objective import OracleDocument
 from xlate.scoring.weights import Weights
 from xlate.train.online import IterationFigures, Online, OnlineSettings
 from xlate.train.online_checkpoint import OnlineCheckpoint

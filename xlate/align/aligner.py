@@ -1,14 +1,103 @@
-"""Word alignment of a parallel corpus in both directions, symmetrised."""
+"""Word alignment of a parallel corpus in both directions, and one alignment out of the two (Och and Ney 2003; Koehn et
+al. 2005).
+
+Growing starts from the intersection. Again and again, until nothing changes, the links of the union are visited in
+the order (source, target); one is added at once when it has a neighbour among those kept and its source word or its
+target word has no link yet. Neighbours are the four beside it, with `-diag` also the four across. Then `-final` adds
+the links of the forward and after them those of the backward alignment whose source word or target word has no link
+yet; `-final-and` only those where neither has one. This order is fast_align's (atools); Moses's symal walks from the
+kept links and can choose otherwise among rival links.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
-from xlate.align.apart import Apart
-from xlate.align.direction import LONGEST, METHODS, Corpus, Direction
+import numpy as np
+
+from xlate.align.direction import LONGEST, METHODS, Apart, Corpus, Direction
 from xlate.align.links import REMEDY, Links
-from xlate.align.symmetrize import check_method, symmetrize
+from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.errors import InputError
+from xlate.kernels.counting.symmetrization import BACKWARD, BOTH, FINAL_AND, FINAL_OR, FORWARD, NO_FINAL, grow, merge
+
+GROWING = {
+    "grow": (False, NO_FINAL),
+    "grow-diag": (True, NO_FINAL),
+    "grow-diag-final": (True, FINAL_OR),
+    "grow-diag-final-and": (True, FINAL_AND),
+}
+SYMMETRIZATIONS = ("intersection", "union", *GROWING, "forward", "backward")
+
+Lengths = Sequence[int] | AnyInts
+
+
+def symmetrize(
+    forward: Links, backward: Links, method: str, source_lengths_S: Lengths, target_lengths_S: Lengths
+) -> Links:
+    """Combines two alignments of the same sentence pairs, both with the source position first.
+
+    Args:
+        method: one of `SYMMETRIZATIONS`; `forward` and `backward` hand one of the two back.
+        source_lengths_S: words of each source sentence.
+        target_lengths_S: words of each target sentence.
+
+    Raises:
+        InputError: an unknown method, different numbers of sentence pairs, or a link outside its sentence pair.
+    """
+    check_method(method)
+    if not len(forward) == len(backward) == len(source_lengths_S) == len(target_lengths_S):
+        raise InputError(
+            "alignments and text differ in number of sentences",
+            f"{len(forward)} forward, {len(backward)} backward, {len(source_lengths_S)} source, "
+            f"{len(target_lengths_S)} target",
+            "four equal numbers",
+            REMEDY,
+        )
+    if method in ("forward", "backward"):
+        return forward if method == "forward" else backward
+    source_U, target_U, offsets_S1, origin_U = merge(*_flat(forward), *_flat(backward))
+    source_lengths, target_lengths = np.asarray(source_lengths_S), np.asarray(target_lengths_S)
+    _check_inside(source_U, offsets_S1, source_lengths, "source")
+    _check_inside(target_U, offsets_S1, target_lengths, "target")
+    if method in GROWING:
+        lengths = source_lengths.astype(np.int64), target_lengths.astype(np.int64)
+        kept_U = grow(source_U, target_U, offsets_S1, origin_U, *lengths, *GROWING[method])
+    else:
+        kept_U = origin_U == BOTH if method == "intersection" else (origin_U & (FORWARD | BACKWARD)) > 0
+    before_U1 = np.concatenate(([0], np.cumsum(kept_U)))
+    return Links(source_U[kept_U], target_U[kept_U], before_U1[offsets_S1].astype(np.int64))
+
+
+def check_method(method: str) -> None:
+    """Refuses a name that is no symmetrisation.
+
+    Raises:
+        InputError: with the names there are.
+    """
+    if method not in SYMMETRIZATIONS:
+        raise InputError("unknown symmetrisation", method, "one of " + ", ".join(SYMMETRIZATIONS))
+
+
+def _flat(links: Links) -> tuple[Ints32, Ints32, Ints]:
+    return links.source_L, links.target_L, links.offsets_S1
+
+
+def _check_inside(position_U: Ints32, offsets_S1: Ints, lengths_S: Ints, side: str) -> None:
+    length_U = np.repeat(lengths_S, np.diff(offsets_S1))
+    bad = (position_U < 0) | (position_U >= length_U)
+    if bad.any():
+        u = int(np.argmax(bad))
+        sentence = int(np.searchsorted(offsets_S1, u, side="right"))
+        raise InputError(
+            f"link outside its {side} sentence",
+            f"sentence pair {sentence}, {side} position {position_U[u]}",
+            f"positions below {length_U[u]}",
+            REMEDY,
+            line=sentence,
+        )
+
 
 log = logging.getLogger(__name__)
 # Texts of fewer words on both sides are aligned before another process is there.
@@ -31,7 +120,7 @@ def align(
     A pair with an empty side, or with more words than the model takes (1,024), is left without links.
 
     Args:
-        symmetrization: one of `symmetrize.METHODS`.
+        symmetrization: one of `SYMMETRIZATIONS`.
         seed: of the sampler; only `eflomal` draws at random.
         apart: the two directions run side by side, unless the text is small. Either way each direction of a large text
             runs in a process of its own, so that a signal ends it at once.
@@ -44,9 +133,9 @@ def align(
     if len(source) != len(target):
         raise InputError(
             "source and target differ in number of sentences",
-            seen=f"{len(source)} source and {len(target)} target sentences",
-            expected="as many of one as of the other",
-            remedy=REMEDY,
+            f"{len(source)} source and {len(target)} target sentences",
+            "as many of one as of the other",
+            REMEDY,
         )
     _warn_of_long(source, target)
     source_words, target_words = _numbered(source), _numbered(target)
@@ -72,7 +161,7 @@ def check_aligner(method: str) -> None:
         InputError: with the names there are.
     """
     if method not in METHODS:
-        raise InputError("unknown alignment method", seen=method, expected="one of " + ", ".join(METHODS))
+        raise InputError("unknown alignment method", method, "one of " + ", ".join(METHODS))
 
 
 def _is_large(source: Corpus, target: Corpus) -> bool:

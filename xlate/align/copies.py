@@ -48,7 +48,7 @@ def copy_groups(sources: Iterable[Sequence[str]], targets: Iterable[Sequence[str
             here = root(number)
             # The earlier pair is the root, so that a group has the number of its first pair.
             parent[max(before, here)] = min(before, here)
-    return np.array([root(number) for number in range(len(parent))], dtype=np.int64)
+    return np.array([root(number) for number in range(len(parent))], np.int64)
 
 
 def balanced_folds(group_S: Ints, folds: int) -> Ints:
@@ -63,7 +63,7 @@ def balanced_folds(group_S: Ints, folds: int) -> Ints:
     if folds < 1:
         raise ValueError(f"{folds} folds, expected 1 or more")
     groups, place_S, size_G = np.unique(group_S, return_inverse=True, return_counts=True)
-    fold_G = np.full(len(groups), -1, dtype=np.int64)
+    fold_G = np.full(len(groups), -1, np.int64)
     several = np.flatnonzero(size_G > 1)
     filled = [(0, fold) for fold in range(folds)]
     for group in several[np.argsort(-size_G[several], kind="stable")].tolist():
@@ -71,7 +71,7 @@ def balanced_folds(group_S: Ints, folds: int) -> Ints:
         fold_G[group] = fold
         heapq.heappush(filled, (held + int(size_G[group]), fold))
     alone = np.flatnonzero(size_G == 1)
-    held_K = np.zeros(folds, dtype=np.int64)
+    held_K = np.zeros(folds, np.int64)
     held_K[[fold for _, fold in filled]] = [held for held, _ in filled]
     fold_G[alone] = np.repeat(np.arange(folds), _room(held_K, len(alone)))
     fold_S: Ints = fold_G[place_S.reshape(-1)]
@@ -81,7 +81,7 @@ def balanced_folds(group_S: Ints, folds: int) -> Ints:
 def _room(held_K: Ints, more: int) -> Ints:
     """How many single pairs each fold takes so that all become as equal as they can, (K,)."""
     order_K = np.argsort(held_K, kind="stable")
-    taken_K = np.zeros(len(held_K), dtype=np.int64)
+    taken_K = np.zeros(len(held_K), np.int64)
     for count in range(len(order_K), 0, -1):
         # The `count` folds that hold least are filled to one level, if the next one is not below it.
         chosen = order_K[:count]
@@ -99,7 +99,7 @@ def heldout_pairs(group_S: Ints, every: int) -> Bools:
     Copies that are more than a hundredth of the text stay, so that about as many pairs are held out as were asked for.
     """
     if not every:
-        return np.zeros(len(group_S), dtype=bool)
+        return np.zeros(len(group_S), bool)
     _, place_S, size_G = np.unique(group_S, return_inverse=True, return_counts=True)
     small_G = (size_G == 1) | (size_G * 100 <= len(group_S))
     number_G = np.cumsum(small_G) - 1
@@ -113,7 +113,7 @@ def parted_copies(group_S: Ints, fold_S: Ints) -> int:
     _, place_S = np.unique(group_S, return_inverse=True)
     place_S = place_S.reshape(-1)
     least_G = np.full(int(place_S.max(initial=-1)) + 1, np.iinfo(np.int64).max)
-    most_G = np.full(len(least_G), -1, dtype=np.int64)
+    most_G = np.full(len(least_G), -1, np.int64)
     np.minimum.at(least_G, place_S, fold_S)
     np.maximum.at(most_G, place_S, fold_S)
     return int((least_G < most_G)[place_S].sum())

@@ -104,9 +104,9 @@ def alignment_error_rate(links: Links, gold: GoldLinks) -> AlignmentScore:
     if len(links) != len(gold):
         raise InputError(
             "links and gold links differ in number of sentence pairs",
-            seen=f"{len(links)} lines of links, {len(gold)} lines of gold links",
-            expected="as many of one as of the other",
-            remedy="give the links of the gold sentences only, in their order",
+            f"{len(links)} lines of links, {len(gold)} lines of gold links",
+            "as many of one as of the other",
+            "give the links of the gold sentences only, in their order",
         )
     proposed = [frozenset(links.pairs(s)) for s in range(len(links))]
     total, sure, possible = _size(proposed), _size(gold.sure), _size(gold.possible)
@@ -125,7 +125,7 @@ def _size(sentences: Iterable[Pairs]) -> int:
 
 def _read_marked(path: str | Path, form: re.Pattern[str], reverse: bool) -> list[list[tuple[int, str, int]]]:
     sentences = []
-    for number, line in enumerate(iterate_lines(path), start=1):
+    for number, line in enumerate(iterate_lines(path), 1):
         links = [(int(i), mark, int(j)) for i, mark, j in parse_links(line, form, path, number)]
         sentences.append([(i, mark, j) for j, mark, i in links] if reverse else links)
     return sentences
@@ -143,6 +143,6 @@ def _check(
     if source_lengths_S is not None and target_lengths_S is not None:
         check_line_count(path, len(possible), matched_lengths(source_lengths_S, target_lengths_S))
         lengths = list(zip(source_lengths_S, target_lengths_S, strict=True))
-    for number, (links, (source, target)) in enumerate(zip(possible, lengths, strict=True), start=1):
+    for number, (links, (source, target)) in enumerate(zip(possible, lengths, strict=True), 1):
         if known or any(min(link) < 0 for link in links):
             check_inside(sorted(links), source, target, path, number)

@@ -54,9 +54,9 @@ def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, dec
     if not len(source) == len(target) == len(links):
         raise InputError(
             "source, target and links differ in number of sentences",
-            seen=f"{len(source)} source sentences, {len(target)} target sentences, {len(links)} lines of links",
-            expected="three equal numbers",
-            remedy="align the same two files again",
+            f"{len(source)} source sentences, {len(target)} target sentences, {len(links)} lines of links",
+            "three equal numbers",
+            "align the same two files again",
         )
     per_sentence = np.diff(links.offsets_S1)
     source_place_L = links.source_L.astype(np.int64) + np.repeat(source.offsets_S1[:-1], per_sentence)
@@ -72,7 +72,7 @@ def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, dec
 
 def _unaligned(text: EncodedText, place_L: Ints) -> Ints32:
     """The words at places (in `ids_T`) that no link names."""
-    alone_T = np.ones(len(text.ids_T), dtype=np.bool_)
+    alone_T = np.ones(len(text.ids_T), np.bool_)
     alone_T[place_L] = False
     return text.ids_T[alone_T]
 

@@ -39,9 +39,9 @@ class Links:
     def from_pairs(cls, sentences: Iterable[Iterable[tuple[int, int]]]) -> Links:
         """Collects the (source, target) links of each sentence pair, in any order, repeated ones once."""
         rows = [sorted(set(links)) for links in sentences]
-        offsets_S1 = np.zeros(len(rows) + 1, dtype=np.int64)
+        offsets_S1 = np.zeros(len(rows) + 1, np.int64)
         np.cumsum([len(row) for row in rows], out=offsets_S1[1:])
-        flat_L2 = np.array([link for row in rows for link in row], dtype=np.int32).reshape(-1, 2)
+        flat_L2 = np.array([link for row in rows for link in row], np.int32).reshape(-1, 2)
         return cls(np.ascontiguousarray(flat_L2[:, 0]), np.ascontiguousarray(flat_L2[:, 1]), offsets_S1)
 
     def __len__(self) -> int:
@@ -93,7 +93,7 @@ def read_links(
     """
     expected = matched_lengths(source_lengths_S, target_lengths_S)
     sentences: list[list[tuple[int, int]]] = []
-    for number, line in enumerate(iterate_lines(path), start=1):
+    for number, line in enumerate(iterate_lines(path), 1):
         if number > expected:
             break
         links = [(int(i), int(j)) for i, j in parse_links(line, _LINK, path, number)]
@@ -123,11 +123,11 @@ def parse_links(line: str, form: re.Pattern[str], path: str | Path, number: int)
         if match is None:
             raise InputError(
                 "malformed link",
+                text,
+                "links like 3-4 with blanks between, counted from 0",
+                "check that this is an alignment file and was not cut off",
                 file=path,
                 line=number,
-                seen=text,
-                expected="links like 3-4 with blanks between, counted from 0",
-                remedy="check that this is an alignment file and was not cut off",
             )
         yield match.groups()
 
@@ -142,11 +142,11 @@ def check_inside(links: Iterable[tuple[int, int]], source: int, target: int, pat
         if not (0 <= i < source and 0 <= j < target):
             raise InputError(
                 "link outside its sentence pair",
+                f"source position {i}, target position {j} (counted from 0)",
+                f"source position below {source}, target position below {target}",
+                REMEDY,
                 file=path,
                 line=number,
-                seen=f"source position {i}, target position {j} (counted from 0)",
-                expected=f"source position below {source}, target position below {target}",
-                remedy=REMEDY,
             )
 
 
@@ -159,11 +159,7 @@ def check_line_count(path: str | Path, seen: int, expected: int) -> None:
     lines = sum(1 for _ in iterate_lines(path))
     if lines != expected or seen != expected:
         raise InputError(
-            "wrong number of lines",
-            file=path,
-            seen=f"{lines} lines",
-            expected=f"{expected} lines, one a sentence pair",
-            remedy=REMEDY,
+            "wrong number of lines", f"{lines} lines", f"{expected} lines, one a sentence pair", REMEDY, file=path
         )
 
 
@@ -176,7 +172,7 @@ def matched_lengths(source_lengths_S: Sequence[int] | Ints, target_lengths_S: Se
     if len(source_lengths_S) != len(target_lengths_S):
         raise InputError(
             "source and target differ in number of sentences",
-            seen=f"{len(source_lengths_S)} source and {len(target_lengths_S)} target sentences",
-            expected="as many of one as of the other",
+            f"{len(source_lengths_S)} source and {len(target_lengths_S)} target sentences",
+            "as many of one as of the other",
         )
     return len(source_lengths_S)

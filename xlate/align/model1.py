@@ -11,8 +11,7 @@ from xlate.array_types import Floats, Uints
 from xlate.errors import InputError
 from xlate.kernels.counting.model1 import NULL, cooccurrences, expectation_maximisation
 from xlate.kernels.memory.hashing import HashTable, build_table, find, pack
-from xlate.text.encoded import EncodedText
-from xlate.text.sides import sides
+from xlate.text.encoded import EncodedText, sides
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Model1:
             InputError: the sides have different numbers of sentences.
         """
         if len(source) != len(target):
-            raise InputError("sides of unequal length", seen=f"{len(source)} and {len(target)} sentences")
+            raise InputError("sides of unequal length", f"{len(source)} and {len(target)} sentences")
         text = sides(source, target)
         keys_K = cooccurrences(text)
         probability_K = expectation_maximisation(build_table(keys_K), keys_K, text, target_words, iterations)

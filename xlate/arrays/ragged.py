@@ -1,4 +1,4 @@
-"""Rows of different lengths, kept as one flat array and offsets.
+"""Rows of different lengths, kept as one flat array and offsets; and keys found among sorted ones.
 
 Row r of R rows holds the values `offsets_R1[r]` to `offsets_R1[r + 1]` of a flat array. Offsets begin with 0 and never
 fall. Every list of candidates, bag of features, sentence and phrase in xlate is kept this way.
@@ -20,7 +20,7 @@ def offsets_of(lengths: Sequence[int] | AnyInts) -> Ints:
         >>> offsets_of([2, 0, 3]).tolist()
         [0, 2, 2, 5]
     """
-    offsets_R1 = np.zeros(len(lengths) + 1, dtype=np.int64)
+    offsets_R1 = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets_R1[1:])
     return offsets_R1
 
@@ -32,8 +32,8 @@ def lengths_of(offsets_R1: AnyInts, rows: Sequence[int] | AnyInts) -> Ints:
         >>> lengths_of(np.array([0, 2, 2, 5]), [2, 0]).tolist()
         [3, 2]
     """
-    rows = np.asarray(rows, dtype=np.int64)
-    return np.asarray(offsets_R1[rows + 1] - offsets_R1[rows], dtype=np.int64)
+    rows = np.asarray(rows, np.int64)
+    return np.asarray(offsets_R1[rows + 1] - offsets_R1[rows], np.int64)
 
 
 def row_numbers(offsets_R1: AnyInts) -> Ints:
@@ -48,7 +48,7 @@ def marked_in_rows(marked_T: Bools, offsets_R1: AnyInts) -> Ints:
         >>> marked_in_rows(np.array([True, False, True]), np.array([0, 2, 2, 3])).tolist()
         [1, 0, 1]
     """
-    count_R = np.zeros(len(offsets_R1) - 1, dtype=np.int64)
+    count_R = np.zeros(len(offsets_R1) - 1, np.int64)
     filled = np.flatnonzero(np.diff(offsets_R1))
     if len(filled):
         count_R[filled] = np.add.reduceat(marked_T, np.asarray(offsets_R1)[filled], dtype=np.int64)
@@ -62,7 +62,7 @@ def places_of(offsets_R1: AnyInts, rows: Sequence[int] | AnyInts) -> Ints:
 
 def gathered(offsets_R1: AnyInts, rows: Sequence[int] | AnyInts) -> tuple[Ints, Ints]:
     """The places of the values of some rows, and the offsets of these rows when they are put one behind the other."""
-    rows = np.asarray(rows, dtype=np.int64)
+    rows = np.asarray(rows, np.int64)
     first = np.asarray(offsets_R1[rows])
     lengths = np.asarray(offsets_R1[rows + 1]) - first
     new = offsets_of(lengths)
@@ -93,3 +93,16 @@ def check_offsets(name: str, offsets_R1: AnyInts, end: int) -> None:
         if len(down):
             at = int(down[0])
             raise ValueError(f"{name}: falls from {some[at]} to {some[at + 1]} at {start + at}")
+
+
+def places_of_keys(sorted_K: AnyInts, keys_N: AnyInts) -> Ints:
+    """Where each of N keys stands among K ascending ones, the first place of equals, -1 where it is not; shape (N,).
+
+    Example:
+        >>> places_of_keys(np.array([2, 5, 5]), np.array([5, 3, 2, 9])).tolist()
+        [1, -1, 0, -1]
+    """
+    if not len(sorted_K):
+        return np.full(len(keys_N), -1, np.int64)
+    at = np.minimum(np.searchsorted(sorted_K, keys_N), len(sorted_K) - 1)
+    return np.where(sorted_K[at] == keys_N, at, -1)

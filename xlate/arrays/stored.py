@@ -3,25 +3,176 @@
 `header.json` holds `magic`, `version` (of this form), `kind`, `metadata`, `arrays` (by name: dtype, shape, size of the
 file, SHA-256 of the values), `files` (other files that belong to the folder: size, SHA-256) and the SHA-256 of all
 this. It is written last: a folder without a header is not complete.
+
+The user's cache folder says which folders were found whole, so that each is checked once on a machine. A file counts as
+unchanged as long as its path, device, inode, size and times are the same. Where nothing can be remembered, everything
+is checked each time.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from xlate.array_types import AnyArray
-from xlate.arrays.npy import ArrayStream, header_bytes, npy_header, values_sha256
-from xlate.arrays.verified import RANGES, SUMS, check_once
 from xlate.errors import InputError
 from xlate.text.json_files import check_fields, read_json, write_json
 from xlate.text.lines import atomic_write, unreadable
+
+CHUNK = 1 << 22
+STEP, LEAST = 64, 128
+# A header must have room for two dimensions of 19 digits each.
+WIDEST = (10**19 - 1, 10**19 - 1)
+
+
+class ArrayStream:
+    """Writes an array row by row into a stream, so that only a few rows are in memory at a time."""
+
+    def __init__(self, stream: BinaryIO, dtype: np.dtype[Any], columns: Sequence[int] = ()) -> None:
+        """Leaves room for the header.
+
+        Args:
+            stream: a stream at its beginning, in which positions can be set.
+            dtype: the type of the array. columns: its shape without the number of rows.
+        """
+        self.rows = 0
+        self._stream = stream
+        self._dtype = np.dtype(dtype)
+        self._columns = tuple(columns)
+        self._digest = hashlib.sha256()
+        stream.write(b" " * header_bytes(self._dtype))
+
+    def append(self, rows: AnyArray) -> None:
+        """Writes rows behind those that came before."""
+        values = np.ascontiguousarray(rows, dtype=self._dtype)
+        self.rows += len(values)
+        flat = values.reshape(-1).view(np.uint8)
+        for first in range(0, len(flat), CHUNK):
+            piece = flat[first : first + CHUNK].data
+            self._digest.update(piece)
+            self._stream.write(piece)
+
+    def finish(self) -> dict[str, Any]:
+        """Writes the header and flushes to disk; returns the array's entry for the header of its folder: dtype, shape,
+        bytes and SHA-256.
+        """
+        shape = [self.rows, *self._columns]
+        size = self._stream.tell()
+        self._stream.seek(0)
+        self._stream.write(npy_header(self._dtype, shape))
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        return {
+            "dtype": np.lib.format.dtype_to_descr(self._dtype),
+            "shape": shape,
+            "bytes": size,
+            "sha256": self._digest.hexdigest(),
+        }
+
+
+def npy_header(dtype: np.dtype[Any], shape: Sequence[int]) -> bytes:
+    """The beginning of a .npy file of version 1; equally long for all shapes of up to two dimensions."""
+    size = header_bytes(dtype)
+    text = _dictionary(dtype, shape)
+    return b"\x93NUMPY\x01\x00" + (size - 10).to_bytes(2, "little") + text.ljust(size - 11) + b"\n"
+
+
+def header_bytes(dtype: np.dtype[Any]) -> int:
+    """The length of the .npy header of arrays of a type."""
+    needed = 11 + len(_dictionary(dtype, WIDEST))
+    return max(LEAST, -(-needed // STEP) * STEP)
+
+
+def values_sha256(path: Path, offset: int) -> str:
+    """The SHA-256 of a file's bytes from `offset` on."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        stream.seek(offset)
+        while block := stream.read(CHUNK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _dictionary(dtype: np.dtype[Any], shape: Sequence[int]) -> bytes:
+    descr = np.lib.format.dtype_to_descr(np.dtype(dtype))
+    sizes = ", ".join(map(str, shape))
+    return f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': ({sizes},), }}".encode()
+
+
+# A file that is changed again within this time may keep its time stamp.
+RECENT_NS = 100_000_000
+# How deep a check goes: checksums alone, or the ranges of values too.
+SUMS, RANGES = DEPTHS = ("sums", "ranges")
+
+
+def check_once(folder: Path, files: Sequence[str], seal: str, depth: str, check: Callable[[], None]) -> None:
+    """Calls `check` unless it has passed before on these files of the folder, unchanged and with the same seal.
+
+    `depth`, one of `DEPTHS`, says how deep the check goes; files that passed a deeper check pass. Whatever `check`
+    raises is raised, and then nothing is remembered.
+    """
+    stamp = _stamp(folder, files, seal)
+    record = _record_of(folder)
+    if stamp is not None and _read(record) in [stamp + deep for deep in DEPTHS[DEPTHS.index(depth) :]]:
+        return
+    check()
+    if stamp is not None and not _recent(folder, files) and _stamp(folder, files, seal) == stamp:
+        _write(record, stamp + depth)
+
+
+def _stamp(folder: Path, files: Sequence[str], seal: str) -> str | None:
+    rows: list[list[object]] = [[str(folder.resolve()), seal]]
+    try:
+        for name in files:
+            found = os.stat(folder / name)
+            rows.append([name, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns])
+    except OSError:
+        return None
+    return json.dumps(rows)
+
+
+def _recent(folder: Path, files: Sequence[str]) -> bool:
+    limit = time.time_ns() - RECENT_NS
+    try:
+        return any(os.stat(folder / name).st_mtime_ns > limit for name in files)
+    except OSError:
+        return True
+
+
+def _record_of(folder: Path) -> Path | None:
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    home = os.environ.get("HOME", "")
+    if os.path.isabs(given):
+        cache = Path(given)
+    elif os.path.isabs(home):
+        cache = Path(home) / ".cache"
+    else:
+        return None
+    name = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:32]
+    return cache / "xlate" / "verified" / name[:2] / name
+
+
+def _read(record: Path | None) -> str | None:
+    try:
+        return record.read_text(encoding="utf-8") if record is not None else None
+    except (OSError, ValueError):
+        return None
+
+
+def _write(record: Path | None, stamp: str) -> None:
+    if record is not None:
+        with contextlib.suppress(OSError, ValueError), atomic_write(record) as stream:
+            stream.write(stamp.encode("utf-8"))
+
 
 MAGIC = "xlate-arrays"
 # Version 1 had no checksums.
@@ -227,7 +378,7 @@ def remedy_for(folder: Path) -> str:
 
 def unusable(path: Path, message: str, seen: object, expected: str) -> InputError:
     """The error for a file of a folder of arrays that cannot be used."""
-    return InputError(message, file=path, seen=seen, expected=expected, remedy=remedy_for(path.parent))
+    return InputError(message, seen, expected, remedy_for(path.parent), file=path)
 
 
 def _form(kind: str) -> str:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xlate.array_types import Bools, Ints, Ints32
-from xlate.arrays.ragged import marked_in_rows, offsets_of, row_numbers
-from xlate.arrays.sorted_keys import places_of_keys
+from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of_keys, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_choices import Choices
 from xlate.features.context import Bags, ContextFeatures, Spans, TargetFeatures, joined_bags

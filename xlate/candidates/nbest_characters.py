@@ -10,7 +10,7 @@ from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of
 from xlate.candidates.nbest_columns import NbestArrays, WordNumbers
 from xlate.kernels.counting.ngram_statistics import list_statistics
-from xlate.metrics.character_fscore import chrf_scores
+from xlate.metrics.scores import chrf_scores
 from xlate.text.encoded import EncodedText
 
 CHARACTER_ORDER = 6

@@ -22,7 +22,7 @@ from xlate.candidates.nbest_columns import NbestArrays
 from xlate.errors import InputError
 from xlate.kernels.counting.list_overlap import list_overlap
 from xlate.metrics.bleu import ORDER, bleu_scores
-from xlate.metrics.character_fscore import chrf_scores
+from xlate.metrics.scores import chrf_scores
 
 UTILITIES = ("bleu", "chrf")
 # Pairs of hypotheses whose gains are computed at once.

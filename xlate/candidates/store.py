@@ -16,9 +16,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from xlate.array_types import AnyArray, AnyInts
-from xlate.arrays.npy import ArrayStream
 from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces, refuse
-from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, remedy_for, unusable, write_header
+from xlate.arrays.stored import HEADER, ArrayStream, StoredArrays, open_arrays, remedy_for, unusable, write_header
 from xlate.candidates.batch import BETWEEN, CONTEXTS, WORDS, CandidateBatch
 from xlate.errors import InputError
 from xlate.text.folders import WholeFolder, remove_folder, without_mark

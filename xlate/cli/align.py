@@ -13,7 +13,7 @@ def run(config: AlignCommandConfig) -> None:
     """
     from xlate.align.aligner import align
     from xlate.align.links import write_links
-    from xlate.text.parallel import read_parallel
+    from xlate.text.lines import read_parallel
     from xlate.text.tokens import split_tokens
     from xlate.work.side_by_side import cores
 

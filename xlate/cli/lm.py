@@ -25,7 +25,6 @@ def run(config: LmCommandConfig) -> None:
     arpa = estimate(EncodedText.encode(sentences, vocabulary), vocabulary, config.order)
     write_arpa(config.out, arpa)
     if config.perplexity is not None:
-        from xlate.lm.model import NgramModel
-        from xlate.lm.perplexity import perplexity
+        from xlate.lm.model import NgramModel, perplexity
 
         print(perplexity(NgramModel.from_arpa(arpa), [split_tokens(line) for line in read_lines(config.perplexity)]))

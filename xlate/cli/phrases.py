@@ -15,7 +15,7 @@ def run(config: PhrasesCommandConfig) -> None:
     from xlate.phrases.extract import extract_phrases
     from xlate.phrases.table import score_phrases
     from xlate.text.encoded import EncodedText
-    from xlate.text.parallel import read_parallel
+    from xlate.text.lines import read_parallel
     from xlate.text.tokens import split_tokens
     from xlate.text.vocabulary import Vocabulary, check_reserved
 

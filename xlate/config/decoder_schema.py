@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xlate.settings import key
-from xlate.text.cutting import MAX_WORDS
+from xlate.text.tokens import MAX_WORDS
 
 
 class _DecoderKeys:

@@ -9,7 +9,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from xlate.arrays.npy import values_sha256
+from xlate.arrays.stored import values_sha256
 from xlate.config.nbest_schema import GivenListsConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import SourceConfig

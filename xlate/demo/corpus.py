@@ -17,20 +17,63 @@ languages hard for a phrase-based translator:
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from xlate.demo.draw import Draw
-from xlate.demo.meaning import Speaker
-from xlate.demo.source import SourceWriter
-from xlate.demo.target import TargetWriter
-from xlate.demo.word_classes import word_classes
-from xlate.demo.words import Token
+from xlate.demo.meaning import Draw, Speaker
+from xlate.demo.words import PRONOUNS, Token
+from xlate.demo.writers import SourceWriter, TargetWriter
 from xlate.errors import InputError
 from xlate.text.factors import FactorNames
 from xlate.text.lines import write_lines
+
+MARKS = frozenset(".,!?")
+ARTICLES = frozenset({"the", "a", "an"})
+PARTICLES = frozenset({"va", "ri", "ka", "nu", "not"})
+AUXILIARIES = frozenset({"do", "does", "did", "will", "sol"})
+# By the last piece of the part, such as `0.subject.adjective`.
+BY_ROLE = {
+    "verb": "VERB",
+    "adjective": "ADJ",
+    "predicate": "ADJ",
+    "determiner": "DET",
+    "adverb": "ADV",
+    "time": "ADV",
+    "relation": "ADP",
+    "of": "ADP",
+    "and": "CONJ",
+    "but": "CONJ",
+}
+PRONOUN_FORMS = frozenset(
+    form for words in PRONOUNS.values() for word in words for form in (word.source[0], *word.target[0].split("/"))
+)
+
+
+def word_classes(tokens: Sequence[Token]) -> list[str]:
+    """The part of speech of each token of a sentence, the first not yet capitalised.
+
+    Example:
+        >>> word_classes([Token("the"), Token("tower", "0.subject"), Token("falls", "0.verb"), Token(".", "mark")])
+        ['DET', 'NOUN', 'VERB', 'PUNCT']
+    """
+    return [_word_class(token) for token in tokens]
+
+
+def _word_class(token: Token) -> str:
+    if token.text in MARKS:
+        return "PUNCT"
+    role = token.part.rpartition(".")[2]
+    if role in BY_ROLE:
+        return BY_ROLE[role]
+    if not token.part or role in ("ask", "not", "will"):
+        groups = {"DET": ARTICLES, "PART": PARTICLES, "AUX": AUXILIARIES}
+        return next(name for name, words in groups.items() if token.text in words)
+    if token.text in PRONOUN_FORMS:
+        return "PRON"
+    return "NAME" if token.text[0].isupper() else "NOUN"
+
 
 Split: TypeAlias = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -98,9 +141,9 @@ class DemoCorpus:
     def sentences(self, count: int, split: Split = "train") -> list[DemoSentence]:
         """Tokenised sentences with references, links and glosses; raises what `pairs` raises."""
         if count < 0:
-            raise InputError("a negative number of sentences", seen=count, expected="0 or more")
+            raise InputError("a negative number of sentences", count, "0 or more")
         if split not in SPLITS:
-            raise InputError("no such split", seen=split, expected=" or ".join(SPLITS))
+            raise InputError("no such split", split, " or ".join(SPLITS))
         stream = self._stream(split)
         return [next(stream) for _ in range(count)]
 

@@ -5,29 +5,76 @@ The frequencies are chosen so that most sentences need one or two exchanges of n
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
-from xlate.demo import lexicon
-from xlate.demo.draw import Draw
-from xlate.demo.words import Noun, Selecting, Word, parse_nouns, parse_selecting, parse_words
+from xlate.demo.words import (
+    ADJECTIVES,
+    BY_TARGET,
+    COPULA,
+    DETERMINERS,
+    FREQUENCY,
+    HEADS,
+    MODIFIERS,
+    MOVING,
+    NAME_BEGINNINGS,
+    NOUNS,
+    PERSON_ENDINGS,
+    PLACE_ENDINGS,
+    PLAIN_POSTPOSITIONS,
+    PRONOUNS,
+    RESTING,
+    TIMES,
+    TRANSITIVE,
+    Noun,
+    Selecting,
+    Word,
+)
 
-NOUNS = {kind: parse_nouns(text, kind) for kind, text in lexicon.NOUNS.items()}
-EVERY_NOUN = [noun for nouns in NOUNS.values() for noun in nouns]
-BY_TARGET = {noun.target[0]: noun for noun in EVERY_NOUN}
-MODIFIERS = [BY_TARGET[name] for name in lexicon.MODIFIERS.split()]
-HEADS = frozenset(lexicon.HEADS.split())
-TRANSITIVE = list(parse_selecting(lexicon.TRANSITIVE))
-RESTING, MOVING = parse_words(lexicon.RESTING), parse_words(lexicon.MOVING)
-COPULA = Word(("as",), ("be",))
-ADJECTIVES = {
-    kind: [word for word in parse_selecting(lexicon.ADJECTIVES) if kind in word.kinds] for kind in lexicon.NOUNS
-}
-FREQUENCY = parse_words(lexicon.FREQUENCY)
-TIMES = {tense: parse_words(text) for tense, text in lexicon.TIMES.items()}
-DETERMINERS = {plural: parse_words(text) for plural, text in lexicon.DETERMINERS.items()}
-PRONOUNS = {plural: parse_words(text) for plural, text in lexicon.PRONOUNS.items()}
+T = TypeVar("T")
+USUAL = 0.75
+
+
+class Draw:
+    """A stream of choices fixed by a name.
+
+    Only `random()` of the standard generator is used: the sequence it gives is promised not to change between
+    versions, which is not so for `choice` or `shuffle`.
+
+    Example:
+        >>> Draw("a name").chance(0.0)
+        False
+    """
+
+    def __init__(self, name: str) -> None:
+        self._random = random.Random(name)
+
+    def chance(self, probability: float) -> bool:
+        """True with the given probability."""
+        return self._random.random() < probability
+
+    def pick(self, items: Sequence[T], weights: Sequence[float]) -> T:
+        """One of the items, with probability in proportion to its weight."""
+        place = self._random.random() * sum(weights)
+        for item, weight in zip(items, weights, strict=True):
+            place -= weight
+            if place < 0:
+                return item
+        return items[-1]
+
+    def zipf(self, items: Sequence[T]) -> T:
+        """One of the items, the first the most likely: item r with a weight of 1 / (r + 2), counted from 0."""
+        return self.pick(items, [1 / (rank + 2) for rank in range(len(items))])
+
+    def form(self, forms: Sequence[str]) -> str:
+        """One of several forms that mean the same: mostly the first."""
+        return forms[0] if len(forms) == 1 or self.chance(USUAL) else forms[1]
+
+
 COUNTLESS = "drink"
+_MODIFIERS = [BY_TARGET[name] for name in MODIFIERS.split()]
 
 
 @dataclass(frozen=True)
@@ -175,7 +222,7 @@ class Speaker:
 
     def _place(self) -> Setting:
         draw = self._draw
-        relation = draw.pick(("em", *lexicon.PLAIN_POSTPOSITIONS), (0.75, 0.15, 0.1))
+        relation = draw.pick(("em", *PLAIN_POSTPOSITIONS), (0.75, 0.15, 0.1))
         if relation == "em" and draw.chance(0.12):
             return Setting(relation, self._name(person=False))
         sites = ["place", "building", "land", "furniture", "vehicle", "plant"]
@@ -214,14 +261,14 @@ class Speaker:
         many = not countless and draw.chance(plural)
         owner = NounPhrase(self._noun(["person"]), draw.chance(0.15)) if draw.chance(possessor) else None
         determined = owner is None and not countless and draw.chance(determiner)
-        modified = noun.target[0] in HEADS and draw.chance(compound)
+        modified = noun.target[0] in HEADS.split() and draw.chance(compound)
         return NounPhrase(
             noun,
             many,
             definite=owner is not None or determined or draw.chance(definite),
             determiner=draw.zipf(DETERMINERS[many]) if determined else None,
             adjective=draw.zipf(ADJECTIVES[noun.kind]) if owner is None and draw.chance(adjective) else None,
-            modifier=draw.zipf([word for word in MODIFIERS if word is not noun]) if modified else None,
+            modifier=draw.zipf([word for word in _MODIFIERS if word is not noun]) if modified else None,
             possessor=owner,
         )
 
@@ -231,6 +278,5 @@ class Speaker:
 
     def _name(self, person: bool) -> Name:
         draw = self._draw
-        endings = lexicon.PERSON_ENDINGS if person else lexicon.PLACE_ENDINGS
-        parts = endings.split()
-        return Name(draw.zipf(lexicon.NAME_BEGINNINGS.split()) + draw.pick(parts, [1.0] * len(parts)))
+        endings = (PERSON_ENDINGS if person else PLACE_ENDINGS).split()
+        return Name(draw.zipf(NAME_BEGINNINGS.split()) + draw.pick(endings, [1.0] * len(endings)))

@@ -1,14 +1,27 @@
-"""Word lattices as other programs read them: numbered states, and one word on each arc."""
+"""Word lattices as other programs read them: OpenFst's acceptors with a symbol table, and HTK standard lattices.
+
+`write_fst`: each line is one arc, `source target word weight`; the last line is the final state. A weight is minus the
+natural logarithm of a score, as in the tropical and the log semiring. `<eps>` stands for no word. To compile::
+
+    fstcompile --acceptor --isymbols=symbols.txt lattice.txt lattice.fst
+
+`write_slf` (HTK Book, chapter 20; SRILM's lattice-tool reads it too): a header, then a line `I=n` for each node and a
+line `J=n S=source E=target W=word a=score` for each link. Scores are natural logarithms. They are written as the
+acoustic score `a`, so that a total does not depend on the language model weight. `!NULL` stands for no word. Quotes and
+backslashes in words have a backslash before them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.kernels.search.lattice_passes import ArcGraph
+from xlate.text.lines import write_lines
 
 # The word of an arc that has none.
 EPSILON = ""
@@ -39,8 +52,76 @@ def checked_words(path: str | Path, words: Iterable[str], reserved: str) -> None
         if word == reserved or any(blank in word for blank in " \t\n\r\v\f"):
             raise InputError(
                 "a word that a lattice file cannot hold",
+                repr(word),
+                f"words without blanks, and none that is {reserved}",
+                "tokenise the corpus",
                 file=path,
-                seen=repr(word),
-                expected=f"words without blanks, and none that is {reserved}",
-                remedy="tokenise the corpus",
             )
+
+
+EPS = "<eps>"
+
+
+def write_fst(path: str | Path, lattice: WordLattice) -> None:
+    """Writes a lattice, its weights with all digits; compressed with gzip when the name ends in .gz.
+
+    Raises:
+        InputError: a word holds a blank or is `<eps>`.
+    """
+    checked_words(path, lattice.words, EPS)
+    write_lines(path, _fst_lines(lattice))
+
+
+def write_symbols(path: str | Path, words: Iterable[str]) -> None:
+    """Writes a symbol table: `<eps>` is number 0, then the distinct words follow in sorted order.
+
+    Raises:
+        InputError: a word holds a blank or is `<eps>`.
+    """
+    distinct = sorted(set(words) - {EPSILON})
+    checked_words(path, distinct, EPS)
+    write_lines(path, (f"{word}\t{number}" for number, word in enumerate([EPS, *distinct])))
+
+
+def _arcs(lattice: WordLattice) -> Iterator[tuple[int, int, str, float]]:
+    graph = lattice.graph
+    return zip(graph.source_A.tolist(), graph.target_A.tolist(), lattice.words, lattice.score_A.tolist(), strict=True)
+
+
+def _fst_lines(lattice: WordLattice) -> Iterator[str]:
+    for source, target, word, score in _arcs(lattice):
+        yield f"{source} {target} {word or EPS} {0.0 - score!r}"
+    yield str(lattice.graph.nodes - 1)
+
+
+NULL = "!NULL"
+
+
+def write_slf(path: str | Path, lattice: WordLattice, utterance: str = "") -> None:
+    """Writes a lattice, its scores with all digits; compressed with gzip when the name ends in .gz.
+
+    Args:
+        utterance: the name of the lattice in the header; left out when empty.
+
+    Raises:
+        InputError: a word or the name holds a blank, or a word is `!NULL`.
+    """
+    checked_words(path, [*lattice.words, utterance], NULL)
+    write_lines(path, _slf_lines(lattice, utterance))
+
+
+def _slf_lines(lattice: WordLattice, utterance: str) -> Iterator[str]:
+    nodes = lattice.graph.nodes
+    yield "VERSION=1.1"
+    if utterance:
+        yield f"UTTERANCE={_escaped(utterance)}"
+    yield f"start=0 end={nodes - 1}"
+    yield f"N={nodes} L={len(lattice.words)}"
+    for node in range(nodes):
+        yield f"I={node}"
+    for link, (source, target, word, score) in enumerate(_arcs(lattice)):
+        yield f"J={link} S={source} E={target} W={_escaped(word) or NULL} a={score!r}"
+
+
+def _escaped(word: str) -> str:
+    return re.sub(r"""(["'\\])""", r"\\\1", word)

@@ -50,7 +50,7 @@ class MosesIni:
         found = [feature for feature in self.features if feature.kind in kinds]
         if len(found) > 1:
             seen = ", ".join(feature.name for feature in found)
-            raise InputError("two features of one kind", file=self.path, line=found[1].line, seen=seen, expected="one")
+            raise InputError("two features of one kind", seen, "one", file=self.path, line=found[1].line)
         return found[0] if found else None
 
     def file(self, feature: FeatureLine) -> Path:
@@ -61,14 +61,14 @@ class MosesIni:
             InputError: the line names no file, or has a name that no file can have.
         """
         if "path" not in feature.arguments:
-            raise InputError("a feature without path=", file=self.path, line=feature.line, seen=feature.name)
+            raise InputError("a feature without path=", feature.name, file=self.path, line=feature.line)
         named = self.path.parent / feature.arguments["path"]
         try:
             return packed_beside(named)
         except OSError as error:
             seen = feature.arguments["path"]
             raise InputError(
-                "a name that no file can have", file=self.path, line=feature.line, seen=seen, expected="path=FILE"
+                "a name that no file can have", seen, "path=FILE", file=self.path, line=feature.line
             ) from error
 
     def weight(self, name: str, size: int) -> tuple[float, ...]:
@@ -80,7 +80,7 @@ class MosesIni:
         seen = self.weights.get(name)
         if seen is None or len(seen) != size:
             numbers = "none" if seen is None else f"{len(seen)} numbers"
-            raise InputError(f"weights of {name}", file=self.path, seen=numbers, expected=f"{size} numbers")
+            raise InputError(f"weights of {name}", numbers, f"{size} numbers", file=self.path)
         return seen
 
     def number(self, section: str, default: float) -> float:
@@ -94,7 +94,7 @@ class MosesIni:
             return default
         numbers = _numbers(" ".join(lines))
         if numbers is None or len(numbers) != 1:
-            raise InputError(f"section [{section}]", file=self.path, seen=" ".join(lines), expected="one number")
+            raise InputError(f"section [{section}]", " ".join(lines), "one number", file=self.path)
         return numbers[0]
 
     def whole(self, section: str, default: int) -> int:
@@ -110,7 +110,7 @@ class MosesIni:
         try:
             return -1 if text == "-1" else parse_int(text)
         except ValueError as error:
-            raise InputError(f"section [{section}]", file=self.path, seen=text, expected="one whole number") from error
+            raise InputError(f"section [{section}]", text, "one whole number", file=self.path) from error
 
     def argument(self, feature: FeatureLine, key: str, default: int) -> int:
         """The whole number that a feature function has as `key=`.
@@ -126,7 +126,7 @@ class MosesIni:
         except ValueError as error:
             seen = f"{key}={text}"
             raise InputError(
-                f"{key} of {feature.name}", file=self.path, line=feature.line, seen=seen, expected="one whole number"
+                f"{key} of {feature.name}", seen, "one whole number", file=self.path, line=feature.line
             ) from error
 
 
@@ -142,14 +142,14 @@ def read_moses_ini(path: str | Path) -> MosesIni:
     weights: dict[str, tuple[float, ...]] = {}
     settings: dict[str, list[str]] = {}
     section = ""
-    for number, raw in enumerate(iterate_lines(path), start=1):
+    for number, raw in enumerate(iterate_lines(path), 1):
         line = raw.strip()
         if not line or line.startswith("#"):
             continue
         if line.startswith("[") and line.endswith("]"):
             section = line[1:-1]
         elif not section:
-            raise InputError("text before the first section", file=path, line=number, seen=line, expected="[section]")
+            raise InputError("text before the first section", line, "[section]", file=path, line=number)
         elif section == FEATURE:
             features.append(_feature(path, number, line, features))
         elif section == WEIGHT:
@@ -176,11 +176,11 @@ def _feature(path: Path, number: int, line: str, before: list[FeatureLine]) -> F
     for word in words:
         key, equals, value = word.partition("=")
         if not (key and equals and value):
-            raise InputError("malformed feature", file=path, line=number, seen=word, expected="key=value")
+            raise InputError("malformed feature", word, "key=value", file=path, line=number)
         arguments[key] = value
     name = arguments.get("name", f"{kind}{sum(feature.kind == kind for feature in before)}")
     if any(feature.name == name for feature in before):
-        raise InputError("two features of one name", file=path, line=number, seen=name, expected="different names")
+        raise InputError("two features of one name", name, "different names", file=path, line=number)
     return FeatureLine(kind, name, arguments, number)
 
 
@@ -188,9 +188,9 @@ def _add_weights(path: Path, number: int, line: str, weights: dict[str, tuple[fl
     name, equals, text = line.partition("=")
     values = _numbers(text)
     if not equals or values is None:
-        raise InputError("malformed weights", file=path, line=number, seen=line, expected="Name= numbers")
+        raise InputError("malformed weights", line, "Name= numbers", file=path, line=number)
     if weights.setdefault(name.strip(), values) is not values:
-        raise InputError("weights given twice", file=path, line=number, seen=name, expected="each name once")
+        raise InputError("weights given twice", name, "each name once", file=path, line=number)
 
 
 def _numbers(text: str) -> tuple[float, ...] | None:

@@ -7,22 +7,277 @@ target. Lines are sorted by their bytes. The bar `|` inside a word is written `&
 
 from __future__ import annotations
 
+import re
+from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints
+from xlate.array_types import AnyArray, Floats, Ints, Ints32
+from xlate.arrays.ragged import offsets_of, places_of
 from xlate.errors import InputError
-from xlate.formats.bars import escape_bars, needs_escape
-from xlate.formats.moses_columns import BAR, Columns
+from xlate.phrases.extract import number_phrases
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import iterate_lines, write_lines
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.numbers import LARGEST_FLOAT32, parse_int, parse_row
+from xlate.text.vocabulary import RESERVED, Vocabulary, reserved
+
+_LITERAL = re.compile(r"&((?:amp;)*)#124;")
+
+
+def escape_bars(word: str) -> str:
+    """Writes `|` as `&#124;`. A text that would be read back as a bar gets one more `amp;`, so that `unescape_bars`
+    restores every word.
+
+    Example:
+        >>> escape_bars("|||"), escape_bars("&#124;"), escape_bars("a&b")
+        ('&#124;&#124;&#124;', '&amp;#124;', 'a&b')
+    """
+    return _LITERAL.sub(r"&amp;\1#124;", word).replace("|", "&#124;")
+
+
+def unescape_bars(word: str) -> str:
+    """Reads what `escape_bars` wrote; words without `#124;` stay as they are."""
+    if "#124;" not in word:
+        return word
+    return _LITERAL.sub(lambda match: f"&{match[1][4:]}#124;" if match[1] else "|", word)
+
+
+def needs_escape(words: Iterable[str]) -> bool:
+    """Whether any of the words holds a bar."""
+    return any("|" in word for word in words)
+
+
+BAR = " ||| "
+OLD_PENALTY = 2.718
+LAST = np.iinfo(np.int16).max
+FORM = "source ||| target ||| p(f|e) lex(f|e) p(e|f) lex(e|f) ||| links ||| N(e) N(f) N(f,e) ||| |||"
+
+# The left side of a rule, which Joshua and cdec write in front of it.
+_LABEL = re.compile(r"\[[^\[\] ]+\]")
+
+
+class Phrases:
+    """The distinct phrases of one side, and their words, numbered in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+        self.words: dict[str, int] = {}
+        self.ids, self.lengths, self.lines = array("q"), array("q"), array("q")
+
+    def row(self, phrase: str, line: int) -> int:
+        """The row of a phrase; -1 when it is empty, or holds an empty word or `|||`."""
+        row = self.rows.get(phrase)
+        if row is not None:
+            return row
+        words = phrase.split(" ")
+        if "" in words or "|||" in phrase:
+            return -1
+        self.rows[phrase] = row = len(self.rows)
+        self.ids.extend([self.words.setdefault(word, len(self.words)) for word in words])
+        self.lengths.append(len(words))
+        self.lines.append(line)
+        return row
+
+    def vocabulary(self, unescape: bool) -> Vocabulary:
+        """The words of these phrases; those in most phrases come first."""
+        counts = np.bincount(_array(self.ids), minlength=len(self.words)).tolist()
+        words = sorted(self.words, key=lambda word: (-counts[self.words[word]], word))
+        return Vocabulary(dict.fromkeys(unescape_bars(word) if unescape else word for word in words))
+
+    def encode(self, vocabulary: Vocabulary, unescape: bool, path: Path) -> tuple[EncodedText, Ints32]:
+        """The distinct phrases sorted and numbered as a phrase table has them, and the new row of each old row.
+
+        Raises:
+            InputError: a word is reserved or the vocabulary lacks it; the first line with it is named.
+        """
+        words = [unescape_bars(word) if unescape else word for word in self.words]
+        offsets_S1 = offsets_of(_array(self.lengths))
+        missing = [number for number, word in enumerate(words) if word not in vocabulary]
+        if missing:
+            place, word = int(np.flatnonzero(_array(self.ids) == missing[0])[0]), words[missing[0]]
+            line = self.lines[int(np.searchsorted(offsets_S1, place, side="right")) - 1]
+            if word in RESERVED:
+                raise reserved(word, path, line)
+            raise InputError(
+                "a word that the vocabulary lacks",
+                word,
+                "a phrase table of the same corpus as the vocabulary",
+                "read the table without giving a vocabulary",
+                file=path,
+                line=line,
+            )
+        return number_phrases(EncodedText(vocabulary.ids(words)[_array(self.ids)], offsets_S1))
+
+
+class Columns:
+    """What the lines of one phrase table hold, column by column; row b was read from line `lines[b]`.
+
+    `more` says how many scores may stand behind the four; they are not kept (see `split_scores`), and all lines must
+    have as many as the first. `order_B` are the rows in the order of the table, once that is made.
+    """
+
+    order_B: Ints
+
+    def __init__(self, path: Path, more: tuple[int, ...] = (0,)) -> None:
+        self.path, self.more = path, more
+        self.sources, self.targets = Phrases(), Phrases()
+        self.lines, self.source, self.target, self.shape = array("q"), array("q"), array("q"), array("q")
+        self.scores, self.counts = array("d"), array("d")
+        self.shapes: dict[str, int] = {}
+        self.links: list[list[tuple[int, int]]] = []
+
+    def add(self, line: str, number: int) -> None:
+        """Takes one line apart.
+
+        Raises:
+            InputError: the line does not have the form of a phrase pair.
+        """
+        parts = line.rstrip(" ").removesuffix(" |||").removesuffix(" |||").split(BAR)
+        if not 3 <= len(parts) <= 7:
+            raise self.error("wrong number of fields", number, line, FORM)
+        if number == 1 and _LABEL.fullmatch(parts[0]) and len(parts) > 3:
+            raise self.error("rules of a grammar, not phrase pairs", number, line, "a table without nonterminals")
+        source, target = self.sources.row(parts[0], number), self.targets.row(parts[1], number)
+        if source < 0 or target < 0:
+            raise self.error("an empty phrase, or one with two blanks in a row", number, line, FORM)
+        self.lines.append(number)
+        self.source.append(source)
+        self.target.append(target)
+        self.scores.extend(self.split_scores(parts[2], number)[0])
+        links = parts[3] if len(parts) > 3 else ""
+        shape = self.shapes.get(links)
+        self.shape.append(self.add_shape(links, number) if shape is None else shape)
+        counts = self.numbers(parts[4] if len(parts) > 4 else "", number)
+        if len(counts) not in (0, 2, 3):
+            raise self.error("wrong number of counts", number, parts[4], "none, or N(e) N(f), or N(e) N(f) N(f,e)")
+        # Missing counts become NaN.
+        self.counts.extend(counts + [np.nan] * (3 - len(counts)))
+
+    def numbers(self, text: str, number: int) -> list[float]:
+        values = parse_row(text, LARGEST_FLOAT32)
+        if values is None:
+            raise self.error("not numbers", number, text, "finite numbers with blanks between")
+        return values
+
+    def split_scores(self, text: str, number: int) -> tuple[list[float], list[float]]:
+        """The four scores of a line, and those behind them; a fifth of 2.718, which old tables have, is dropped.
+
+        Raises:
+            InputError: something else than numbers, or another number of them.
+        """
+        values = self.numbers(text, number)
+        if self.more == (0,) and len(values) == 5 and values[4] == OLD_PENALTY:
+            values.pop()
+        if len(values) - 4 not in self.more:
+            expected = "four: p(f|e) lex(f|e) p(e|f) lex(e|f)"
+            if self.more != (0,):
+                expected = f"{expected}, and {' or '.join(map(str, self.more))} behind them"
+            raise self.error("wrong number of scores", number, text, expected)
+        self.more = (len(values) - 4,)
+        if min(values[4:], default=0.0) < 0:
+            raise self.error("a score out of range", number, text, "numbers of 0 or above")
+        return values[:4], values[4:]
+
+    def add_shape(self, text: str, number: int) -> int:
+
+        links = []
+        for link in text.split():
+            source, _, target = link.partition("-")
+            try:
+                links.append((min(parse_int(source), LAST), min(parse_int(target), LAST)))
+            except ValueError:
+                expected = "links like 0-1, source first, counted from 0"
+                raise self.error("malformed link", number, text, expected) from None
+        self.shapes[text] = len(self.links)
+        self.links.append(links)
+        return len(self.links) - 1
+
+    def error(self, message: str, number: int, seen: object, expected: str) -> InputError:
+        remedy = "check that this is a Moses phrase table with all its fields"
+        return InputError(message, seen, expected, remedy, file=self.path, line=number)
+
+    def table(self, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary, unescape: bool) -> PhraseTable:
+        """The table of all lines.
+
+        Raises:
+            InputError: see `moses_table.read_phrase_table`.
+        """
+        scores_B4, counts_B3 = _array(self.scores).reshape(-1, 4), _array(self.counts).reshape(-1, 3)
+        self.check_numbers(scores_B4, counts_B3)
+        self.check_links()
+        sources, row_P = self.sources.encode(source_vocabulary, unescape, self.path)
+        targets, row_Q = self.targets.encode(target_vocabulary, unescape, self.path)
+        source_B, target_B = row_P[_array(self.source)], row_Q[_array(self.target)]
+        order = self.order_B = np.lexsort((target_B, source_B))
+        counts_B3 = _filled(counts_B3, scores_B4, source_B, target_B)[order]
+        source_B, target_B = source_B[order], target_B[order]
+        twice = np.flatnonzero((source_B[1:] == source_B[:-1]) & (target_B[1:] == target_B[:-1]))
+        if len(twice):
+            line, earlier = (self.lines[int(order[place])] for place in (twice[0] + 1, twice[0]))
+            seen = f"the pair of line {earlier}"
+            raise self.error("a phrase pair for the second time", line, seen, "each phrase pair once")
+        offsets_X1 = offsets_of(list(map(len, self.links)))
+        links_K2 = np.array([link for links in self.links for link in links], np.int16).reshape(-1, 2)
+        shape_B = _array(self.shape)[order]
+        places_K = places_of(offsets_X1, shape_B)
+        source_count_P, target_count_Q = np.zeros(len(sources)), np.zeros(len(targets))
+        np.maximum.at(source_count_P, source_B, counts_B3[:, 1])
+        np.maximum.at(target_count_Q, target_B, counts_B3[:, 0])
+        return PhraseTable(
+            source_phrases=sources,
+            target_phrases=targets,
+            source_B=source_B,
+            target_B=target_B,
+            count_B=np.ascontiguousarray(counts_B3[:, 2]),
+            scores_B4=scores_B4[order],
+            link_offsets_B1=offsets_of(np.diff(offsets_X1)[shape_B]),
+            link_source_K=links_K2[places_K, 0],
+            link_target_K=links_K2[places_K, 1],
+            source_count_P=source_count_P,
+            target_count_Q=target_count_Q,
+        )
+
+    def check_numbers(self, scores_B4: Floats, counts_B3: Floats) -> None:
+        """Checks that scores and counts are finite and not negative; NaN stands for a missing count."""
+        bad = ~((scores_B4 >= 0) & (scores_B4 < np.inf)).all(axis=1)
+        bad |= (np.nan_to_num(counts_B3, posinf=-1.0) < 0).any(axis=1)
+        if bad.any():
+            b = int(np.argmax(bad))
+            seen = " ".join(f"{value:g}" for value in (*scores_B4[b], *counts_B3[b]))
+            raise self.error("a score or count out of range", self.lines[b], seen, "finite numbers of 0 or above")
+
+    def check_links(self) -> None:
+        """Checks that links lie inside their phrases."""
+        last_X2 = np.array([np.max(links, axis=0) if links else (-1, -1) for links in self.links]).reshape(-1, 2)
+        last_B2 = last_X2[_array(self.shape)]
+        source_length = _array(self.sources.lengths)[_array(self.source)]
+        target_length = _array(self.targets.lengths)[_array(self.target)]
+        bad = (last_B2[:, 0] >= source_length) | (last_B2[:, 1] >= target_length)
+        if bad.any():
+            b = int(np.argmax(bad))
+            words = f"links within {source_length[b]} source and {target_length[b]} target words"
+            raise self.error("a link outside its phrases", self.lines[b], self.links[self.shape[b]], words)
+
+
+def _array(values: array[Any]) -> AnyArray:
+    return np.frombuffer(values, values.typecode) if len(values) else np.zeros(0, values.typecode)
+
+
+def _filled(counts_B3: Floats, scores_B4: Floats, source_B: Ints32, target_B: Ints32) -> Floats:
+    """Fills in missing counts: N(f,e) = N(f) p(e|f); where a line has no counts at all, its pair counts 1."""
+    none_B = np.isnan(counts_B3[:, 0]).astype(np.float64)
+    alone_B3 = np.stack([np.bincount(target_B, none_B)[target_B], np.bincount(source_B, none_B)[source_B], none_B], 1)
+    filled_B3 = np.where(np.isnan(counts_B3[:, :1]), alone_B3, counts_B3)
+    joint_B = filled_B3[:, 1] * scores_B4[:, 2]
+    filled_B3[:, 2] = np.where(np.isnan(filled_B3[:, 2]), joint_B, filled_B3[:, 2])
+    return filled_B3
+
 
 CHUNK = 10_000
 _LINK = "%d-%d".__mod__
@@ -59,7 +314,19 @@ def write_phrase_table(
     sources = spell_phrases(path, table.source_phrases, source_vocabulary, escape)
     targets = spell_phrases(path, table.target_phrases, target_vocabulary, escape)
     order_B = moses_order(table, sources, targets)
-    write_lines(path, track(_format(table, sources, targets, order_B, exact), "writing phrase table", len(table)))
+    pieces = (order_B[first : first + CHUNK] for first in range(0, len(order_B), CHUNK))
+    lines = (
+        line
+        for rows in pieces
+        for line in pair_lines(
+            table,
+            rows,
+            [(sources[p], targets[q]) for p, q in zip(table.source_B[rows], table.target_B[rows], strict=True)],
+            table.scores_B4[rows],
+            exact,
+        )
+    )
+    write_lines(path, track(lines, "writing phrase table", len(table)))
 
 
 def read_phrase_table(
@@ -88,7 +355,7 @@ def read_phrase_table(
             phrase pair that came before, or a word that a given vocabulary lacks; the line is named.
     """
     columns = Columns(Path(path))
-    for number, line in enumerate(track(iterate_lines(path), "reading phrase table"), start=1):
+    for number, line in enumerate(track(iterate_lines(path), "reading phrase table"), 1):
         if only is None or line.partition(BAR)[0] in only:
             columns.add(line, number)
     source_vocabulary = source_vocabulary or columns.sources.vocabulary(unescape)
@@ -126,10 +393,10 @@ def spell_phrases(path: str | Path, phrases: EncodedText, vocabulary: Vocabulary
         if not word or " " in word or "\n" in word or (escape is False and "|||" in word):
             raise InputError(
                 "a word that a Moses table cannot hold",
+                repr(word),
+                "no empty word, blank or line end, and no ||| unless escaped",
+                "tokenise the corpus, or let bars be escaped",
                 file=path,
-                seen=repr(word),
-                expected="no empty word, blank or line end, and no ||| unless escaped",
-                remedy="tokenise the corpus, or let bars be escaped",
             )
     if escape or (escape is None and needs_escape(words.values())):
         words = {number: escape_bars(word) for number, word in words.items()}
@@ -141,16 +408,9 @@ def spell_phrases(path: str | Path, phrases: EncodedText, vocabulary: Vocabulary
 def _byte_ranks(phrases: list[str]) -> Ints:
     """The places of the phrases in the order of `LC_ALL=C sort`, in which the bar behind a phrase counts too."""
     keys = [(phrase + BAR).encode() for phrase in phrases]
-    ranks = np.empty(len(keys), dtype=np.int64)
+    ranks = np.empty(len(keys), np.int64)
     ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
     return ranks
-
-
-def _format(table: PhraseTable, sources: list[str], targets: list[str], order_B: Ints, exact: bool) -> Iterator[str]:
-    for first in range(0, len(order_B), CHUNK):
-        rows = order_B[first : first + CHUNK]
-        spelled = [(sources[p], targets[q]) for p, q in zip(table.source_B[rows], table.target_B[rows], strict=True)]
-        yield from pair_lines(table, rows, spelled, table.scores_B4[rows], exact)
 
 
 def pair_lines(

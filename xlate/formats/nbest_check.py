@@ -6,19 +6,137 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from xlate.array_types import Floats, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_store import reference_rows
 from xlate.errors import InputError
-from xlate.formats.nbest_fields import Layout
 from xlate.formats.nbest_file import DROP, NbestFile
-from xlate.formats.nbest_list import UNNUMBERED, Hypothesis, check_order, numbered_lines, refused
-from xlate.formats.nbest_totals import check_totals
+from xlate.formats.nbest_list import UNNUMBERED, Hypothesis, check_order, iterate_hypotheses
 from xlate.text.tokens import split_tokens
+
+ROUNDS = 8
+MOST_COLUMNS = 100
+
+
+class TotalsCheck(NamedTuple):
+    """Which totals are wrong.
+
+    Attributes:
+        off: the hypotheses whose total is wrong, in their order. difference_C: the total minus w · f, minus the
+            difference that is common to the sentence. constant: the largest such common difference.
+        fitted: whether the weights were fitted to the totals.
+    """
+
+    off: Ints
+    difference_C: Floats
+    constant: float
+    fitted: bool
+
+
+def check_totals(arrays: NbestArrays, weights: Mapping[str, float] | None = None) -> TotalsCheck | None:
+    """Compares totals with w · f within each sentence, whose ranking depends on differences only.
+
+    Some parts of a score are the same for all hypotheses of a sentence and are not printed with the features, such as
+    Moses's penalty for unknown words; the median difference of a sentence is taken for them. When no weights are given,
+    they are fitted by least squares to the half of the hypotheses that fits best, until that half no longer changes
+    (least trimmed squares, Rousseeuw 1984), so that a few wrong totals do not move them.
+
+    Returns:
+        None when nothing can be compared: a total is missing, or there are no weights and too many features to fit
+        them.
+    """
+    if not np.isfinite(arrays.total_C).all() or not arrays.names:
+        return None
+    features_CM = None
+    if weights is None:
+        features_CM = _dense(arrays)
+        if features_CM is None:
+            return None
+        weights = dict(zip(arrays.names, _fitted(arrays, features_CM).tolist(), strict=True))
+    difference_C = arrays.total_C - arrays.scores(weights)
+    common_I = _medians(difference_C, arrays.candidate_offsets_I1)
+    difference_C = difference_C - np.repeat(common_I, np.diff(arrays.candidate_offsets_I1))
+    off = np.flatnonzero(np.abs(difference_C) > _tolerance(arrays, weights, features_CM is not None))
+    return TotalsCheck(off, difference_C, float(np.abs(common_I).max(initial=0.0)), features_CM is not None)
+
+
+def printed_error(values: Floats) -> Floats:
+    """Half a unit in the last printed digit of each value of a column.
+
+    A column has either a fixed number of decimals or of significant digits; the one that loses more is assumed. A
+    column of whole numbers loses nothing.
+
+    Example: -103.644 among numbers of six digits: 0.0005
+    """
+    decimals = next((d for d in range(16) if np.allclose(np.round(values, d), values, rtol=1e-13, atol=1e-300)), 16)
+    if decimals == 0:
+        return np.zeros_like(values)
+    size = np.floor(np.log10(np.maximum(np.abs(values), 1e-300)))
+    digits = next((s for s in range(1, 17) if _has_digits(values, size + 1 - s)), 17)
+    return np.asarray(0.5 * np.maximum(10.0**-decimals, np.where(values == 0, 0.0, 10.0 ** (size + 1 - digits))))
+
+
+def _has_digits(values: Floats, exponent: Floats) -> bool:
+    scale = 10.0**exponent
+    return np.allclose(np.round(values / scale) * scale, values, rtol=1e-13, atol=1e-300)
+
+
+def _tolerance(arrays: NbestArrays, weights: Mapping[str, float], fitted: bool) -> Floats:
+    """Twice what printing may have changed, since the sums were rounded too; more where weights were fitted."""
+    error_V = np.zeros(len(arrays.values_V))
+    for column, name in enumerate(arrays.names):
+        places = np.flatnonzero(arrays.columns_V == column) if len(arrays.names) <= MOST_COLUMNS else None
+        if places is None:
+            break
+        error_V[places] = abs(weights.get(name, 0.0)) * printed_error(arrays.values_V[places])
+    candidate_V = row_numbers(arrays.value_offsets_C1)
+    error_C = np.bincount(candidate_V, error_V, minlength=len(arrays.total_C)) + printed_error(arrays.total_C)
+    return np.asarray((4.0 if fitted else 2.0) * error_C + 1e-5 * np.maximum(1.0, np.abs(arrays.total_C)))
+
+
+def _dense(arrays: NbestArrays) -> Floats | None:
+    """The values as a matrix, (C, M); None when there are too many columns, or too few hypotheses to fit weights to."""
+    candidates, columns = len(arrays.total_C), len(arrays.names)
+    if columns > MOST_COLUMNS or candidates - len(arrays.sentence_I) < 4 * columns:
+        return None
+    features_CM = np.zeros((candidates, columns))
+    candidate_V = row_numbers(arrays.value_offsets_C1)
+    features_CM[candidate_V, arrays.columns_V] = arrays.values_V
+    return features_CM
+
+
+def _fitted(arrays: NbestArrays, features_CM: Floats) -> Floats:
+    offsets = arrays.candidate_offsets_I1
+    list_C = row_numbers(offsets)
+    spread_I = np.maximum.reduceat(arrays.total_C, offsets[:-1]) - np.minimum.reduceat(arrays.total_C, offsets[:-1])
+    kept_C = (spread_I <= np.median(spread_I))[list_C]
+    weights_M = np.zeros(features_CM.shape[1])
+    for _ in range(ROUNDS):
+        count_I = np.maximum(1, np.bincount(list_C[kept_C], minlength=len(spread_I)))
+        centred = [
+            column - (np.bincount(list_C[kept_C], column[kept_C], minlength=len(spread_I)) / count_I)[list_C]
+            for column in (*features_CM.T, arrays.total_C)
+        ]
+        table = np.stack(centred, axis=1)[kept_C]
+        weights_M = np.linalg.lstsq(table[:, :-1], table[:, -1], rcond=1e-10)[0]
+        residual_C = arrays.total_C - features_CM @ weights_M
+        away_C = np.abs(residual_C - _medians(residual_C, offsets)[list_C])
+        kept_C, before_C = away_C <= np.median(away_C), kept_C
+        if (kept_C == before_C).all():
+            break
+    return np.asarray(weights_M)
+
+
+def _medians(values_C: Floats, offsets_I1: Ints) -> Floats:
+    """The median of each list; of two middle values the lower."""
+    lists = row_numbers(offsets_I1)
+    order = np.lexsort((values_C, lists))
+    return np.asarray(values_C[order[(offsets_I1[:-1] + offsets_I1[1:] - 1) // 2]])
 
 
 @dataclass
@@ -103,6 +221,7 @@ def check_nbest(
         counted = bool(file.added) and bool(report.errors)
         if (checker.usable and not counted) or not report.errors:
             report.errors.append(error)
+    report.lines = checker.style.lines
     if report.arrays is not None and report.arrays.names:
         _check_columns(report, checker.usable)
         _check_totals(report, report.arrays, checker.usable, weights)
@@ -117,50 +236,36 @@ class _Checker:
         self.path = file.path
         self.report = NbestReport()
         self.usable: list[int] = []
-        self._layout: Layout | None = None
+        self.style = file.style()
 
     def lists(self) -> Iterator[list[Hypothesis]]:
         """Yields the usable hypotheses of each sentence in turn."""
         done: set[int] = set()
         group: list[Hypothesis] = []
         texts: dict[str, int] = {}
-        for hypothesis in self.file.with_columns(self._readable()):
+        for hypothesis in self.file.with_columns(iterate_hypotheses(self.path, self.style, self.report.errors)):
             before = group[-1] if group else None
             if not self._in_order(hypothesis, done, before):
                 continue
             if before is not None and before.sentence != hypothesis.sentence:
                 yield group
                 group, texts = [], {}
-            if before is None or before.sentence != hypothesis.sentence:
-                self._check_number(hypothesis, before)
             done.add(hypothesis.sentence)
-            self._check_phrases(hypothesis)
-            if self._check_text(hypothesis, texts) and self.file.duplicates == DROP:
+            self._note_numbers(hypothesis, before)
+            self._note_phrases(hypothesis)
+            first = texts.setdefault(hypothesis.text, hypothesis.line)
+            if not hypothesis.text:
+                self.report.note("empty hypotheses", hypothesis.line, f"sentence {hypothesis.sentence}")
+            if first != hypothesis.line:
+                self.report.note("duplicates", hypothesis.line, f"as line {first}")
+            if hypothesis.total is None:
+                self.report.note("no total", hypothesis.line, hypothesis.text)
+            if first != hypothesis.line and self.file.duplicates == DROP:
                 continue
             group.append(hypothesis)
             self.usable.append(hypothesis.line)
         if group:
             yield group
-
-    def _readable(self) -> Iterator[Hypothesis]:
-        style = self.file.style()
-        for number, line in numbered_lines(self.path):
-            self.report.lines = number
-            try:
-                found = style.line(line, number)
-            except ValueError as error:
-                self.report.errors.append(refused(self.path, number, line, error, style))
-                continue
-            if found is not None:
-                yield found
-        try:
-            found = style.end()
-        except ValueError as error:
-            refusal = refused(self.path, self.report.lines, "the end of the file", error, style)
-            self.report.errors.append(refusal)
-            return
-        if found is not None:
-            yield found
 
     def _in_order(self, hypothesis: Hypothesis, done: set[int], before: Hypothesis | None) -> bool:
         if hypothesis.sentence == UNNUMBERED:
@@ -173,25 +278,14 @@ class _Checker:
             return False
         return True
 
-    def _check_number(self, hypothesis: Hypothesis, before: Hypothesis | None) -> None:
+    def _note_numbers(self, hypothesis: Hypothesis, before: Hypothesis | None) -> None:
         number = hypothesis.sentence
         if before is None and number > 0:
             self.report.note("numbers do not begin with 0", hypothesis.line, number)
-        elif before is not None and number != before.sentence + 1:
+        elif before is not None and number not in (before.sentence, before.sentence + 1):
             self.report.note("gaps in the numbers", hypothesis.line, f"{number} behind {before.sentence}")
 
-    def _check_text(self, hypothesis: Hypothesis, texts: dict[str, int]) -> bool:
-        """Whether an earlier hypothesis of the sentence has the same words."""
-        if not hypothesis.text:
-            self.report.note("empty hypotheses", hypothesis.line, f"sentence {hypothesis.sentence}")
-        first = texts.setdefault(hypothesis.text, hypothesis.line)
-        if first != hypothesis.line:
-            self.report.note("duplicates", hypothesis.line, f"as line {first}")
-        if hypothesis.total is None:
-            self.report.note("no total", hypothesis.line, hypothesis.text)
-        return first != hypothesis.line
-
-    def _check_phrases(self, hypothesis: Hypothesis) -> None:
+    def _note_phrases(self, hypothesis: Hypothesis) -> None:
         if "|" not in "".join(hypothesis.fields[1:2]) and len(hypothesis.fields) < hypothesis.features + 3:
             return
         words = len(split_tokens(hypothesis.text))

@@ -8,17 +8,180 @@ Lists in other forms are read into the same hypotheses by `nbest_styles.py`.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from xlate.errors import InputError
-from xlate.formats.nbest_fields import FeatureParser, Layout, is_alignment, is_word_scores, parse_total
-from xlate.formats.nbest_phrases import Span, field_links, field_spans, marked_spans, without_marks
 from xlate.progress import track
 from xlate.text.lines import LONGEST_RECORD, iterate_lines, write_lines
-from xlate.text.numbers import parse_int, shown
-from xlate.text.tokens import same_letters
+from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_floats, parse_int, shown
+from xlate.text.tokens import same_letters, split_tokens
+
+_MARK = re.compile(r"(?:^| )\|([0-9]{1,9})-([0-9]{1,9})(?:,[^| ]*)?\|(?= |$)")
+_PIECE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?=([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+
+
+class Span(NamedTuple):
+    """The half-open spans of a source phrase and of its translation."""
+
+    source: tuple[int, int]
+    target: tuple[int, int]
+
+
+def without_marks(text: str) -> str:
+    """The words without the marks `|0-1|` that Moses and Joshua write behind each phrase.
+
+    Example:
+        >>> without_marks("taming |0-1| politicians |2-3|")
+        'taming politicians'
+    """
+    return _MARK.sub("", text).strip(" ") if "|" in text else text
+
+
+def marked_spans(text: str) -> list[Span]:
+    """The phrases of a text with `|0-1|` marks, in target order; none when there are no marks."""
+    spans: list[Span] = []
+    start = at = 0
+    for mark in _MARK.finditer(text):
+        end = start + len(split_tokens(text[at : mark.start()]))
+        spans.append(Span((int(mark[1]), int(mark[2]) + 1), (start, end)))
+        start, at = end, mark.end()
+    return spans
+
+
+Layout = tuple[tuple[str, int], ...]
+UNLABELLED = "F"
+# Marian's score of each word: there are as many as words, so they are no feature.
+WORD_SCORES = "WordScores="
+# Values are kept and learned from in 32 bits.
+LARGEST = LARGEST_FLOAT32
+_COUNT = itemgetter(1)
+# Only numbers and their separators, as in Marian's alignments before the features.
+_SOFT = re.compile(r"[0-9eE.,+ -]+")
+
+
+class FeatureParser:
+    """Reads feature fields; the pattern of a line is tried first on the next one, which makes it fast.
+
+    It reads `Name= v v` (Moses, Marian), `name: v v` (old Moses, Phrasal), `name=v` (Joshua, cdec), and numbers without
+    names, which become values of the feature `F`.
+
+    Example:
+        >>> FeatureParser().parse("d: 0 -7.6 w: -9")
+        ((('d', 2), ('w', 1)), [0.0, -7.6, -9.0])
+        >>> FeatureParser().parse("lm_0=-28.045 Glue=1")
+        ((('lm_0', 1), ('Glue', 1)), [-28.045, 1.0])
+    """
+
+    def __init__(self) -> None:
+        self._length = -1
+        self._labels: Any = None
+        self._label_places: Any = None
+        self._value_places: Any = None
+        self._layout: Layout = ()
+        self._before: Layout = ()
+        self._singles = _Singles()
+
+    def parse(self, field: str) -> tuple[Layout, list[float]]:
+        """The names with the number of values of each, and all values in a row.
+
+        Raises:
+            ValueError: a value is not a finite number of 32 bits, or a name has no values or stands twice.
+        """
+        tokens = field.split(" ")
+        if "" in tokens:
+            tokens = [token for token in tokens if token]
+        if len(tokens) == self._length and self._label_places(tokens) == self._labels:
+            values = parse_floats(self._value_places(tokens), LARGEST)
+            if values is not None:
+                return self._layout, values
+        return self._parse(tokens)
+
+    def _parse(self, tokens: list[str]) -> tuple[Layout, list[float]]:
+        places = [place for place, token in enumerate(tokens) if token[-1] in "=:"]
+        numbers = [token for token in tokens if token[-1] not in "=:"]
+        if not places or places[0] > 0 or "=" in "".join(numbers):
+            layout, numbers = _glued(tokens)
+        else:
+            layout = self._spaced(tokens, places)
+        values = parse_floats(numbers, LARGEST)
+        if values is None or len(dict(layout)) < len(layout) or not all(map(_COUNT, layout)):
+            raise _fault(layout, numbers)
+        if len(places) > 1 and layout == self._before:
+            self._remember(tokens, layout, places)
+        self._before = layout
+        return layout, values
+
+    def _spaced(self, tokens: list[str], places: list[int]) -> Layout:
+        singles = self._singles
+        return tuple(
+            [
+                singles[tokens[place]] if after - place == 2 else (tokens[place][:-1], after - place - 1)
+                for place, after in pairwise([*places, len(tokens)])
+            ]
+        )
+
+    def _remember(self, tokens: list[str], layout: Layout, places: list[int]) -> None:
+        known = set(places)
+        self._length, self._layout = len(tokens), layout
+        self._label_places = itemgetter(*places)
+        self._value_places = itemgetter(*(place for place in range(len(tokens)) if place not in known))
+        self._labels = self._label_places(tokens)
+
+
+class _Singles(dict[str, tuple[str, int]]):
+    """From `name=` to (name, 1). Each pair is made once: a sparse list has millions, and new ones would start the
+    garbage collector.
+    """
+
+    def __missing__(self, token: str) -> tuple[str, int]:
+        pair = self[token] = (token[:-1], 1)
+        return pair
+
+
+def _glued(tokens: list[str]) -> tuple[Layout, list[str]]:
+    """Reads tokens `name=v`, perhaps mixed with `name= v`, or numbers without names."""
+    layout: list[tuple[str, int]] = []
+    numbers: list[str] = []
+    opened = False
+    for token in tokens:
+        label, equals, number = token.rpartition("=")
+        if token[-1] in "=:":
+            layout.append((token[:-1], 0))
+            opened = True
+            continue
+        numbers.append(number)
+        if equals:
+            layout.append((label, 1))
+            opened = False
+        elif opened or not layout:
+            name, count = layout.pop() if layout else (UNLABELLED, 0)
+            layout.append((name, count + 1))
+            opened = True
+        else:
+            raise ValueError(f"a value without a name: {token}")
+    return tuple(layout), numbers
+
+
+def _fault(layout: Layout, numbers: list[str]) -> ValueError:
+    """Says what is wrong with a feature field that cannot be read."""
+    for number in numbers:
+        try:
+            parse_float(number, LARGEST)
+        except ValueError as error:
+            return error
+    names = [name for name, _ in layout]
+    times = Counter(names)
+    twice = next((name for name in names if times[name] > 1), None)
+    if twice is not None:
+        return ValueError(f"a feature stands twice: {twice}")
+    return ValueError(f"a feature without a value: {next(name for name, count in layout if not count)}")
+
 
 BAR = "|||"
 BYTE_ORDER_MARK = "\ufeff"
@@ -54,13 +217,26 @@ class Hypothesis(NamedTuple):
 
     def spans(self) -> list[Span] | None:
         """The phrase segmentation in target order, None when the line has none."""
-        extra = (field_spans(field) for field in self.fields[self.features + 2 :])
-        return marked_spans("".join(self.fields[1:2])) or next((found for found in extra if found is not None), None)
+        marked = marked_spans("".join(self.fields[1:2]))
+        pieces = None if marked else self._behind(_PIECE)
+        if pieces is None:
+            return marked or None
+        # The spans of a field `0-1=0-1 4=2` hold their last word.
+        return [Span((int(p[1]), int(p[2] or p[1]) + 1), (int(p[3]), int(p[4] or p[3]) + 1)) for p in pieces]
 
     def links(self) -> list[tuple[int, int]] | None:
         """The word links, each with the source first; None when the line has none."""
-        extra = (field_links(field) for field in self.fields[self.features + 2 :])
-        return next((found for found in extra if found is not None), None)
+        found = self._behind(_LINK)
+        return None if found is None else [(int(link[1]), int(link[2])) for link in found]
+
+    def _behind(self, form: re.Pattern[str]) -> list[re.Match[str]] | None:
+        """The pieces of the first field behind the total that holds nothing else than some of this form."""
+        for field in self.fields[self.features + 2 :]:
+            tokens = field.split()
+            found = [match for match in map(form.fullmatch, tokens) if match is not None]
+            if tokens and len(found) == len(tokens):
+                return found
+        return None
 
     def with_total(self, total: float) -> Hypothesis:
         """The same hypothesis with another total; nothing else of the line changes."""
@@ -76,16 +252,16 @@ class Hypothesis(NamedTuple):
         return self._replace(layout=(*self.layout, (name, 1)), values=[*self.values, value], fields=fields)
 
 
-class Style(Protocol):
-    """How a list is written; an object of it goes through one file."""
+class Style:
+    """How a list is written: fields with bars between them, or as derived classes say. An object goes through one file.
 
-    @property
-    def expected(self) -> str:
-        """What a line should look like, for messages."""
+    `expected` is what a line should look like, `remedy` what to do about one that does not. `lines` counts those read.
+    """
 
-    @property
-    def remedy(self) -> str:
-        """What to do about a line that does not."""
+    expected, remedy, lines = _EXPECTED, MEND, 0
+
+    def __init__(self) -> None:
+        self._parser = FeatureParser()
 
     def line(self, text: str, number: int) -> Hypothesis | None:
         """The hypothesis that is complete with this line, if any.
@@ -93,6 +269,7 @@ class Style(Protocol):
         Raises:
             ValueError: the line is ill-formed; the message says how.
         """
+        return parse_hypothesis(text, number, self._parser)
 
     def end(self) -> Hypothesis | None:
         """The hypothesis that is complete at the end of the file, if any.
@@ -100,51 +277,44 @@ class Style(Protocol):
         Raises:
             ValueError: the file may not end here.
         """
+        return None
 
 
-class BarStyle:
-    """Fields with bars between them."""
-
-    expected, remedy = _EXPECTED, MEND
-
-    def __init__(self) -> None:
-        self._parser = FeatureParser()
-
-    def line(self, text: str, number: int) -> Hypothesis:
-        """See `parse_hypothesis`."""
-        return parse_hypothesis(text, number, self._parser)
-
-    def end(self) -> None:
-        """Every line is whole."""
-
-
-def iterate_hypotheses(path: str | Path, style: Style | None = None) -> Iterator[Hypothesis]:
+def iterate_hypotheses(
+    path: str | Path, style: Style | None = None, errors: list[InputError] | None = None
+) -> Iterator[Hypothesis]:
     """Reads an n-best list, plain or gzip, one line at a time; `style` is how it is written, with bars by default.
+
+    With `errors`, ill-formed lines are left out and what is wrong with each is added there.
 
     Raises:
         InputError: a line is ill-formed and is named: a field is missing, something else stands in the place of a
             number, `|||` stands inside the text, or a feature stands twice; also whatever `iterate_lines` raises.
     """
-    style, number = style or BarStyle(), 0
-    for number, line in numbered_lines(path):
+    style, number = style or Style(), 0
+
+    def refuse(seen: str, error: ValueError) -> None:
+        refusal = InputError(str(error), seen, style.expected, style.remedy, file=path, line=number)
+        if errors is None:
+            raise refusal from error
+        errors.append(refusal)
+
+    for number, raw in enumerate(iterate_lines(path, LONGEST_RECORD), 1):
+        line = raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw
+        style.lines = number
         try:
             found = style.line(line, number)
         except ValueError as error:
-            raise refused(path, number, line, error, style) from error
+            refuse(line, error)
+            continue
         if found is not None:
             yield found
     try:
         found = style.end()
     except ValueError as error:
-        raise refused(path, number, "the end of the file", error, style) from error
+        return refuse("the end of the file", error)
     if found is not None:
         yield found
-
-
-def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers, from 1, without the byte order mark that may stand before the first."""
-    for number, line in enumerate(iterate_lines(path, LONGEST_RECORD), start=1):
-        yield number, line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
 
 
 def parse_hypothesis(line: str, number: int, parser: FeatureParser) -> Hypothesis:
@@ -159,15 +329,10 @@ def parse_hypothesis(line: str, number: int, parser: FeatureParser) -> Hypothesi
     sentence = _sentence(fields[0])
     place, layout, values = _features(fields, parser)
     try:
-        total = parse_total(fields[place + 1]) if len(fields) > place + 1 else None
+        total = parse_float(fields[place + 1], LARGEST) if len(fields) > place + 1 and fields[place + 1] else None
     except ValueError as error:
         raise _bars_or(error, fields[place + 1 :]) from None
     return Hypothesis(number, sentence, without_marks(fields[1]), layout, values, total, fields, place)
-
-
-def refused(path: str | Path, line: int, seen: str, error: ValueError, style: Style) -> InputError:
-    """The error for a line that cannot be read."""
-    return InputError(str(error), file=path, line=line, seen=seen, expected=style.expected, remedy=style.remedy)
 
 
 def by_sentence(hypotheses: Iterable[Hypothesis], path: str | Path) -> Iterator[list[Hypothesis]]:
@@ -195,21 +360,21 @@ def check_order(path: str | Path, hypothesis: Hypothesis, done: set[int], before
     if hypothesis.sentence == UNNUMBERED:
         raise InputError(
             "no sentence number",
+            hypothesis.fields[0],
+            _EXPECTED,
+            "where one list ends cannot be told: write the number of the sentence before each line",
             file=path,
             line=hypothesis.line,
-            seen=hypothesis.fields[0],
-            expected=_EXPECTED,
-            remedy="where one list ends cannot be told: write the number of the sentence before each line",
         )
     if hypothesis.sentence in done and before is not None and before.sentence != hypothesis.sentence:
         raise InputError(
             "a sentence that came before",
+            f"{hypothesis.sentence} behind {before.sentence}",
+            "the hypotheses of a sentence together",
+            "sort the lines by their number: sort -s -n where they begin with it, jq -cs 'sort_by(.id)[]' for "
+            "JSON lines",
             file=path,
             line=hypothesis.line,
-            seen=f"{hypothesis.sentence} behind {before.sentence}",
-            expected="the hypotheses of a sentence together",
-            remedy="sort the lines by their number: sort -s -n where they begin with it, jq -cs 'sort_by(.id)[]' for "
-            "JSON lines",
         )
 
 
@@ -224,11 +389,11 @@ def one_source(group: Sequence[Hypothesis], known: str | None, file: str | Path,
         return said if known is None else known
     raise InputError(
         f"another source than in {where}",
+        said,
+        known,
+        "give files of the same sentences; first_id=N is the number of the first one",
         file=file,
         line=line,
-        seen=said,
-        expected=known,
-        remedy="give files of the same sentences; first_id=N is the number of the first one",
     )
 
 
@@ -261,7 +426,7 @@ def _features(fields: tuple[str, ...], parser: FeatureParser) -> tuple[int, Layo
     try:
         return place, *parser.parse(fields[place])
     except ValueError as error:
-        if place > 2 or len(fields) <= 4 or not is_alignment(fields[2]):
+        if place > 2 or len(fields) <= 4 or not _SOFT.fullmatch(fields[2]):
             raise _bars_or(error, fields[place + 1 :]) from None
     place = _behind_word_scores(fields, 3)
     return place, *parser.parse(fields[place])
@@ -270,7 +435,7 @@ def _features(fields: tuple[str, ...], parser: FeatureParser) -> tuple[int, Layo
 def _behind_word_scores(fields: tuple[str, ...], place: int) -> int:
     """The next field that holds neither word scores nor, of a hypothesis without links, an empty alignment."""
     while len(fields) > place + 1 and (
-        is_word_scores(fields[place]) or (not fields[place] and "=" in fields[place + 1])
+        fields[place].startswith(WORD_SCORES) or (not fields[place] and "=" in fields[place + 1])
     ):
         place += 1
     return place
@@ -294,4 +459,4 @@ def _quoted(line: str, number: int, fields: tuple[str, ...]) -> Hypothesis:
     quoted = _QUOTED.fullmatch(line) if len(fields) == 1 else None
     if quoted is None:
         raise ValueError("too few fields")
-    return Hypothesis(number, UNNUMBERED, quoted[2], (), [], parse_total(quoted[1]), fields, 0)
+    return Hypothesis(number, UNNUMBERED, quoted[2], (), [], parse_float(quoted[1], LARGEST), fields, 0)

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from xlate.formats.nbest_fields import LARGEST, Layout
-from xlate.formats.nbest_list import BAR, MEND, BarStyle, Hypothesis, Style
+from xlate.formats.nbest_list import BAR, LARGEST, MEND, Hypothesis, Layout, Style
 from xlate.text.numbers import parse_float, parse_floats, parse_int, shown
 from xlate.text.tokens import same_letters
 
@@ -41,15 +40,12 @@ def style_of(name: str, size: int | None = None) -> Style:
         raise ValueError("plain text does not say where a list ends")
     if name == AUTO:
         return _Guessed(size)
-    made: dict[str, type[BarStyle | FairseqStyle | JsonStyle]] = {
-        BARS: BarStyle,
-        FAIRSEQ: FairseqStyle,
-        JSONL: JsonStyle,
-    }
-    return PlainStyle(size or 1) if name == PLAIN else made[name]()
+    if name == PLAIN:
+        return PlainStyle(size or 1)
+    return Style() if name == BARS else FairseqStyle() if name == FAIRSEQ else JsonStyle()
 
 
-class FairseqStyle:
+class FairseqStyle(Style):
     """What fairseq-generate prints: lines `S-0`, `H-0`, `D-0`, `P-0`, each with a tab and what it is.
 
     `H` begins a hypothesis, with its score and words; `D`, where there is one, has the words that are taken in their
@@ -57,7 +53,7 @@ class FairseqStyle:
     are kept, what else is printed between is passed over.
     """
 
-    expected, remedy = "H-0 TAB score TAB words, D-0 and P-0 behind it", MEND
+    expected = "H-0 TAB score TAB words, D-0 and P-0 behind it"
 
     def __init__(self) -> None:
         self._source: dict[int, str] = {}
@@ -65,31 +61,31 @@ class FairseqStyle:
         self._values: list[float] = []
 
     def line(self, text: str, number: int) -> Hypothesis | None:
-        """The hypothesis before, when this line begins another one or another sentence."""
         record = _RECORD.fullmatch(text)
         if record is None:
             return None
         kind, sentence, held = record[1], parse_int(record[2]), record[3]
+        score, tab, words = held.partition("\t")
+        # A source or another hypothesis completes the hypothesis before.
+        done = self.end() if kind in "SH" else None
+        if kind in "DP" and (self._open is None or self._open[1] != sentence):
+            raise ValueError(f"{kind}-{sentence} without its H-{sentence}")
+        if kind in "HD" and not tab:
+            raise ValueError("no tab between score and words")
         if kind == "S":
-            done = self.end()
             self._source = _one_source(self._source, sentence, held)
-            return done
-        if kind == "H":
-            done = self.end()
-            score, words = _two(held)
+        elif kind == "H":
             self._open = (number, sentence, parse_float(score, LARGEST), words)
-            return done
-        if kind in "DP":
-            if self._open is None or self._open[1] != sentence:
-                raise ValueError(f"{kind}-{sentence} without its H-{sentence}")
-            if kind == "D":
-                self._open = (*self._open[:3], _two(held)[1])
-            else:
-                self._values = _numbers(held)
-        return None
+        elif kind == "D" and self._open is not None:
+            self._open = (*self._open[:3], words)
+        elif kind == "P":
+            values = parse_floats(held.split(), LARGEST)
+            if values is None:
+                raise ValueError(f"scores that are no finite numbers: {shown(held)}")
+            self._values = values
+        return done
 
     def end(self) -> Hypothesis | None:
-        """The last hypothesis."""
         if self._open is None:
             return None
         line, sentence, score, words = self._open
@@ -104,26 +100,23 @@ class FairseqStyle:
         return _made(line, sentence, words, named, score, self._source.get(sentence))
 
 
-class PlainStyle:
-    """A hypothesis a line, a fixed number of them for each sentence."""
+class PlainStyle(Style):
+    """One hypothesis per line, a fixed number of them for each sentence."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.expected, self.remedy = f"{size} hypotheses of each sentence, one a line", MEND
-        self._lines = 0
+        self.expected = f"{size} hypotheses of each sentence, one a line"
 
     def line(self, text: str, number: int) -> Hypothesis:
-        """The hypothesis of the line."""
-        self._lines = number
+        self.lines = number
         return _made(number, (number - 1) // self.size, text, {}, None, None)
 
     def end(self) -> None:
-        """Raises ValueError when the last list is too short."""
-        if self._lines % self.size:
-            raise ValueError(f"{self._lines} lines are no multiple of {self.size}")
+        if self.lines % self.size:
+            raise ValueError(f"{self.lines} lines are no multiple of {self.size}")
 
 
-class JsonStyle:
+class JsonStyle(Style):
     """A JSON object a line: `{"id": 0, "src": …, "hyp": …, "scores": {"name": 1.5}, "score": -2}`.
 
     `id` and `hyp` must be there. `scores` are features, and so are other fields that are numbers; `score` is the total.
@@ -131,13 +124,11 @@ class JsonStyle:
     """
 
     expected = '{"id": 0, "src": "…", "hyp": "…", "scores": {"name": 0.5}}, hypotheses of a sentence together'
-    remedy = MEND
 
     def __init__(self) -> None:
         self._source: dict[int, str] = {}
 
     def line(self, text: str, number: int) -> Hypothesis:
-        """The hypothesis of the line."""
         try:
             held = json.loads(text)
         except RecursionError:
@@ -165,34 +156,19 @@ class JsonStyle:
         given = None if total is None else _number("score", total)
         return _made(number, parse_int(str(sentence)), words, named, given, source)
 
-    def end(self) -> None:
-        """Every line is whole."""
 
-
-class _Guessed:
-    """The style that the first line looks like."""
+class _Guessed(Style):
+    """The style that the first line looks like; where it does not tell, the remedy says which keys do."""
 
     def __init__(self, size: int | None) -> None:
-        self._style: Style = BarStyle() if size is None else PlainStyle(size)
-        self._told = size is not None
-
-    @property
-    def expected(self) -> str:
-        return self._style.expected
-
-    @property
-    def remedy(self) -> str:
-        """What to do; where the first line did not tell the form, which keys say it."""
-        return self._style.remedy if self._told else f"{MEND}; {SAY_FORM}"
+        self._style = Style() if size is None else PlainStyle(size)
+        self.expected, self.remedy = self._style.expected, MEND if size is not None else f"{MEND}; {SAY_FORM}"
 
     def line(self, text: str, number: int) -> Hypothesis | None:
-        self._told |= number == 1 and (text.startswith("{") or BAR in text or bool(_RECORD.fullmatch(text)))
-        if number == 1 and text.startswith("{"):
-            self._style = JsonStyle()
-        elif number == 1 and _RECORD.fullmatch(text):
-            self._style = FairseqStyle()
-        elif number == 1 and BAR in text:
-            self._style = BarStyle()
+        if number == 1 and (text.startswith("{") or BAR in text or _RECORD.fullmatch(text)):
+            bars = FairseqStyle() if _RECORD.fullmatch(text) else Style()
+            self._style = JsonStyle() if text.startswith("{") else bars
+            self.expected, self.remedy = self._style.expected, MEND
         return self._style.line(text, number)
 
     def end(self) -> Hypothesis | None:
@@ -233,20 +209,6 @@ def _made(
     written = " ".join(f"{name}= {value:.9g}" for name, value in named.items())
     fields = (str(sentence), words, written, "" if total is None else f"{total:.9g}")
     return Hypothesis(line, sentence, words, layout, list(named.values()), total, fields, 2, source)
-
-
-def _two(held: str) -> tuple[str, str]:
-    score, tab, words = held.partition("\t")
-    if not tab:
-        raise ValueError("no tab between score and words")
-    return score, words
-
-
-def _numbers(held: str) -> list[float]:
-    values = parse_floats(held.split(), LARGEST)
-    if values is None:
-        raise ValueError(f"scores that are no finite numbers: {shown(held)}")
-    return values
 
 
 def _number(name: str, value: Any) -> float:

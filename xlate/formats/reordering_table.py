@@ -13,8 +13,7 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints
 from xlate.errors import InputError
-from xlate.formats.bars import unescape_bars
-from xlate.formats.moses_table import moses_order, numbers_text, spell_phrases
+from xlate.formats.moses_table import moses_order, numbers_text, spell_phrases, unescape_bars
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
 from xlate.text.encoded import EncodedText
@@ -57,7 +56,7 @@ def read_reordering_table(
     keys: list[int] = []
     values: list[tuple[float, ...]] = []
     lines: list[int] = []
-    for number, line in enumerate(track(iterate_lines(path), "reading reordering table"), start=1):
+    for number, line in enumerate(track(iterate_lines(path), "reading reordering table"), 1):
         source, target, text = _fields(path, number, line, unescape)
         scores = known.get(text)
         if scores is None:
@@ -67,7 +66,7 @@ def read_reordering_table(
             keys.append(p << 32 | q)
             values.append(scores)
             lines.append(number)
-    return _place(path, table, np.array(keys, dtype=np.int64), np.array(values).reshape(-1, SCORES), lines)
+    return _place(path, table, np.array(keys, np.int64), np.array(values).reshape(-1, SCORES), lines)
 
 
 def _place(path: Path, table: PhraseTable, key_K: Ints, score_K6: Floats, lines: list[int]) -> Floats:
@@ -78,17 +77,17 @@ def _place(path: Path, table: PhraseTable, key_K: Ints, score_K6: Floats, lines:
         return score_B6
     row_K = np.minimum(np.searchsorted(key_B, key_K), len(key_B) - 1)
     listed = np.flatnonzero(key_B[row_K] == key_K)
-    first = np.full(len(key_B), -1, dtype=np.int64)
+    first = np.full(len(key_B), -1, np.int64)
     first[row_K[listed[::-1]]] = listed[::-1]
     twice = listed[first[row_K[listed]] != listed]
     if len(twice):
         earlier = lines[int(first[row_K[twice[0]]])]
         raise InputError(
             "a phrase pair for the second time",
+            f"the pair of line {earlier}",
+            "each phrase pair once",
             file=path,
             line=lines[int(twice[0])],
-            seen=f"the pair of line {earlier}",
-            expected="each phrase pair once",
         )
     score_B6[row_K[listed]] = score_K6[listed]
     return score_B6
@@ -103,7 +102,7 @@ def _rows(phrases: EncodedText, vocabulary: Vocabulary) -> dict[str, int]:
 def _fields(path: Path, number: int, line: str, unescape: bool) -> tuple[str, str, str]:
     parts = line.rstrip(" ").split(BAR)
     if len(parts) != 3:
-        raise InputError("wrong number of fields", file=path, line=number, seen=line, expected=FORM)
+        raise InputError("wrong number of fields", line, FORM, file=path, line=number)
     source, target, text = parts
     if unescape and "#124;" in line:
         source, target = (" ".join(map(unescape_bars, side.split(" "))) for side in (source, target))
@@ -114,12 +113,7 @@ def _scores(path: Path, number: int, text: str) -> tuple[float, ...]:
     scores = tuple(parse_row(text) or ())
     if len(scores) != SCORES or min(scores) < 0:
         raise InputError(
-            "not six scores",
-            file=path,
-            line=number,
-            seen=text,
-            expected=FORM,
-            remedy="give a table of model msd-bidirectional-fe",
+            "not six scores", text, FORM, "give a table of model msd-bidirectional-fe", file=path, line=number
         )
     return scores
 

@@ -17,9 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.errors import InputError
-from xlate.formats.bars import unescape_bars
-from xlate.formats.moses_columns import BAR, Columns
-from xlate.formats.moses_table import MosesTable
+from xlate.formats.moses_table import BAR, Columns, MosesTable, unescape_bars
 from xlate.text.folders import holds
 from xlate.text.lines import iterate_lines, read_lines
 from xlate.text.opening import packed_beside
@@ -93,9 +91,7 @@ class TableFolder:
             folder.file(number)
         if lines is not None and len(lines) != sentences:
             remedy = "give the text that the tables were made for"
-            raise InputError(
-                "tables of another text", file=named, seen=f"{len(lines)} lines", expected=str(sentences), remedy=remedy
-            )
+            raise InputError("tables of another text", f"{len(lines)} lines", str(sentences), remedy, file=named)
         return folder
 
     def file(self, number: int) -> Path:
@@ -109,10 +105,10 @@ class TableFolder:
         if not found.exists():
             raise InputError(
                 "a sentence without a phrase table",
+                "no such file",
+                f"{plain.name} or {plain.name}.gz for sentence {number}, counted from 0",
+                "write a table for every line, an empty one for a line whose words are all to be copied",
                 file=plain,
-                seen="no such file",
-                expected=f"{plain.name} or {plain.name}.gz for sentence {number}, counted from 0",
-                remedy="write a table for every line, an empty one for a line whose words are all to be copied",
             )
         return found
 
@@ -129,11 +125,11 @@ class TableFolder:
         if plain != list(words):
             raise InputError(
                 "a table of another sentence",
+                " ".join(words),
+                " ".join(plain),
+                "give the text that the tables were made for",
                 file=self.path / INPUT,
                 line=number + 1,
-                seen=" ".join(words),
-                expected=" ".join(plain),
-                remedy="give the text that the tables were made for",
             )
         return named
 
@@ -146,7 +142,7 @@ class TableFolder:
         path = self.file(number)
         columns, rows = Columns(path, more), dict[tuple[str, str], int]()
         found: dict[tuple[str, int], Sequence[float]] = {}
-        for at, line in enumerate(iterate_lines(path), start=1):
+        for at, line in enumerate(iterate_lines(path), 1):
             name, _, rest = line.partition(BAR)
             target, _, scores = rest.partition(BAR)
             source = name if self.lines is None else " ".join(map(unmarked, name.split(" ")))

@@ -12,10 +12,9 @@ import numpy as np
 from xlate.config.schema import CompareConfig
 from xlate.errors import InputError
 from xlate.jobs.outputs import Output, read_output, references_for, work_of
-from xlate.metrics.buckets import Bucket, frequency_buckets, length_buckets
+from xlate.metrics.differences import Bucket, NgramChange, frequency_buckets, length_buckets, ngram_changes
 from xlate.metrics.measures import tokenizer
-from xlate.metrics.ngram_changes import NgramChange, ngram_changes
-from xlate.metrics.significance import PairedTests, paired_statistics, sentence_statistics
+from xlate.metrics.significance import PairedTests, paired_runs, sentence_statistics
 from xlate.text.lines import iterate_lines, read_lines
 from xlate.work.directory import WorkDirectory
 
@@ -94,7 +93,7 @@ class _Compared:
             names=self._names(),
             sentences=len(self.ours.lines),
             same=sum(one == other for one, other in zip(self.ours.lines, self.theirs.lines, strict=True)),
-            tests=paired_statistics(self.our_stats, self.their_stats),
+            tests=paired_runs([self.our_stats], [self.their_stats]),
             by_length=length_buckets(
                 self.our_stats["bleu"], self.their_stats["bleu"], [lines[0] for lines in references_S]
             ),

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from xlate.jobs.compare import OF_SENTENCES, Comparison, Example
-from xlate.metrics.buckets import Bucket
-from xlate.metrics.ngram_changes import NgramChange
+from xlate.metrics.differences import Bucket, NgramChange
 from xlate.metrics.score import digits_of
 from xlate.report.html_page import bracketed, lines_html, marked, page, said, table_html
 from xlate.report.tables import Column, Table

@@ -34,8 +34,7 @@ class LatticeFiles:
 
     def write(self, number: int, source: list[str]) -> None:
         """The lattice of one tokenised line; a line without words has none, nor has one translated in pieces."""
-        from xlate.formats.lattice_fst import write_fst
-        from xlate.formats.lattice_slf import write_slf
+        from xlate.formats.lattice import write_fst, write_slf
         from xlate.search.lattice_words import spelled_out
 
         if not source:
@@ -55,7 +54,7 @@ class LatticeFiles:
 
     def close(self) -> None:
         """Writes the symbols of all lines, which fstcompile needs."""
-        from xlate.formats.lattice_fst import write_symbols
+        from xlate.formats.lattice import write_symbols
 
         if self.kind == "fst":
             write_symbols(self.folder / "words.txt", self.words)

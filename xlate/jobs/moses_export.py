@@ -10,9 +10,8 @@ from xlate.array_types import Floats
 from xlate.config.schema import ExportConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.formats.bars import escape_bars, needs_escape
 from xlate.formats.moses_ini import phrase_feature, reordering_feature, write_moses_ini
-from xlate.formats.moses_table import write_phrase_table
+from xlate.formats.moses_table import escape_bars, needs_escape, write_phrase_table
 from xlate.formats.reordering_table import write_reordering_table
 from xlate.formats.sentence_tables import MARK
 from xlate.jobs.imports.moses import copy_packed
@@ -25,9 +24,8 @@ from xlate.jobs.sentence_export import ExportedTables
 from xlate.jobs.systems.phrase import KIND, SET, Phrase, open_phrase_model
 from xlate.jobs.train.folded_sparse import folded
 from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, PhraseModel
-from xlate.text.folders import WholeFolder, check_replaceable, without_mark, write_mark
+from xlate.text.folders import WholeFolder, check_replaceable, refused_while_written, without_mark, write_mark
 from xlate.text.lines import iterate_lines, write_lines
-from xlate.text.locks import refused_while_written
 from xlate.work.directory import WorkDirectory
 
 TABLE, LM, INI = "phrase-table.gz", "lm.arpa.gz", "moses.ini"

@@ -9,9 +9,8 @@ from pathlib import Path
 from xlate.errors import InputError
 from xlate.jobs.run_places import located_config
 from xlate.report.run_directory import MARK, RunDirectory
-from xlate.text.lines import read_lines
+from xlate.text.lines import read_lines, read_references
 from xlate.text.opening import plain_file
-from xlate.text.parallel import read_references
 from xlate.work.directory import WorkDirectory
 
 

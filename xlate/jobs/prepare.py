@@ -25,8 +25,7 @@ from xlate.phrases.filters import occurring_blocks, shared_substrings_filter
 from xlate.phrases.matching import match_blocks
 from xlate.phrases.table import PhraseTable, score_phrases
 from xlate.text.encoded import EncodedText
-from xlate.text.folders import check_is_folder
-from xlate.text.locks import awaited
+from xlate.text.folders import awaited, check_is_folder
 from xlate.work.corpus_files import resolve_files, write_demo_corpus
 from xlate.work.corpus_settings import check_dev_set, corpus_identity
 from xlate.work.corpus_stage import build_corpus

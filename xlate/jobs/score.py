@@ -8,10 +8,8 @@ from typing import Any
 from xlate.config.schema import ScoreConfig
 from xlate.errors import InputError
 from xlate.jobs.outputs import Output, count_of_lines, read_output, references_for
-from xlate.metrics.column import with_column
-from xlate.metrics.score import evaluate
+from xlate.metrics.score import SystemEvaluation, evaluate, with_column
 from xlate.metrics.significance import Resampling, paired_runs
-from xlate.metrics.system import SystemEvaluation
 
 
 def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:

@@ -13,10 +13,8 @@ from xlate.array_types import Floats
 from xlate.config.schema import ExportConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.formats.bars import escape_bars, needs_escape
-from xlate.formats.moses_columns import BAR
 from xlate.formats.moses_ini import phrase_feature, reordering_feature
-from xlate.formats.moses_table import numbers_text, pair_lines, spell_phrases
+from xlate.formats.moses_table import BAR, escape_bars, needs_escape, numbers_text, pair_lines, spell_phrases
 from xlate.formats.sentence_tables import INPUT, marked
 from xlate.jobs.run_text import text_of
 from xlate.jobs.systems.kind import Asked

@@ -21,9 +21,9 @@ from xlate.jobs.systems.registry import is_grammar, open_grammar, open_system
 from xlate.models.system import AnyDerivation, AnySystem
 from xlate.progress import track
 from xlate.search.processes import each_arriving, each_sentence
-from xlate.text.arriving import Batches, KnownBatches
-from xlate.text.cutting import cut
+from xlate.text.batches import Batches
 from xlate.text.factors import located
+from xlate.text.tokens import cut
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Pair(NamedTuple):
     target: list[str]
 
 
-class _ArrivingTokens:
+class _ArrivingTokens(Batches[list[str]]):
     """The tokens of lines as they come; each sentence also waits for its translation."""
 
     def __init__(self, text: TextSides, batches: Batches[str]) -> None:
@@ -139,7 +139,7 @@ class Translator:
             InputError: another number of targets than lines; a process that died.
         """
         if targets is None:
-            return self._translated(KnownBatches([lines]), processes, len(lines))
+            return self._translated(Batches([lines]), processes, len(lines))
         return self._forced(lines, targets, processes)
 
     def translate_arriving(self, batches: Batches[str], processes: int = 1) -> Iterator[Translation]:

@@ -68,9 +68,7 @@ def write_arpa(path: str | Path, model: ArpaModel) -> None:
     """
     for word in model.vocabulary.words:
         if not word or not UNWRITABLE.isdisjoint(word):
-            raise InputError(
-                "a word that ARPA cannot hold", file=path, seen=repr(word), expected="words without blanks"
-            )
+            raise InputError("a word that ARPA cannot hold", repr(word), "words without blanks", file=path)
     write_lines(path, _arpa_lines(model))
 
 
@@ -88,7 +86,7 @@ def read_arpa(path: str | Path) -> ArpaModel:
     words: list[str] = []
     tables: list[NgramTable] = []
     vocabulary: Vocabulary | None = None
-    for order, count in enumerate(counts, start=1):
+    for order, count in enumerate(counts, 1):
         section = _read_section(lines, order, count, last=order == len(counts))
         if vocabulary is None:
             words = [row[0] for row in section.words]
@@ -103,10 +101,10 @@ def read_arpa(path: str | Path) -> ArpaModel:
 
 def _arpa_lines(model: ArpaModel) -> Iterator[str]:
     yield "\\data\\"
-    for order, count in enumerate(model.counts, start=1):
+    for order, count in enumerate(model.counts, 1):
         yield f"ngram {order}={count}"
     names = model.vocabulary.words
-    for order, table in enumerate(model.tables, start=1):
+    for order, table in enumerate(model.tables, 1):
         yield ""
         yield f"\\{order}-grams:"
         rows = zip(table.words_Kn.tolist(), table.log10_K.tolist(), table.backoff_K.tolist(), strict=True)
@@ -154,7 +152,7 @@ class _Lines:
             raise self.error("wrong n-gram count", line, f"{text!r}, {what}", "count the n-grams again")
 
     def error(self, message: str, seen: object, expected: str, remedy: str | None = None) -> InputError:
-        return InputError(message, file=self.path, line=self.number, seen=seen, expected=expected, remedy=remedy)
+        return InputError(message, seen, expected, remedy, file=self.path, line=self.number)
 
     def cut_off(self, expected: str) -> InputError:
         return self.error("the ARPA file is cut off", "end of file", expected, "copy or make the file again")
@@ -252,7 +250,7 @@ def _unigrams(section: _Section, words: list[str], vocabulary: Vocabulary) -> Ng
 def _table(section: _Section, order: int, vocabulary: Vocabulary, lines: _Lines) -> NgramTable:
     known = {word: number for number, word in enumerate(vocabulary.words)}
     flat = [known.get(word, -1) for gram in section.words for word in gram]
-    words_Kn = np.array(flat, dtype=np.int32).reshape(-1, order)
+    words_Kn = np.array(flat, np.int32).reshape(-1, order)
     strange = np.flatnonzero((words_Kn < 0).any(axis=1))
     if len(strange):
         gram = section.words[int(strange[0])]

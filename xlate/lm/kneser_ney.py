@@ -49,9 +49,9 @@ def estimate(sentences: EncodedText, vocabulary: Vocabulary, order: int) -> Arpa
         InputError: no sentence has a word, or the order is not between 1 and 7.
     """
     if not 1 <= order <= HIGHEST_ORDER:
-        raise InputError("unusable order", seen=order, expected=f"an order from 1 to {HIGHEST_ORDER}")
+        raise InputError("unusable order", order, f"an order from 1 to {HIGHEST_ORDER}")
     if not len(sentences.ids_T):
-        raise InputError("an empty corpus", seen="no words", expected="text to estimate a language model from")
+        raise InputError("an empty corpus", "no words", "text to estimate a language model from")
     stream_T = _padded(sentences)
     orders = _collect(stream_T, order)
     adjusted = [_adjusted_counts(orders, n) for n in range(order)]
@@ -77,7 +77,7 @@ def _padded(sentences: EncodedText) -> Ints:
     lengths_S = np.diff(sentences.offsets_S1)
     kept_S = lengths_S > 0
     ends_S = np.cumsum(lengths_S[kept_S] + 2)
-    stream_T = np.full(int(ends_S[-1]), -1, dtype=np.int64)
+    stream_T = np.full(int(ends_S[-1]), -1, np.int64)
     stream_T[ends_S - 1] = END_ID
     stream_T[ends_S - lengths_S[kept_S] - 2] = BEGIN_ID
     stream_T[stream_T < 0] = sentences.ids_T
@@ -88,10 +88,10 @@ def _collect(stream_T: Ints, order: int) -> list[_Ngrams]:
     """The distinct n-grams of each order; a window never reaches over `</s>` and holds `<s>` only in front."""
     orders: list[_Ngrams] = []
     places = np.arange(len(stream_T))
-    rows_T = np.full(len(stream_T) + 1, -1, dtype=np.int64)
+    rows_T = np.full(len(stream_T) + 1, -1, np.int64)
     words, first, inverse, raw = np.unique(stream_T, return_index=True, return_inverse=True, return_counts=True)
     rows_T[:-1] = inverse
-    nothing = np.full(len(words), -1, dtype=np.int64)
+    nothing = np.full(len(words), -1, np.int64)
     orders.append(_Ngrams(first, raw, nothing, nothing, words, words == BEGIN_ID))
     for n in range(1, order):
         # A window grows only while it has not reached the end of its sentence.
@@ -103,7 +103,7 @@ def _collect(stream_T: Ints, order: int) -> list[_Ngrams]:
         _, first, inverse, raw = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
         starts = stream_T[places[first]] == BEGIN_ID
         orders.append(_Ngrams(places[first], raw, prefix[first], suffix[first], last[first], starts))
-        rows_T = np.full(len(stream_T) + 1, -1, dtype=np.int64)
+        rows_T = np.full(len(stream_T) + 1, -1, np.int64)
         rows_T[places] = inverse
     return orders
 
@@ -118,7 +118,7 @@ def _adjusted_counts(orders: list[_Ngrams], n: int) -> Ints:
 
 def _counted(grams: _Ngrams, n: int) -> Bools:
     """`<s>` alone is never predicted, so it does not count among unigrams."""
-    return ~grams.starts_K if n == 0 else np.ones(len(grams.raw_K), dtype=bool)
+    return ~grams.starts_K if n == 0 else np.ones(len(grams.raw_K), bool)
 
 
 def _discounts(counts_K: Ints, order: int) -> Floats:

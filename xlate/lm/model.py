@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from xlate.kernels.lm.ngram import (
 from xlate.kernels.memory.hashing import HashTable, build_table, find_all
 from xlate.lm.arpa import ArpaModel
 from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import BEGIN_ID, END_ID, Vocabulary
+from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, Vocabulary
 
 KIND = "language model"
 VOCABULARY = "vocabulary.txt"
@@ -87,7 +88,7 @@ class NgramModel:
 
     def state_of(self, context: Sequence[int] | Ints32) -> int:
         """The state after some words with nothing before them; begin with `<s>` for the start of a sentence."""
-        return int(walk(self.arrays, 0, np.asarray(context, dtype=np.int32))[1])
+        return int(walk(self.arrays, 0, np.asarray(context, np.int32))[1])
 
     def map_vocabulary(self, words: Iterable[str]) -> Ints32:
         """The numbers this model gives to another vocabulary's words, shape (len(words),)."""
@@ -124,9 +125,9 @@ class NgramModel:
 def _automaton(arpa: ArpaModel) -> NgramArrays:
     """Numbers the contexts (the empty one, then every n-gram below the highest order) and links them."""
     contexts = 1 + sum(arpa.counts[:-1])
-    backoff_N = np.zeros(contexts, dtype=np.float32)
-    suffix_N = np.zeros(contexts, dtype=np.int32)
-    extended_N = np.zeros(contexts, dtype=bool)
+    backoff_N = np.zeros(contexts, np.float32)
+    suffix_N = np.zeros(contexts, np.int32)
+    extended_N = np.zeros(contexts, bool)
     first_of_order = np.cumsum([1, *arpa.counts[:-1]])
     keys: list[Uints] = []
     next_rows: list[Ints32] = []
@@ -165,12 +166,12 @@ def _check(arpa: ArpaModel, words_Kn: Ints32, prefix_K: Ints, key_K: Uints) -> N
     ):
         if len(rows):
             seen = " ".join(arpa.vocabulary.word(int(word)) for word in words_Kn[rows[0]])
-            raise InputError(message, seen=seen, expected=expected, remedy="make the model again")
+            raise InputError(message, seen, expected, "make the model again")
 
 
 def _contexts_of(words_Kn: Ints32, orders: list[HashTable], first_of_order: Ints) -> Ints:
     """The context numbers of word sequences, -1 where the model has no such n-gram; 0 for empty ones."""
-    context_K = np.zeros(len(words_Kn), dtype=np.int64)
+    context_K = np.zeros(len(words_Kn), np.int64)
     for n in range(words_Kn.shape[1]):
         keys = (context_K.astype(np.uint64) << np.uint64(32)) | words_Kn[:, n].astype(np.uint64)
         rows = find_all(orders[n], keys)
@@ -180,7 +181,7 @@ def _contexts_of(words_Kn: Ints32, orders: list[HashTable], first_of_order: Ints
 
 def _longest_suffix(words_Kn: Ints32, orders: list[HashTable], first_of_order: Ints) -> Ints:
     """The context of the longest proper suffix that the model knows, for each n-gram."""
-    found_K = np.full(len(words_Kn), -1, dtype=np.int64)
+    found_K = np.full(len(words_Kn), -1, np.int64)
     for start in range(1, words_Kn.shape[1] + 1):
         open_K = np.flatnonzero(found_K < 0)
         if not len(open_K):
@@ -231,3 +232,44 @@ def _check_automaton(stored: StoredArrays) -> None:
         if len(wrong):
             place = piece.start + int(wrong[0])
             raise refuse(stored, "contexts", f"suffix {suffix_N[wrong[0]]} of {place}", "a shorter context")
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """Perplexities over all tokens (one `</s>` a sentence) and over those the model knows."""
+
+    including_unknown: float
+    excluding_unknown: float
+    tokens: int
+    unknown: int
+
+    def __str__(self) -> str:
+        return (
+            f"perplexity {self.including_unknown:.2f} including and {self.excluding_unknown:.2f} excluding "
+            f"{self.unknown} unknown of {self.tokens} tokens"
+        )
+
+
+def perplexity(model: NgramModel, sentences: Sequence[Sequence[str]]) -> Perplexity:
+    """Measures tokenised sentences; nan for a text without sentences."""
+    text = EncodedText.encode(sentences, model.vocabulary)
+    tokens = len(text.ids_T) + len(text)
+    unknown = int((text.ids_T == UNKNOWN_ID).sum())
+    total = float(model.sentence_logprobs(text).sum())
+    without = total - _unknown_share(model, text)
+    if not tokens:
+        return Perplexity(float("nan"), float("nan"), 0, 0)
+    return Perplexity(float(np.exp(-total / tokens)), float(np.exp(-without / (tokens - unknown))), tokens, unknown)
+
+
+def _unknown_share(model: NgramModel, text: EncodedText) -> float:
+    share = 0.0
+    for sentence in range(len(text)):
+        words = text[sentence]
+        if not (words == UNKNOWN_ID).any():
+            continue
+        state = model.begin_state
+        for word in words.tolist():
+            logprob, state = model.score(state, word)
+            share += logprob if word == UNKNOWN_ID else 0.0
+    return share

@@ -1,11 +1,19 @@
-"""BLEU as a function of summed statistics, for many sums at once."""
+"""BLEU as a function of summed statistics, and the statistics of many sentences at once, over word numbers.
+
+Shapes: B sums, R reference streams, S sentences, H hypotheses (any number for a sentence), T words, K = 2 + 2·order, G
+places where an n-gram begins.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from xlate.array_types import AnyArray, Floats
+from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints32
+from xlate.arrays.ragged import joined_offsets, places_of_keys, row_numbers
 from xlate.errors import InputError
+from xlate.text.encoded import EncodedText
 
 ORDER = 4
 SMOOTHING = ("none", "floor", "exp", "add-1")
@@ -30,8 +38,8 @@ def bleu_scores(stats_BK: AnyArray, *, smooth: str = "exp", effective_order: boo
         InputError: an unknown smoothing.
     """
     if smooth not in SMOOTHING:
-        raise InputError("unknown BLEU smoothing", seen=smooth, expected="one of " + ", ".join(SMOOTHING))
-    sums_BK: Floats = np.asarray(stats_BK, dtype=np.float64)
+        raise InputError("unknown BLEU smoothing", smooth, "one of " + ", ".join(SMOOTHING))
+    sums_BK: Floats = np.asarray(stats_BK, np.float64)
     order = (sums_BK.shape[1] - 2) // 2
     length_B, reference_B = sums_BK[:, 0], sums_BK[:, 1]
     correct_BN, total_BN = sums_BK[:, 2 : 2 + order].copy(), sums_BK[:, 2 + order :].copy()
@@ -47,12 +55,172 @@ def bleu_scores(stats_BK: AnyArray, *, smooth: str = "exp", effective_order: boo
     with np.errstate(divide="ignore", invalid="ignore"):
         log_precision_BN = np.where(total_BN > 0, np.log(correct_BN / total_BN), -np.inf)
         log_brevity_B = np.where(length_B < reference_B, 1.0 - reference_B / length_B, 0.0)
-        scores_B = 100.0 * np.exp(log_brevity_B + _mean_log(log_precision_BN, total_BN, effective_order))
+        if effective_order:
+            counted_BN = np.cumprod(total_BN > 0, axis=1).astype(bool)
+            sum_B = np.where(counted_BN, log_precision_BN, 0.0).sum(axis=1)
+            mean_log_B = sum_B / np.maximum(1, counted_BN.sum(axis=1))
+        else:
+            mean_log_B = log_precision_BN.mean(axis=1)
+        scores_B = 100.0 * np.exp(log_brevity_B + mean_log_B)
     return np.where(matched_B, scores_B, 0.0)
 
 
-def _mean_log(log_precision_BN: Floats, total_BN: Floats, effective_order: bool) -> Floats:
-    if not effective_order:
-        return np.asarray(log_precision_BN.mean(axis=1))
-    counted_BN = np.cumprod(total_BN > 0, axis=1).astype(bool)
-    return np.asarray(np.where(counted_BN, log_precision_BN, 0.0).sum(axis=1) / np.maximum(1, counted_BN.sum(axis=1)))
+SENTENCE_SMOOTHING = (*SMOOTHING, "gao")
+
+
+class ReferenceNgrams:
+    """The n-grams of the references of S sentences, ready to be matched against any number of hypotheses.
+
+    Words are compared by number. So hypotheses and references must be numbered by one vocabulary that has every word of
+    the references: unknown words, which all have the number 0, would match each other.
+
+    Example:
+        >>> references = ReferenceNgrams([EncodedText.from_ids([np.array([3, 4, 5], np.int32)])])
+        >>> references.statistics(EncodedText.from_ids([np.array([3, 4, 6], np.int32)])).tolist()
+        [[3, 3, 2, 1, 0, 0, 3, 2, 1, 0]]
+    """
+
+    def __init__(self, streams: Sequence[EncodedText], order: int = ORDER) -> None:
+        """Counts the n-grams of the references; an n-gram counts as often as it stands in the reference that has most
+        of it.
+
+        Raises:
+            InputError: there is no stream, or the streams have different lengths.
+        """
+        if not streams or len({len(stream) for stream in streams}) != 1:
+            raise InputError(
+                "reference streams do not fit",
+                [len(stream) for stream in streams],
+                "one stream or more, all with the same number of sentences",
+            )
+        self.order = order
+        self.lengths_RS: Ints = np.stack([np.diff(stream.offsets_S1) for stream in streams])
+        # For n = 1 and up: the keys of all n-grams, the pairs of a sentence and its n-gram, and how often each counts.
+        self._known: list[Ints] = []
+        self._cells: list[Ints] = []
+        self._most: list[Ints] = []
+        # All streams as one text of R·S rows; row r·S + s is reference r of sentence s.
+        offsets = joined_offsets([stream.offsets_S1 for stream in streams])
+        self._count(EncodedText(np.concatenate([stream.ids_T for stream in streams]), offsets))
+
+    def __len__(self) -> int:
+        return int(self.lengths_RS.shape[1])
+
+    def statistics(self, hypotheses: EncodedText, sentence_H: AnyInts | None = None) -> Ints:
+        """BLEU statistics of H hypotheses in sacrebleu's layout, (H, K); see `bleu.bleu_scores`.
+
+        Args:
+            hypotheses: H numbered hypotheses.
+            sentence_H: the sentence that each one translates; None when hypothesis h translates sentence h.
+
+        Raises:
+            InputError: the number of hypotheses or a sentence number does not fit the references.
+        """
+        sentences_H = self._checked(len(hypotheses), sentence_H)
+        lengths_H = np.diff(hypotheses.offsets_S1)
+        stats_HK = np.zeros((len(hypotheses), 2 + 2 * self.order), np.int64)
+        stats_HK[:, 0] = lengths_H
+        stats_HK[:, 1] = self._closest(lengths_H, sentences_H)
+        rank_T = np.zeros(len(hypotheses.ids_T), np.int64)
+        for n in range(1, self.order + 1):
+            stats_HK[:, 1 + self.order + n] = np.maximum(0, lengths_H - n + 1)
+            start_G, owner_G = _places(hypotheses, n)
+            begun_G = rank_T[start_G] >= 0
+            start_G, owner_G = start_G[begun_G], owner_G[begun_G]
+            rank_G = places_of_keys(self._known[n - 1], _pair(rank_T[start_G], hypotheses.ids_T[start_G + n - 1]))
+            rank_T = np.full(len(rank_T), -1, np.int64)
+            rank_T[start_G] = rank_G
+            stats_HK[:, 1 + n] = self._matches(owner_G[rank_G >= 0], rank_G[rank_G >= 0], sentences_H, n)
+        return stats_HK
+
+    def _checked(self, hypotheses: int, sentence_H: AnyInts | None) -> Ints:
+        given = np.arange(hypotheses) if sentence_H is None else np.asarray(sentence_H, np.int64)
+        whole = sentence_H is not None or hypotheses == len(self)
+        if not whole or len(given) != hypotheses or (hypotheses and not 0 <= given.min() <= given.max() < len(self)):
+            raise InputError(
+                "hypotheses do not fit the references",
+                f"{hypotheses} hypotheses with {len(given)} sentence numbers and {len(self)} sentences",
+                "a sentence number, below the number of sentences, for each hypothesis",
+            )
+        return given
+
+    def _count(self, joined: EncodedText) -> None:
+        sentences = len(self)
+        rank_T = np.zeros(len(joined.ids_T), np.int64)
+        for n in range(1, self.order + 1):
+            start_G, row_G = _places(joined, n)
+            keys_G = _pair(rank_T[start_G], joined.ids_T[start_G + n - 1])
+            known, rank_G = np.unique(keys_G, return_inverse=True)
+            rank_T[start_G] = rank_G
+            size = max(1, len(known))
+            cells, counts = np.unique(row_G * size + rank_G, return_counts=True)
+            merged, place = np.unique(cells // size % sentences * size + cells % size, return_inverse=True)
+            most = np.zeros(len(merged), np.int64)
+            np.maximum.at(most, place, counts)
+            self._known.append(known)
+            self._cells.append(merged)
+            self._most.append(most)
+
+    def _matches(self, owner_G: Ints, rank_G: Ints, sentence_H: Ints, n: int) -> Ints:
+        size = max(1, len(self._known[n - 1]))
+        cells, counts = np.unique(owner_G * size + rank_G, return_counts=True)
+        owner = cells // size
+        place = places_of_keys(self._cells[n - 1], sentence_H[owner] * size + cells % size)
+        seen = place >= 0
+        clipped = np.minimum(counts[seen], self._most[n - 1][place[seen]])
+        return np.bincount(owner[seen], weights=clipped, minlength=len(sentence_H)).astype(np.int64)
+
+    def _closest(self, lengths_H: Ints, sentence_H: Ints) -> Ints:
+        """The reference length nearest to that of each hypothesis, the shorter of two equally near."""
+        lengths_RH = self.lengths_RS[:, sentence_H]
+        # The last bit, free in twice the distance, tells the longer of two equally near.
+        order_RH = 2 * np.abs(lengths_RH - lengths_H) + (lengths_RH > lengths_H)
+        return np.asarray(np.take_along_axis(lengths_RH, order_RH.argmin(axis=0)[None], axis=0)[0])
+
+
+def sentence_bleu(stats_HK: AnyArray, smooth: str = "add-1") -> Floats:
+    """Sentence BLEU, 0 to 100, of H hypotheses, (H,); by default BLEU+1 (Lin & Och 2004).
+
+    With `exp`, orders for which the hypothesis is too short are left out, as sacrebleu advises for single sentences;
+    `gao` is `prior_bleu`.
+
+    Raises:
+        InputError: an unknown smoothing.
+    """
+    if smooth == "gao":
+        return prior_bleu(stats_HK)
+    return bleu_scores(stats_HK, smooth=smooth, effective_order=smooth == "exp")
+
+
+def prior_bleu(stats_HK: AnyArray, prior: float = 5.0) -> Floats:
+    """Sentence BLEU with precisions of long n-grams smoothed by those of shorter ones, 0 to 100; (H,).
+
+    p_n = (matches + η p') / (n-grams + η) for n > 2, with p' = p_(n-1)² / p_(n-2) and η = `prior`; the brevity penalty
+    exp(1 - r/c) is not clipped, so that it tells longer hypotheses apart too (He & Deng 2012; Gao et al. 2014). A
+    hypothesis without a matching word or bigram has 0; one longer than its reference may have more than 100.
+    """
+    sums_HK: Floats = np.asarray(stats_HK, np.float64)
+    order = (sums_HK.shape[1] - 2) // 2
+    correct_HN, total_HN = sums_HK[:, 2 : 2 + order], sums_HK[:, 2 + order :]
+    precision_HN = correct_HN / np.maximum(total_HN, 1.0)
+    for n in range(2, order):
+        shorter_H = np.maximum(precision_HN[:, n - 2], 1e-300)
+        likely_H = precision_HN[:, n - 1] ** 2 / shorter_H
+        precision_HN[:, n] = (correct_HN[:, n] + prior * likely_H) / (total_HN[:, n] + prior)
+    positive_H: Bools = np.min(precision_HN, axis=1) > 0
+    logs_HN = np.log(np.where(positive_H[:, None], precision_HN, 1.0))
+    brevity_H = 1.0 - sums_HK[:, 1] / np.maximum(sums_HK[:, 0], 1.0)
+    scores_H: Floats = np.where(positive_H, 100.0 * np.exp(logs_HN.mean(axis=1) + brevity_H), 0.0)
+    return scores_H
+
+
+def _places(text: EncodedText, n: int) -> tuple[Ints, Ints]:
+    """The places where n-grams begin, and the row of each, both (G,)."""
+    row_T = row_numbers(text.offsets_S1)
+    start_T = np.arange(len(text.ids_T))
+    fits_T = start_T + n <= text.offsets_S1[row_T + 1]
+    return start_T[fits_T], row_T[fits_T]
+
+
+def _pair(rank_G: Ints, word_G: Ints32) -> Ints:
+    return (rank_G << 32) | word_G.astype(np.int64)

@@ -16,13 +16,50 @@ from sacrebleu.metrics.ter import TER
 import xlate
 from xlate.errors import InputError
 from xlate.metrics.bleu import bleu_scores
-from xlate.metrics.character_fscore import chrf_scores
-from xlate.metrics.edit_rate import ter_scores
-from xlate.metrics.lexical_accuracy import lexical_statistics
-from xlate.metrics.nist import nist_statistics
-from xlate.metrics.references import by_sentence
+from xlate.metrics.scores import chrf_scores, lexical_statistics, nist_statistics, ter_scores
 from xlate.metrics.statistics import Stats
 from xlate.progress import track
+
+
+def checked_references(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[str | None]]:
+    """The reference streams, each as long as the hypotheses, with missing references as None.
+
+    A blank line in a stream stands for a missing reference, for which sacrebleu has None: the sentence is scored
+    against its other references. Where all streams are blank, the first reference is the empty sentence, so that every
+    word of a hypothesis there counts as wrong.
+
+    Raises:
+        InputError: there are no sentences or no streams, or a stream has another length (both counts are named).
+    """
+    if isinstance(hypotheses, str) or any(isinstance(stream, str) for stream in references):
+        raise InputError(
+            "sentences must come as lists",
+            "a single string",
+            "hypotheses as a list of strings, references as a list of such lists, one a stream",
+        )
+    if not hypotheses:
+        raise InputError("nothing to score", "0 hypotheses", "one sentence or more")
+    if not references:
+        raise InputError("nothing to score against", "0 reference streams", "one or more")
+    for number, stream in enumerate(references):
+        if len(stream) != len(hypotheses):
+            raise InputError(
+                f"reference stream {number} does not fit the hypotheses",
+                f"{len(hypotheses)} hypotheses and {len(stream)} references",
+                "as many of the one as of the other",
+                "check that both belong to the same source and that no line was lost",
+            )
+    streams: list[list[str | None]] = [[line if line.strip() else None for line in stream] for stream in references]
+    for sentence in range(len(hypotheses)):
+        if all(stream[sentence] is None for stream in streams):
+            streams[0][sentence] = ""
+    return streams
+
+
+def by_sentence(streams: Sequence[Sequence[str | None]]) -> list[list[str]]:
+    """The references of each sentence, without missing ones."""
+    return [[line for line in lines if line is not None] for lines in zip(*streams, strict=True)]
+
 
 MEASURES = ("bleu", "chrf", "ter", "nist", "lexacc")
 # The time of TER grows with the third power of the words of a line, and its memory with the second.
@@ -59,15 +96,19 @@ def measure_sentences(
         InputError: an unknown measure, a tokeniser that is unknown or not installed, or a line too long for TER.
     """
     if measure in _SCORES:
-        metric = _metric(measure, lowercase, tokenize)
+        metric: Any = CHRF(lowercase=lowercase) if measure == "chrf" else TER()
+        if measure == "bleu":
+            metric = _bleu(tokenize, lowercase)
         if bootstrap:
             metric.n_bootstrap, metric.seed = bootstrap, seed
-        rows = _edits(metric, hypotheses, streams) if measure == "ter" else _rows(metric, hypotheses, streams)
-        stats = Stats(measure, np.asarray(rows, dtype=np.float64), _SCORES[measure])
+        # sacrebleu's public corpus_score does not return the statistics; its own significance tests read them here too.
+        extracted = _edits if measure == "ter" else type(metric)._extract_corpus_statistics
+        rows = extracted(metric, hypotheses, streams)
+        stats = Stats(measure, np.asarray(rows, np.float64), _SCORES[measure])
         return Measured(stats, float(metric._aggregate_and_compute(rows).score), str(metric.get_signature()))
     if measure in ("nist", "lexacc"):
         return _own(measure, hypotheses, streams, lowercase, tokenize, bootstrap, seed)
-    raise InputError("unknown measure", seen=measure, expected="one of " + ", ".join(MEASURES))
+    raise InputError("unknown measure", measure, "one of " + ", ".join(MEASURES))
 
 
 _SCORES = {"bleu": bleu_scores, "chrf": chrf_scores, "ter": ter_scores}
@@ -108,22 +149,16 @@ def _own(
     return Measured(stats, stats.score(), "|".join(parts))
 
 
-def _rows(metric: Any, hypotheses: Sequence[str], streams: Streams) -> list[list[float]]:
-    # sacrebleu's public corpus_score does not return the statistics; its own significance tests read them here too.
-    rows: list[list[float]] = metric._extract_corpus_statistics(hypotheses, streams)
-    return rows
-
-
 def _edits(metric: Any, hypotheses: Sequence[str], streams: Streams) -> list[list[float]]:
     given = by_sentence(streams)
-    for number, (line, lines) in enumerate(zip(hypotheses, given, strict=True), start=1):
+    for number, (line, lines) in enumerate(zip(hypotheses, given, strict=True), 1):
         words = max(len(text.split()) for text in (line, *lines))
         if words > MOST_WORDS_OF_TER:
             raise InputError(
                 "a line has too many words for TER",
-                seen=f"{words:,} words in line {number}",
-                expected=f"at most {MOST_WORDS_OF_TER:,}",
-                remedy="cut the line into sentences; xlate score measures=[bleu,chrf] leaves TER out",
+                f"{words:,} words in line {number}",
+                f"at most {MOST_WORDS_OF_TER:,}",
+                "cut the line into sentences; xlate score measures=[bleu,chrf] leaves TER out",
             )
     counts = {len(lines) for lines in given}
     metric.num_refs = counts.pop() if len(counts) == 1 else -1
@@ -140,22 +175,16 @@ def _edits_of_sentence(hypothesis: str, references: tuple[str, ...]) -> tuple[fl
     return float(edits), float(length)
 
 
-def _metric(measure: str, lowercase: bool, tokenize: str) -> Any:
-    if measure == "bleu":
-        return _bleu(tokenize, lowercase)
-    return CHRF(lowercase=lowercase) if measure == "chrf" else TER()
-
-
 def _bleu(tokenize: str, lowercase: bool) -> Any:
     if tokenize not in BLEU.TOKENIZERS:
-        raise InputError("unknown tokeniser", seen=tokenize, expected="one of " + ", ".join(BLEU.TOKENIZERS))
+        raise InputError("unknown tokeniser", tokenize, "one of " + ", ".join(BLEU.TOKENIZERS))
     try:
         # `force` keeps sacrebleu from logging about tokenised text, which our own notes point out.
         return BLEU(lowercase=lowercase, tokenize=tokenize, force=True)
     except (ImportError, RuntimeError) as error:
         raise InputError(
             "a tokeniser that is not installed",
-            seen=f"{tokenize}: {error}",
-            expected="13a, intl, zh, char or none, which need nothing more",
-            remedy="install what sacrebleu asks for",
+            f"{tokenize}: {error}",
+            "13a, intl, zh, char or none, which need nothing more",
+            "install what sacrebleu asks for",
         ) from error

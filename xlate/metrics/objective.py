@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats
 from xlate.errors import InputError
-from xlate.metrics.bleu import ORDER, bleu_scores
-from xlate.metrics.character_fscore import chrf_scores
-from xlate.metrics.edit_rate import ter_scores
-from xlate.metrics.sentence_bleu import SENTENCE_SMOOTHING, sentence_bleu
+from xlate.metrics.bleu import ORDER, SENTENCE_SMOOTHING, bleu_scores, sentence_bleu
+from xlate.metrics.scores import chrf_scores, ter_scores
 
 # The number of columns of each measure, in their order; the columns of BLEU are always there.
 # `column` is a number that each sentence has, from 0 to 1, with how many there are.
@@ -44,7 +42,7 @@ class Objective:
             InputError: an unknown measure or smoothing, a measure that stands twice, or a weight that is not above 0.
         """
         if smooth not in SENTENCE_SMOOTHING:
-            raise InputError("no such smoothing of sentence BLEU", seen=smooth, expected=", ".join(SENTENCE_SMOOTHING))
+            raise InputError("no such smoothing of sentence BLEU", smooth, ", ".join(SENTENCE_SMOOTHING))
         found: dict[str, float] = {}
         for part in text.split(","):
             match = _PART.fullmatch(part.strip())
@@ -52,7 +50,7 @@ class Objective:
             if match is None or match[1] in found or not weight > 0.0 or (match[1] == COLUMN and not column):
                 more = ", column" if column else ""
                 expected = f"bleu, chrf, ter{more}, or a mixture like bleu:1,chrf:2"
-                raise InputError("not a measure to tune for", seen=text, expected=expected)
+                raise InputError("not a measure to tune for", text, expected)
             found[match[1]] = weight
         total = sum(found.values())
         return cls({name: found[name] / total for name in COLUMNS if name in found}, smooth)
@@ -108,7 +106,7 @@ class Objective:
 
 def _means(rows_BK: AnyArray) -> Floats:
     """100 times the mean of a column of numbers, whose sum and count are given."""
-    means_B: Floats = 100.0 * np.asarray(rows_BK[:, 0], dtype=np.float64) / np.maximum(rows_BK[:, 1], 1.0)
+    means_B: Floats = 100.0 * np.asarray(rows_BK[:, 0], np.float64) / np.maximum(rows_BK[:, 1], 1.0)
     return means_B
 
 
@@ -127,3 +125,52 @@ def _weight(text: str | None) -> float:
 
 
 BLEU = Objective({"bleu": 1.0})
+
+
+DOCUMENT = "document"
+
+
+@dataclass
+class OracleDocument:
+    """The statistics of the best translations of I sentences, 0 for those without one yet.
+
+    Attributes:
+        statistics_IK: of each sentence's best translation.
+        objective: what is measured, of the document or, with `by_sentence`, of single sentences.
+        by_sentence: gains are the objective of a translation by itself.
+        sums_K: the statistics of the document, (K,).
+    """
+
+    statistics_IK: Floats
+    objective: Objective = BLEU
+    by_sentence: bool = False
+    sums_K: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sums_K = self.statistics_IK.sum(axis=0)
+
+    @property
+    def score(self) -> float:
+        """The objective of the document, 0 to 100."""
+        return float(self.objective.corpus(self.sums_K[None])[0])
+
+    def gains(self, sentence: int, statistics_CK: AnyArray) -> Floats:
+        """The gains of C translations of a sentence, (C,).
+
+        Of the document they are differences to what it is worth without the sentence, times the number of its
+        sentences, so that a unit is as much as in BLEU of single sentences, 0 to 1. One of everything is added to the
+        document, since the first sentences would gain nothing without.
+        """
+        if self.by_sentence:
+            return self.objective.sentences(statistics_CK)
+        others_K = self.sums_K - self.statistics_IK[sentence] + 1.0
+        rows_BK = np.concatenate([others_K[None], others_K + statistics_CK])
+        sentences = int(np.count_nonzero(self.statistics_IK[:, 1])) + (self.statistics_IK[sentence, 1] == 0)
+        values_B: Floats = self.objective.corpus(rows_BK) * (sentences / 100.0)
+        gain_C: Floats = values_B[1:] - values_B[0]
+        return gain_C
+
+    def replace(self, sentence: int, statistics_K: AnyArray) -> None:
+        """Puts another best translation of a sentence into the document."""
+        self.sums_K += statistics_K - self.statistics_IK[sentence]
+        self.statistics_IK[sentence] = statistics_K

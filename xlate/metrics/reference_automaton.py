@@ -37,8 +37,8 @@ class ReferenceAutomaton:
         contexts: list[Words] = [(), *sorted((g for g in grams if len(g) < order), key=lambda g: (len(g), g))]
         states = {context: state for state, context in enumerate(contexts)}
         self.order = order
-        self._words = {word: number for number, word in enumerate(sorted(followers[()]), start=1)}
-        self.next_SW: Ints32 = np.zeros((len(contexts), len(self._words) + 1), dtype=np.int32)
+        self._words = {word: number for number, word in enumerate(sorted(followers[()]), 1)}
+        self.next_SW: Ints32 = np.zeros((len(contexts), len(self._words) + 1), np.int32)
         self.depth_SW: Ints32 = np.zeros_like(self.next_SW)
         for context, state in states.items():
             if context:
@@ -66,8 +66,8 @@ class ReferenceAutomaton:
             The states behind the phrases, (S, P), and how many n-grams of the references end in them for n = 1 to
             `order`, each occurrence counted, (S, P, order).
         """
-        next_SP = np.empty((len(self), len(phrases)), dtype=np.int32)
-        matches_SPn = np.zeros((len(self), len(phrases), self.order), dtype=np.int32)
+        next_SP = np.empty((len(self), len(phrases)), np.int32)
+        matches_SPn = np.zeros((len(self), len(phrases), self.order), np.int32)
         lengths_n = np.arange(1, self.order + 1)
         for p, phrase in enumerate(phrases):
             state_S = np.arange(len(self))

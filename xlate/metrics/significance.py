@@ -1,11 +1,11 @@
 """Is one system better than another? Paired bootstrap and approximate randomisation over sentence statistics.
 
-Letters of shapes: B resamplings, R runs of a system.
+Letters of shapes: B resamplings, S sentences, K statistics of a sentence, R runs of a system.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
@@ -14,11 +14,58 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
-from xlate.metrics.chance import apart_differences, bootstrap_differences, mean_differences, swapped_differences
-from xlate.metrics.measures import measure_sentences
-from xlate.metrics.references import checked_references
+from xlate.metrics.measures import checked_references, measure_sentences
 from xlate.metrics.score import digits_of
-from xlate.metrics.statistics import Interval, Stats, interval
+from xlate.metrics.statistics import Interval, Stats, bootstrap_counts, interval, swap_masks
+
+
+def bootstrap_differences(stats: Stats, against: Stats, samples: int, seed: int) -> Floats:
+    """Differences of score on texts drawn with replacement, the same for both systems, (samples,) (Koehn 2004)."""
+    pieces = [
+        stats.scores(counts_BS @ stats.values_SK) - against.scores(counts_BS @ against.values_SK)
+        for counts_BS in bootstrap_counts(len(stats), samples, seed)
+    ]
+    return np.concatenate(pieces)
+
+
+def swapped_differences(stats: Stats, against: Stats, trials: int, seed: int) -> Floats:
+    """Differences of score after a coin has decided, for each sentence, whether the two outputs are swapped, (trials,).
+
+    See Riezler & Maxwell 2005. The coins are those of sacrebleu with the same seed.
+    """
+    masks = swap_masks(len(stats), trials, seed)
+    return np.concatenate([_swapped(stats, against, kept_BS) for kept_BS in masks])
+
+
+def mean_differences(
+    differences: Callable[[Stats, Stats, int, int], Floats],
+    pairs_R: Sequence[tuple[Stats, Stats]],
+    times: int,
+    seed: int,
+) -> Floats:
+    """The mean of `differences` over pairs of runs, which all see the same draws or coins, (times,)."""
+    differences_RB = np.stack([differences(ours, theirs, times, seed) for ours, theirs in pairs_R])
+    return np.asarray(differences_RB.mean(axis=0))
+
+
+def apart_differences(pairs_R: Sequence[tuple[Stats, Stats]], trials: int, seed: int) -> Floats:
+    """The mean difference over pairs of runs after swaps by coins, of which each pair has its own, (trials,).
+
+    See Clark, Dyer, Lavie & Smith 2011: strata are the sentences of each pair of runs.
+    """
+    sentences = len(pairs_R[0][0])
+    pieces = []
+    for kept_BS in swap_masks(len(pairs_R) * sentences, trials, seed):
+        parts = np.split(kept_BS, len(pairs_R), axis=1)
+        pieces.append(np.mean([_swapped(*pair, part) for pair, part in zip(pairs_R, parts, strict=True)], axis=0))
+    return np.concatenate(pieces)
+
+
+def _swapped(stats: Stats, against: Stats, kept_BS: Floats) -> Floats:
+    both_K = stats.values_SK.sum(axis=0) + against.values_SK.sum(axis=0)
+    first_BK = against.values_SK.sum(axis=0) + kept_BS @ (stats.values_SK - against.values_SK)
+    return stats.scores(first_BK) - stats.scores(both_K - first_BK)
+
 
 MEASURES = ("bleu", "chrf", "ter")
 TIE = 1e-9
@@ -93,16 +140,16 @@ class PairedTests:
 
     def summary(self) -> str:
         """One line for each measure, for people."""
-        return "\n".join(self._line(measure, test) for measure, test in self.tests.items())
-
-    def _line(self, measure: str, test: PairedTest) -> str:
-        digits = digits_of(measure)
-        by_sentence = f", {test.p_by_sentence:.4f} (by sentence)" if self.runs > 1 else ""
-        return (
-            f"{measure:<7}{test.score:7.{digits}f} against {test.against:.{digits}f}: {test.difference:+.{digits}f} ± "
-            f"{test.interval.half_width:.{digits}f}, p = {test.p_bootstrap:.4f} (bootstrap), "
-            f"{test.p_randomisation:.4f} (randomisation){by_sentence}"
-        )
+        lines = []
+        for measure, test in self.tests.items():
+            digits = digits_of(measure)
+            by_sentence = f", {test.p_by_sentence:.4f} (by sentence)" if self.runs > 1 else ""
+            lines.append(
+                f"{measure:<7}{test.score:7.{digits}f} against {test.against:.{digits}f}: "
+                f"{test.difference:+.{digits}f} ± {test.interval.half_width:.{digits}f}, "
+                f"p = {test.p_bootstrap:.4f} (bootstrap), {test.p_randomisation:.4f} (randomisation){by_sentence}"
+            )
+        return "\n".join(lines)
 
 
 def paired(
@@ -125,11 +172,11 @@ def paired(
     Raises:
         InputError: counts differ, a measure or tokeniser is unknown, or no samples are asked for.
     """
-    stats = [
+    ours, theirs = (
         sentence_statistics(lines, references, lowercase=lowercase, tokenize=tokenize, measures=measures)
         for lines in (hypotheses, against)
-    ]
-    return paired_statistics(stats[0], stats[1], resampling)
+    )
+    return paired_runs([ours], [theirs], resampling)
 
 
 def sentence_statistics(
@@ -151,17 +198,6 @@ def sentence_statistics(
     }
 
 
-def paired_statistics(
-    stats: Mapping[str, Stats], against: Mapping[str, Stats], resampling: Resampling = DEFAULT
-) -> PairedTests:
-    """The tests of `paired` on statistics such as `Evaluation.stats`, for all measures that both systems have.
-
-    Raises:
-        InputError: the statistics are of different texts, or no samples are asked for.
-    """
-    return paired_runs([stats], [against], resampling)
-
-
 def paired_runs(
     runs_R: Sequence[Mapping[str, Stats]], against_R: Sequence[Mapping[str, Stats]], resampling: Resampling = DEFAULT
 ) -> PairedTests:
@@ -172,7 +208,7 @@ def paired_runs(
     of each pair of runs decides whether the two outputs are swapped. It takes the outputs of one sentence in several
     runs as so many observations, so that runs which hardly differ look like more evidence than they are;
     `p_by_sentence` has one coin for each sentence, which swaps the outputs of all its pairs. Of one run each, both are
-    the test of `paired_statistics`.
+    the same.
 
     Args:
         runs_R, against_R: the statistics of each run. A system of one run stands in every pair.
@@ -181,7 +217,15 @@ def paired_runs(
         InputError: the statistics are of different texts, both systems have several runs but not as many, there are no
             runs, or no samples are asked for.
     """
-    ours_R, theirs_R = _pairs(runs_R, against_R)
+    counts = len(runs_R), len(against_R)
+    if 0 in counts or (1 not in counts and counts[0] != counts[1]):
+        raise InputError(
+            "runs that cannot be paired",
+            f"{counts[0]} runs and {counts[1]} runs",
+            "as many of one system as of the other, or one of either",
+            "leave out the runs whose seeds only one system has",
+        )
+    ours_R, theirs_R = (list(runs) * (max(counts) // len(runs)) for runs in (runs_R, against_R))
     names = [name for name in ours_R[0] if all(name in stats for stats in (*ours_R, *theirs_R))]
     pairs = {
         name: [(ours[name], theirs[name]) for ours, theirs in zip(ours_R, theirs_R, strict=True)] for name in names
@@ -190,7 +234,10 @@ def paired_runs(
 
 
 def _tested(pairs_R: Sequence[tuple[Stats, Stats]], resampling: Resampling) -> PairedTest:
-    _check_lengths([stats for pair in pairs_R for stats in pair])
+    lengths = list(dict.fromkeys(len(stats) for pair in pairs_R for stats in pair))
+    if len(lengths) > 1:
+        seen = f"{lengths[0]} and {lengths[1]} sentences"
+        raise InputError("two systems of different length", seen, "translations of the same sentences")
     score = fmean(ours.score() for ours, _ in pairs_R)
     against = fmean(theirs.score() for _, theirs in pairs_R)
     real = abs(score - against)
@@ -215,28 +262,3 @@ def p_value(differences_B: Floats, real: float) -> float:
     """
     # Equal differences may come from sums in another order, so they are compared with a tolerance.
     return (int((differences_B >= real - TIE).sum()) + 1) / (len(differences_B) + 1)
-
-
-def _pairs(
-    runs_R: Sequence[Mapping[str, Stats]], against_R: Sequence[Mapping[str, Stats]]
-) -> tuple[list[Mapping[str, Stats]], list[Mapping[str, Stats]]]:
-    counts = len(runs_R), len(against_R)
-    if 0 in counts or (1 not in counts and counts[0] != counts[1]):
-        raise InputError(
-            "runs that cannot be paired",
-            seen=f"{counts[0]} runs and {counts[1]} runs",
-            expected="as many of one system as of the other, or one of either",
-            remedy="leave out the runs whose seeds only one system has",
-        )
-    most = max(counts)
-    return list(runs_R) * (most // counts[0]), list(against_R) * (most // counts[1])
-
-
-def _check_lengths(stats: Sequence[Stats]) -> None:
-    lengths = list(dict.fromkeys(map(len, stats)))
-    if len(lengths) > 1:
-        raise InputError(
-            "two systems of different length",
-            seen=f"{lengths[0]} and {lengths[1]} sentences",
-            expected="translations of the same sentences",
-        )

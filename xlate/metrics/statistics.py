@@ -23,10 +23,6 @@ class Stats:
         measure: the name of the measure, for example `bleu`.
         values_SK: the statistics, (S, K).
         scores: the function from B rows of sums, (B, K), to B scores.
-
-    Example: the score of a text is that of its summed rows, in whatever order they are summed::
-
-        stats.score() == (stats[:100].total() + stats[100:].total()).score()
     """
 
     measure: str
@@ -38,15 +34,6 @@ class Stats:
 
     def __getitem__(self, rows: slice | AnyArray) -> Stats:
         return Stats(self.measure, self.values_SK[rows], self.scores)
-
-    def __add__(self, other: Stats) -> Stats:
-        if self.measure != other.measure or self.values_SK.shape != other.values_SK.shape:
-            raise ValueError(f"{self.measure} {self.values_SK.shape} + {other.measure} {other.values_SK.shape}")
-        return Stats(self.measure, self.values_SK + other.values_SK, self.scores)
-
-    def total(self) -> Stats:
-        """The sum of all rows, as one row."""
-        return Stats(self.measure, self.values_SK.sum(axis=0, keepdims=True), self.scores)
 
     def score(self) -> float:
         """The score of the whole text."""
@@ -76,7 +63,6 @@ def bootstrap_counts(sentences: int, samples: int, seed: int) -> Iterator[Floats
     Raises:
         InputError: `samples` is below 1.
     """
-    check_samples(samples)
     random = np.random.default_rng(seed)
     for rows in _pieces(samples, sentences):
         drawn_BS = random.choice(sentences, size=(rows, sentences), replace=True)
@@ -91,7 +77,6 @@ def swap_masks(sentences: int, trials: int, seed: int) -> Iterator[Floats]:
     Raises:
         InputError: `trials` is below 1.
     """
-    check_samples(trials)
     random = np.random.default_rng(seed)
     for rows in _pieces(trials, sentences):
         yield random.integers(2, size=(rows, sentences), dtype=bool).astype(np.float64)
@@ -104,13 +89,9 @@ def interval(scores_B: Floats) -> Interval:
     return Interval(float(ordered_B.mean()), 0.5 * float(ordered_B[len(ordered_B) - cut - 1] - ordered_B[cut]))
 
 
-def check_samples(samples: int) -> None:
-    """Raises InputError when fewer than one sample is asked for."""
-    if samples < 1:
-        raise InputError("too few samples", seen=samples, expected="1 or more", remedy="1000 is usual")
-
-
 def _pieces(samples: int, sentences: int) -> Iterator[int]:
+    if samples < 1:
+        raise InputError("too few samples", samples, "1 or more", "1000 is usual")
     piece = max(1, PIECE // max(1, sentences))
     for start in range(0, samples, piece):
         yield min(piece, samples - start)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Generic, Self, TypeVar
 
 from xlate.array_types import Floats
-from xlate.formats.bars import escape_bars
+from xlate.formats.moses_table import escape_bars
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 
 # The unit of a source word that stands for itself, and of the end of the sentence, which covers nothing.

@@ -9,7 +9,7 @@ import numpy as np
 from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.arrays.ragged import places_of
 from xlate.phrases.table import PhraseTable
-from xlate.text.numbering import Numbering
+from xlate.text.encoded import Numbering
 from xlate.text.vocabulary import Vocabulary
 
 

@@ -27,7 +27,7 @@ from xlate.search.nbest import best_paths
 from xlate.search.processes import each_sentence
 from xlate.search.settings import SearchSettings
 from xlate.search.space import END_LABEL, SearchSpace
-from xlate.text.cutting import cut
+from xlate.text.tokens import cut
 from xlate.text.vocabulary import Vocabulary
 
 

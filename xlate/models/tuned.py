@@ -15,7 +15,7 @@ from xlate.features.index import GrowingIndex
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import each_sentence
-from xlate.text.numbering import Numbering
+from xlate.text.encoded import Numbering
 from xlate.text.vocabulary import Vocabulary
 
 # All sparse features together, as one float.

@@ -14,8 +14,7 @@ from xlate.kernels.counting import extraction
 from xlate.kernels.counting.sides import SentenceLinks
 from xlate.kernels.memory.tally import Tally
 from xlate.kernels.memory.trie import Trie, intern_rows, preorder, spell
-from xlate.text.encoded import EncodedText
-from xlate.text.sides import sides
+from xlate.text.encoded import EncodedText, sides
 
 LONGEST = 255
 

@@ -16,8 +16,7 @@ from xlate.kernels.counting.matching import PhraseFinder, match_sentences
 from xlate.kernels.memory.hashing import HashTable, build_table
 from xlate.kernels.memory.trie import intern_rows
 from xlate.phrases.table import PhraseTable
-from xlate.text.encoded import EncodedText
-from xlate.text.sides import sides
+from xlate.text.encoded import EncodedText, sides
 
 KIND = "set of matches"
 LAYOUT = {"rows_M5": ("<i4", 2), "offsets_S1": ("<i8", 1)}

@@ -12,8 +12,7 @@ from xlate.kernels.counting.occurrences import END, PAIR, SENTENCE, START, TIGHT
 from xlate.phrases.extract import check_linked, sentence_links
 from xlate.phrases.matching import pair_table, phrase_finder
 from xlate.phrases.table import PhraseTable
-from xlate.text.encoded import EncodedText
-from xlate.text.sides import sides
+from xlate.text.encoded import EncodedText, sides
 
 
 @dataclass(frozen=True)

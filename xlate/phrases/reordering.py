@@ -19,8 +19,7 @@ from xlate.kernels.counting import reordering
 from xlate.phrases.extract import sentence_links
 from xlate.phrases.matching import pair_table, phrase_finder
 from xlate.phrases.table import PhraseTable
-from xlate.text.encoded import EncodedText
-from xlate.text.sides import sides
+from xlate.text.encoded import EncodedText, sides
 
 KINDS = {
     "wbe": reordering.WORD,

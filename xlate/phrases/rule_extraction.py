@@ -20,8 +20,7 @@ from xlate.phrases.rule_runs import MergedRules, RuleRuns, sorted_run
 from xlate.phrases.rules import GAP, MOST_GAPS
 from xlate.phrases.table import select_phrases
 from xlate.progress import track
-from xlate.text.encoded import EncodedText
-from xlate.text.sides import sides
+from xlate.text.encoded import EncodedText, sides
 from xlate.text.vocabulary import END_ID
 
 # The second non-terminal in target sides while rules are counted; no sentence holds `</s>`.

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Ints, Ints32
-from xlate.arrays.npy import ArrayStream
 from xlate.arrays.ragged import offsets_of
+from xlate.arrays.stored import ArrayStream
 from xlate.kernels.counting.rule_extraction import RuleStore
 from xlate.kernels.counting.sorted_runs import CountedRows, Numbers, Totals, merge_rows, merge_sequences
 from xlate.phrases.extract import number_nodes

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Ints
-from xlate.arrays.sorted_keys import places_of_keys
+from xlate.arrays.ragged import places_of_keys
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.search.spans import find_rows
 from xlate.phrases.extract import PhraseCounts

@@ -22,9 +22,8 @@ from xlate.candidates.lattice import LatticeExample, joined
 from xlate.errors import InputError
 from xlate.kernels.search.lattice_passes import best_path
 from xlate.kernels.search.lattice_product import product
-from xlate.metrics.bleu import ORDER
+from xlate.metrics.bleu import ORDER, ReferenceNgrams, sentence_bleu
 from xlate.metrics.reference_automaton import ReferenceAutomaton
-from xlate.metrics.sentence_bleu import ReferenceNgrams, sentence_bleu
 from xlate.search.lattice import Lattice, LatticePath, first_paths
 from xlate.search.space import Words
 from xlate.text.encoded import EncodedText

@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from xlate.errors import InputError
 from xlate.search.workers import Chunk, Workers
-from xlate.text.arriving import Batches, KnownBatches
+from xlate.text.batches import Batches
 
 CHUNK = 8
 Result = TypeVar("Result")
@@ -34,7 +34,7 @@ def each_sentence(
     Raises:
         InputError: fewer than one process, or one that died; what `translate` raises, naming the sentence.
     """
-    return each_arriving(decoder, translate, KnownBatches([sentences]), processes)
+    return each_arriving(decoder, translate, Batches([sentences]), processes)
 
 
 def each_arriving(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xlate.errors import InputError
-from xlate.text.cutting import MAX_WORDS
+from xlate.text.tokens import MAX_WORDS
 
 
 @dataclass(frozen=True)

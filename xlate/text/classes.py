@@ -22,13 +22,13 @@ def read_classes(path: str | Path) -> dict[str, str]:
         InputError: a line has no tab, or its word came before; the line is named.
     """
     classes: dict[str, str] = {}
-    for number, line in enumerate(iterate_lines(path), start=1):
+    for number, line in enumerate(iterate_lines(path), 1):
         columns = line.split("\t")
         if len(columns) < 2:
-            raise InputError("not a word and its class", file=path, line=number, seen=line, expected="word TAB class")
+            raise InputError("not a word and its class", line, "word TAB class", file=path, line=number)
         word, name = (columns[1], columns[0]) if len(columns) > 2 else (columns[0], columns[1].strip())
         if word in classes:
-            raise InputError("a word that came before", file=path, line=number, seen=word, expected="each word once")
+            raise InputError("a word that came before", word, "each word once", file=path, line=number)
         classes[word] = name
     return classes
 
@@ -44,7 +44,7 @@ def class_numbers(words: Sequence[str], classes: Mapping[str, str]) -> tuple[Int
     """
     names = sorted(set(classes.values()), key=lambda name: (len(name), name))
     number = {name: n for n, name in enumerate(names)}
-    numbers_V = np.array([number[classes[w]] if w in classes else -1 for w in words], dtype=np.int32)
+    numbers_V = np.array([number[classes[w]] if w in classes else -1 for w in words], np.int32)
     return numbers_V, tuple(names)
 
 

@@ -40,14 +40,14 @@ def exchange_classes(text: EncodedText, words: int, classes: int, seed: int = 1,
         InputError: fewer than two classes, or more than there is memory for.
     """
     if classes < 2:
-        raise InputError("too few word classes", seen=classes, expected="2 or more")
+        raise InputError("too few word classes", classes, "2 or more")
     # Counts of pairs of classes, and what is made of them to compute the likelihood.
     check_memory("the counts of pairs of word classes", 24 * (classes + 1) ** 2, f"class{classes}")
     left_N, right_N, count_N = _bigrams(text, words)
     occurs_V = np.bincount(text.ids_T, minlength=words)
     occurs_V[[UNKNOWN_ID, BEGIN_ID, END_ID]] = 0
     order_X = np.argsort(-occurs_V, kind="stable")[: int((occurs_V > 0).sum())].astype(np.int32)
-    class_V = np.full(words, classes, dtype=np.int32)
+    class_V = np.full(words, classes, np.int32)
     begin_X = np.random.default_rng(seed).integers(0, classes, size=len(order_X))
     begin_X[:classes] = np.arange(min(classes, len(order_X)))
     class_V[order_X] = begin_X
@@ -67,7 +67,7 @@ def exchange_classes(text: EncodedText, words: int, classes: int, seed: int = 1,
 def _bigrams(text: EncodedText, words: int) -> tuple[Ints32, Ints32, Ints]:
     """The distinct pairs of neighbouring words and their counts; `<s>` stands at both ends of a sentence."""
     lengths = np.diff(text.offsets_S1)
-    with_ends = np.full(len(text.ids_T) + len(lengths) + 1, BEGIN_ID, dtype=np.int64)
+    with_ends = np.full(len(text.ids_T) + len(lengths) + 1, BEGIN_ID, np.int64)
     with_ends[np.arange(len(text.ids_T)) + np.repeat(np.arange(len(lengths)), lengths) + 1] = text.ids_T
     keys, count_N = np.unique(with_ends[:-1] * words + with_ends[1:], return_counts=True)
     left_N, right_N = np.divmod(keys, words)
@@ -82,7 +82,7 @@ def _rows(row_N: Ints32, word_N: Ints32, count_N: Ints, words: int) -> Neighbour
 
 def _count(class_V: Ints32, left_N: Ints32, right_N: Ints32, count_N: Ints, classes: int) -> ClassCounts:
     cells = class_V[left_N].astype(np.int64) * classes + class_V[right_N]
-    sums = np.zeros(classes * classes, dtype=np.int64)
+    sums = np.zeros(classes * classes, np.int64)
     np.add.at(sums, cells, count_N)
     pairs_CC = sums.reshape(classes, classes)
     return ClassCounts(pairs_CC, pairs_CC.sum(axis=1), pairs_CC.sum(axis=0))

@@ -44,9 +44,9 @@ class Documents:
 
     def rows(self, rows: Sequence[int] | AnyInts) -> Documents:
         """The documents of some of the sentences, given in their order; those without any are left out."""
-        document_K = self.document_S[np.asarray(rows, dtype=np.int64)]
+        document_K = self.document_S[np.asarray(rows, np.int64)]
         starts = _starts(document_K)
-        return Documents([self.names[d] for d in document_K[starts].tolist()], _with_end(starts, len(document_K)))
+        return Documents([self.names[d] for d in document_K[starts].tolist()], np.append(starts, len(document_K)))
 
     def folds(self, folds: int) -> Ints:
         """The fold of each sentence, shape (S,): as even as can be when no document is cut.
@@ -55,7 +55,7 @@ class Documents:
             InputError: fewer documents than folds.
         """
         if folds > len(self):
-            raise InputError("fewer documents than folds", seen=f"{len(self)} documents", expected=f"{folds} or more")
+            raise InputError("fewer documents than folds", f"{len(self)} documents", f"{folds} or more")
         starts = self.offsets_D1[:-1]
         cuts = [0]
         for fold in range(1, folds):
@@ -88,42 +88,34 @@ def read_documents(path: str | Path, sentences: int, pattern: str | None = None)
     if len(lines) != sentences:
         raise InputError(
             "a file of documents of another length than its text",
+            f"{len(lines)} lines",
+            f"{sentences} lines, one for each sentence",
             file=path,
             line=min(len(lines), sentences) + 1,
-            seen=f"{len(lines)} lines",
-            expected=f"{sentences} lines, one for each sentence",
         )
-    name_of = _compiled(pattern)
+    try:
+        name_of = re.compile(".+" if pattern is None else pattern, re.DOTALL if pattern is None else 0)
+    except re.error as error:
+        raise InputError("not a regular expression", pattern, f"one that compiles: {error}") from error
     numbers: dict[str, int] = {}
-    document_S = np.zeros(sentences, dtype=np.int64)
+    document_S = np.zeros(sentences, np.int64)
     for row, line in enumerate(lines):
         found = name_of.search(line.strip())
         if found is None or not found[0]:
             seen, expected = repr(line), f"a name that matches {pattern!r}" if pattern else "the name of a document"
-            raise InputError("no document is named", file=path, line=row + 1, seen=seen, expected=expected)
+            raise InputError("no document is named", seen, expected, file=path, line=row + 1)
         document_S[row] = numbers.setdefault(found[0], len(numbers))
         if row and document_S[row] < document_S[row - 1]:
             raise InputError(
                 "a document goes on after another began",
+                found[0],
+                "all sentences of a document one after the other",
                 file=path,
                 line=row + 1,
-                seen=found[0],
-                expected="all sentences of a document one after the other",
             )
-    return Documents(list(numbers), _with_end(_starts(document_S), sentences))
-
-
-def _compiled(pattern: str | None) -> re.Pattern[str]:
-    try:
-        return re.compile(".+" if pattern is None else pattern, re.DOTALL if pattern is None else 0)
-    except re.error as error:
-        raise InputError("not a regular expression", seen=pattern, expected=f"one that compiles: {error}") from error
+    return Documents(list(numbers), np.append(_starts(document_S), sentences))
 
 
 def _starts(document_S: Ints) -> Ints:
     """Where a document begins."""
     return np.flatnonzero(np.diff(document_S, prepend=-1))
-
-
-def _with_end(starts_D: Ints, end: int) -> Ints:
-    return np.append(starts_D, end).astype(np.int64)

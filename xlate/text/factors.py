@@ -23,9 +23,9 @@ def split_factors(token: str, count: int, separator: str = "|") -> tuple[str, ..
     if len(parts) != count or "" in parts:
         raise InputError(
             "wrong number of factors",
-            seen=token,
-            expected=f"{count} factors joined with {separator!r}",
-            remedy=f"write a {separator!r} inside a word as {BAR}",
+            token,
+            f"{count} factors joined with {separator!r}",
+            f"write a {separator!r} inside a word as {BAR}",
         )
     return tuple(part.replace(BAR, separator) for part in parts)
 
@@ -78,9 +78,9 @@ def factor_values(words: Sequence[str], name: str) -> list[str]:
     if missing:
         raise InputError(
             f"a word without the factor {name}",
-            seen=f"{missing[0]!r} in: {' '.join(words)}",
-            expected=f"every word with its factors, such as {missing[0]}|{name.upper()}",
-            remedy="give the text as the training text was given, or train with model.factors=[]",
+            f"{missing[0]!r} in: {' '.join(words)}",
+            f"every word with its factors, such as {missing[0]}|{name.upper()}",
+            "give the text as the training text was given, or train with model.factors=[]",
         )
     return [value for value in found if value is not None]
 
@@ -115,7 +115,7 @@ class FactorNames:
     def split_all(self, tokens: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
         """As `split`, of tokens that all must have factors."""
         rows = [split_factors(token, 1 + len(self.names), self.separator) for token in tokens]
-        factors = {name: [row[place] for row in rows] for place, name in enumerate(self.names, start=1)}
+        factors = {name: [row[place] for row in rows] for place, name in enumerate(self.names, 1)}
         return [row[0] for row in rows], factors
 
     def join(self, words: Sequence[str], factors: Mapping[str, Sequence[str]]) -> str:
@@ -171,7 +171,7 @@ def read_factored(path: str | Path, joined: FactorNames, files: Mapping[str, Pat
         return FactoredLines(lines, {})
     words: list[str] = []
     factors: dict[str, list[list[str]]] = {name: [] for name in joined.names}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines, 1):
         tokens, values = _split(joined, line, path, number)
         words.append(" ".join(tokens))
         for name in joined.names:
@@ -193,9 +193,7 @@ def _split(joined: FactorNames, line: str, file: str | Path, number: int) -> tup
 
 def located(error: InputError, file: str | Path | None, line: int) -> InputError:
     """The same error, with the place where it was seen."""
-    return InputError(
-        error.message, file=file, line=line, seen=error.seen, expected=error.expected, remedy=error.remedy
-    )
+    return InputError(error.message, error.seen, error.expected, error.remedy, file=file, line=line)
 
 
 def _read_values(file: Path, name: str, lines: Sequence[str], text: str | Path) -> list[list[str]]:
@@ -203,19 +201,19 @@ def _read_values(file: Path, name: str, lines: Sequence[str], text: str | Path) 
     if len(values) != len(lines):
         raise InputError(
             f"a file of the factor {name} of another length than its text",
+            f"{len(values)} lines, {len(lines)} in {text}",
+            "as many lines as the text has",
             file=file,
             line=min(len(values), len(lines)) + 1,
-            seen=f"{len(values)} lines, {len(lines)} in {text}",
-            expected="as many lines as the text has",
         )
-    for number, (row, line) in enumerate(zip(values, lines, strict=True), start=1):
+    for number, (row, line) in enumerate(zip(values, lines, strict=True), 1):
         tokens = len(between_blanks(line))
         if len(row) != tokens:
             raise InputError(
                 f"another number of values of the factor {name} than of tokens",
+                f"{len(row)} values, {tokens} tokens in {text}",
+                "one value for each token, between blanks",
                 file=file,
                 line=number,
-                seen=f"{len(row)} values, {tokens} tokens in {text}",
-                expected="one value for each token, between blanks",
             )
     return values

@@ -1,19 +1,31 @@
-"""Folders that are written whole or not at all. A folder that xlate did not make is never replaced or written into."""
+"""Folders that are written whole or not at all, and locks that let one process at a time write one.
+
+A folder that xlate did not make is never replaced or written into.
+
+The lock is `flock` on a hidden file beside the folder; the file says who holds it. The lock ends with the process that
+holds it, even if that is killed; the next process takes over the file and removes it in the end. Readers take no lock.
+Where the hidden file cannot be written, or the file system or operating system has no `flock`, nothing is locked. Over
+NFS the lock holds between machines (Linux 2.6.12 and newer).
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
+import logging
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+import socket
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
-from xlate.text.aside import clear_left, done_aside, name_aside
-from xlate.text.lines import atomic_write
+from xlate.text.lines import atomic_write, clear_left, done_aside, name_aside
 from xlate.text.opening import checked_name, plain_file
 
 # So many bytes of the file that marks a folder are read.
@@ -114,10 +126,10 @@ def check_replaceable(folder: Path, kind: str, strangers: Strangers, remedy: str
     if os.path.ismount(folder):
         raise InputError(
             f"{kind} cannot take the place of a mounted folder",
+            "a mount point",
+            "a folder inside it",
+            remedy,
             file=folder,
-            seen="a mount point",
-            expected="a folder inside it",
-            remedy=remedy,
         )
     names = strangers(folder)
     if names:
@@ -178,10 +190,10 @@ def foreign_files(folder: Path, kind: str, names: Sequence[str], remedy: str, he
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return InputError(
         f"the folder holds something else than {kind}",
+        ", ".join(names[:5]) + more,
+        f"no folder yet, an empty one, or one that holds {held or kind}",
+        remedy,
         file=folder,
-        seen=", ".join(names[:5]) + more,
-        expected=f"no folder yet, an empty one, or one that holds {held or kind}",
-        remedy=remedy,
     )
 
 
@@ -193,15 +205,15 @@ def check_is_folder(folder: Path, kind: str) -> None:
     """
     if not folder.is_dir():
         seen = "a link that leads nowhere" if folder.is_symlink() and not folder.exists() else "a file"
-        raise InputError(f"{kind} needs a folder", file=folder, seen=seen, expected="a folder, or nothing yet")
+        raise InputError(f"{kind} needs a folder", seen, "a folder, or nothing yet", file=folder)
 
 
 def _nameless(folder: Path, kind: str, remedy: str) -> InputError:
     return InputError(
         f"{kind} needs a folder with a name of its own",
-        seen=str(folder),
-        expected="the name of a folder, not . or .. or / or -",
-        remedy=remedy,
+        str(folder),
+        "the name of a folder, not . or .. or / or -",
+        remedy,
     )
 
 
@@ -213,3 +225,158 @@ def _sync(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    fcntl = None  # type: ignore[assignment]
+
+log = logging.getLogger(__name__)
+
+ENDING = ".xlate.lock"
+# Seconds between two attempts.
+LOOK = 0.1
+_BUSY = (errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK)
+# The lock files that this process holds. A forked process closes them, or it would hold them even after this one ends.
+_held: weakref.WeakSet[_LockFile] = weakref.WeakSet()
+
+
+class StoppedWaitingError(Exception):
+    """A signal came while the process waited for a folder."""
+
+
+@contextlib.contextmanager
+def refused_while_written(folder: Path, what: str) -> Iterator[None]:
+    """Holds the lock of a folder, which need not exist.
+
+    Args:
+        folder: the folder that is to be written.
+        what: what the folder is, such as `run`; for the message.
+
+    Raises:
+        InputError: another process writes it; the message says which.
+    """
+    with _LockFile(folder) as lock:
+        if not lock.taken():
+            raise InputError(
+                f"another process writes this {what}",
+                lock.holder(),
+                f"one process a {what}",
+                "wait until it has ended, stop it, or name another folder",
+                file=folder,
+            )
+        yield
+
+
+@contextlib.contextmanager
+def awaited(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """Waits until no other process holds the lock of a folder, then holds it; says whom it waits for.
+
+    Raises:
+        StoppedWaitingError: `stop` became true.
+    """
+    with _LockFile(folder) as lock:
+        told = False
+        while not lock.taken():
+            if stop():
+                raise StoppedWaitingError
+            if not told:
+                log.info("%s: waiting for %s, which is making it", folder, lock.holder())
+                told = True
+            time.sleep(LOOK)
+        yield
+
+
+class _LockFile:
+    """The lock file of a folder, which one process can hold; a context manager that lets others go on at the end.
+
+    Missing folders around it are made, and removed if they stay empty.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder = Path(os.path.abspath(folder))
+        self.path = folder.parent / f".{folder.name}{ENDING}"
+        self._file: int | None = None
+        self._made = [path for path in self.path.parents if not path.exists()]
+        # Where they cannot be made, the writer will be told when it writes.
+        with contextlib.suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+
+    def __enter__(self) -> _LockFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            _held.discard(self)
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
+            self.close()
+        with contextlib.suppress(OSError):
+            for path in self._made:
+                path.rmdir()
+
+    def close(self) -> None:
+        """Closes the file; where this is a forked process, the parent process goes on holding it."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def taken(self) -> bool:
+        """Tries to take the file; true also where nothing can be locked."""
+        if fcntl is None:
+            return True
+        while True:
+            file = self._opened()
+            if file is None:
+                return True
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                os.close(file)
+                if error.errno in _BUSY:
+                    return False
+                log.debug("%s cannot be locked: %s", self.path, error)
+                return True
+            if self._is(file):
+                break
+            # The process that held it has removed it since it was opened here.
+            os.close(file)
+        self._file = file
+        _held.add(self)
+        with contextlib.suppress(OSError):
+            os.ftruncate(file, 0)
+            os.pwrite(file, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
+        return True
+
+    def holder(self) -> str:
+        """Who holds the file, in words."""
+        try:
+            described = json.loads(self.path.read_text(encoding="utf-8"))
+            return f"process {int(described['pid'])} on {described['host']}"
+        except (OSError, ValueError, KeyError, TypeError):
+            return "another process"
+
+    def _opened(self) -> int | None:
+        """The open file; None in a folder that cannot be written, which the writer will be told when it writes."""
+        for flags in (os.O_RDWR | os.O_CREAT, os.O_RDONLY):
+            with contextlib.suppress(OSError):
+                return os.open(self.path, flags | os.O_NOFOLLOW, 0o666)
+        return None
+
+    def _is(self, file: int) -> bool:
+        """Whether an open file is still the one that has this name."""
+        try:
+            return os.path.samestat(os.fstat(file), os.stat(self.path))
+        except FileNotFoundError:
+            return False
+
+
+def _close_all() -> None:
+    for lock in list(_held):
+        lock.close()
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_all)

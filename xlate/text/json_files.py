@@ -28,9 +28,9 @@ def read_json(path: str | Path, expected: str, remedy: str, fields: Fields | Non
     except OSError as error:
         raise unreadable(path, error, expected, remedy) from error
     except (ValueError, RecursionError) as error:
-        raise InputError("damaged", file=path, seen=error, expected=f"{expected}, in JSON", remedy=remedy) from error
+        raise InputError("damaged", error, f"{expected}, in JSON", remedy, file=path) from error
     if not isinstance(held, dict):
-        raise InputError("damaged", file=path, seen=held, expected=f"{expected}, a JSON object", remedy=remedy)
+        raise InputError("damaged", held, f"{expected}, a JSON object", remedy, file=path)
     check_fields(held, fields or {}, path, remedy)
     return held
 
@@ -49,7 +49,7 @@ def check_fields(held: Mapping[str, Any], fields: Fields, file: str | Path, reme
         if name not in held or not fits:
             seen = f"{name} is {value!r}" if name in held else f"no {name}"
             wanted = " or ".join(dict.fromkeys(_NAMES.get(kind, "nothing") for kind in known))
-            raise InputError("damaged", file=file, seen=seen, expected=f"{name}, {wanted}", remedy=remedy)
+            raise InputError("damaged", seen, f"{name}, {wanted}", remedy, file=file)
 
 
 def write_json(path: str | Path, value: Mapping[str, Any], indent: int | None = 2) -> None:

@@ -1,20 +1,110 @@
-"""Lines of text files, read strictly and written whole or not at all."""
+"""Lines of text files: read strictly, written whole or not at all, and compared between the sides of a text."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import functools
+import hashlib
 import os
 import re
+import secrets
+import shutil
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from xlate.errors import InputError
-from xlate.text.aside import clear_left_once, done_aside, name_aside
 from xlate.text.opening import PIECE, DamagedStream, checked_name, named_packing, open_unpacked
+
+# The final name (cut short), the machine, the process, and a random part.
+_ASIDE = re.compile(r"\.(.+)\.xlate-([0-9a-f]{8})-([1-9][0-9]*)-[0-9a-f]{8}\.partial", re.DOTALL)
+# The final name is cut to so many characters, so that even the longest leaves room for the rest.
+KEPT = 40
+_in_use: set[str] = set()
+_cleared: set[str] = set()
+
+
+def name_aside(final: Path) -> Path:
+    """A hidden, unused name beside `final`. Until `done_aside` is called, this process does not remove what has that
+    name.
+    """
+    named = f".{final.name[:KEPT]}.xlate-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}.partial"
+    aside = final.with_name(named)
+    _in_use.add(os.path.abspath(aside))
+    return aside
+
+
+def done_aside(aside: Path) -> None:
+    """Says that a name of `name_aside` is no longer in use: what had it was renamed or removed, or may be removed."""
+    _in_use.discard(os.path.abspath(aside))
+
+
+def final_name(path: str) -> str:
+    """The path with every temporary name replaced by the start of the final name that it stands for."""
+    parts = [_ASIDE.fullmatch(part) for part in path.split("/")]
+    return "/".join(found[1] if found else part for found, part in zip(parts, path.split("/"), strict=True))
+
+
+def clear_left(folder: Path) -> None:
+    """Removes from a folder the temporary files and folders of processes of this machine that were killed.
+
+    What belongs to a living process, to another machine or to another container stays, and so does everything whose
+    name does not have exactly our form.
+    """
+    left: list[os.DirEntry[str]] = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        left = [entry for entry in entries if entry.name.endswith(".partial") and _is_left(entry)]
+    for entry in left:
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path, ignore_errors=True)
+        elif entry.is_file(follow_symlinks=False):
+            with contextlib.suppress(OSError):
+                os.unlink(entry.path)
+
+
+def clear_left_once(folder: Path) -> None:
+    """Calls `clear_left` the first time that this process asks it for a folder; a folder may hold very many files."""
+    key = os.path.abspath(folder)
+    if key not in _cleared:
+        _cleared.add(key)
+        clear_left(folder)
+
+
+def _is_left(entry: os.DirEntry[str]) -> bool:
+    found = _ASIDE.fullmatch(entry.name)
+    if found is None or found[2] != _machine():
+        return False
+    process = int(found[3])
+    if process == os.getpid():
+        # Left by an earlier process of the same number, or by a thread of this one.
+        return os.path.abspath(entry.path) not in _in_use
+    return not _lives(process)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        pass
+    return True
+
+
+@functools.cache
+def _machine() -> str:
+    """An identity of the machine, or of the container on it, within which process numbers are unique."""
+    known = [os.uname().nodename]
+    with contextlib.suppress(OSError):
+        known.append(os.readlink("/proc/self/ns/pid"))
+    with contextlib.suppress(OSError):
+        known.append(Path("/etc/machine-id").read_text(encoding="ascii", errors="replace").strip())
+    return hashlib.sha256(" ".join(known).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+
 
 # Errors for which the file that was to be read is not to blame.
 OF_THE_MACHINE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -55,7 +145,8 @@ def iterate_lines(path: str | Path, longest: int = LONGEST_LINE) -> Iterator[str
     except UnicodeDecodeError as error:
         raise not_utf8(path, number, error) from error
     except DamagedStream as error:
-        raise error.at(number + 1) from error
+        error.line = number + 1
+        raise
     except OSError as error:
         raise unreadable(path, error) from error
 
@@ -73,11 +164,11 @@ def arriving_lines(stream: BinaryIO, file: str | Path, longest: int = LONGEST_LI
         if size + len(lines[0] if lines else rest) > longest:
             raise InputError(
                 "a line that is too long",
+                f"more than {longest:,} bytes, beginning {(b''.join(begun) + piece)[:40]!r}",
+                f"at most {longest:,} bytes",
+                "cut the line into sentences, and check that it is the file you meant",
                 file=file,
                 line=number + 1,
-                seen=f"more than {longest:,} bytes, beginning {(b''.join(begun) + piece)[:40]!r}",
-                expected=f"at most {longest:,} bytes",
-                remedy="cut the line into sentences, and check that it is the file you meant",
             )
         if lines:
             lines[0] = b"".join(begun) + lines[0]
@@ -101,9 +192,9 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
         InputError: a line holds an LF, which would become two lines.
     """
     with atomic_write(path) as stream:
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(lines, 1):
             if "\n" in line:
-                raise InputError("a line end inside a line", file=path, line=number, seen=repr(line))
+                raise InputError("a line end inside a line", repr(line), file=path, line=number)
             stream.write(line.encode("utf-8") + b"\n")
 
 
@@ -215,11 +306,11 @@ def not_utf8(file: str | Path, line: int, error: UnicodeDecodeError) -> InputErr
     """The error for a line that is not UTF-8."""
     return InputError(
         "not UTF-8",
+        error.object[max(0, error.start - 10) : error.start + 10],
+        "UTF-8 text",
+        "convert the file, for example with iconv -t UTF-8",
         file=file,
         line=line,
-        seen=error.object[max(0, error.start - 10) : error.start + 10],
-        expected="UTF-8 text",
-        remedy="convert the file, for example with iconv -t UTF-8",
     )
 
 
@@ -238,4 +329,90 @@ def unreadable(
     if error.errno in OF_THE_MACHINE:
         error.filename = error.filename or str(file)
         raise error
-    return InputError(message, file=file, seen=error.strerror or error, expected=expected, remedy=remedy)
+    return InputError(message, error.strerror or error, expected, remedy, file=file)
+
+
+@dataclass(frozen=True)
+class ParallelText:
+    """The lines of source and target, equally many of both."""
+
+    source: list[str]
+    target: list[str]
+
+
+def read_parallel(source: str | Path, target: str | Path) -> ParallelText:
+    """Reads two files that are aligned line by line.
+
+    Raises:
+        InputError: they have different numbers of lines, or one cannot be read.
+    """
+    text = ParallelText(read_lines(source), read_lines(target))
+    check_sides(source, len(text.source), target, len(text.target))
+    return text
+
+
+def check_sides(source: str | Path, source_lines: int, target: str | Path, target_lines: int) -> None:
+    """Looks whether two sides have as many lines.
+
+    Raises:
+        InputError: they have not.
+    """
+    if source_lines != target_lines:
+        raise InputError(
+            "sides of unequal length",
+            f"{source_lines} lines in {source}, {target_lines} in {target}",
+            "as many lines on one side as on the other",
+            "only LF ends a line here: check for lines cut or joined by another tool",
+            file=source,
+            line=min(source_lines, target_lines) + 1,
+        )
+
+
+def read_references(paths: Sequence[str | Path], expected: int) -> list[list[str]]:
+    """Reads reference files; returns one list of lines for each.
+
+    Raises:
+        InputError: a file does not have the expected number of lines.
+    """
+    references = []
+    for path in paths:
+        lines = read_lines(path)
+        check_reference(path, len(lines), expected)
+        references.append(lines)
+    return references
+
+
+def check_reference(path: str | Path, lines: int, expected: int) -> None:
+    """Looks whether a reference has the expected number of lines.
+
+    Raises:
+        InputError: it has not.
+    """
+    if lines != expected:
+        raise InputError(
+            "a reference of another length",
+            f"{lines} lines",
+            f"{expected} lines, as many as there are translations",
+            "check that this file belongs to the same test set",
+            file=path,
+            line=min(lines, expected) + 1,
+        )
+
+
+def drop_unusable(
+    source: Sequence[Sequence[str]], target: Sequence[Sequence[str]], *, max_words: int
+) -> tuple[list[int], dict[str, int]]:
+    """The numbers of the tokenised pairs that can be trained on, and how many were left out for each reason.
+
+    A pair is left out when a side has no words or more than `max_words`.
+    """
+    kept: list[int] = []
+    dropped = {"an empty side": 0, f"more than {max_words} words": 0}
+    for number, (left, right) in enumerate(zip(source, target, strict=True)):
+        if not left or not right:
+            dropped["an empty side"] += 1
+        elif max(len(left), len(right)) > max_words:
+            dropped[f"more than {max_words} words"] += 1
+        else:
+            kept.append(number)
+    return kept, dropped

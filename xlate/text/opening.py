@@ -8,6 +8,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -26,16 +27,16 @@ class Packing:
     """One way to pack a stream.
 
     Attributes:
-        name: in words.
+        name: in words, and the tool that unpacks and checks such a file.
         suffix: what names of such files end in.
         magic: their first bytes.
-        tool: what unpacks and checks such a file.
+        module: of Python's library.
     """
 
     name: str
     suffix: str
     magic: bytes
-    tool: str
+    module: str
 
     def packed(self, begin: bytes) -> bool:
         """Whether a stream that begins so is packed in this way."""
@@ -44,17 +45,7 @@ class Packing:
 
     def reader(self, stream: BinaryIO) -> BinaryIO:
         """The bytes that are packed in a stream."""
-        if self.suffix == ".gz":
-            import gzip
-
-            return cast(BinaryIO, gzip.GzipFile(fileobj=stream, mode="rb"))
-        if self.suffix == ".xz":
-            import lzma
-
-            return cast(BinaryIO, lzma.LZMAFile(stream, "rb"))
-        import bz2
-
-        return cast(BinaryIO, bz2.BZ2File(stream, "rb"))
+        return cast(BinaryIO, import_module(self.module).open(stream, "rb"))
 
     @contextlib.contextmanager
     def writer(self, raw: BinaryIO) -> Iterator[BinaryIO]:
@@ -64,14 +55,8 @@ class Packing:
             import gzip
 
             packed = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
-        elif self.suffix == ".xz":
-            import lzma
-
-            packed = lzma.LZMAFile(raw, "wb")  # noqa: SIM115
         else:
-            import bz2
-
-            packed = bz2.BZ2File(raw, "wb")
+            packed = import_module(self.module).open(raw, "wb")
         # Packing takes its time for each piece that it is given, and lines are small ones.
         with packed, io.BufferedWriter(cast(io.RawIOBase, packed), PIECE) as pieces:
             yield pieces
@@ -79,8 +64,8 @@ class Packing:
 
 PACKINGS = (
     Packing("gzip", ".gz", b"\x1f\x8b", "gzip"),
-    Packing("xz", ".xz", b"\xfd7zXZ\0", "xz"),
-    Packing("bzip2", ".bz2", b"BZh", "bzip2"),
+    Packing("xz", ".xz", b"\xfd7zXZ\0", "lzma"),
+    Packing("bzip2", ".bz2", b"BZh", "bz2"),
 )
 SUFFIXES = tuple(packing.suffix for packing in PACKINGS)
 # What is not unpacked here: first bytes, name, and what unpacks it.
@@ -104,10 +89,10 @@ def packing_of(path: Path, begin: bytes) -> Packing | None:
         if begin.startswith(magic):
             raise InputError(
                 f"a {name}",
+                repr(begin[:LONGEST_MAGIC]),
+                "text, plain or packed by gzip, xz or bzip2",
+                f"unpack it, for example {command.replace('FILE', path.name)}",
                 file=path,
-                seen=repr(begin[:LONGEST_MAGIC]),
-                expected="text, plain or packed by gzip, xz or bzip2",
-                remedy=f"unpack it, for example {command.replace('FILE', path.name)}",
             )
     found = next((packing for packing in PACKINGS if packing.packed(begin)), None)
     named = named_packing(path)
@@ -115,10 +100,10 @@ def packing_of(path: Path, begin: bytes) -> Packing | None:
         article = "an" if named.name[0] == "x" else "a"
         raise InputError(
             f"not {article} {named.name} file",
+            repr(begin[:2]) if begin else "an empty file",
+            f"{named.name} data under a name ending in {named.suffix}",
+            "rename or compress the file, or copy it again",
             file=path,
-            seen=repr(begin[:2]) if begin else "an empty file",
-            expected=f"{named.name} data under a name ending in {named.suffix}",
-            remedy="rename or compress the file, or copy it again",
         )
     return found
 
@@ -149,27 +134,18 @@ def naming_damage(path: Path, packing: Packing) -> Iterator[None]:
         # bzip2 raises an error of the operating system that has no number, and so does a wrong checksum of gzip.
         unnumbered = isinstance(error, OSError) and error.errno is None
         if unnumbered or isinstance(error, EOFError | zlib.error) or type(error).__name__ == "LZMAError":
-            raise DamagedStream(path, packing, str(error)) from error
+            raise DamagedStream(
+                f"truncated or damaged {packing.name} file",
+                str(error),
+                f"a complete {packing.name} stream",
+                f"copy or compress the file again, and check it with {packing.name} -t",
+                file=path,
+            ) from error
         raise
 
 
 class DamagedStream(InputError):
-    """A packed stream that is cut off or damaged, read up to a line."""
-
-    def __init__(self, path: Path, packing: Packing, seen: str, line: int | None = None) -> None:
-        super().__init__(
-            f"truncated or damaged {packing.name} file",
-            file=path,
-            line=line,
-            seen=seen,
-            expected=f"a complete {packing.name} stream",
-            remedy=f"copy or compress the file again, and check it with {packing.tool} -t",
-        )
-        self.path, self.packing = path, packing
-
-    def at(self, line: int) -> DamagedStream:
-        """The same with the line that could not be read."""
-        return DamagedStream(self.path, self.packing, str(self.seen), line)
+    """A packed stream that is cut off or damaged; who reads lines adds which one could not be read."""
 
 
 def checked_name(path: str | Path) -> Path:
@@ -179,9 +155,7 @@ def checked_name(path: str | Path) -> Path:
         InputError: the path holds a NUL character.
     """
     if "\0" in str(path):
-        raise InputError(
-            "no file has such a name", file=repr(str(path)), seen="a NUL character", expected="a file name"
-        )
+        raise InputError("no file has such a name", "a NUL character", "a file name", file=repr(str(path)))
     return Path(path)
 
 
@@ -195,10 +169,10 @@ def plain_file(path: str | Path) -> Path:
     if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
         raise InputError(
             "can be read only once, where a file is needed",
+            "a pipe or a device",
+            "a plain file",
+            "write it to a file first",
             file=path,
-            seen="a pipe or a device",
-            expected="a plain file",
-            remedy="write it to a file first",
         )
     return path
 
@@ -215,7 +189,10 @@ def open_unpacked(path: str | Path) -> Iterator[BinaryIO]:
     """
     path = checked_name(path)
     with path.open("rb") as raw:
-        begin = _first_bytes(raw)
+        # Enough to tell how the stream is packed; of text that comes slowly no more than two bytes are waited for.
+        begin = raw.read(2)
+        if begin in PACKED_BEGINS:
+            begin += raw.read(LONGEST_MAGIC - 2)
         packing, begun = packing_of(path, begin), _Begun(begin, raw)
         if packing is None and raw.seekable():
             raw.seek(0)
@@ -227,12 +204,6 @@ def open_unpacked(path: str | Path) -> Iterator[BinaryIO]:
             return
         with naming_damage(path, packing), packing.reader(stream) as unpacked:
             yield cast(BinaryIO, io.BufferedReader(_Unpacked(unpacked, begun, path), BUFFER))
-
-
-def _first_bytes(raw: io.BufferedReader) -> bytes:
-    """Enough to tell how a stream is packed; of text that comes slowly no more than two bytes are waited for."""
-    begin = raw.read(2)
-    return begin + raw.read(LONGEST_MAGIC - 2) if begin in PACKED_BEGINS else begin
 
 
 class _Begun(io.RawIOBase):
@@ -272,9 +243,9 @@ class _Unpacked(io.RawIOBase):
         if self._size > max(MOST_UNPACKED, MOST_TIMES * self._packed.taken):
             raise InputError(
                 "unpacks to more than any text does",
+                f"{self._size:,} bytes or more from {self._packed.taken:,}",
+                f"at most {MOST_UNPACKED:,} bytes, or {MOST_TIMES} times the packed size",
+                "if the file is what you meant, unpack it first and give the unpacked file",
                 file=self._path,
-                seen=f"{self._size:,} bytes or more from {self._packed.taken:,}",
-                expected=f"at most {MOST_UNPACKED:,} bytes, or {MOST_TIMES} times the packed size",
-                remedy="if the file is what you meant, unpack it first and give the unpacked file",
             )
         return int(some)

@@ -1,4 +1,4 @@
-"""Lines to tokens and back, with sacremoses."""
+"""Lines to tokens and back, with sacremoses; and where a sentence is cut that is too long to be searched at once."""
 
 from __future__ import annotations
 
@@ -155,3 +155,36 @@ def split_tokens(line: str) -> list[str]:
 def preprocess_lines(lines: Sequence[str], preprocessor: Preprocessor) -> list[list[str]]:
     """The tokens of every line; shows a progress bar."""
     return [preprocessor.tokens(line) for line in track(lines, f"tokenising {preprocessor.language}")]
+
+
+MAX_WORDS = 400
+ENDS = frozenset(".!?…。！？।؟۔")
+INNER = frozenset(",;:–—،؛、，；：")
+CLOSING = frozenset({'"', "'", "”", "’", "»", "“", ")", "]", "&quot;", "&apos;", "&#93;"})
+
+
+def cut(words: Sequence[str], most: int) -> list[tuple[int, int]]:
+    """The half-open spans of the pieces of a sentence, each of at most `most` words; a short sentence is one piece."""
+    spans, start = [], 0
+    while len(words) - start > most:
+        end = start + _place(words[start : start + most])
+        spans.append((start, end))
+        start = end
+    return [*spans, (start, len(words))]
+
+
+def _place(words: Sequence[str]) -> int:
+    """The number of words before the cut."""
+    for whole in (True, False):
+        for marks in (ENDS, INNER):
+            for at in range(len(words), 0, -1):
+                word = words[at - 1]
+                if word[-1:] in marks and (not whole or set(word) <= marks):
+                    return _behind_closing(words, at)
+    return len(words)
+
+
+def _behind_closing(words: Sequence[str], at: int) -> int:
+    while at < len(words) and words[at] in CLOSING:
+        at += 1
+    return at

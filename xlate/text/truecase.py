@@ -69,9 +69,9 @@ class Truecaser:
             InputError: a line is not one word.
         """
         casing: dict[str, str] = {}
-        for number, word in enumerate(read_lines(plain_file(path)), start=1):
+        for number, word in enumerate(read_lines(plain_file(path)), 1):
             if not word or " " in word:
-                raise InputError("not a casing file", file=path, line=number, seen=word, expected="one word a line")
+                raise InputError("not a casing file", word, "one word a line", file=path, line=number)
             casing[word.lower()] = word
         return cls(casing)
 
@@ -100,10 +100,10 @@ class Truecaser:
             InputError: a line is something else.
         """
         casing: dict[str, str] = {}
-        for number, line in enumerate(iterate_lines(path), start=1):
+        for number, line in enumerate(iterate_lines(path), 1):
             if MODEL_LINE.match(line) is None:
                 expected = "a word and how often, such as Haus (12/13)"
-                raise InputError("not a truecasing model", file=path, line=number, seen=line, expected=expected)
+                raise InputError("not a truecasing model", line, expected, file=path, line=number)
             word = line.split(" ", 1)[0]
             if word != word.lower():
                 casing[word.lower()] = word

@@ -35,7 +35,7 @@ class Vocabulary:
         self._ids = {word: number for number, word in enumerate(self.words[3:], start=3)}
         if len(self._ids) + 3 != len(self.words):
             twice = next(w for w, n in Counter(self.words).items() if n > 1)
-            raise InputError("a word stands twice in a vocabulary", seen=twice)
+            raise InputError("a word stands twice in a vocabulary", twice)
 
     @classmethod
     def build(cls, sentences: Iterable[Sequence[str]], min_count: int = 1) -> Vocabulary:
@@ -59,7 +59,7 @@ class Vocabulary:
     def ids(self, words: Sequence[str]) -> Ints32:
         """The numbers of a sentence's words, shape (len(words),); 0 for unknown ones, `<s>` and `</s>` among them."""
         get = self._ids.get
-        return np.fromiter((get(w, UNKNOWN_ID) for w in words), dtype=np.int32, count=len(words))
+        return np.fromiter((get(w, UNKNOWN_ID) for w in words), np.int32, count=len(words))
 
     def word(self, number: int) -> str:
         """The word that has a number."""
@@ -78,13 +78,11 @@ class Vocabulary:
         """
         lines = read_lines(plain_file(path))
         if lines[:3] != [UNKNOWN, BEGIN, END]:
-            raise InputError(
-                "not a vocabulary file", file=path, line=1, seen=lines[:3], expected=f"{UNKNOWN}, {BEGIN}, {END}"
-            )
+            raise InputError("not a vocabulary file", lines[:3], f"{UNKNOWN}, {BEGIN}, {END}", file=path, line=1)
         numbers: dict[str, int] = {}
-        for number, word in enumerate(lines, start=1):
+        for number, word in enumerate(lines, 1):
             if numbers.setdefault(word, number) != number:
-                raise InputError("a word stands twice in a vocabulary", file=path, line=number, seen=word)
+                raise InputError("a word stands twice in a vocabulary", word, file=path, line=number)
         return cls(lines[3:])
 
 
@@ -117,9 +115,9 @@ def reserved(word: str, file: str | Path, line: int) -> InputError:
     """The error for a line with one of the words that a vocabulary keeps for itself."""
     return InputError(
         "a reserved word in a text",
+        word,
+        "words other than <unk>, <s> and </s>, which stand for unknown words and the ends of sentences",
+        "remove it, or spell it in another way, for example [unk]",
         file=file,
         line=line,
-        seen=word,
-        expected="words other than <unk>, <s> and </s>, which stand for unknown words and the ends of sentences",
-        remedy="remove it, or spell it in another way, for example [unk]",
     )

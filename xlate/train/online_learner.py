@@ -22,7 +22,7 @@ from xlate.kernels.learning.lists import list_room
 from xlate.kernels.learning.online import begin_list, step_list
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.kernels.learning.updates import Learned, settle_all
-from xlate.metrics.oracle_document import OracleDocument
+from xlate.metrics.objective import OracleDocument
 from xlate.scoring.weights import Weights
 from xlate.updates.online import OneList, OnlineStep, OnlineUpdate
 from xlate.updates.rule import UpdateRule

@@ -15,8 +15,7 @@ from xlate.arrays.stored import save_arrays
 from xlate.errors import InputError
 from xlate.text.factors import FactoredLines
 from xlate.text.json_files import write_json
-from xlate.text.lines import read_lines, write_lines
-from xlate.text.parallel import drop_unusable
+from xlate.text.lines import drop_unusable, read_lines, write_lines
 from xlate.text.tokens import Preprocessor, preprocess_lines, untokenized_lines
 from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary, check_reserved

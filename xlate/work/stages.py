@@ -18,10 +18,9 @@ from typing import Any
 from xlate.arrays.stored import HEADER, is_whole
 from xlate.errors import InputError
 from xlate.memory import peak_megabytes
-from xlate.text.folders import Strangers, WholeFolder, check_replaceable, holds, remove_folder
+from xlate.text.folders import Strangers, WholeFolder, awaited, check_replaceable, holds, remove_folder
 from xlate.text.json_files import Fields, check_fields, read_json, write_json
 from xlate.text.lines import unreadable
-from xlate.text.locks import awaited
 from xlate.text.opening import plain_file
 
 log = logging.getLogger(__name__)

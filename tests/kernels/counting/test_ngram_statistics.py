@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
 
 from xlate.kernels.counting.ngram_statistics import list_statistics
-from xlate.metrics.sentence_bleu import ReferenceNgrams
+from xlate.metrics.bleu import ReferenceNgrams
 from xlate.text.encoded import EncodedText
 
 # Few words, so that n-grams repeat and are clipped.

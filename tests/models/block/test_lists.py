@@ -19,8 +19,7 @@ from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.block.lists import with_units
 from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.distortion.settings import DistortionSearch
-from xlate.text.encoded import EncodedText
-from xlate.text.numbering import Numbering
+from xlate.text.encoded import EncodedText, Numbering
 
 SEARCH: dict[str, Any] = {"beam": 40, "threshold": 0.0, "nbest": 12}
 SYSTEMS = ["mon", "swap", "swap_or", "distortion"]

@@ -16,8 +16,7 @@ from xlate.models.grammar.decoder import CkyDecoder
 from xlate.models.grammar.forced import count_derivations
 from xlate.models.grammar.parsing import SynchronousGrammar
 from xlate.models.grammar.store import load_grammar, save_grammar
-from xlate.text.lines import read_lines
-from xlate.text.parallel import read_references
+from xlate.text.lines import read_lines, read_references
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 

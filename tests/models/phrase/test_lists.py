@@ -17,7 +17,7 @@ from xlate.models.phrase.forced import score_steps
 from xlate.models.phrase.list_arrays import with_floats
 from xlate.models.phrase.parts import sparse_ids
 from xlate.search.nbest import best_paths
-from xlate.text.numbering import Numbering
+from xlate.text.encoded import Numbering
 
 
 def words_of(decoder: PhraseDecoder, words: list[str]) -> list[list[str]]:

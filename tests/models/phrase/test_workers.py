@@ -14,7 +14,7 @@ from tests.models.phrase.small_phrase_models import random_phrase_model, random_
 from xlate.errors import InputError
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.search.processes import each_arriving, each_sentence
-from xlate.text.arriving import KnownBatches
+from xlate.text.batches import Batches
 
 
 @pytest.fixture
@@ -61,9 +61,9 @@ def named(_: PhraseDecoder, words: Sequence[str]) -> str:
 def test_batches_of_any_size_come_out_in_order(decoder: PhraseDecoder, processes: int) -> None:
     sizes = [0, 1, 0, 3, 100, 7, 0, 64]
     texts = [[[f"w{number}"] for number in range(sum(sizes[:at]), sum(sizes[: at + 1]))] for at in range(len(sizes))]
-    found = list(each_arriving(decoder, named, KnownBatches(texts), processes))
+    found = list(each_arriving(decoder, named, Batches(texts), processes))
     assert found == [f"w{number}" for number in range(sum(sizes))]
-    assert list(each_arriving(decoder, named, KnownBatches([[], []]), processes)) == []
+    assert list(each_arriving(decoder, named, Batches([[], []]), processes)) == []
 
 
 @pytest.mark.parametrize("processes", [1, 2])
@@ -94,5 +94,5 @@ def test_little_is_read_ahead(decoder: PhraseDecoder) -> None:
             read += 10
             yield [[f"w{number}"]] * 10
 
-    for taken, _ in enumerate(each_arriving(decoder, named, KnownBatches(sentences()), 2), start=1):
+    for taken, _ in enumerate(each_arriving(decoder, named, Batches(sentences()), 2), start=1):
         assert read <= taken + 150

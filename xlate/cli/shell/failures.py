@@ -6,7 +6,7 @@ import errno
 import os
 
 from xlate.errors import InputError
-from xlate.text.aside import final_name
+from xlate.text.lines import final_name
 
 AGAIN = "and run the same command again"
 NAME = "check the name"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from xlate.text.arriving import Batches
+    from xlate.text.batches import Batches
 
 # Names of standard input and output.
 STANDARD = (None, "", "-")
@@ -44,7 +44,7 @@ def arriving_lines(name: str | None) -> Batches[str]:
     Raises:
         InputError: the file cannot be read to its end, or standard input is closed; later, a line is not UTF-8.
     """
-    from xlate.text.arriving import KnownBatches, standard_input
+    from xlate.text.batches import Batches, standard_input
     from xlate.text.lines import count_lines, iterate_lines
 
     if name in STANDARD:
@@ -53,7 +53,7 @@ def arriving_lines(name: str | None) -> Batches[str]:
     # A file that cannot be read to its end is refused before anything is printed; a pipe can be read only once.
     if Path(name).is_file():
         count_lines(name)
-    return KnownBatches.of(iterate_lines(name))
+    return Batches.of(iterate_lines(name))
 
 
 def write_answers(lines: Iterable[str], output: str | None, source: str | None) -> None:
@@ -73,7 +73,7 @@ def write_answers(lines: Iterable[str], output: str | None, source: str | None) 
 
 def _is_asked(source: str | None) -> bool:
     """Whether somebody may be waiting for the answer to a line before writing the next."""
-    from xlate.text.arriving import is_at_hand
+    from xlate.text.batches import is_at_hand
 
     return source in STANDARD and sys.stdin is not None and not is_at_hand(sys.stdin.buffer)
 

@@ -64,7 +64,7 @@ def read_cdec_grammar(path: str | Path, prefix: str = "PhraseModel_", sign: floa
             lines have different numbers of bare features; the line is named.
     """
     lines, labels = RuleLines(path, FORM, prefix), {}
-    for number, line in enumerate(track(iterate_lines(path), "reading grammar"), start=1):
+    for number, line in enumerate(track(iterate_lines(path), "reading grammar"), 1):
         parts = lines.fields(line, number, 6)
         if parts[0] not in labels:
             left = _LEFT.fullmatch(parts[0])
@@ -105,7 +105,7 @@ def bracketed_symbol(word: str) -> Symbol:
 
 def lines_of(path: str | Path) -> Iterator[tuple[int, str]]:
     """The lines of a configuration with their numbers, without comments and empty ones."""
-    for number, raw in enumerate(iterate_lines(path), start=1):
+    for number, raw in enumerate(iterate_lines(path), 1):
         line = raw.strip(" \t\r")
         if line and not line.startswith("#"):
             yield number, line
@@ -172,7 +172,7 @@ class Configuration:
 
     def error(self, message: str, line: int | None, seen: object, expected: str) -> InputError:
         """The error for a line."""
-        return InputError(message, file=self.path, line=line, seen=seen, expected=expected, remedy=self.remedy)
+        return InputError(message, seen, expected, self.remedy, file=self.path, line=line)
 
 
 def parse_weight(line: str) -> tuple[str, float]:
@@ -199,10 +199,10 @@ def read_cdec_weights(path: str | Path) -> dict[str, float]:
             name, weight = parse_weight(line)
         except ValueError as error:
             seen = f"{line} ({error})"
-            raise InputError("not a weight", file=path, line=number, seen=seen, expected=WEIGHT) from None
+            raise InputError("not a weight", seen, WEIGHT, file=path, line=number) from None
         if name in weights:
             expected = "each name once"
-            raise InputError("a weight that stands twice", file=path, line=number, seen=name, expected=expected)
+            raise InputError("a weight that stands twice", name, expected, file=path, line=number)
         weights[name] = weight
     return weights
 

@@ -122,9 +122,9 @@ class Scfg:
         for path, rules in self.files:
             if b < rules:
                 line = None if path is None else b + 1
-                return InputError(message, file=path, line=line, seen=seen, expected=expected, remedy=remedy)
+                return InputError(message, seen, expected, remedy, file=path, line=line)
             b -= rules
-        return InputError(message, seen=seen, expected=expected, remedy=remedy)
+        return InputError(message, seen, expected, remedy)
 
 
 def joined(parts: Sequence[tuple[Scfg, int]]) -> tuple[Scfg, list[int]]:
@@ -264,7 +264,7 @@ class RuleLines:
                 expected = "a label in each non-terminal of the source side, such as [X,1]"
                 raise self.error("a symbol that is no word and no non-terminal", number, f"[{gap.number}]", expected)
         if (gaps or others) and not _in_order(gaps, others):
-            order = {gap.number: Gap(gap.label, place) for place, gap in enumerate(gaps, start=1)}
+            order = {gap.number: Gap(gap.label, place) for place, gap in enumerate(gaps, 1)}
             same = {gap.number for gap in others} == order.keys() and len(gaps) == len(others) == len(order)
             if not same or any(gap.label not in ("", order[gap.number].label) for gap in others):
                 seen = " | ".join(" ".join(f"{gap.label},{gap.number}" for gap in each) for each in (gaps, others))
@@ -316,7 +316,7 @@ class RuleLines:
     def error(self, message: str, number: int, seen: object, expected: str) -> InputError:
         """The error for a line."""
         remedy = "check that the grammar is whole, and of the format it is read as"
-        return InputError(message, file=self.path, line=number, seen=seen, expected=expected, remedy=remedy)
+        return InputError(message, seen, expected, remedy, file=self.path, line=number)
 
     def grammar(self) -> Scfg:
         """All that was read; without bare numbers, a name that at least half of the rules have becomes a column."""
@@ -325,7 +325,7 @@ class RuleLines:
         frequent = [name for name, count in having.items() if not names and 2 * count >= len(self.rules)]
         dense_BD = np.zeros((len(self.rules), len(names) + len(frequent)))
         if names:
-            dense_BD[np.array(self.bare, dtype=bool)] = np.array(self.values).reshape(-1, len(names))
+            dense_BD[np.array(self.bare, bool)] = np.array(self.values).reshape(-1, len(names))
         for column, name in enumerate(frequent):
             rows = [b for b, named in self.sparse.items() if name in named]
             dense_BD[rows, column] = [self.sparse[b].pop(name) for b in rows]

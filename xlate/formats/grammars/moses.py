@@ -67,7 +67,7 @@ def read_moses_grammar(path: str | Path, name: str) -> Scfg:
             finite number, or lines have different numbers of scores; the line is named.
     """
     lines = RuleLines(path, FORM, f"{name}_")
-    for number, line in enumerate(track(iterate_lines(path), "reading grammar"), start=1):
+    for number, line in enumerate(track(iterate_lines(path), "reading grammar"), 1):
         while line.endswith((" ", "\t", " |||")):
             line = line.rstrip(" \t").removesuffix(" |||")
         parts = lines.fields(line, number, 7)
@@ -129,7 +129,7 @@ def _paired(
     if any(gap.number < 0 for gap in (*gaps.values(), *others.values())):
         raise lines.error("a left side inside a rule", number, " ".join(map(str, source)), "[X] at the end of a side")
     one, two = list(source), list(target)
-    for count, (place, gap) in enumerate(gaps.items(), start=1):
+    for count, (place, gap) in enumerate(gaps.items(), 1):
         one[place] = Gap(gap.label, count)
         two[linked[place]] = Gap(others[linked[place]].label, count)
     return one, two
@@ -184,19 +184,19 @@ def _tables(ini: MosesIni) -> list[FeatureLine]:
     if not is_hierarchical(ini):
         raise InputError(
             "a phrase system",
+            f"[search-algorithm] {ini.whole('search-algorithm', 0)}",
+            f"a hierarchical one, [search-algorithm] {CHART}",
+            "xlate import moses=FILE out=RUN makes a run of it",
             file=ini.path,
-            seen=f"[search-algorithm] {ini.whole('search-algorithm', 0)}",
-            expected=f"a hierarchical one, [search-algorithm] {CHART}",
-            remedy="xlate import moses=FILE out=RUN makes a run of it",
         )
     known = (TABLE, *MODELS, WORD_PENALTY, RULE_PENALTY, UNKNOWN)
     for line in ini.features:
         if line.kind not in known:
             message, expected = "a feature this decoder has not", ", ".join(known)
-            raise InputError(message, file=ini.path, line=line.line, seen=line.kind, expected=expected)
+            raise InputError(message, line.kind, expected, file=ini.path, line=line.line)
     for name in REFUSED:
         if name in ini.settings:
-            raise InputError("a setting that is not known here", file=ini.path, seen=f"[{name}]", expected="none")
+            raise InputError("a setting that is not known here", f"[{name}]", "none", file=ini.path)
     tables = [line for line in ini.features if line.kind == TABLE]
     if not tables:
         raise InputError("a feature is missing", file=ini.path, expected=TABLE)
@@ -210,7 +210,7 @@ def _spans(ini: MosesIni, tables: int) -> list[int]:
         spans = [parse_int(line) for line in lines]
     except ValueError as error:
         seen, expected = " ".join(lines), "whole numbers, one for each table"
-        raise InputError("section [max-chart-span]", file=ini.path, seen=seen, expected=expected) from error
+        raise InputError("section [max-chart-span]", seen, expected, file=ini.path) from error
     return [span or NO_LIMIT for span in [*spans, *[SPAN] * tables][:tables]]
 
 
@@ -233,8 +233,8 @@ def _goal(ini: MosesIni, tables: Scfg) -> str:
     if len(found) != 1:
         raise InputError(
             "no glue grammar",
+            f"rules that end in {END} for {', '.join(sorted(found)) or 'no label'}",
+            f"a table with rules for one label, such as [X][S] {END} [X] ||| [X][S] {END} [S] ||| 1 ||| 0-0",
             file=ini.path,
-            seen=f"rules that end in {END} for {', '.join(sorted(found)) or 'no label'}",
-            expected=f"a table with rules for one label, such as [X][S] {END} [X] ||| [X][S] {END} [S] ||| 1 ||| 0-0",
         )
     return found.pop()

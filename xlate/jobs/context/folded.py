@@ -9,7 +9,7 @@ from pathlib import Path
 from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import TrainConfig
 from xlate.jobs.systems.predictions import classifier_runs, fold_classifier
-from xlate.text.locks import awaited
+from xlate.text.folders import awaited
 from xlate.train.run import Outcome
 from xlate.train.signals import StopFlag
 from xlate.work.directory import WorkDirectory

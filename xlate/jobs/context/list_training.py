@@ -35,7 +35,7 @@ from xlate.jobs.train.list_settings import list_settings
 from xlate.jobs.train.measuring import measured_splits
 from xlate.jobs.train.sparse_learning import gone_through, list_figures, sample
 from xlate.memory import check_memory
-from xlate.metrics.sentence_bleu import sentence_bleu
+from xlate.metrics.bleu import sentence_bleu
 from xlate.models.context.predicted import NAME
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.scoring.weights import Weights, save_weights

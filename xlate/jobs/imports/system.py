@@ -21,8 +21,8 @@ from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import GRAMMAR_SUFFIXES
 from xlate.jobs.systems.whole_grammar import KIND, open_grammar
 from xlate.models.grammar.store import save_grammar
+from xlate.text.folders import refused_while_written
 from xlate.text.lines import iterate_lines
-from xlate.text.locks import refused_while_written
 
 
 def import_system(config: ImportConfig) -> dict[str, Any]:

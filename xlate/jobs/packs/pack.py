@@ -24,10 +24,8 @@ from xlate.jobs.run_text import TextSides
 from xlate.jobs.translate import Translator
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WEIGHTS_FILE
-from xlate.text.aside import clear_left, done_aside, name_aside
-from xlate.text.folders import WholeFolder, without_mark
-from xlate.text.lines import read_lines
-from xlate.text.locks import refused_while_written
+from xlate.text.folders import WholeFolder, refused_while_written, without_mark
+from xlate.text.lines import clear_left, done_aside, name_aside, read_lines
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import MARK as STAGE_MARK
 

@@ -15,8 +15,7 @@ from xlate.config.nbest_schema import GivenListsConfig
 from xlate.features.hypothesis_text import TextTemplates
 from xlate.formats.nbest_file import NbestFile
 from xlate.formats.nbest_list import Hypothesis, one_source
-from xlate.text.lines import read_lines
-from xlate.text.parallel import check_reference
+from xlate.text.lines import check_reference, read_lines
 from xlate.text.tokens import split_tokens
 
 

@@ -15,9 +15,8 @@ from xlate.candidates.nbest_gains import ter_statistics
 from xlate.candidates.nbest_store import bleu_statistics
 from xlate.candidates.nbest_utility import utilities
 from xlate.metrics.bleu import bleu_scores
-from xlate.metrics.character_fscore import chrf_scores
-from xlate.metrics.edit_rate import ter_scores
-from xlate.metrics.significance import PairedTest, PairedTests, paired_statistics
+from xlate.metrics.scores import chrf_scores, ter_scores
+from xlate.metrics.significance import PairedTest, PairedTests, paired_runs
 from xlate.metrics.statistics import Stats
 from xlate.search.nbest_oracle import best_of_each, first_best, oracle
 
@@ -110,7 +109,7 @@ def reported(arrays: NbestArrays, references: Sequence[Sequence[str]], score_C: 
     rows = {name: _figures(stats, choices[name]) for name in ORDER if name in choices}
     first = {measure: given[chosen[FIRST]] for measure, given in stats.items()}
     tests = {
-        name: paired_statistics({measure: given[chosen[name]] for measure, given in stats.items()}, first)
+        name: paired_runs([{measure: given[chosen[name]] for measure, given in stats.items()}], [first])
         for name in (RERANKED, MBR)
         if name in chosen
     }

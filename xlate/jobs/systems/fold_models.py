@@ -24,7 +24,7 @@ from xlate.models.phrase.store import save_phrase_model
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
 from xlate.phrases.table_rows import TableRows, WholeRows
-from xlate.text.locks import awaited
+from xlate.text.folders import awaited
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import Stage, discard_stage, identity_of, read_stage, run_stage
 

@@ -35,7 +35,7 @@ from xlate.scoring.weights import Weights
 from xlate.search.nbest_oracle import first_best, oracle
 from xlate.search.processes import each_sentence
 from xlate.text.encoded import EncodedText
-from xlate.text.locks import StoppedWaitingError, awaited
+from xlate.text.folders import StoppedWaitingError, awaited
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
 

@@ -29,7 +29,7 @@ from xlate.jobs.train.sparse_learning import Learned, learn, learned_before
 from xlate.jobs.train.tuned import made_from_text, tuning_summary
 from xlate.jobs.train.tuning import tune, tuning_text
 from xlate.scoring.weights import Weights, save_weights
-from xlate.text.locks import awaited
+from xlate.text.folders import awaited
 from xlate.train.run import Run
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of

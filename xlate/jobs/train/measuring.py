@@ -17,8 +17,7 @@ from xlate.config.schema import TrainConfig
 from xlate.jobs.evaluate import dev_set, measure
 from xlate.jobs.systems.registry import event_kind
 from xlate.jobs.translate import Translator
-from xlate.metrics.measures import measure_sentences
-from xlate.metrics.references import checked_references
+from xlate.metrics.measures import checked_references, measure_sentences
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.train import tags

@@ -18,7 +18,7 @@ from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import event_kind
 from xlate.jobs.train.warnings import not_too_long
-from xlate.metrics.sentence_bleu import ReferenceNgrams, sentence_bleu
+from xlate.metrics.bleu import ReferenceNgrams, sentence_bleu
 from xlate.models.block.steps import BlockDerivation
 from xlate.models.system import AnySystem
 from xlate.progress import track

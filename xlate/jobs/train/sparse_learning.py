@@ -19,7 +19,7 @@ from xlate.config.schema import TrainConfig
 from xlate.jobs.train.jackknife import headroom
 from xlate.jobs.train.list_settings import list_settings
 from xlate.jobs.train.warnings import warn_if_all_zero
-from xlate.metrics.sentence_bleu import sentence_bleu
+from xlate.metrics.bleu import sentence_bleu
 from xlate.progress import tell, track
 from xlate.scoring.device import device_of
 from xlate.scoring.weights import Weights, load_weights, save_weights

@@ -27,7 +27,7 @@ from xlate.jobs.train.tuned import TunedTraining
 from xlate.jobs.train.untrained import Untrained
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.device import device_of
-from xlate.text.locks import refused_while_written
+from xlate.text.folders import refused_while_written
 from xlate.train.run import Method, Outcome, RunSettings, conduct
 from xlate.train.signals import StopFlag
 

@@ -24,10 +24,9 @@ from xlate.metrics.objective import BLEU, Objective
 from xlate.models.tuned import TunedSystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights
-from xlate.text.cutting import MAX_WORDS
-from xlate.text.encoded import EncodedText
+from xlate.text.encoded import EncodedText, Numbering
 from xlate.text.lines import read_lines
-from xlate.text.numbering import Numbering
+from xlate.text.tokens import MAX_WORDS
 from xlate.train.run import Run
 from xlate.train.tuning import RoundFigures, Tuning, TuningSettings
 from xlate.work.directory import WorkDirectory

@@ -62,7 +62,7 @@ def grow(
     diagonal: bool,
     final: int,
 ) -> Bools:
-    """Which links of the union to keep; see `xlate.align.symmetrize` for the rules."""
+    """Which links of the union to keep; see `xlate.align.aligner` for the rules."""
     kept_U: Bools = origin_U == BOTH
     for s in range(len(offsets_S1) - 1):
         start, end = offsets_S1[s], offsets_S1[s + 1]

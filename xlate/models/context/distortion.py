@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Ints
-from xlate.arrays.sorted_keys import places_of_keys
+from xlate.arrays.ragged import places_of_keys
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_choices import Places
 from xlate.candidates.context_instances import ContextInstances

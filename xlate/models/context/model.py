@@ -13,8 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
-from xlate.arrays.ragged import row_numbers
-from xlate.arrays.sorted_keys import places_of_keys
+from xlate.arrays.ragged import places_of_keys, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_choices import Choices, Translations
 from xlate.candidates.context_instances import ContextInstances

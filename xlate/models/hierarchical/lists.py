@@ -23,7 +23,7 @@ from xlate.models.hierarchical.moves import RuleMoves
 from xlate.models.hierarchical.steps import RuleStep
 from xlate.models.hierarchical.structure import rule_words
 from xlate.search.lattice_graph import LatticeArcs
-from xlate.text.numbering import Numbering
+from xlate.text.encoded import Numbering
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 

@@ -35,9 +35,9 @@ class HantaTagger:
         if language not in MODELS:
             raise InputError(
                 "a language that the tagger HanTa does not know",
-                seen=language,
-                expected=", ".join(MODELS),
-                remedy="take word classes instead: classes=FILE, in prepare data.tagger=classes",
+                language,
+                ", ".join(MODELS),
+                "take word classes instead: classes=FILE, in prepare data.tagger=classes",
             )
         hanta_version()
         import HanTa

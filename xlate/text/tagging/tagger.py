@@ -47,7 +47,7 @@ class ClassTagger:
         for word, name in classes.items():
             if between_blanks(name) != [name]:
                 seen, expected = f"{word!r}: {name!r}", "a class without blanks, for it stands behind its word"
-                raise InputError("a class that cannot be a factor", file=path, seen=seen, expected=expected)
+                raise InputError("a class that cannot be a factor", seen, expected, file=path)
         return cls(classes)
 
     def tags(self, words: Sequence[str]) -> list[str]:

@@ -28,8 +28,7 @@ from xlate.jobs.train.tuned import made_from_text
 from xlate.jobs.train.tuning import NbestLists, tuning_text
 from xlate.jobs.train.warnings import warn_if_unmoved
 from xlate.losses.loss import loss_of, losses
-from xlate.metrics.objective import Objective
-from xlate.metrics.oracle_document import DOCUMENT, OracleDocument
+from xlate.metrics.objective import DOCUMENT, Objective, OracleDocument
 from xlate.scoring.weights import Weights, save_weights
 from xlate.train.online import IterationFigures, Online, OnlineSettings, online_identity
 from xlate.train.online_checkpoint import OnlineCheckpoint

@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import BinaryIO, Generic, Protocol, TypeVar
+from typing import BinaryIO, Generic, TypeVar
 
 from xlate.errors import InputError
 from xlate.text.lines import arriving_lines, not_utf8, unreadable
@@ -21,37 +21,27 @@ INPUT = "standard input"
 T = TypeVar("T", covariant=True)
 
 
-class Batches(Protocol[T]):
-    """Batches of the lines of a text; some may be empty."""
-
-    def __iter__(self) -> Iterator[Sequence[T]]:
-        """The batches, once."""
-
-    def ready(self) -> bool:
-        """Whether the next batch can be had without waiting for whoever writes the text."""
-
-
-class KnownBatches(Generic[T]):
-    """Batches of a text that is complete already: a file, or lines in memory."""
+class Batches(Generic[T]):
+    """Batches of the lines of a text, some of which may be empty; this text is complete: a file, or lines in memory."""
 
     def __init__(self, batches: Iterable[Sequence[T]]) -> None:
         self._batches = batches
 
     @classmethod
-    def of(cls, lines: Iterable[T]) -> KnownBatches[T]:
+    def of(cls, lines: Iterable[T]) -> Batches[T]:
         """The batches of a long text, read when they are asked for."""
         return cls(_cut(iter(lines), FIRST))
 
     def __iter__(self) -> Iterator[Sequence[T]]:
-        """The batches."""
+        """The batches, once."""
         return iter(self._batches)
 
     def ready(self) -> bool:
-        """Always."""
+        """Whether the next batch can be had without waiting for whoever writes the text."""
         return True
 
 
-class ArrivingLines:
+class ArrivingLines(Batches[str]):
     """Lines of a pipe or a terminal. A batch is all complete lines that have arrived; it is empty while the first has
     no end yet.
     """
@@ -61,7 +51,7 @@ class ArrivingLines:
         self._more = False
 
     def __iter__(self) -> Iterator[list[str]]:
-        """The batches.
+        """The batches, once.
 
         Raises:
             InputError: the stream cannot be read, or a line is not UTF-8 or too long.
@@ -69,15 +59,14 @@ class ArrivingLines:
         number = 0
         for lines in _arriving(self._stream):
             cut = list(_cut(iter(lines), LATER if number else FIRST))
-            for place, batch in enumerate(cut, start=1):
+            for place, batch in enumerate(cut, 1):
                 self._more = place < len(cut)
-                yield [_decoded(line, number + at) for at, line in enumerate(batch, start=1)]
+                yield [_decoded(line, number + at) for at, line in enumerate(batch, 1)]
                 number += len(batch)
             if not lines:
                 yield []
 
     def ready(self) -> bool:
-        """Whether bytes have arrived, or the end of the stream."""
         return self._more or bool(select.select([self._stream], [], [], 0)[0])
 
 
@@ -92,7 +81,8 @@ def standard_input() -> Batches[str]:
         raise InputError("closed", file=INPUT, expected="text to read", remedy=remedy)
     stream = sys.stdin.buffer
     if is_at_hand(stream):
-        return KnownBatches.of(_lines_of(stream))
+        every = (line for lines in _arriving(stream) for line in lines)
+        return Batches.of(_decoded(raw, number) for number, raw in enumerate(every, 1))
     return ArrivingLines(stream)
 
 
@@ -109,14 +99,6 @@ def _cut(lines: Iterator[T], first: int) -> Iterator[list[T]]:
     while batch := list(islice(lines, size)):
         yield batch
         size = LATER
-
-
-def _lines_of(stream: BinaryIO) -> Iterator[str]:
-    number = 0
-    for lines in _arriving(stream):
-        for raw in lines:
-            number += 1
-            yield _decoded(raw, number)
 
 
 def _arriving(stream: BinaryIO) -> Iterator[list[bytes]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from xlate.errors import InputError
-from xlate.text.arriving import FIRST, LATER, ArrivingLines, KnownBatches, is_at_hand, standard_input
+from xlate.text.batches import FIRST, LATER, ArrivingLines, Batches, is_at_hand, standard_input
 from xlate.text.lines import LONGEST_LINE
 
 
@@ -69,7 +69,7 @@ def test_lines_that_are_not_utf_8_or_too_long_are_named(monkeypatch: pytest.Monk
 
 
 def test_what_is_known_comes_in_batches_and_never_waits() -> None:
-    batches = KnownBatches.of(str(number) for number in range(FIRST + LATER + 1))
+    batches = Batches.of(str(number) for number in range(FIRST + LATER + 1))
     assert batches.ready()
     assert [len(batch) for batch in batches] == [FIRST, LATER, 1]
     assert is_at_hand(io.BytesIO())
