@@ -14,8 +14,7 @@ from xlate.errors import InputError
 from xlate.metrics.significance import paired_runs, sentence_statistics
 from xlate.metrics.statistics import Stats
 from xlate.report.run_directory import CONFIG_FILE
-from xlate.report.runs import Run, collect_runs
-from xlate.report.seeds import Spread, by_seed, of_common_seeds, settings_besides_seed
+from xlate.report.runs import Run, Spread, by_seed, collect_runs, of_common_seeds, settings_besides_seed
 from xlate.text.lines import atomic_write, read_lines
 from xlate.text.opening import plain_file
 from xlate.work.directory import WorkDirectory

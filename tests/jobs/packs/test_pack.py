@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from xlate.errors import InputError
-from xlate.jobs.packs.pack import _check_name
+from xlate.jobs.pack import _check_name
 
 
 @pytest.mark.parametrize("name", ["block.tar.gz", "block.tgz", "block.zip", "block.gz"])

@@ -10,9 +10,8 @@ import pytest
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.formats.nbest_file import NbestFile
-from xlate.jobs.ranking.floats import POSITION, TOTAL, begin
-from xlate.jobs.ranking.lists import RankedLists
-from xlate.jobs.ranking.pairs import PairSettings, preference_pairs
+from xlate.jobs.ranking.lists import POSITION, TOTAL, RankedLists, begin
+from xlate.jobs.ranking.texts import PairSettings, preference_pairs
 
 LINES = [
     "0 ||| a b ||| LM= 1 X= 3 ||| -1",

@@ -1,7 +1,9 @@
-"""The scores that a trained run gives the hypotheses of other lists."""
+"""What lists are ranked by: a trained run, weights, or how much their hypotheses agree."""
 
 from __future__ import annotations
 
+import logging
+import sys
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,16 +12,23 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import Floats
+from xlate.candidates.nbest_columns import NbestArrays
+from xlate.candidates.nbest_store import reference_lines
+from xlate.candidates.nbest_utility import UTILITIES, utilities
+from xlate.config.nbest_schema import NbestConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.formats.nbest_file import NbestFile
-from xlate.jobs.ranking.floats import computed_floats, weighted_sum
-from xlate.jobs.ranking.gaps import Gaps
-from xlate.jobs.ranking.given import ListText
-from xlate.jobs.ranking.lists import ranking_objective, text_templates
+from xlate.jobs.ranking.lists import computed_floats, ranking_objective, text_templates, weighted_sum
+from xlate.jobs.ranking.report import reported
+from xlate.jobs.ranking.texts import Gaps, ListText
 from xlate.jobs.run_weights import weights_of
+from xlate.scoring.feature_weights import load_feature_weights, unweighted
 from xlate.text.json_files import Fields, read_json
+
+log = logging.getLogger(__name__)
+
 
 # The set of weights, and the file with what the features know of words.
 SET, KNOWN = "rerank", "words.json"
@@ -92,3 +101,47 @@ def _with_sources_as_learned(
 def learned_for(run: Path) -> tuple[str, ...]:
     """The measures that a run was learned for."""
     return tuple(ranking_objective(config_of_run(run)).weights)
+
+
+CHOICES = "one of weights=FILE, run=RUN or mbr=chrf"
+
+
+def check_alone(config: NbestConfig) -> None:
+    """Checks that lists are ranked by one thing.
+
+    Raises:
+        InputError: there is nothing to rank by, or several things.
+    """
+    ranked = {"run": config.run, "weights": config.weights, "mbr": config.mbr if config.mbr in UTILITIES else None}
+    given = [f"{key}={value}" for key, value in ranked.items() if value is not None]
+    if not given:
+        raise InputError("nothing to rank by", seen="neither run, weights nor mbr", expected=CHOICES)
+    if len(given) > 1:
+        remedy = f"leave out {' and '.join(given[1:])}, or rank by one after the other"
+        raise InputError("several things to rank by", seen=" ".join(given), expected=CHOICES, remedy=remedy)
+
+
+def new_scores(config: NbestConfig, nbest: NbestFile, arrays: NbestArrays) -> tuple[Floats, dict[str, Any]]:
+    """The scores by a run, by the utility within lists or by weights, and what is to be told about them."""
+    if config.run is not None:
+        return rerank_scores(Path(config.run), nbest, config.source, config.first_id), {}
+    if config.source is not None:
+        # Nothing is computed from sources here, but those of other sentences are refused all the same.
+        ListText.read(nbest, config.source, config.first_id)
+    if config.weights is None:
+        return utilities(arrays, config.mbr), {}
+    weights = load_feature_weights(config.weights)
+    missing = unweighted(arrays, weights)
+    if missing:
+        log.warning("without a weight: %d features, first %s", len(missing), ", ".join(missing[:5]))
+    return arrays.scores(weights), {"features_without_weight": len(missing)}
+
+
+def reranked(config: NbestConfig, arrays: NbestArrays, references: list[list[str]], score_C: Floats) -> dict[str, Any]:
+    """What the new order is worth; the table for people goes to standard error."""
+    found = reported(arrays, reference_lines(arrays.sentence_I, references, config.first_id), score_C)
+    learned = learned_for(Path(config.run)) if config.run is not None else ()
+    # What ranks by agreement in a measure is no more to be judged by that measure.
+    agreed = (config.mbr,) if config.mbr in UTILITIES else ()
+    print(found.table(learned, agreed), file=sys.stderr)
+    return found.to_json()

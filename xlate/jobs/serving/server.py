@@ -20,8 +20,16 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from xlate import __version__
 from xlate.config.schema import ServeConfig
 from xlate.errors import InputError
-from xlate.jobs.serving.answers import ServedRun
-from xlate.jobs.serving.requests import Json, Limits, Refused, check_sender, host_of, is_loopback, read_request
+from xlate.jobs.serving.answers import (
+    Json,
+    Limits,
+    Refused,
+    ServedRun,
+    check_sender,
+    host_of,
+    is_loopback,
+    read_request,
+)
 
 log = logging.getLogger(__name__)
 # Paths and their methods.
