@@ -110,7 +110,7 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
     """Writes pairs of a better and a worse hypothesis to `out`, as JSON lines for trainers by preference."""
     from xlate.candidates.nbest_columns import nbest_arrays
     from xlate.candidates.nbest_gains import gain_objective, gain_statistics
-    from xlate.jobs.ranking.texts import PairSettings, checked_prompts, json_line, preference_pairs, source_lines
+    from xlate.jobs.ranking.texts import preference_pairs, source_lines
     from xlate.metrics.objective import COLUMN
     from xlate.text.lines import write_lines
 
@@ -119,11 +119,19 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
     lists = list(_list(config).lists())
     arrays = nbest_arrays(lists, config.nbest)
     references = _references(config, arrays, needed=set(objective.weights) != {COLUMN})
-    prompts = checked_prompts(source_lines(lists, config.nbest, config.source, config.first_id), config.nbest)
+    prompts = source_lines(lists, config.nbest, config.source, config.first_id)
+    if prompts is None:
+        raise InputError(
+            "pairs are made of sentences whose source is known",
+            file=config.nbest,
+            seen="a list that does not say the source of every sentence",
+            expected="a list that does (src in JSON lines, S- of fairseq), or their file",
+            remedy="source=FILE",
+        )
     statistics_CK = gain_statistics(arrays, references, objective, config.gain_column, config.first_id)
-    settings = PairSettings(config.pairs, config.least_margin)
-    found = list(preference_pairs(lists, prompts, objective.sentences(statistics_CK), settings))
-    write_lines(out, map(json_line, found))
+    gain_C = objective.sentences(statistics_CK)
+    found = list(preference_pairs(lists, prompts, gain_C, config.pairs, config.least_margin))
+    write_lines(out, (json.dumps(pair, ensure_ascii=False) for pair in found))
     return {"out": out, "lists": len(lists), "pairs": len(found)}
 
 

@@ -58,13 +58,22 @@ def imported_text(config: ImportConfig, sources: Iterable[str]) -> TextSides:
     Raises:
         InputError: settings that are unknown or do not go together.
     """
-    languages, case = _languages(config.pair), _case(config)
+    source_language, _, target_language = (config.pair or "").partition("-")
+    if config.pair is not None and not (source_language and target_language):
+        raise InputError("not a language pair", seen=config.pair, expected="pair=SOURCE-TARGET, such as de-en")
+    # Where no casing is asked for, the units tell it.
+    case = config.case or ("true" if config.truecase else None)
+    if case not in (None, *CASES):
+        raise InputError("unknown casing", seen=case, expected=", ".join(CASES))
+    if len(config.truecase) != (len(SIDES) if case == "true" else 0):
+        seen = f"case={case} truecase={list(config.truecase)}"
+        raise InputError("truecasing goes by two models", seen=seen, expected="truecase=[SOURCE,TARGET], and case=true")
     if config.pair is None and case in (None, "keep"):
         return TokenizedText()
-    written = _Written(True, False, False) if config.pair is None else _Written.of(sources)
-    case = case or ("keep" if written.capitals else "lower")
+    capitals, escape, dashes = (True, False, False) if config.pair is None else _written(sources)
+    case = case or ("keep" if capitals else "lower")
     tokenize = config.tokenize and config.pair is not None
-    settings = TextSettings(*languages, tokenize, case, written.escape and tokenize, written.dashes and tokenize)
+    settings = TextSettings(source_language, target_language, tokenize, case, escape and tokenize, dashes and tokenize)
     files = dict(zip(SIDES, config.truecase, strict=True)) if case == "true" else {}
     return PreparedText(settings, {side: Truecaser.of_moses(file) for side, file in files.items()})
 
@@ -85,45 +94,18 @@ def say_text(text: TextSides, config: ImportConfig) -> None:
     log.info("the run takes %s%s, and gives %s", text.settings, assumed, gives)
 
 
-def _languages(pair: str | None) -> tuple[str, str]:
-    if pair is None:
-        return "", ""
-    source, _, target = pair.partition("-")
-    if not source or not target:
-        raise InputError("not a language pair", seen=pair, expected="pair=SOURCE-TARGET, such as de-en")
-    return source, target
-
-
-def _case(config: ImportConfig) -> str | None:
-    """The casing that was asked for; None where the units are to tell it."""
-    case = config.case or ("true" if config.truecase else None)
-    if case not in (None, *CASES):
-        raise InputError("unknown casing", seen=case, expected=", ".join(CASES))
-    if (case == "true") != (len(config.truecase) == len(SIDES)) or len(config.truecase) not in (0, len(SIDES)):
-        seen = f"case={case} truecase={list(config.truecase)}"
-        raise InputError("truecasing goes by two models", seen=seen, expected="truecase=[SOURCE,TARGET], and case=true")
-    return case
-
-
-@dataclass(frozen=True)
-class _Written:
-    """How source words are written: any capitals, `&apos;`, `@-@`."""
-
-    capitals: bool
-    escape: bool
-    dashes: bool
-
-    @classmethod
-    def of(cls, sources: Iterable[str]) -> _Written:
-        """Looks at source sides until they tell it, or at `LOOKED_AT` of them."""
-        capitals = escape = dashes = False
-        for source in islice(sources, LOOKED_AT):
-            capitals = capitals or source != source.lower()
-            escape = escape or ("&" in source and any(mark in source for mark in ESCAPED))
-            dashes = dashes or DASH in source
-            if capitals and escape and dashes:
-                break
-        return cls(capitals, escape, dashes)
+def _written(sources: Iterable[str]) -> tuple[bool, bool, bool]:
+    """Whether source words have any capitals, `&apos;` or `@-@`: looks at source sides until they tell it, or at
+    `LOOKED_AT` of them.
+    """
+    capitals = escape = dashes = False
+    for source in islice(sources, LOOKED_AT):
+        capitals = capitals or source != source.lower()
+        escape = escape or ("&" in source and any(mark in source for mark in ESCAPED))
+        dashes = dashes or DASH in source
+        if capitals and escape and dashes:
+            break
+    return capitals, escape, dashes
 
 
 @dataclass(frozen=True)
@@ -205,7 +187,7 @@ def phrase_system(config: ImportConfig, file: str) -> ImportedSystem:
 
     def save(run: Path) -> None:
         save_phrase_model(run / MODEL, model)
-        copy_packed(ini.file(_lm_line(ini)), run / LM_FILE)
+        copy_packed(ini.file(ini.find("KENLM", "SRILM", "IRSTLM")), run / LM_FILE)  # type: ignore[arg-type]
 
     return ImportedSystem(
         file=file,
@@ -235,10 +217,6 @@ def _table_line(ini: MosesIni) -> FeatureLine | None:
     return ini.find("PhraseDictionaryMemory", "PhraseDictionaryCompact", "PhraseDictionaryOnDisk")
 
 
-def _lm_line(ini: MosesIni) -> Any:
-    return ini.find("KENLM", "SRILM", "IRSTLM")
-
-
 def search_of(ini: MosesIni, given: PhraseDecoderConfig) -> PhraseDecoderConfig:
     """The settings of the file over those given.
 
@@ -247,10 +225,18 @@ def search_of(ini: MosesIni, given: PhraseDecoderConfig) -> PhraseDecoderConfig:
     """
     table = _table_line(ini)
     limit = ini.argument(table, "table-limit", given.options) if table else given.options
+    number = ini.whole("search-algorithm", -1)
+    if "search-algorithm" in ini.settings and number not in ALGORITHMS:
+        raise InputError(
+            "a search algorithm this decoder has not",
+            file=ini.path,
+            seen=f"[search-algorithm] {number}",
+            expected=", ".join(f"{number} ({name})" for number, name in ALGORITHMS.items()),
+        )
     search = replace(
         given,
         options=limit,
-        algorithm=_algorithm(ini, given.algorithm),
+        algorithm=ALGORITHMS.get(number, given.algorithm),
         stack=ini.whole("stack", given.stack),
         threshold=ini.number("beam-threshold", given.threshold),
         early_threshold=ini.number("early-discarding-threshold", given.early_threshold),
@@ -260,18 +246,6 @@ def search_of(ini: MosesIni, given: PhraseDecoderConfig) -> PhraseDecoderConfig:
     )
     check_limits(search, "decoder.", ini.path)
     return search
-
-
-def _algorithm(ini: MosesIni, given: str) -> str:
-    number = ini.whole("search-algorithm", -1)
-    if "search-algorithm" in ini.settings and number not in ALGORITHMS:
-        raise InputError(
-            "a search algorithm this decoder has not",
-            file=ini.path,
-            seen=f"[search-algorithm] {number}",
-            expected=", ".join(f"{number} ({name})" for number, name in ALGORITHMS.items()),
-        )
-    return ALGORITHMS.get(number, given)
 
 
 def copy_packed(source: Path, target: Path) -> None:
@@ -288,16 +262,16 @@ def import_system(config: ImportConfig) -> dict[str, Any]:
             another process.
     """
     with refused_while_written(Path(config.out), "run"):
-        return _read(config).write_run(config)
-
-
-def _read(config: ImportConfig) -> ImportedSystem:
-    if config.moses is not None and config.grammar is None:
-        hierarchical = is_hierarchical(read_moses_ini(config.moses))
-        return (_grammar_system if hierarchical else phrase_system)(config, config.moses)
-    if config.grammar is not None and config.moses is None:
-        path = Path(config.grammar)
-        if path.suffix not in GRAMMAR_SUFFIXES:
+        if (config.moses is None) == (config.grammar is None):
+            raise InputError(
+                "one system is imported",
+                seen="neither moses= nor grammar=" if config.moses is None else "moses= and grammar=",
+                expected="moses=MOSES.INI, or grammar=JOSHUA.CONFIG or grammar=CDEC.INI",
+            )
+        if config.moses is not None and not is_hierarchical(read_moses_ini(config.moses)):
+            return phrase_system(config, config.moses).write_run(config)
+        path = Path(config.moses or config.grammar or "")
+        if config.moses is None and path.suffix not in GRAMMAR_SUFFIXES:
             raise InputError(
                 "not the name of a configuration of a whole grammar",
                 file=path,
@@ -305,12 +279,7 @@ def _read(config: ImportConfig) -> ImportedSystem:
                 expected=f"a name in {' or '.join(GRAMMAR_SUFFIXES)}, such as joshua.config, cdec.ini or moses.ini",
                 remedy="moses=FILE takes a moses.ini of any name",
             )
-        return _grammar_system(config, config.grammar)
-    raise InputError(
-        "one system is imported",
-        seen="neither moses= nor grammar=" if config.moses is None else "moses= and grammar=",
-        expected="moses=MOSES.INI, or grammar=JOSHUA.CONFIG or grammar=CDEC.INI",
-    )
+        return _grammar_system(config, str(path)).write_run(config)
 
 
 def _grammar_system(config: ImportConfig, file: str) -> ImportedSystem:

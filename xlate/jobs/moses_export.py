@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -74,7 +74,7 @@ done <input.txt
 Scores = dict[tuple[str, int], Floats]
 
 
-@dataclass(frozen=True)
+@dataclass
 class ExportedTables:
     """The tables of lines.
 
@@ -83,12 +83,16 @@ class ExportedTables:
         lines: the words of each line.
         escape: whether bars are escaped.
         inside: whether reordering scores stand in the tables themselves.
+        floats: the names of the scores behind the four, without those of places and of reordering.
+        places: the names of the scores of places, which stand behind these.
     """
 
     decoder: PhraseDecoder
     lines: list[list[str]]
     escape: bool
     inside: bool
+    floats: tuple[str, ...] = field(init=False)
+    places: tuple[str, ...] = field(init=False, default=())
 
     @classmethod
     def open(cls, config: ExportConfig, text: Path) -> ExportedTables:
@@ -97,7 +101,7 @@ class ExportedTables:
         Raises:
             InputError: sparse features, five orientations, or a line of more words than are translated at once.
         """
-        run, reordering = Path(config.run), config.reordering
+        run = Path(config.run)
         system, work = open_system(run, config_of_run(run), Asked(), config.work)
         decoder = cast(PhraseDecoder, system)
         model, side = decoder.model, work or text_of(run)
@@ -107,31 +111,26 @@ class ExportedTables:
         lines = [line_tokens(side, line, number) for number, line in enumerate(read_lines(text))]
         for number, words in enumerate(lines, start=1):
             if len(words) > decoder.search.max_words:
-                expected = f"at most decoder.max_words={decoder.search.max_words}"
-                remedy = "cut the line in two"
-                seen = f"{len(words)} words"
-                raise InputError("too long a line", file=text, line=number, seen=seen, expected=expected, remedy=remedy)
+                raise InputError(
+                    "too long a line",
+                    file=text,
+                    line=number,
+                    seen=f"{len(words)} words",
+                    expected=f"at most decoder.max_words={decoder.search.max_words}",
+                    remedy="cut the line in two",
+                )
         vocabularies = (model.source_vocabulary.words, model.target_vocabulary.words)
         escape = any(map(needs_escape, (*vocabularies, *lines)))
-        return cls(decoder, lines, escape, reordering == "scores" and model.reordering is not None)
+        return cls(decoder, lines, escape, config.reordering == "scores" and model.reordering is not None)
 
-    @property
-    def model(self) -> PhraseModel:
-        """That of the decoder."""
-        return self.decoder.model
-
-    @property
-    def floats(self) -> tuple[str, ...]:
-        """The names of the scores behind the four, without those of places and of reordering."""
-        return () if self.model.in_sentence is None else self.model.in_sentence.names
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        """The names of the scores of places, which stand behind these."""
-        if self.model.placed is None:
-            return ()
-        name, reach = self.model.placed.name, self.model.placed.reach
-        return tuple(f"{name}_{distance:+d}" for distance in range(-reach, reach + 1))
+    def __post_init__(self) -> None:
+        self.model = self.decoder.model
+        self.floats = () if self.model.in_sentence is None else self.model.in_sentence.names
+        if self.model.placed is not None:
+            name, reach = self.model.placed.name, self.model.placed.reach
+            self.places = tuple(f"{name}_{distance:+d}" for distance in range(-reach, reach + 1))
+        # How many scores mean nothing to Moses.
+        self._unweighted = len(self.places) + 6 * self.inside
 
     @property
     def features(self) -> list[str]:
@@ -140,11 +139,6 @@ class ExportedTables:
         if self.model.reordering is not None and not self.inside:
             lines.append(reordering_feature(self.model.reordering.kind, "reordering.0.gz"))
         return lines
-
-    @property
-    def _unweighted(self) -> int:
-        """How many scores mean nothing to Moses."""
-        return len(self.places) + 6 * self.inside
 
     def weights(self, given: Mapping[str, list[float]]) -> dict[str, list[float]]:
         """The weights of Moses's features, those of further scores of the tables among them."""
@@ -262,74 +256,77 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
     if kind != KIND:
         raise InputError("only phrase models have Moses's form", file=run, seen=f"model.kind={kind}")
     trained = located_config(run, work=config.work)
-    if config.input is not None:
-        tables = ExportedTables.open(config, Path(config.input))
-        with WholeFolder(*asked) as aside:
-            pairs = tables.write(aside)
-            _copy_language_model(language_model_file(run, trained), aside / LM, tables.escape)
-            weights = tables.weights(_weights(tables.model, tables.decoder.weights_D))
-            _write_ini(aside, trained, tables.model, tables.features, weights)
-            _write_truecasing(aside, run, trained, tables.model, tables.escape)
-            write_mark(aside / MARK, {"format": FORMAT, "run": str(run), "tables": True, "escaped": tables.escape})
-        return {"out": str(out), "pairs": pairs, "tables": len(tables.lines)}
-    model = open_phrase_model(run, trained)
-    if model.in_sentence is not None or model.placed is not None:
-        raise InputError(
-            "predictions in context differ from sentence to sentence, so no one table has them",
-            file=run,
-            seen="a run with context=…",
-            remedy="give the text to translate, input=FILE: every line of it gets a table of its own",
-        )
-    model, weights_D = folded(model, weights_of(run).fitting(SET, model.sparse, run))
+    tables = None if config.input is None else ExportedTables.open(config, Path(config.input))
+    if tables is not None:
+        model, weights_D = tables.model, tables.decoder.weights_D
+    else:
+        model = open_phrase_model(run, trained)
+        if model.in_sentence is not None or model.placed is not None:
+            raise InputError(
+                "predictions in context differ from sentence to sentence, so no one table has them",
+                file=run,
+                seen="a run with context=…",
+                remedy="give the text to translate, input=FILE: every line of it gets a table of its own",
+            )
+        model, weights_D = folded(model, weights_of(run).fitting(SET, model.sparse, run))
+    names = [name for name in PHRASE_FEATURES if model.reordering is not None or name != "LexicalReordering0"]
+    weights = {name: weights_D[SLOTS[name]].tolist() for name in names}
     with WholeFolder(*asked) as aside:
-        _write(aside, run, trained, model, weights_D)
-        write_mark(aside / MARK, {"format": FORMAT, "run": str(run)})
+        if tables is not None:
+            pairs, features, escape = tables.write(aside), tables.features, tables.escape
+            weights = tables.weights(weights)
+        else:
+            escape, features = _write_tables(aside, model, trained.decoder.options)
+        lm = language_model_file(run, trained)
+        if escape:
+            write_lines(aside / LM, map(escape_bars, iterate_lines(lm)))
+        else:
+            copy_packed(lm, aside / LM)
+        _write_ini(aside, trained, model.lm.order, features, weights)
+        # A model of Moses's truecaser for each side that is truecased, of the words that the system knows.
+        text = WorkDirectory(Path(trained.work)) if trained.work else text_of(run)
+        vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
+        for side, caser in text.casers.items():
+            lines = caser.moses_lines(vocabularies[side].words)
+            write_lines(aside / f"{TRUECASING}.{side}", map(escape_bars, lines) if escape else lines)
+        more = {} if tables is None else {"tables": True, "escaped": escape}
+        write_mark(aside / MARK, {"format": FORMAT, "run": str(run), **more})
+    if tables is not None:
+        return {"out": str(out), "pairs": pairs, "tables": len(tables.lines)}
     return {"out": str(out), "pairs": len(model.table), "files": sorted(p.name for p in out.iterdir())}
 
 
-def _write(out: Path, run: Path, trained: TrainConfig, model: PhraseModel, weights_D: Floats) -> None:
+def _write_tables(out: Path, model: PhraseModel, options: int) -> tuple[bool, list[str]]:
+    """Writes the phrase table and that of reordering; returns whether bars are escaped, and the lines of moses.ini."""
     vocabularies = (model.source_vocabulary, model.target_vocabulary)
     escape = any(needs_escape(vocabulary.words) for vocabulary in vocabularies)
     write_phrase_table(out / TABLE, model.table, *vocabularies, escape=escape, exact=True)
+    features = [phrase_feature(TABLE, 4, options)]
     if model.reordering is not None:
-        write_reordering_table(
-            out / _reordering_file(model),
-            model.table,
-            model.reordering.probability_BK2,
-            *vocabularies,
-            escape=escape,
-            exact=True,
-        )
-    _copy_language_model(language_model_file(run, trained), out / LM, escape)
-    tables = [phrase_feature(TABLE, 4, trained.decoder.options)]
-    if model.reordering is not None:
-        tables.append(reordering_feature(model.reordering.kind, _reordering_file(model)))
-    _write_ini(out, trained, model, tables, _weights(model, weights_D))
-    _write_truecasing(out, run, trained, model, escape)
-
-
-def _write_truecasing(out: Path, run: Path, trained: TrainConfig, model: PhraseModel, escape: bool) -> None:
-    """Writes a model of Moses's truecaser for each side that is truecased, of the words that the system knows."""
-    text = WorkDirectory(Path(trained.work)) if trained.work else text_of(run)
-    vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
-    for side, caser in text.casers.items():
-        lines = caser.moses_lines(vocabularies[side].words)
-        write_lines(out / f"{TRUECASING}.{side}", map(escape_bars, lines) if escape else lines)
+        name = f"reordering-table.{model.reordering.kind}-msd-bidirectional-fe.gz"
+        scores = model.reordering.probability_BK2
+        write_reordering_table(out / name, model.table, scores, *vocabularies, escape=escape, exact=True)
+        features.append(reordering_feature(model.reordering.kind, name))
+    return escape, features
 
 
 def _write_ini(
-    out: Path, trained: TrainConfig, model: PhraseModel, tables: list[str], weights: Mapping[str, Sequence[float]]
+    out: Path, trained: TrainConfig, order: int, tables: list[str], weights: Mapping[str, Sequence[float]]
 ) -> None:
-    """Writes moses.ini; `tables` are the feature lines of tables."""
-    lm = f"KENLM name=LM0 factor=0 path={LM} order={model.lm.order}"
+    """Writes moses.ini; `tables` are the feature lines of tables, `order` is that of the language model."""
+    lm = f"KENLM name=LM0 factor=0 path={LM} order={order}"
     features = ["UnknownWordPenalty", "WordPenalty", "PhrasePenalty", *tables, "Distortion", lm]
-    write_moses_ini(out / INI, features, weights, _settings(trained))
-
-
-def _weights(model: PhraseModel, weights_D: Floats) -> dict[str, list[float]]:
-    """The weights of Moses's features."""
-    names = [name for name in PHRASE_FEATURES if model.reordering is not None or name != "LexicalReordering0"]
-    return {name: weights_D[SLOTS[name]].tolist() for name in names}
+    search = Phrase().search(trained.decoder)
+    settings = {
+        "distortion-limit": -1 if search.distortion_limit is None else search.distortion_limit,
+        "search-algorithm": ALGORITHMS[search.algorithm],
+        "stack": search.beam or 0,
+        "cube-pruning-pop-limit": search.pop_limit,
+        "beam-threshold": search.threshold,
+        "early-discarding-threshold": search.early_threshold,
+        "max-phrase-length": search.max_phrase,
+    }
+    write_moses_ini(out / INI, features, weights, settings)
 
 
 def language_model_file(run: Path, trained: TrainConfig) -> Path:
@@ -340,28 +337,3 @@ def language_model_file(run: Path, trained: TrainConfig) -> Path:
         base = Path(trained.base)
         return language_model_file(base, located_config(base, near=trained.work))
     return Path(trained.work) / "lm" / LM
-
-
-def _copy_language_model(source: Path, target: Path, escape: bool) -> None:
-    if escape:
-        write_lines(target, map(escape_bars, iterate_lines(source)))
-    else:
-        copy_packed(source, target)
-
-
-def _reordering_file(model: PhraseModel) -> str:
-    assert model.reordering is not None
-    return f"reordering-table.{model.reordering.kind}-msd-bidirectional-fe.gz"
-
-
-def _settings(trained: TrainConfig) -> dict[str, object]:
-    search = Phrase().search(trained.decoder)
-    return {
-        "distortion-limit": -1 if search.distortion_limit is None else search.distortion_limit,
-        "search-algorithm": ALGORITHMS[search.algorithm],
-        "stack": search.beam or 0,
-        "cube-pruning-pop-limit": search.pop_limit,
-        "beam-threshold": search.threshold,
-        "early-discarding-threshold": search.early_threshold,
-        "max-phrase-length": search.max_phrase,
-    }

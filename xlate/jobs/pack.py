@@ -7,7 +7,7 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,7 +19,7 @@ import numpy as np
 from xlate import __version__
 from xlate.arrays.stored import HEADER
 from xlate.config.model_schema import ModelConfig
-from xlate.config.schema import PackConfig, TrainConfig
+from xlate.config.schema import PackConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.pack_format import (
@@ -36,7 +36,6 @@ from xlate.jobs.pack_format import (
     write_pack,
 )
 from xlate.jobs.run_places import PLACES, WORDS, WORK, located_config, named_runs
-from xlate.jobs.run_text import TextSides
 from xlate.jobs.translate import Translator
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WEIGHTS_FILE
@@ -76,15 +75,14 @@ def opened_files(folders: Sequence[Path]) -> Iterator[set[Path]]:
 
 @cache
 def _begin_to_listen() -> None:
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open" and _listening and isinstance(arguments[0], str | bytes):
+            name = os.path.abspath(os.fsdecode(arguments[0]))
+            for names in _listening:
+                names.add(name)
+
     # A process cannot take such a function back; where nobody listens it does nothing.
-    sys.addaudithook(_told)
-
-
-def _told(event: str, arguments: tuple[Any, ...]) -> None:
-    if event == "open" and _listening and isinstance(arguments[0], str | bytes):
-        name = os.path.abspath(os.fsdecode(arguments[0]))
-        for names in _listening:
-            names.add(name)
+    sys.addaudithook(note)
 
 
 # The training text is not packed; where it is opened, it is for the counts of its words.
@@ -104,11 +102,6 @@ class Part:
     folder: Path
     name: PurePosixPath
     places: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_run(self) -> bool:
-        """Whether it is a run, which says where other things lie."""
-        return bool(self.places)
 
 
 class Parts:
@@ -133,17 +126,32 @@ class Parts:
         """Copies the files that were opened, with all that belongs to the same arrays, and says where parts lie."""
         used: set[PurePosixPath] = set()
         for path in sorted(set(_whole(opened))):
-            name = self._name(path, used)
-            side = TEXTS.get(self._below(path))
-            if side is not None:
-                keep_word_counts(WorkDirectory(self._part(path).folder), side, into / name.parent.parent)
-                continue
+            if path in self.classes:
+                name = self.classes[path]
+                used.add(name)
+            else:
+                # The innermost part that it is in.
+                part = max(
+                    (p for p in self.parts.values() if p.folder in path.parents), key=lambda p: len(p.folder.parts)
+                )
+                used.add(part.name)
+                below = path.relative_to(part.folder).as_posix()
+                name = part.name / below
+                if below in TEXTS:
+                    keep_word_counts(WorkDirectory(part.folder), TEXTS[below], into / name.parent.parent)
+                    continue
             target = into / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
         for part in self.parts.values():
-            if part.name in used and part.is_run:
-                write_json(into / part.name / PLACES, _relative(part, used))
+            # Only a run says where other things lie, as paths from its own folder; what is not packed has none.
+            if part.name in used and part.places:
+                classes = part.places.pop(WORDS)
+                places, words = (
+                    {name: os.path.relpath(place, part.name) for name, place in held.items() if place in used}
+                    for held in (part.places, classes)
+                )
+                write_json(into / part.name / PLACES, {**places, WORDS: words})
 
     def _add_run(self, run: Path, name: PurePosixPath, work: str | None) -> PurePosixPath:
         folder = run.resolve()
@@ -152,48 +160,23 @@ class Parts:
         stored, config = config_of_run(run), located_config(run, work=work)
         part = self.parts[folder] = Part(folder, name)
         if config.work:
-            part.places[WORK] = self._add_folder(Path(config.work), WORK)
-        part.places[WORDS] = self._add_classes(stored, config)
+            work_folder = Path(config.work).resolve()
+            part.places[WORK] = self.parts.setdefault(work_folder, Part(work_folder, self._free(WORK))).name
+        words: dict[str, PurePosixPath] = {}
+        for called, path in zip(_class_files(stored.model), _class_files(config.model), strict=True):
+            file = Path(path).resolve()
+            number = len(self.classes) + 1
+            words[called] = self.classes.setdefault(file, PurePosixPath("classes") / str(number) / file.name)
+        part.places[WORDS] = words
         for kind, other in named_runs(config).items():
             if Path(other).is_dir():
                 part.places[kind] = self._add_run(Path(other), self._free(kind), None)
         return name
 
-    def _add_folder(self, folder: Path, kind: str) -> PurePosixPath:
-        path = folder.resolve()
-        if path not in self.parts:
-            self.parts[path] = Part(path, self._free(kind))
-        return self.parts[path].name
-
-    def _add_classes(self, stored: TrainConfig, config: TrainConfig) -> dict[str, PurePosixPath]:
-        """The files of classes of a run, by what its configuration calls them."""
-        found: dict[str, PurePosixPath] = {}
-        for name, path in zip(_class_files(stored.model), _class_files(config.model), strict=True):
-            file = Path(path).resolve()
-            number = len(self.classes) + 1
-            found[name] = self.classes.setdefault(file, PurePosixPath("classes") / str(number) / file.name)
-        return found
-
     def _free(self, kind: str) -> PurePosixPath:
         taken = {part.name for part in self.parts.values()}
         names = [kind, *(f"{kind}{number}" for number in range(2, len(taken) + 3))]
         return next(PurePosixPath(name) for name in names if PurePosixPath(name) not in taken)
-
-    def _part(self, path: Path) -> Part:
-        """The innermost part that a file is in."""
-        return max((p for p in self.parts.values() if p.folder in path.parents), key=lambda p: len(p.folder.parts))
-
-    def _below(self, path: Path) -> str:
-        return "" if path in self.classes else path.relative_to(self._part(path).folder).as_posix()
-
-    def _name(self, path: Path, used: set[PurePosixPath]) -> PurePosixPath:
-        """The name of a file in the pack; the part that it is of is noted as used."""
-        if path in self.classes:
-            used.add(self.classes[path])
-            return self.classes[path]
-        part = self._part(path)
-        used.add(part.name)
-        return part.name / self._below(path)
 
 
 def _whole(opened: Sequence[Path]) -> Iterator[Path]:
@@ -205,17 +188,6 @@ def _whole(opened: Sequence[Path]) -> Iterator[Path]:
             yield folder / HEADER
             yield from (folder / f"{name}.npy" for name in header.get("arrays", {}))
             yield from (folder / name for name in header.get("files", {}))
-
-
-def _relative(part: Part, used: set[PurePosixPath]) -> dict[str, Any]:
-    """The places of a run as paths from its own folder in the pack; what is not packed has none."""
-
-    def path(place: PurePosixPath) -> str:
-        return os.path.relpath(place, part.name)
-
-    plain = {kind: path(place) for kind, place in part.places.items() if kind != WORDS and place in used}
-    classes = {name: path(place) for name, place in part.places[WORDS].items() if place in used}
-    return {**plain, WORDS: classes}
 
 
 def _class_files(model: ModelConfig) -> list[str]:
@@ -243,13 +215,17 @@ def pack(config: PackConfig) -> dict[str, Any]:
         InputError: no finished run that translates, no sentences to check it by, or `out` holds something else.
     """
     run, out = unpacked(Path(config.run)), Path(config.out)
-    _check_name(out)
+    if out.name.endswith(COMPRESSED):
+        made = out.with_name(out.with_suffix("").name.removesuffix(ENDING) + ENDING)
+        remedy = f"out={made}, and gzip {made} later"
+        raise InputError("packed runs are not compressed", file=out, expected="FILE.tar, or a folder", remedy=remedy)
+    # The folder in an archive is called as the run is.
+    folder = run.resolve().name or "run" if out.suffix == ENDING else str(out)
     with refused_while_written(out, "packed run"), _folder(out) as aside:
         packed = _packed(run, config, aside)
         if out.suffix == ENDING:
-            write_archive(aside, packed, _name_of(run), out)
+            write_archive(aside, packed, folder, out)
     size = sum(size for size, _ in packed.files.values())
-    folder = _name_of(run) if out.suffix == ENDING else str(out)
     counts = {"files": len(packed.files), "bytes": size, "sentences": len(packed.sentences)}
     return {"out": str(out), "folder": folder, **counts}
 
@@ -257,7 +233,14 @@ def pack(config: PackConfig) -> dict[str, Any]:
 def _packed(run: Path, config: PackConfig, aside: Path) -> Pack:
     aside = aside.resolve()
     # A run that translates nothing is refused here, before its work directory is looked for.
-    lines = _lines(run, config, Translator.of_run(config_of_run(run), run, given=config.work).text)
+    text = Translator.of_run(config_of_run(run), run, given=config.work).text
+    lines: list[str] = []
+    if config.input is not None:
+        lines = read_lines(config.input)
+    elif is_pack(run):
+        lines = [sentence.source for sentence in read_pack(run).sentences]
+    elif isinstance(text, WorkDirectory) and text.has_split("dev"):
+        lines = text.source_lines("dev")
     parts = Parts(run, None if is_pack(run) else config.work)
     with opened_files(parts.tops) as opened:
         translator = Translator.of_run(config_of_run(run), run, given=config.work)
@@ -269,17 +252,13 @@ def _packed(run: Path, config: PackConfig, aside: Path) -> Pack:
         alone = Translator.of_run(config_of_run(aside), aside)
         check_sentences(aside, packed, alone.scored)
         _use_all(alone, sentences)
-    _check_alone(opened, parts, aside)
-    return packed
-
-
-def _check_alone(opened: Iterable[Path], parts: Parts, aside: Path) -> None:
-    """Looks whether a packed run opened no file of those it was packed from, and nothing of any other run."""
+    # It opens no file of those it was packed from, and nothing of any other run.
     outside = [path for path in opened if aside not in path.parents]
     strays = [path for path in outside if path.name in MARKS or any(top in (path, *path.parents) for top in parts.tops)]
     if strays:
         names = ", ".join(map(str, sorted(strays)[:3]))
         raise RuntimeError(f"the packed run looks at files outside of itself: {names}")
+    return packed
 
 
 def _use_all(translator: Translator, sentences: Sequence[Sentence]) -> None:
@@ -290,15 +269,6 @@ def _use_all(translator: Translator, sentences: Sequence[Sentence]) -> None:
         translator.text.target_tokens(sentence.output)
 
 
-def _lines(run: Path, config: PackConfig, text: TextSides) -> list[str]:
-    """Lines that sentences are chosen from: those given, those of a packed run, or the dev set's."""
-    if config.input is not None:
-        return read_lines(config.input)
-    if is_pack(run):
-        return [sentence.source for sentence in read_pack(run).sentences]
-    return text.source_lines("dev") if isinstance(text, WorkDirectory) and text.has_split("dev") else []
-
-
 def _chosen(run: Path, translator: Translator, lines: Sequence[str]) -> list[str]:
     """Lines spread over a text, none of them empty, long or twice; long ones where there are no others.
 
@@ -306,12 +276,19 @@ def _chosen(run: Path, translator: Translator, lines: Sequence[str]) -> list[str
         InputError: there is none, or all are longer than what is translated in one piece.
     """
     words = {line: len(translator.text.source_tokens(line)) for line in lines if line.strip()}
-    if not words:
-        raise _no_sentences(run, "a run without a dev set, and no input=")
     most = translator.system.search.max_words
     held = [line for line in words if words[line] <= MOST_WORDS] or [line for line in words if words[line] <= most]
     if not held:
-        raise _no_sentences(run, f"lines of {min(words.values())} words or more; the decoder takes {most} at a time")
+        seen = "a run without a dev set, and no input="
+        if words:
+            seen = f"lines of {min(words.values())} words or more; the decoder takes {most} at a time"
+        raise InputError(
+            "no sentences to check the packed run by",
+            file=run,
+            seen=seen,
+            expected=f"{SENTENCES} lines to translate, better of {MOST_WORDS} words at most",
+            remedy="input=FILE names a text in the source language, a sentence per line",
+        )
     places = np.unique(np.linspace(0, len(held) - 1, min(SENTENCES, len(held))).astype(int))
     return [held[place] for place in places.tolist()]
 
@@ -332,26 +309,3 @@ def _folder(out: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         done_aside(aside)
-
-
-def _name_of(run: Path) -> str:
-    """What the folder in an archive is called: as the run is."""
-    return run.resolve().name or "run"
-
-
-def _check_name(out: Path) -> None:
-    if out.name.endswith(COMPRESSED):
-        expected = "FILE.tar, or a folder"
-        made = out.with_name(out.with_suffix("").name.removesuffix(ENDING) + ENDING)
-        remedy = f"out={made}, and gzip {made} later"
-        raise InputError("packed runs are not compressed", file=out, expected=expected, remedy=remedy)
-
-
-def _no_sentences(run: Path, seen: str) -> InputError:
-    return InputError(
-        "no sentences to check the packed run by",
-        file=run,
-        seen=seen,
-        expected=f"{SENTENCES} lines to translate, better of {MOST_WORDS} words at most",
-        remedy="input=FILE names a text in the source language, a sentence per line",
-    )

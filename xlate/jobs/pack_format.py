@@ -24,7 +24,7 @@ MARK, FORMAT = "pack.json", "xlate-pack-1"
 # Scores of one sentence on two machines may differ by rounding.
 TOLERANCE = 1e-4
 REMEDY = "copy the packed run again, or pack the run again: xlate pack run=RUN out=FILE.tar"
-OUTSIDE = "a path that leads out of the packed run"
+OUTSIDE, DAMAGED = "a path that leads out of the packed run", "a damaged packed run"
 EXPECTED = "what xlate pack writes"
 
 
@@ -71,20 +71,19 @@ class Pack:
         """
         try:
             held = json.loads(raw.decode("utf-8"))
-            known = isinstance(held, dict) and held.get("format") == FORMAT
         except (ValueError, RecursionError) as error:
-            raise _foreign(file, str(error)) from error
-        if not known:
-            raise _foreign(file, str(held)[:80])
+            raise _refused("not a packed run", file, error) from error
+        if not isinstance(held, dict) or held.get("format") != FORMAT:
+            raise _refused("not a packed run", file, str(held)[:80])
         seal = held.pop("sha256", None)
         if seal != _seal(held):
-            raise InputError("damaged", file=file, seen=f"SHA-256 {seal}", expected=_seal(held), remedy=REMEDY)
+            raise _refused("damaged", file, f"SHA-256 {seal}", _seal(held))
         check_fields(held, {"xlate": str, "sentences": list, "files": dict}, file, REMEDY)
         try:
             sentences = [Sentence(str(s["source"]), str(s["output"]), float(s["score"])) for s in held["sentences"]]
             files = {_checked(name): (int(size), str(sha256)) for name, (size, sha256) in held["files"].items()}
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError("damaged", file=file, seen=error, expected=EXPECTED, remedy=REMEDY) from error
+            raise _refused("damaged", file, error) from error
         return cls(held["xlate"], sentences, files)
 
 
@@ -105,8 +104,7 @@ def read_pack(folder: Path) -> Pack:
         seen = path.stat().st_size if path.is_file() else None
         if seen != size:
             there = "no such file" if seen is None else f"{seen} bytes"
-            expected = f"{size} bytes"
-            raise InputError("not the whole packed run", file=path, seen=there, expected=expected, remedy=REMEDY)
+            raise _refused("not the whole packed run", path, there, f"{size} bytes")
     return pack
 
 
@@ -123,8 +121,7 @@ def check_links(folder: Path) -> None:
     """
     for path in folder.rglob("*"):
         if path.is_symlink() and not leads_within(path, folder):
-            seen, expected = f"a link to {os.readlink(path)}", "files and folders of its own"
-            raise InputError(OUTSIDE, file=path, seen=seen, expected=expected, remedy=REMEDY)
+            raise _refused(OUTSIDE, path, f"a link to {os.readlink(path)}", "files and folders of its own")
 
 
 def check_files(folder: Path, pack: Pack) -> None:
@@ -137,8 +134,7 @@ def check_files(folder: Path, pack: Pack) -> None:
     for name, (_, sha256) in pack.files.items():
         _, seen = _described(folder / name)
         if seen != sha256:
-            seen, expected = f"SHA-256 {seen}", f"SHA-256 {sha256}"
-            raise InputError("a damaged packed run", file=folder / name, seen=seen, expected=expected, remedy=REMEDY)
+            raise _refused(DAMAGED, folder / name, f"SHA-256 {seen}", f"SHA-256 {sha256}")
 
 
 def write_pack(folder: Path, xlate: str, sentences: Sequence[Sentence]) -> Pack:
@@ -187,8 +183,8 @@ def _checked(name: str) -> str:
     return name
 
 
-def _foreign(file: Path, seen: str) -> InputError:
-    return InputError("not a packed run", file=file, seen=seen, expected=EXPECTED, remedy=REMEDY)
+def _refused(message: str, file: Path, seen: object, expected: str = EXPECTED) -> InputError:
+    return InputError(message, file=file, seen=seen, expected=expected, remedy=REMEDY)
 
 
 ENDING = ".tar"
@@ -221,10 +217,12 @@ def unpacked(run: Path) -> Path:
             packed run with missing or damaged files.
     """
     if not run.is_file():
-        folder = _only_pack(run) or run
-        if is_pack(folder):
-            _check_folder(folder.resolve())
-        return folder
+        if not is_pack(run) and run.is_dir():
+            within = [path for path in run.iterdir() if path.is_dir()]
+            run = within[0] if len(within) == 1 and is_pack(within[0]) else run
+        if is_pack(run):
+            _check_folder(run.resolve())
+        return run
     key = run.resolve()
     if key not in _unpacked:
         folder = Path(tempfile.mkdtemp(prefix="xlate-pack-"))
@@ -249,8 +247,7 @@ def extract(archive: Path, folder: Path) -> Path:
         with tarfile.open(archive, "r:") as opened:
             return _extracted(opened, archive, folder)
     except (tarfile.TarError, EOFError) as error:
-        message = "not a packed run, or a damaged or cut off one"
-        raise InputError(message, file=archive, seen=error, expected=EXPECTED, remedy=REMEDY) from error
+        raise _refused("not a packed run, or a damaged or cut off one", archive, error) from error
 
 
 @cache
@@ -258,61 +255,38 @@ def _check_folder(folder: Path) -> None:
     check_files(folder, read_pack(folder))
 
 
-def _only_pack(folder: Path) -> Path | None:
-    """The packed run in a folder that has no other folder in it; None for a run itself, and for all else."""
-    if is_pack(folder) or not folder.is_dir():
-        return None
-    within = [path for path in folder.iterdir() if path.is_dir()]
-    return within[0] if len(within) == 1 and is_pack(within[0]) else None
-
-
 def _extracted(opened: tarfile.TarFile, archive: Path, folder: Path) -> Path:
-    top, pack = _pack_of(opened, archive)
+    first = opened.next()
+    if first is None:
+        raise _refused(DAMAGED, archive, "nothing")
+    top, _, name = first.name.partition("/")
+    stream = opened.extractfile(first) if first.isreg() and first.size <= LARGEST_MARK else None
+    if name != MARK or top in ("", ".", "..") or stream is None:
+        raise _refused("not a packed run", archive, f"{first.name!r} at the beginning")
+    pack = Pack.from_bytes(stream.read(), archive)
     (folder / top).mkdir()
     (folder / top / MARK).write_bytes(pack.to_bytes())
     missing = dict(pack.files)
     while (member := opened.next()) is not None:
         name = member.name.removeprefix(f"{top}/")
-        if not member.isreg() or name not in missing or f"{top}/{name}" != member.name:
-            raise _damaged(archive, f"a member {member.name!r}", "the files that its pack.json names, each once")
+        content = opened.extractfile(member) if member.isreg() else None
+        if content is None or name not in missing or f"{top}/{name}" != member.name:
+            raise _refused(
+                DAMAGED, archive, f"a member {member.name!r}", "the files that its pack.json names, each once"
+            )
         size, sha256 = missing.pop(name)
         if member.size != size:
-            raise _damaged(archive, f"{name}: {member.size} bytes", f"{size} bytes")
+            raise _refused(DAMAGED, archive, f"{name}: {member.size} bytes", f"{size} bytes")
         # Written by name and content alone: no rights, owners or links of an archive are taken over.
-        if (seen := _written(opened, member, folder / top / name)) != sha256:
-            raise _damaged(archive, f"{name}: SHA-256 {seen}", f"SHA-256 {sha256}")
+        path = folder / top / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with naming_file(path), path.open("xb") as written:
+            shutil.copyfileobj(content, written, 1 << 20)
+        if (seen := _described(path)[1]) != sha256:
+            raise _refused(DAMAGED, archive, f"{name}: SHA-256 {seen}", f"SHA-256 {sha256}")
     if missing:
-        raise _damaged(archive, f"no {min(missing)}, and {len(missing) - 1} more are missing", "all its files")
+        raise _refused(DAMAGED, archive, f"no {min(missing)}, and {len(missing) - 1} more are missing", "all its files")
     return folder / top
-
-
-def _written(opened: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> str:
-    """Writes the content of a member into a file and returns its SHA-256."""
-    content, digest = opened.extractfile(member), hashlib.sha256()
-    assert content is not None
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with naming_file(path), path.open("xb") as stream:
-        while block := content.read(1 << 20):
-            digest.update(block)
-            stream.write(block)
-    return digest.hexdigest()
-
-
-def _pack_of(opened: tarfile.TarFile, archive: Path) -> tuple[str, Pack]:
-    """The name of the folder in an archive, and what the packed run says of itself, which comes first."""
-    first = opened.next()
-    if first is None:
-        raise _damaged(archive, "nothing", EXPECTED)
-    top, _, name = first.name.partition("/")
-    stream = opened.extractfile(first) if first.isreg() and first.size <= LARGEST_MARK else None
-    if name != MARK or top in ("", ".", "..") or stream is None:
-        seen = f"{first.name!r} at the beginning"
-        raise InputError("not a packed run", file=archive, seen=seen, expected=EXPECTED, remedy=REMEDY)
-    return top, Pack.from_bytes(stream.read(), archive)
-
-
-def _damaged(archive: Path, seen: str, expected: str) -> InputError:
-    return InputError("a damaged packed run", file=archive, seen=seen, expected=expected, remedy=REMEDY)
 
 
 def _remove(folder: Path, process: int) -> None:

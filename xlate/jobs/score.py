@@ -134,7 +134,19 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
     """
     ours = [read_output(path, config.split) for path in config.hyp]
     theirs = [read_output(path, config.split) for path in config.against]
-    references = _references(config, [*ours, *theirs]) if ours else []
+    # Where only columns made elsewhere are asked for, outputs are measured against nothing.
+    references: list[list[str]] = []
+    if ours and config.measures:
+        references = references_for([*ours, *theirs], config.ref, config.split)
+    elif ours and config.columns:
+        count_of_lines([*ours, *theirs])
+    elif ours:
+        raise InputError(
+            "nothing to measure",
+            seen="measures=[] and no columns",
+            expected="measures, or columns made elsewhere, or both",
+            remedy="leave measures=[] out, or columns=[NAME=FILE,…]",
+        )
     found = _evaluated(config, ours, references, config.columns, "columns")
     figures, words = found.to_json(), found.summary()
     if theirs:
@@ -154,25 +166,20 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
     return figures, words
 
 
-def _references(config: ScoreConfig, outputs: Sequence[Output]) -> list[list[str]]:
-    """What the outputs are measured against; nothing where only columns made elsewhere are asked for."""
-    if config.measures:
-        return references_for(outputs, config.ref, config.split)
-    if not config.columns:
-        raise InputError(
-            "nothing to measure",
-            seen="measures=[] and no columns",
-            expected="measures, or columns made elsewhere, or both",
-            remedy="leave measures=[] out, or columns=[NAME=FILE,…]",
-        )
-    count_of_lines(outputs)
-    return []
-
-
 def _evaluated(
     config: ScoreConfig, outputs: Sequence[Output], references: list[list[str]], columns: Sequence[str], key: str
 ) -> SystemEvaluation:
-    named = _columns(columns, len(outputs), key)
+    # The files of each name, one for each output.
+    named: dict[str, list[str]] = {}
+    for pair in columns:
+        name, sign, file = pair.partition("=")
+        if not (name and sign and file):
+            raise InputError(f"{key} names a column and its file", seen=pair, expected=f"{key}=[NAME=FILE,…]")
+        named.setdefault(name, []).append(file)
+    for name, files in named.items():
+        if len(files) != len(outputs):
+            seen = f"{name}: {len(files)} files for {len(outputs)} outputs"
+            raise InputError(f"{key} has a file for each output", seen=seen, expected="as many files as outputs")
     runs = []
     for number, output in enumerate(outputs):
         run = evaluate(
@@ -188,18 +195,3 @@ def _evaluated(
             run = with_column(run, name, files[number], config.bootstrap, config.seed)
         runs.append(run)
     return SystemEvaluation(runs)
-
-
-def _columns(pairs: Sequence[str], outputs: int, key: str) -> dict[str, list[str]]:
-    """The files of each name, one for each output."""
-    named: dict[str, list[str]] = {}
-    for pair in pairs:
-        name, sign, file = pair.partition("=")
-        if not (name and sign and file):
-            raise InputError(f"{key} names a column and its file", seen=pair, expected=f"{key}=[NAME=FILE,…]")
-        named.setdefault(name, []).append(file)
-    for name, files in named.items():
-        if len(files) != outputs:
-            seen = f"{name}: {len(files)} files for {outputs} outputs"
-            raise InputError(f"{key} has a file for each output", seen=seen, expected="as many files as outputs")
-    return named

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,10 @@ class Fired(NamedTuple):
         """What it adds to the score."""
         return self.weight * self.times
 
+    def text(self, places: int) -> str:
+        """Its weight, and how often it fired where that is more than once."""
+        return f"{self.weight:+.{places}f}" + (f" ×{self.times}" if self.times > 1 else "")
+
 
 class StepFeatures(NamedTuple):
     """The features that fired in a step and have a weight, strongest first, and how many have none."""
@@ -43,33 +48,33 @@ class StepFeatures(NamedTuple):
 class FiredFeatures:
     """Says which features of a system fire; what is the same for all sentences is computed once."""
 
-    def __init__(self, system: AnySystem, members: int = MEMBERS) -> None:
+    def __init__(self, system: AnySystem) -> None:
         self.system = system
-        self.members = members
         self.index = system.features
         self._weights_F = system.weights.sparse_F
-        self._ranges = [] if self.index is None else list(self.index.ranges)
-        self._ends = [ids.stop for _, ids in self._ranges]
+        ranges = [] if self.index is None else list(self.index.ranges)
+        self._families, self._ends = [name for name, _ in ranges], [ids.stop for _, ids in ranges]
 
     def of(self, derivation: AnyDerivation) -> list[StepFeatures]:
         """The features of each step of a derivation, all without features where a system has none."""
         offsets_N1, ids_A = self.system.step_features(derivation)
-        steps = range(len(derivation.steps))
-        return [self._step(ids_A[offsets_N1[step] : offsets_N1[step + 1]].tolist()) for step in steps]
-
-    def _step(self, ids: list[int]) -> StepFeatures:
-        counted = Counter(ids)
-        weights = {feature: float(self._weights_F[feature]) for feature in counted}
-        kept = [feature for feature in counted if weights[feature]]
-        names = [] if self.index is None else list(spelled_names(self.index, np.array(kept, np.int64), self.members))
-        fired = [
-            Fired(self._family(feature), name, weights[feature], counted[feature])
-            for feature, name in zip(kept, names, strict=True)
-        ]
-        return StepFeatures(sorted(fired, key=lambda one: -abs(one.score)), len(counted) - len(kept))
-
-    def _family(self, feature: int) -> str:
-        return self._ranges[bisect_right(self._ends, feature)][0]
+        found = []
+        for start, end in pairwise(offsets_N1.tolist()):
+            counted = Counter(ids_A[start:end].tolist())
+            kept = [feature for feature in counted if self._weights_F[feature]]
+            names = [] if self.index is None else spelled_names(self.index, np.array(kept, np.int64), MEMBERS)
+            fired = [
+                Fired(
+                    self._families[bisect_right(self._ends, feature)],
+                    name,
+                    float(self._weights_F[feature]),
+                    counted[feature],
+                )
+                for feature, name in zip(kept, names, strict=True)
+            ]
+            fired.sort(key=lambda one: -abs(one.score))
+            found.append(StepFeatures(fired, len(counted) - len(kept)))
+        return found
 
 
 # How many features stand behind the trace of a translation.
@@ -81,10 +86,21 @@ def full_explanation(translation: Translation, top: int = SHOWN) -> str:
     system, derivation = translation.system, translation.derivations[0]
     assert system is not None
     trace = system.explain(translation.source, derivation)
-    if system.features is None:
+    fired = [] if system.features is None else FiredFeatures(system).of(derivation)
+    held = [
+        (phrase_text(translation.source, step), one)
+        for step, found in zip(derivation.steps, fired, strict=False)
+        for one in found.weighted
+    ]
+    if not held:
         return trace
-    fired = FiredFeatures(system).of(derivation)
-    return "\n".join([trace, *_strongest(translation.source, derivation.steps, fired, top)])
+    shown = sorted(held, key=lambda pair: -abs(pair[1].score))[:top]
+    places = decimals(one.weight for _, one in held)
+    rows = [(one.text(places), f"{one.name}  in {phrase}") for phrase, one in shown]
+    wide = max(len(weight) for weight, _ in rows)
+    more = "; the strongest:" if len(held) > len(shown) else ":"
+    lines = [f"  {weight:<{wide}}  {words}" for weight, words in rows]
+    return "\n".join([trace, fired_title(fired, places) + more, *lines])
 
 
 def fired_title(fired: Sequence[StepFeatures], places: int) -> str:
@@ -99,22 +115,9 @@ def phrase_text(source: Sequence[str], step: Step) -> str:
     """The source and the target words of a step."""
     if step.is_end:
         return "end of sentence"
-    own = " … ".join(" ".join(source[a:b]) for a, b in step.source_spans)
-    return f"{own} → {' '.join(step.target_words)}"
+    return f"{source_text(source, step)} → {' '.join(step.target_words)}"
 
 
-def _strongest(source: Sequence[str], steps: Sequence[Step], fired: list[StepFeatures], top: int) -> list[str]:
-    held = [
-        (phrase_text(source, step), one) for step, found in zip(steps, fired, strict=True) for one in found.weighted
-    ]
-    if not held:
-        return []
-    shown = sorted(held, key=lambda pair: -abs(pair[1].score))[:top]
-    places = decimals(one.weight for _, one in held)
-    rows = [
-        (f"{one.weight:+.{places}f}" + (f" ×{one.times}" if one.times > 1 else ""), f"{one.name}  in {phrase}")
-        for phrase, one in shown
-    ]
-    wide = max(len(weight) for weight, _ in rows)
-    more = "; the strongest:" if len(held) > len(shown) else ":"
-    return [fired_title(fired, places) + more, *(f"  {weight:<{wide}}  {words}" for weight, words in rows)]
+def source_text(source: Sequence[str], step: Step) -> str:
+    """The source words of a step, with … for gaps."""
+    return " … ".join(" ".join(source[a:b]) for a, b in step.source_spans)

@@ -18,11 +18,9 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import signature, spelled_names
 from xlate.jobs.context.inspected import inspect_context
-from xlate.jobs.inspect.fired import MEMBERS, FiredFeatures, StepFeatures, fired_title, phrase_text
+from xlate.jobs.inspect.fired import MEMBERS, Fired, FiredFeatures, StepFeatures, fired_title, phrase_text
 from xlate.jobs.inspect.weights import (
     MOST_FAMILIES,
-    FamilySummary,
-    Justify,
     Learned,
     decimals,
     families_of,
@@ -76,18 +74,15 @@ class InspectedRun:
     def names(self, features: Sequence[Learned]) -> list[str]:
         """The names of some of its features, word classes with their most frequent words where the system has them."""
         classed = self.trained.model.sparse is not None or self.trained.model.structure is not None
-        if not classed or not features or self.without_members is not None:
-            return [feature.name for feature in features]
-        try:
-            index = self.translator.system.features
-        except InputError as error:
-            self.without_members = error
-            return [feature.name for feature in features]
-        stored = self.weights.features[features[0].set_name]
-        if index is None or signature(index) != signature(stored):
-            return [feature.name for feature in features]
-        ids_A = np.array([feature.feature for feature in features], dtype=np.int64)
-        return list(spelled_names(index, ids_A, MEMBERS))
+        if classed and features and self.without_members is None:
+            try:
+                index = self.translator.system.features
+            except InputError as error:
+                self.without_members, index = error, None
+            if index is not None and signature(index) == signature(self.weights.features[features[0].set_name]):
+                ids_A = np.array([feature.feature for feature in features], dtype=np.int64)
+                return list(spelled_names(index, ids_A, MEMBERS))
+        return [feature.name for feature in features]
 
 
 def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console: Console) -> None:
@@ -104,41 +99,31 @@ def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console:
     derivation = translation.derivations[0]
     if run.translator.system.features is None or not families_of(run.weights) or not derivation.steps:
         return
-    fired = [_asked(one, config) for one in FiredFeatures(run.translator.system).of(derivation)]
+    fired = [
+        StepFeatures([feature for feature in weighted if _is_asked(feature, config)], without)
+        for weighted, without in FiredFeatures(run.translator.system).of(derivation)
+    ]
     places = decimals(feature.weight for one in fired for feature in one.weighted)
-    table = new_table(fired_title(fired, places), ("phrase", "left"), ("weight", "right"), ("feature", "left"))
-    for step, one in zip(derivation.steps, fired, strict=True):
-        if one.weighted or not step.is_end:
-            _add_step(table, phrase_text(translation.source, step), _rows(one, config.top, places))
+    table = new_table(fired_title(fired, places), "phrase", "weight", "feature")
+    for step, (weighted, _) in zip(derivation.steps, fired, strict=True):
+        if not weighted and step.is_end:
+            continue
+        # The strongest features of a step, then how many more there are and what they add up to.
+        rows = [(feature.text(places), escape(feature.name)) for feature in weighted[: config.top]]
+        if rest := weighted[config.top :]:
+            rows.append((f"{sum(feature.score for feature in rest):+.{places}f}", f"{len(rest)} more"))
+        phrase = escape(phrase_text(translation.source, step))
+        for place, row in enumerate(rows or [("", "none with a weight")]):
+            table.add_row("" if place else phrase, *row)
+        table.add_section()
     print_table(table, console)
     print_legend([feature.name for one in fired for feature in one.weighted[: config.top]], console)
 
 
-def _asked(features: StepFeatures, config: InspectConfig) -> StepFeatures:
-    """Those of the families that are asked for, and with the text that is searched for in their names."""
-    kept = [
-        feature
-        for feature in features.weighted
-        if (config.family is None or f":{config.family}:" in f":{feature.family}:")
-        and (config.find is None or config.find in feature.name)
-    ]
-    return StepFeatures(kept, features.without_weight)
-
-
-def _rows(features: StepFeatures, top: int, places: int) -> list[tuple[str, str]]:
-    """The strongest features of a step, then how many more there are and what they add up to."""
-    shown, rest = features.weighted[:top], features.weighted[top:]
-    rows = [
-        (f"{one.weight:+.{places}f}" + (f" ×{one.times}" if one.times > 1 else ""), escape(one.name)) for one in shown
-    ]
-    if rest:
-        rows.append((f"{sum(one.score for one in rest):+.{places}f}", f"{len(rest)} more"))
-    return rows or [("", "none with a weight")]
-
-
-def _add_step(table: Table, side: str, rows: Sequence[tuple[str, str]]) -> None:
-    for place, row in enumerate(rows):
-        table.add_row(escape(side) if place == 0 else "", *row, end_section=place == len(rows) - 1)
+def _is_asked(feature: Fired, config: InspectConfig) -> bool:
+    """Whether it is of the families that are asked for, and has the text in its name that is searched for."""
+    of_family = config.family is None or f":{config.family}:" in f":{feature.family}:"
+    return of_family and (config.find is None or config.find in feature.name)
 
 
 NEW, GONE, UP, DOWN, SAME = "new", "gone", "up", "down", "same"
@@ -215,8 +200,7 @@ def _floats(here: WeightsFile, there: WeightsFile) -> Table:
     keys = list(dict.fromkeys([*sides[0], *sides[1]]))
     differing = [key for key in keys if sides[0].get(key) != sides[1].get(key)]
     same = len(keys) - len(differing)
-    columns: list[tuple[str, Justify]] = [("float", "left"), ("run", "right"), ("other", "right"), ("change", "right")]
-    table = new_table(f"float weights that differ; {same} are the same", *columns)
+    table = new_table(f"float weights that differ; {same} are the same", "float", "run", "other", "change")
     for key in differing:
         here_w, there_w = (side.get(key) for side in sides)
         shown = ["-" if weight is None else f"{weight:.4f}" for weight in (here_w, there_w)]
@@ -228,8 +212,7 @@ def _floats(here: WeightsFile, there: WeightsFile) -> Table:
 def _counts(found: Sequence[Change]) -> Table:
     """How many weights of each family are new, gone, higher, lower, the same; families that changed most first."""
     words = (NEW, GONE, UP, DOWN, SAME)
-    columns: list[tuple[str, Justify]] = [("family", "left"), *((word, "right") for word in words)]
-    table = new_table("sparse weights, from the other run to this one", *columns)
+    table = new_table("sparse weights, from the other run to this one", "family", *words)
     moved: dict[str, float] = {}
     for change in found:
         moved[change.family] = moved.get(change.family, 0.0) + abs(change.size)
@@ -254,9 +237,7 @@ def _names(changes: Sequence[Change], *sides: tuple[InspectedRun, Sequence[Learn
 
 
 def _largest(changes: Sequence[Change], names: Sequence[str]) -> Table:
-    weights_of_both: list[tuple[str, Justify]] = [("run", "right"), ("other", "right")]
-    columns: list[tuple[str, Justify]] = [("change", "right"), ("", "left"), *weights_of_both, ("feature", "left")]
-    table = new_table("the largest changes", *columns)
+    table = new_table("the largest changes", "change", "", "run", "other", "feature")
     places = decimals(change.size for change in changes)
     for change, name in zip(changes, names, strict=True):
         weights = (f"{weight:+.{places}f}" if weight else "-" for weight in (change.here, change.there))
@@ -276,7 +257,13 @@ def inspect(config: InspectConfig, console: Console) -> None:
     run = InspectedRun(config.run, config.work)
     kind = kind_of(run.trained.model.kind)
     if kind.predicts:
-        _only_without(config, "a classifier in context has no families, and is not compared")
+        for key in ("family", "diff"):
+            if getattr(config, key) is not None:
+                raise InputError(
+                    "a classifier in context has no families, and is not compared",
+                    seen=f"{key}={getattr(config, key)}",
+                    expected="find=WORD or sentence='…'",
+                )
         if config.find is None and config.sentence is None:
             print_table(float_table(run.weights.sets, of_costs=False), console)
         work = Path(located_config(run.folder, work=config.work).work)
@@ -292,30 +279,13 @@ def inspect(config: InspectConfig, console: Console) -> None:
         print_sentence(run, config.sentence, config, console)
 
 
-def _only_without(config: InspectConfig, why: str) -> None:
-    for key in ("family", "diff"):
-        if getattr(config, key) is not None:
-            raise InputError(why, seen=f"{key}={getattr(config, key)}", expected="find=WORD or sentence='…'")
-
-
-def _asked_features(run: InspectedRun, config: InspectConfig) -> list[Learned]:
-    """The features with a weight that the configuration asks for, by family and by part of the name.
-
-    Raises:
-        InputError: there is no such family, or no name has such a part.
-    """
-    features = of_families(learned_features(run.weights), config.family, families_of(run.weights))
-    if config.find is None:
-        return features
-    found = [feature for feature in features if config.find in feature.name]
-    if not found:
-        seen = f"find={config.find}" + (f" family={config.family}" if config.family else "")
-        raise InputError("no feature has this in its name", seen=seen, expected="part of a name")
-    return found
-
-
 def _print_weights(run: InspectedRun, config: InspectConfig, of_costs: bool, console: Console) -> None:
-    features = _asked_features(run, config)
+    features = of_families(learned_features(run.weights), config.family, families_of(run.weights))
+    if config.find is not None:
+        features = [feature for feature in features if config.find in feature.name]
+        if not features:
+            seen = f"find={config.find}" + (f" family={config.family}" if config.family else "")
+            raise InputError("no feature has this in its name", seen=seen, expected="part of a name")
     listed = strongest(features, config.top)
     names = run.names(listed)
     print_table(float_table(run.weights.sets, of_costs), console)
@@ -326,15 +296,12 @@ def _print_weights(run: InspectedRun, config: InspectConfig, of_costs: bool, con
     rows = summaries(features)
     if len(rows) > 1:
         print_table(family_table(rows), console)
-    print_table(strongest_table(_title(rows), listed, names), console)
+    which = rows[0].family if len(rows) == 1 else "the largest of all families"
+    counts, above, largest = sum(r.weights for r in rows), sum(r.above_0 for r in rows), max(r.largest for r in rows)
+    shown = f"{largest:.{decimals([largest])}f}"
+    title = f"{which}: {counts:,} weights, {above:,} above 0, largest {shown}; + speaks for, - against"
+    print_table(strongest_table(title, listed, names), console)
     print_legend([*names, *(row.family for row in rows[:MOST_FAMILIES])], console)
     if run.without_members is not None:
         why = str(run.without_members).splitlines()[0]
         console.print(f"word classes are shown by number only: {why}", markup=False, highlight=False)
-
-
-def _title(rows: Sequence[FamilySummary]) -> str:
-    which = rows[0].family if len(rows) == 1 else "the largest of all families"
-    counts, above, largest = sum(r.weights for r in rows), sum(r.above_0 for r in rows), max(r.largest for r in rows)
-    shown = f"{largest:.{decimals([largest])}f}"
-    return f"{which}: {counts:,} weights, {above:,} above 0, largest {shown}; + speaks for, - against"

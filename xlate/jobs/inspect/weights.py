@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import floor, log10
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -152,7 +152,8 @@ def legend(names: Iterable[str]) -> list[tuple[str, str]]:
 
 # A table of families names so many; a model of phrases may have a hundred.
 MOST_FAMILIES = 20
-Justify = Literal["left", "right"]
+# The columns of words; all others are of numbers.
+WORDS = ("float", "family", "feature", "phrase", "")
 
 
 def decimals(weights: Iterable[float]) -> int:
@@ -166,11 +167,11 @@ def decimals(weights: Iterable[float]) -> int:
     return 3 if largest == 0.0 else max(3, 2 - floor(log10(largest)))
 
 
-def new_table(title: str, *columns: tuple[str, Justify]) -> Table:
+def new_table(title: str, *columns: str) -> Table:
     """An empty table with a title on the left; words that are too long go on in the next line."""
     table = Table(title=escape(title), title_justify="left")
-    for column, justify in columns:
-        table.add_column(column, justify=justify, overflow="fold")
+    for column in columns:
+        table.add_column(column, justify="left" if column in WORDS else "right", overflow="fold")
     return table
 
 
@@ -185,7 +186,7 @@ def print_table(table: Table, console: Console) -> None:
 def float_table(sets: Mapping[str, Weights], of_costs: bool) -> Table:
     """The float weights of all sets side by side."""
     kind = " of costs: below 0 is the rule" if of_costs else ""
-    table = new_table(f"float weights{kind}", ("float", "left"), *((name, "right") for name in sets))
+    table = new_table(f"float weights{kind}", "float", *sets)
     for row, name in enumerate(next(iter(sets.values())).dense_names):
         table.add_row(escape(name), *(f"{w.dense_D[row]:.4f}" for w in sets.values()))
     return table
@@ -195,24 +196,16 @@ def family_table(rows: Sequence[FamilySummary]) -> Table:
     """The families of sparse features, one a line."""
     count = sum(row.weights for row in rows)
     title = f"{count:,} weights of sparse features in {len(rows)} families; family=NAME shows one of them"
-    columns: list[tuple[str, Justify]] = [
-        (name, "right") for name in ("weights", "above 0", "sum of |weight|", "largest")
-    ]
-    table = new_table(title, ("family", "left"), *columns)
+    table = new_table(title, "family", "weights", "above 0", "sum of |weight|", "largest")
     places = decimals(row.largest for row in rows)
-    for name, row in _shown(rows):
+    shown, rest = [(row.family, row) for row in rows[:MOST_FAMILIES]], rows[MOST_FAMILIES:]
+    if rest:
+        counts, above, masses, most = zip(*(row[1:] for row in rest))
+        shown.append((f"{len(rest)} more", FamilySummary("", sum(counts), sum(above), sum(masses), max(most))))
+    for name, row in shown:
         largest = f"{row.largest:.{places}f}"
         table.add_row(escape(name), f"{row.weights:,}", f"{row.above_0:,}", f"{row.mass:.2f}", largest)
     return table
-
-
-def _shown(rows: Sequence[FamilySummary]) -> list[tuple[str, FamilySummary]]:
-    """The first families by name, and all others as one."""
-    shown, rest = [(row.family, row) for row in rows[:MOST_FAMILIES]], rows[MOST_FAMILIES:]
-    if not rest:
-        return shown
-    counts, above, masses, largest = zip(*(row[1:] for row in rest))
-    return [*shown, (f"{len(rest)} more", FamilySummary("", sum(counts), sum(above), sum(masses), max(largest)))]
 
 
 def strongest(features: Sequence[Learned], top: int) -> list[Learned]:
@@ -224,7 +217,7 @@ def strongest(features: Sequence[Learned], top: int) -> list[Learned]:
 
 def strongest_table(title: str, features: Sequence[Learned], names: Sequence[str]) -> Table:
     """What `strongest` found under the names that are given, with a line between what speaks for and against."""
-    table = new_table(title, ("weight", "right"), ("feature", "left"))
+    table = new_table(title, "weight", "feature")
     places = decimals(feature.weight for feature in features)
     for place, (feature, name) in enumerate(zip(features, names, strict=True)):
         following = features[place + 1].weight if place + 1 < len(features) else 0.0

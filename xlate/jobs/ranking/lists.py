@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,33 +69,6 @@ def begin(names: tuple[str, ...], size: float) -> Floats:
     return np.array([size if name == first else 0.0 for name in names])
 
 
-def weighted_sum(values: Mapping[str, Floats], weights: Mapping[str, float], size: int) -> Floats:
-    """The sum of some columns with their weights, (C,)."""
-    return sum((weights[name] * column_C for name, column_C in values.items() if name in weights), np.zeros(size))
-
-
-@dataclass(frozen=True)
-class Given:
-    """Features of the list itself that are learned as sparse ones: N values that are not 0, of the columns `names`."""
-
-    names: tuple[str, ...]
-    hypothesis_N: Ints
-    column_N: Ints
-    value_N: Floats
-
-    @classmethod
-    def of(cls, listed: NbestCandidates, kept: frozenset[str]) -> Given:
-        """Those of the sparse columns of a list whose names are among the kept ones."""
-        batch = listed.batch
-        values_N = np.ones(len(batch.part_ids_N)) if batch.part_values_N is None else batch.part_values_N
-        names = tuple(name for name in listed.sparse_names if name in kept)
-        place_of = {name: place for place, name in enumerate(names)}
-        place_M = np.array([place_of.get(name, -1) for name in listed.sparse_names], dtype=np.int64)
-        column_N, rows_N = place_M[batch.part_ids_N], row_numbers(batch.part_id_offsets_P1)
-        kept_N = column_N >= 0
-        return cls(names, rows_N[kept_N], column_N[kept_N], values_N[kept_N].astype(np.float64))
-
-
 @dataclass(frozen=True)
 class SparseLists:
     """The sparse features of every hypothesis.
@@ -115,28 +88,37 @@ class SparseLists:
 
     @classmethod
     def made(
-        cls, text: ListText, templates: TextTemplates, given: Given, min_lists: int, train_I: Bools
+        cls,
+        texts: Iterable[list[list[str]]],
+        listed: NbestCandidates,
+        kept: Container[str],
+        min_lists: int,
+        train_I: Bools,
     ) -> SparseLists:
-        """The features of words that `templates` make, and the `given` ones, of which `min_lists` training lists each
-        have hypotheses that differ.
+        """The features of words, `texts` list by list, and those columns of the list itself whose names are among the
+        kept ones, of which `min_lists` training lists each have hypotheses that differ.
         """
         met, found, lengths, sizes = GrowingFeatures(), array("q"), array("q"), array("q")
-        for rows in text.features(templates):
+        for rows in texts:
             sizes.append(len(rows))
             for names in rows:
                 found.extend(map(met.add, names))
                 lengths.append(len(names))
-        list_C = row_numbers(offsets_of(sizes))
+        list_C, batch = row_numbers(offsets_of(sizes)), listed.batch
         hypothesis_T, id_T = np.repeat(np.arange(len(lengths)), lengths), np.array(found, np.int64)
-        own_N = np.array([met.add(name) for name in given.names], np.int64)[given.column_N]
-        many = max(1, len(met))
+        # The features of the list itself, N values that are not 0.
+        own_M = np.array([met.add(name) if name in kept else -1 for name in listed.sparse_names], dtype=np.int64)
+        own_N, hypothesis_N = own_M[batch.part_ids_N], row_numbers(batch.part_id_offsets_P1)
+        values_N = np.ones(len(own_N)) if batch.part_values_N is None else batch.part_values_N
+        hypothesis_N, values_N = hypothesis_N[own_N >= 0], values_N[own_N >= 0].astype(np.float64)
+        own_N, many = own_N[own_N >= 0], max(1, len(met))
         # A number for each pair of a hypothesis and a feature, in the order of both.
         lists_F = _telling(np.sort(hypothesis_T * many + id_T), np.array(sizes), train_I, many)
-        lists_F += _differing(list_C[given.hypothesis_N] * many + own_N, given.value_N, np.array(sizes), train_I, many)
+        lists_F += _differing(list_C[hypothesis_N] * many + own_N, values_N, np.array(sizes), train_I, many)
         features, id_F = met.frozen(np.flatnonzero(lists_F >= min_lists).tolist())
-        hypothesis_T = np.concatenate([hypothesis_T, given.hypothesis_N])
+        hypothesis_T = np.concatenate([hypothesis_T, hypothesis_N])
         id_T = id_F[np.concatenate([id_T, own_N])]
-        return cls._sorted(features, len(lengths), hypothesis_T, id_T, given.value_N)
+        return cls._sorted(features, len(lengths), hypothesis_T, id_T, values_N)
 
     @classmethod
     def _sorted(
@@ -224,9 +206,14 @@ class RankedLists:
         heldout_I = held_out(config, len(arrays.sentence_I))
         lexicon = _lexicon(config, text, streams, arrays, ~heldout_I)
         classes = read_classes(rerank.classes) if rerank.classes else {}
-        given, nearly = _given(config, arrays, listed, text)
-        templates = text_templates(rerank, classes, lexicon)
-        sparse = SparseLists.made(text, templates, given, rerank.min_lists, ~heldout_I)
+        # The list's own sparse features, and its float ones that some lines lack; both are told of.
+        gaps = Gaps.of(arrays)
+        gaps.warn_of_lacking(arrays, gaps.nearly, str(config.nbest), text.line_C)
+        gaps.tell_seldom(str(config.nbest), rerank.given_sparse)
+        nearly = tuple(name for name in gaps.nearly if name not in listed.dense_names)
+        kept = gaps.seldom if rerank.given_sparse else ()
+        texts = text.features(text_templates(rerank, classes, lexicon))
+        sparse = SparseLists.made(texts, listed, kept, rerank.min_lists, ~heldout_I)
         dense_names, dense_CD = float_features(arrays, listed, rerank, nearly)
         spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
         floats_CD = (centred_in_lists(dense_CD, arrays.candidate_offsets_I1) / spread_D).astype(np.float32)
@@ -264,18 +251,6 @@ def text_templates(
     """The features of words that the settings ask for."""
     class_ngrams = settings.class_ngrams if classes else 0
     return TextTemplates(settings.ngrams, settings.length, class_ngrams, classes, lexicon)
-
-
-def _given(
-    config: TrainConfig, arrays: NbestArrays, listed: NbestCandidates, text: ListText
-) -> tuple[Given, tuple[str, ...]]:
-    """The list's own sparse features, and its float ones that some lines lack; both are told of."""
-    rerank, gaps, file = config.model.rerank, Gaps.of(arrays), str(config.nbest)
-    assert rerank is not None
-    gaps.warn_of_lacking(arrays, gaps.nearly, file, text.line_C)
-    gaps.tell_seldom(file, rerank.given_sparse)
-    nearly = tuple(name for name in gaps.nearly if name not in listed.dense_names)
-    return Given.of(listed, frozenset(gaps.seldom if rerank.given_sparse else ())), nearly
 
 
 def _lexicon(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,10 @@ from xlate.candidates.nbest_columns import NbestArrays
 from xlate.candidates.nbest_store import reference_lines
 from xlate.candidates.nbest_utility import UTILITIES, utilities
 from xlate.config.nbest_schema import NbestConfig
-from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.formats.nbest_file import NbestFile
-from xlate.jobs.ranking.lists import computed_floats, ranking_objective, text_templates, weighted_sum
+from xlate.jobs.ranking.lists import computed_floats, ranking_objective, text_templates
 from xlate.jobs.ranking.report import reported
 from xlate.jobs.ranking.texts import Gaps, ListText
 from xlate.jobs.run_weights import weights_of
@@ -52,21 +50,7 @@ def rerank_scores(run: Path, nbest: NbestFile, source: str | None, first_id: int
     arrays, text = ListText.read(nbest, source, first_id)
     floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
     computed = computed_floats(arrays, config.model.rerank)
-    _check_floats(floats, {*arrays.names, *computed, *known[NEARLY]}, nbest)
-    Gaps.of(arrays).warn_of_lacking(arrays, floats, nbest.path, text.line_C)
-    text = _with_sources_as_learned(text, known, config, nbest)
-    scores: list[float] = []
-    for rows in text.features(text_templates(config.model.rerank, known["classes"], known["lexicon"])):
-        scores += [sum(sparse[name] for name in row if name in sparse) for row in rows]
-    with np.errstate(over="ignore", invalid="ignore"):
-        # What is no feature of the list has no column there.
-        own = {**(sparse if config.model.rerank.given_sparse else {}), **floats}
-        score_C: Floats = arrays.scores(own) + weighted_sum(computed, floats, len(scores))
-        return arrays.finite(np.array(scores) + score_C)
-
-
-def _check_floats(floats: Iterable[str], there: Container[str], nbest: NbestFile) -> None:
-    missing = [name for name in floats if name not in there]
+    missing = [name for name in floats if name not in {*arrays.names, *computed, *known[NEARLY]}]
     if missing:
         raise InputError(
             "the list lacks features",
@@ -75,19 +59,10 @@ def _check_floats(floats: Iterable[str], there: Container[str], nbest: NbestFile
             expected="what the run was trained with: " + ", ".join(floats),
             remedy="give lists of the same system, with the same columns",
         )
-
-
-def _with_sources_as_learned(
-    text: ListText, known: Mapping[str, Any], config: TrainConfig, nbest: NbestFile
-) -> ListText:
-    """The same words, with sources where the run was trained with sources, and else without.
-
-    Raises:
-        InputError: the run's features need sources, and there are none.
-    """
-    rerank = config.model.rerank
-    assert rerank is not None
-    if known[SOURCES] and text.sources is None and (rerank.length or known["lexicon"]):
+    Gaps.of(arrays).warn_of_lacking(arrays, floats, nbest.path, text.line_C)
+    if not known[SOURCES]:
+        text = replace(text, sources=None)
+    elif text.sources is None and (config.model.rerank.length or known["lexicon"]):
         raise InputError(
             "the run was trained with sources, and those of this list are not known",
             file=nbest.path,
@@ -95,12 +70,15 @@ def _with_sources_as_learned(
             expected="the sentences that were translated, for the features of word pairs and lengths",
             remedy="source=FILE",
         )
-    return text if known[SOURCES] else replace(text, sources=None)
-
-
-def learned_for(run: Path) -> tuple[str, ...]:
-    """The measures that a run was learned for."""
-    return tuple(ranking_objective(config_of_run(run)).weights)
+    scores: list[float] = []
+    for rows in text.features(text_templates(config.model.rerank, known["classes"], known["lexicon"])):
+        scores += [sum(sparse[name] for name in row if name in sparse) for row in rows]
+    with np.errstate(over="ignore", invalid="ignore"):
+        # What is no feature of the list has no column there.
+        own = {**(sparse if config.model.rerank.given_sparse else {}), **floats}
+        columns = (floats[name] * column_C for name, column_C in computed.items() if name in floats)
+        score_C: Floats = arrays.scores(own) + sum(columns, np.zeros(len(scores)))
+        return arrays.finite(np.array(scores) + score_C)
 
 
 CHOICES = "one of weights=FILE, run=RUN or mbr=chrf"
@@ -140,7 +118,7 @@ def new_scores(config: NbestConfig, nbest: NbestFile, arrays: NbestArrays) -> tu
 def reranked(config: NbestConfig, arrays: NbestArrays, references: list[list[str]], score_C: Floats) -> dict[str, Any]:
     """What the new order is worth; the table for people goes to standard error."""
     found = reported(arrays, reference_lines(arrays.sentence_I, references, config.first_id), score_C)
-    learned = learned_for(Path(config.run)) if config.run is not None else ()
+    learned = () if config.run is None else tuple(ranking_objective(config_of_run(Path(config.run))).weights)
     # What ranks by agreement in a measure is no more to be judged by that measure.
     agreed = (config.mbr,) if config.mbr in UTILITIES else ()
     print(found.table(learned, agreed), file=sys.stderr)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -160,16 +159,8 @@ class Gaps:
             log.warning("warning: %s; nothing is learned from them: %s", held, remedy)
 
 
-@dataclass(frozen=True)
-class PairSettings:
-    """Which pairs: at most `most` of a list, with gains (0 to 1) that differ by `least` or more, and not by nothing."""
-
-    most: int = 1
-    least: float = 0.05
-
-
 def preference_pairs(
-    lists: Sequence[Sequence[Hypothesis]], prompts: Sequence[str], gain_C: Floats, settings: PairSettings
+    lists: Sequence[Sequence[Hypothesis]], prompts: Sequence[str], gain_C: Floats, most: int = 1, least: float = 0.05
 ) -> Iterator[dict[str, str | float | int]]:
     """Yields pairs list by list: the best with the worst, the second best with the second worst, and so on.
 
@@ -178,7 +169,8 @@ def preference_pairs(
 
     Args:
         lists: the hypotheses of each sentence. prompts: their sources.
-        gain_C: the gain of each hypothesis. settings: which pairs.
+        gain_C: the gain of each hypothesis, 0 to 1.
+        most: of a list. least: the difference of gains; it is above 0 in any case.
     """
     start = 0
     for group, prompt in zip(lists, prompts, strict=True):
@@ -186,9 +178,9 @@ def preference_pairs(
         start += len(group)
         places = list({group[place].text: place for place in reversed(range(len(group)))}.values())
         order = sorted(places, key=lambda place: (-gains[place], place))
-        for better, worse in list(zip(order, reversed(order), strict=True))[: min(settings.most, len(order) // 2)]:
+        for better, worse in list(zip(order, reversed(order), strict=True))[: min(most, len(order) // 2)]:
             margin = float(gains[better] - gains[worse])
-            if margin < settings.least or margin <= 0.0:
+            if margin < least or margin <= 0.0:
                 break
             yield {
                 "id": group[better].sentence,
@@ -197,28 +189,6 @@ def preference_pairs(
                 "rejected": group[worse].text,
                 "margin": round(margin, 6),
             }
-
-
-def checked_prompts(lines: list[str] | None, file: str) -> list[str]:
-    """The sources of lists.
-
-    Raises:
-        InputError: the list does not say them all, and no file does.
-    """
-    if lines is None:
-        raise InputError(
-            "pairs are made of sentences whose source is known",
-            file=file,
-            seen="a list that does not say the source of every sentence",
-            expected="a list that does (src in JSON lines, S- of fairseq), or their file",
-            remedy="source=FILE",
-        )
-    return lines
-
-
-def json_line(pair: dict[str, str | float | int]) -> str:
-    """A pair as a line of JSON."""
-    return json.dumps(pair, ensure_ascii=False)
 
 
 # Without references, numbers that leave more lines empty than so many for each list are no numbers of lines.

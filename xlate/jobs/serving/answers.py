@@ -17,13 +17,13 @@ from typing import Any
 
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.inspect.fired import Fired, FiredFeatures, StepFeatures
+from xlate.jobs.inspect.fired import FiredFeatures, source_text
 from xlate.jobs.inspect.weights import legend
 from xlate.jobs.pack_format import unpacked
 from xlate.jobs.translate import Translation, Translator, line_tokens
 from xlate.kernels.orientation import LEFT, RIGHT
-from xlate.models.derivation import COPIED, Span, Step
-from xlate.models.system import AnyDerivation, AnySystem
+from xlate.models.derivation import COPIED
+from xlate.models.system import AnyDerivation
 
 Json = dict[str, Any]
 
@@ -185,7 +185,11 @@ class ServedRun:
             answer: Json = {"run": self.name, "translation": translation.text, "score": number(best.score)}
             answer["unknown"] = best.copied
             if request.nbest > 1:
-                answer["nbest"] = self._listed(translation, request.nbest)
+                text = self._translator.text
+                answer["nbest"] = [
+                    {"translation": text.target_text(list(derivation.words)), "score": number(derivation.score)}
+                    for derivation in translation.derivations[: request.nbest]
+                ]
             if request.explain:
                 answer |= explained(translation, self._fired)
             return answer
@@ -212,13 +216,6 @@ class ServedRun:
     def _fired(self) -> FiredFeatures:
         return FiredFeatures(self._translator.system)
 
-    def _listed(self, translation: Translation, nbest: int) -> list[Json]:
-        text = self._translator.text
-        return [
-            {"translation": text.target_text(list(derivation.words)), "score": number(derivation.score)}
-            for derivation in translation.derivations[:nbest]
-        ]
-
 
 def explained(translation: Translation, fired: FiredFeatures) -> Json:
     """How a translation came about: tokens, steps with spans and features, float features, word links, the trace.
@@ -228,12 +225,19 @@ def explained(translation: Translation, fired: FiredFeatures) -> Json:
     system, derivation = fired.system, translation.derivations[0]
     links = system.word_links(derivation)
     steps = _steps(translation.source, derivation, fired)
+    # The float features that add something to the score, strongest first.
+    values = zip(system.feature_names, system.weights_D.tolist(), derivation.features_D.tolist(), strict=True)
+    rows = [(name, weight, value, weight * value) for name, weight, value in values if weight * value]
+    floats = [
+        {"name": name, "weight": number(weight), "value": number(value), "score": number(score)}
+        for name, weight, value, score in sorted(rows, key=lambda row: -abs(row[3]))
+    ]
     return {
         "source": translation.source,
         "target": derivation.words,
         "steps": steps,
         "legend": dict(legend(feature["name"] for step in steps for feature in step["features"])),
-        "features": _floats(system, derivation),
+        "features": floats,
         "links": None if links is None else [list(link) for link in links],
         "trace": system.explain(translation.source, derivation),
     }
@@ -249,44 +253,27 @@ def _steps(source: Sequence[str], derivation: AnyDerivation, fired: FiredFeature
     placed = zip(
         derivation.blocks, derivation.target_spans, fired.system.orientations(derivation), features, strict=False
     )
-    steps = [
-        {**_phrase(source, step, span), "orientation": ORIENTATIONS.get(turn, JUMPS), **_features(found)}
-        for step, span, turn, found in placed
-    ]
+    steps: list[Json] = []
+    for step, span, turn, (weighted, without_weight) in placed:
+        rest = weighted[SHOWN:]
+        shown = [
+            {**feature._asdict(), "weight": number(feature.weight), "score": number(feature.score)}
+            for feature in weighted[:SHOWN]
+        ]
+        steps.append(
+            {
+                "source_spans": [list(place) for place in step.source_spans],
+                "target_span": list(span),
+                "source": source_text(source, step),
+                "target": " ".join(step.target_words),
+                "copied": step.unit == COPIED,
+                "orientation": ORIENTATIONS.get(turn, JUMPS),
+                "features": shown,
+                "more": {"count": len(rest), "score": number(sum(feature.score for feature in rest))},
+                "without_weight": without_weight,
+            }
+        )
     if steps:
         # Some systems ask for no orientation where there is nothing before.
         steps[0]["orientation"] = JUMPS if steps[0]["source_spans"][0][0] else ORIENTATIONS[RIGHT]
     return steps
-
-
-def _phrase(source: Sequence[str], step: Step, target_span: Span) -> Json:
-    return {
-        "source_spans": [list(span) for span in step.source_spans],
-        "target_span": list(target_span),
-        "source": " … ".join(" ".join(source[a:b]) for a, b in step.source_spans),
-        "target": " ".join(step.target_words),
-        "copied": step.unit == COPIED,
-    }
-
-
-def _features(found: StepFeatures) -> Json:
-    shown, rest = found.weighted[:SHOWN], found.weighted[SHOWN:]
-    return {
-        "features": [_fired(feature) for feature in shown],
-        "more": {"count": len(rest), "score": number(sum(feature.score for feature in rest))},
-        "without_weight": found.without_weight,
-    }
-
-
-def _fired(feature: Fired) -> Json:
-    return {**feature._asdict(), "weight": number(feature.weight), "score": number(feature.score)}
-
-
-def _floats(system: AnySystem, derivation: AnyDerivation) -> list[Json]:
-    """The float features that add something to the score, strongest first."""
-    values = zip(system.feature_names, system.weights_D.tolist(), derivation.features_D.tolist(), strict=True)
-    rows = [(name, weight, value, weight * value) for name, weight, value in values if weight * value]
-    return [
-        {"name": name, "weight": number(weight), "value": number(value), "score": number(score)}
-        for name, weight, value, score in sorted(rows, key=lambda row: -abs(row[3]))
-    ]
