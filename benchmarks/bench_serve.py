@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
 
-from xlate.jobs.serving.requests import Limits, Request
+from xlate.jobs.serving.answers import Limits, Request
 from xlate.jobs.serving.server import Application, http_server, open_socket
 
 REQUESTS, ROUNDS = (400, 1) if "--quick" in sys.argv else (2000, 3)

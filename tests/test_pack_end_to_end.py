@@ -23,10 +23,8 @@ from tests.test_sparse_end_to_end import own_work, sparse_run  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.schema import PackConfig
 from xlate.config.stored import config_of_run
-from xlate.jobs.packs.archive import extract, write_archive
-from xlate.jobs.packs.form import MARK, Pack, read_pack
-from xlate.jobs.packs.opened_files import opened_files
-from xlate.jobs.packs.pack import pack
+from xlate.jobs.pack import opened_files, pack
+from xlate.jobs.pack_format import MARK, Pack, extract, read_pack, write_archive
 from xlate.jobs.run_places import RUNS
 
 BOTH = ["model.context.run=translations", "model.context.distortion=distances"]

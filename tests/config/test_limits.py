@@ -39,8 +39,8 @@ def test_every_number_has_a_range_and_every_range_a_setting(kind: type[Any]) -> 
 def test_the_limits_are_those_of_the_library() -> None:
     from xlate.formats.nbest_file import DROP, KEEP
     from xlate.formats.nbest_styles import STYLES
-    from xlate.jobs.lattice_files import KINDS
     from xlate.jobs.systems.phrase import REORDERINGS
+    from xlate.jobs.translate import KINDS
     from xlate.kernels.search.distortion_decoder import WIDEST_WINDOW
     from xlate.lm.arpa import HIGHEST_ORDER
     from xlate.models.block import settings as block_settings

@@ -15,8 +15,8 @@ from xlate.features.hypothesis_text import TextTemplates
 from xlate.features.more_floats import MORE_FLOATS
 from xlate.features.phrase_templates import ORIENTATIONS, PLAIN, REORDERING
 from xlate.formats.nbest_file import AGREEMENT, RANKS
-from xlate.jobs.inspect.legend import PARTS
-from xlate.jobs.ranking.floats import MBR, POSITION, TOTAL
+from xlate.jobs.inspect.weights import PARTS
+from xlate.jobs.ranking.lists import MBR, POSITION, TOTAL
 from xlate.models.hierarchical.model import RULE_FEATURES, STRUCTURE
 from xlate.models.phrase.model import FIVE_WAY, PHRASE_FEATURES, SPARSE_PLAIN, SPARSE_REORDERING
 

@@ -39,9 +39,8 @@ from xlate.formats.nbest_file import NbestFile
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.formats.sentence_tables import INPUT, MARK, OURS, TableFolder
-from xlate.jobs.imports.moses import search_of
-from xlate.jobs.packs.archive import extract, write_archive
-from xlate.jobs.packs.form import Pack, Sentence, read_pack, write_pack
+from xlate.jobs.imports import search_of
+from xlate.jobs.pack_format import Pack, Sentence, extract, read_pack, write_archive, write_pack
 from xlate.jobs.run_text import PreparedText, TextSettings
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
@@ -55,8 +54,7 @@ from xlate.phrases.distortion import Distortion
 from xlate.phrases.matching import Matches
 from xlate.phrases.rules import RuleTable
 from xlate.phrases.table import PhraseTable
-from xlate.report.records import Records
-from xlate.report.run_directory import RunDirectory
+from xlate.report.run_directory import Records, RunDirectory
 from xlate.scoring.feature_weights import load_feature_weights
 from xlate.scoring.nbest_rescore import rescored
 from xlate.scoring.weights import Weights, load_weights, save_weights

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from xlate.errors import InputError
-from xlate.jobs.outputs import read_output
+from xlate.jobs.score import read_output
 from xlate.report.run_directory import MARK
 
 

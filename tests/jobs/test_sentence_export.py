@@ -16,7 +16,7 @@ from tests.models.phrase.small_phrase_models import RandomPlaces, RandomScores, 
 from xlate.formats.moses_table import phrases_in, read_phrase_table
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.formats.sentence_tables import INPUT, MARK
-from xlate.jobs.sentence_export import ExportedTables
+from xlate.jobs.moses_export import ExportedTables
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel, Reordering
 from xlate.models.phrase.sentence_scores import SentencePhrases

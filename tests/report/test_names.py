@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.examples import make_run
-from xlate.report.runs import collect_runs
-from xlate.report.seeds import by_setting
+from xlate.report.runs import by_setting, collect_runs
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,10 @@ import matplotlib
 from matplotlib.image import imread
 
 from tests.report.examples import make_run
-from xlate.report.drawing import CYCLE, quiet_style
+from xlate.report.pictures import CYCLE, quiet_style
 from xlate.report.plots import drawn, mean_curve, plot_runs, setting_labels
 from xlate.report.run_directory import RunDirectory
-from xlate.report.runs import collect_runs
-from xlate.report.seeds import by_setting
+from xlate.report.runs import by_setting, collect_runs
 
 
 def test_curves_and_bars_as_png_and_svg(tmp_path: Path) -> None:

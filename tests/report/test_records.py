@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xlate.errors import InputError
-from xlate.report.records import Records
+from xlate.report.run_directory import Records
 
 KEY = st.text(max_size=5).filter(lambda key: key != "tag")
 LINE = st.dictionaries(KEY, st.none() | st.booleans() | st.integers() | st.text(max_size=9), max_size=3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.report.reliability import reliability_picture
+from xlate.report.pictures import reliability_picture
 
 
 def picture(right: float) -> NDArray[np.uint8]:

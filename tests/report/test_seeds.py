@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.report.examples import make_run
-from xlate.report.runs import collect_runs
-from xlate.report.seeds import by_setting, of_common_seeds
-from xlate.report.sweep_table import sweep_table
+from xlate.report.runs import by_setting, collect_runs, of_common_seeds
+from xlate.report.tables import sweep_table
 
 BLEU = {("mira", 1): 40.5, ("mira", 2): 40.7, ("mira", 3): 40.8, ("mert", 1): 40.0, ("mert", 2): 41.0}
 

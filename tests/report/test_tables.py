@@ -11,8 +11,7 @@ from rich.console import Console
 from tests.report.examples import make_run
 from xlate.cli.shell.sweeps import best_first, summary_of
 from xlate.report.runs import collect_runs
-from xlate.report.sweep_table import sweep_table
-from xlate.report.tables import Column, Table
+from xlate.report.tables import Column, Table, sweep_table
 
 
 @pytest.fixture

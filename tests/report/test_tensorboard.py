@@ -16,7 +16,7 @@ from tensorboard.plugins.custom_scalar import layout_pb2
 from tensorboard.plugins.custom_scalar.metadata import CONFIG_SUMMARY_TAG
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
-from xlate.report.records import Records
+from xlate.report.run_directory import Records
 from xlate.report.tensorboard import TensorBoardReporter
 
 

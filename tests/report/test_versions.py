@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from xlate.report.versions import git_commit
+from xlate.report.run_directory import git_commit
 
 
 def test_outside_a_repository_there_is_no_commit(tmp_path: Path) -> None:

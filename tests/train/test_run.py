@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from xlate.errors import InputError
-from xlate.report.records import Records
+from xlate.report.run_directory import Records
 from xlate.train.run import Outcome, Run, RunSettings, conduct
 from xlate.train.signals import StopFlag
 

@@ -12,8 +12,7 @@ POSITIONAL = ("a", "b")
 
 def run(config: CompareConfig) -> None:
     """Prints the comparison; with `out=` also writes it as `compare.txt` and `compare.html` into a folder."""
-    from xlate.jobs.compare import compare
-    from xlate.jobs.compare_page import comparison_html, comparison_text
+    from xlate.jobs.compare import compare, comparison_html, comparison_text
     from xlate.text.lines import atomic_write
 
     found = compare(config)

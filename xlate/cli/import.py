@@ -11,6 +11,6 @@ CONFIG = ImportConfig
 
 def run(config: ImportConfig) -> None:
     """Makes a run of a system and prints its figures as JSON."""
-    from xlate.jobs.imports.system import import_system
+    from xlate.jobs.imports import import_system
 
     print(json.dumps(import_system(config), indent=2, ensure_ascii=False))

@@ -88,7 +88,7 @@ def oracle(config: NbestConfig) -> dict[str, Any]:
 def rescore(config: NbestConfig) -> dict[str, Any]:
     """Writes a list with other totals to `out`, the best hypothesis of each sentence first, and what that is worth."""
     from xlate.formats.nbest_list import by_sentence, write_nbest
-    from xlate.jobs.ranking.rescore import check_alone, new_scores, reranked
+    from xlate.jobs.ranking.scores import check_alone, new_scores, reranked
     from xlate.scoring.nbest_rescore import rescored
 
     check_alone(config)
@@ -110,8 +110,7 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
     """Writes pairs of a better and a worse hypothesis to `out`, as JSON lines for trainers by preference."""
     from xlate.candidates.nbest_columns import nbest_arrays
     from xlate.candidates.nbest_gains import gain_objective, gain_statistics
-    from xlate.jobs.ranking.given import source_lines
-    from xlate.jobs.ranking.pairs import PairSettings, checked_prompts, json_line, preference_pairs
+    from xlate.jobs.ranking.texts import preference_pairs, source_lines
     from xlate.metrics.objective import COLUMN
     from xlate.text.lines import write_lines
 
@@ -120,18 +119,26 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
     lists = list(_list(config).lists())
     arrays = nbest_arrays(lists, config.nbest)
     references = _references(config, arrays, needed=set(objective.weights) != {COLUMN})
-    prompts = checked_prompts(source_lines(lists, config.nbest, config.source, config.first_id), config.nbest)
+    prompts = source_lines(lists, config.nbest, config.source, config.first_id)
+    if prompts is None:
+        raise InputError(
+            "pairs are made of sentences whose source is known",
+            file=config.nbest,
+            seen="a list that does not say the source of every sentence",
+            expected="a list that does (src in JSON lines, S- of fairseq), or their file",
+            remedy="source=FILE",
+        )
     statistics_CK = gain_statistics(arrays, references, objective, config.gain_column, config.first_id)
-    settings = PairSettings(config.pairs, config.least_margin)
-    found = list(preference_pairs(lists, prompts, objective.sentences(statistics_CK), settings))
-    write_lines(out, map(json_line, found))
+    gain_C = objective.sentences(statistics_CK)
+    found = list(preference_pairs(lists, prompts, gain_C, config.pairs, config.least_margin))
+    write_lines(out, (json.dumps(pair, ensure_ascii=False) for pair in found))
     return {"out": out, "lists": len(lists), "pairs": len(found)}
 
 
 def score(config: NbestConfig) -> dict[str, Any]:
     """Writes the log probability of each hypothesis by a language model to `out`, a column for `add_scores`."""
     from xlate.candidates.nbest_columns import WordNumbers
-    from xlate.jobs.ranking.given import given_list
+    from xlate.jobs.ranking.texts import given_list
     from xlate.lm.arpa import read_arpa
     from xlate.lm.model import NgramModel
     from xlate.text.encoded import EncodedText
@@ -179,13 +186,13 @@ def _arrays(config: NbestConfig) -> NbestArrays:
 
 
 def _list(config: NbestConfig) -> NbestFile:
-    from xlate.jobs.ranking.given import given_list
+    from xlate.jobs.ranking.texts import given_list
 
     return given_list(config, config.nbest)
 
 
 def _references(config: NbestConfig, arrays: NbestArrays, needed: bool = False) -> list[list[str]]:
-    from xlate.jobs.ranking.given import read_references
+    from xlate.jobs.ranking.texts import read_references
 
     if needed and not config.ref:
         _needed(None, "ref", "[FILE,…]")

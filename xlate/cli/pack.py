@@ -11,7 +11,7 @@ def run(config: PackConfig) -> None:
     """Packs a run and prints the name of the file or folder; its size goes to standard error."""
     import sys
 
-    from xlate.jobs.packs.pack import pack
+    from xlate.jobs.pack import pack
 
     made = pack(config)
     words = f"{made['files']} files, {made['bytes'] / 1e6:.1f} MB, checked by {made['sentences']} sentences"

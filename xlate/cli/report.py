@@ -10,9 +10,7 @@ POSITIONAL = "runs"
 
 def run(config: ReportConfig) -> None:
     """Prints the table of all runs found under the folders given and writes it, with plots and a page."""
-    from xlate.jobs.report import Report
+    from xlate.jobs.report import report
 
-    report = Report.of(config)
-    report.found.print()
-    for path in report.write():
+    for path in report(config):
         print(path)

@@ -15,8 +15,7 @@ from xlate.config.schema import TranslateConfig
 from xlate.errors import InputError
 
 if TYPE_CHECKING:
-    from xlate.jobs.lattice_files import LatticeFiles
-    from xlate.jobs.translate import Translation, Translator
+    from xlate.jobs.translate import LatticeFiles, Translation, Translator
 
 CONFIG = TranslateConfig
 
@@ -24,8 +23,7 @@ CONFIG = TranslateConfig
 def run(config: TranslateConfig) -> None:
     """Translates standard input (or `input=`) line by line to standard output (or `output=`); at a terminal it asks."""
     from xlate.cli.shell.prompt import converse, is_conversation
-    from xlate.jobs.lattice_files import LatticeFiles
-    from xlate.jobs.translate import Translator
+    from xlate.jobs.translate import LatticeFiles, Translator
 
     if config.nbest > 1 and config.nbest_out is None:
         raise InputError("nowhere to write the n-best list", seen=f"nbest={config.nbest}", expected="nbest_out=FILE")

@@ -25,7 +25,7 @@ from xlate.config.load import load
 from xlate.config.schema import DemoConfig, PrepareConfig, ReportConfig, TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare import prepare
-from xlate.jobs.report import Report
+from xlate.jobs.report import report
 from xlate.jobs.train.train import train
 from xlate.metrics.score import Evaluation, evaluate
 from xlate.metrics.significance import paired, sentence_statistics
@@ -181,7 +181,8 @@ def _page(config: DemoConfig) -> Path:
     """A report of all runs for a browser."""
     log.info("a page of all runs")
     settings = [f"runs=[{config.run}]", f"out={config.run}/report"]
-    return next(path for path in Report.of(load(ReportConfig, "report", settings)).write() if path.suffix == ".html")
+    written = report(load(ReportConfig, "report", settings), printed=False)
+    return next(path for path in written if path.suffix == ".html")
 
 
 def _trained(config: DemoConfig, work: WorkDirectory, system: System) -> dict[str, Any]:

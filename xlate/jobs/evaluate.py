@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from xlate.config.schema import TrainConfig
-from xlate.jobs.inspect.fired_text import full_explanation
+from xlate.jobs.inspect.fired import full_explanation
 from xlate.jobs.translate import Translation, Translator
 from xlate.kernels.orientation import LEFT
-from xlate.metrics.score import Evaluation, evaluate
+from xlate.metrics.score import evaluate
 from xlate.models.system import AnySystem
-from xlate.report.pictures import reordering_picture
+from xlate.report.pictures import Block, reordering_picture
 from xlate.report.tables import Column, Table
 from xlate.text.lines import write_lines
 from xlate.train.reporter import Reporter
@@ -25,27 +25,6 @@ log = logging.getLogger(__name__)
 PICTURES = 4
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Figures of a split, how fast it was translated, and source words a block."""
-
-    split: str
-    evaluation: Evaluation
-    words_per_second: float
-    words_per_block: float
-    sentences: int
-
-    def figures(self) -> dict[str, Any]:
-        """What goes into a run's summary, each key beginning with the split's name."""
-        figures = {f"{self.split}_{key}": value for key, value in self.evaluation.to_json().items()}
-        return {
-            **figures,
-            f"{self.split}_sentences": self.sentences,
-            f"{self.split}_words_per_s": round(self.words_per_second, 1),
-            f"{self.split}_words_per_block": round(self.words_per_block, 3),
-        }
-
-
 def measure(
     config: TrainConfig,
     work: WorkDirectory,
@@ -54,14 +33,17 @@ def measure(
     reporter: Reporter,
     step: int,
     system: AnySystem | None = None,
-) -> Measured | None:
-    """Translates `dev` or `test` with a run's weights into SPLIT.out and measures it; None when there is no such set.
+) -> dict[str, Any]:
+    """Translates `dev` or `test` with a run's weights into SPLIT.out and measures it; nothing without such a set.
+
+    The figures are those of a run's summary, each key beginning with the split's name: measures, the number of
+    sentences, how fast they were translated, and source words per block.
 
     Samples and picture are shown of the dev set only. Case counts unless the work directory was prepared lowercased.
     With `system` it translates in place of the run's own, of a run that translates nothing by itself.
     """
     if not work.has_split(split):
-        return None
+        return {}
     lines, references = dev_set(config, work) if split == "dev" else (work.source_lines(split), work.references(split))
     translator = Translator.of_run(config, run) if system is None else Translator(work, system)
     start = time.perf_counter()
@@ -71,13 +53,19 @@ def measure(
     if split == "dev":
         _show(config, translations, lines, references, reporter, step)
     if not references:
-        return None
+        return {}
     texts, lowercase, measures = [t.text for t in translations], work.lowercased, config.measures
     evaluation = evaluate(texts, references, lowercase=lowercase, bootstrap=1000, measures=measures)
     words = sum(len(t.source) for t in translations)
     log.info("%s set, %s sentences:\n%s", split, f"{len(lines):,}", evaluation.summary())
     blocks = sum(len(t.derivations[0].blocks) for t in translations)
-    return Measured(split, evaluation, words / max(seconds, 1e-9), words / max(blocks, 1), len(lines))
+    figures = {
+        **evaluation.to_json(),
+        "sentences": len(lines),
+        "words_per_s": round(words / max(seconds, 1e-9), 1),
+        "words_per_block": round(words / max(blocks, 1), 3),
+    }
+    return {f"{split}_{key}": value for key, value in figures.items()}
 
 
 def dev_set(config: TrainConfig, work: WorkDirectory) -> tuple[list[str], list[list[str]]]:
@@ -100,9 +88,8 @@ def _show(
     table = Table([Column(title, texts[: config.samples]) for title, texts in columns.items()])
     reporter.text("samples/dev", table.markdown(), step)
     shown = [t for t in translations if 0 < len(t.source) <= 20] or translations[:1]
-    shown = sorted(shown, key=lambda t: (-sum(p[4] == LEFT for p in phrase_rows(t)), -len(t.source), t.number))
-    for number, drawn in enumerate(shown[:PICTURES], start=1):
-        picture = reordering_picture(drawn.source, list(drawn.derivations[0].words), phrase_rows(drawn))
+    for number, (drawn, phrases) in enumerate(most_reordered(shown)[:PICTURES], start=1):
+        picture = reordering_picture(drawn.source, list(drawn.derivations[0].words), phrases)
         reporter.image(f"samples/reordering/{number}", picture, step)
         explained = full_explanation(drawn).splitlines()
         # Four spaces make it code, so that a tree keeps its form.
@@ -110,10 +97,15 @@ def _show(
         reporter.text(f"samples/derivation/{number}", f"Line {drawn.number + 1} of the dev set\n\n{words}", step)
 
 
-def phrase_rows(translation: Translation) -> list[tuple[int, int, int, int, int]]:
-    """Source start and end, target start and end, and orientation of each phrase, in target order."""
-    best = translation.derivations[0]
-    assert translation.system is not None
-    rows = zip(best.blocks, best.target_spans, translation.system.orientations(best), strict=True)
-    # A word that is left out has no place among the target words.
-    return [(*step.source_span, *target, side) for step, target, side in rows if step.target_words]
+def most_reordered(translations: Iterable[Translation]) -> list[tuple[Translation, list[Block]]]:
+    """Translations, those with most phrases that swap first, and the blocks of each: its phrases in target order."""
+    found = []
+    for translation in translations:
+        best = translation.derivations[0]
+        assert translation.system is not None
+        rows = zip(best.blocks, best.target_spans, translation.system.orientations(best), strict=True)
+        # A word that is left out has no place among the target words.
+        blocks = [(*step.source_span, *target, side) for step, target, side in rows if step.target_words]
+        swapped = sum(block[4] == LEFT for block in blocks)
+        found.append((-swapped, -len(translation.source), translation.number, translation, blocks))
+    return [(translation, blocks) for *_, translation, blocks in sorted(found, key=lambda row: row[:3])]

@@ -3,30 +3,217 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from xlate.array_types import Floats
 from xlate.config.schema import ExportConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.formats.moses_ini import phrase_feature, reordering_feature, write_moses_ini
-from xlate.formats.moses_table import escape_bars, needs_escape, write_phrase_table
+from xlate.formats.moses_table import (
+    BAR,
+    escape_bars,
+    needs_escape,
+    numbers_text,
+    pair_lines,
+    spell_phrases,
+    write_phrase_table,
+)
 from xlate.formats.reordering_table import write_reordering_table
-from xlate.formats.sentence_tables import MARK
-from xlate.jobs.imports.moses import copy_packed
-from xlate.jobs.packs.archive import unpacked
-from xlate.jobs.packs.form import is_pack
+from xlate.formats.sentence_tables import INPUT, MARK, marked
+from xlate.jobs.imports import copy_packed
+from xlate.jobs.pack_format import is_pack, unpacked
 from xlate.jobs.run_places import located_config
 from xlate.jobs.run_text import text_of
 from xlate.jobs.run_weights import weights_of
-from xlate.jobs.sentence_export import ExportedTables
+from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase import KIND, SET, Phrase, open_phrase_model
+from xlate.jobs.systems.registry import open_system
 from xlate.jobs.train.folded_sparse import folded
+from xlate.jobs.translate import line_tokens
+from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, PhraseModel
+from xlate.progress import track
 from xlate.text.folders import WholeFolder, check_replaceable, refused_while_written, without_mark, write_mark
-from xlate.text.lines import iterate_lines, write_lines
+from xlate.text.lines import iterate_lines, read_lines, write_lines
 from xlate.work.directory import WorkDirectory
+
+README, SCRIPT = "README.txt", "translate.sh"
+ABOUT = """Phrase tables of single sentences, written by xlate.
+
+N.gz is the table of line N of input.txt, counted from 0, and moses.ini a Moses system with the table of line 0. Its
+lines are
+  source ||| target ||| p(f|e) lex(f|e) p(e|f) lex(e|f){more} ||| links ||| N(e) N(f) N(f,e) ||| |||
+with probabilities, of which Moses takes logarithms. A word that comes again in a line is numbered there (die, then
+die@@2), so that phrases have the scores of their place.{reordering}
+
+bash translate.sh runs Moses once for each line, with the table of that line, and prints the translations; MOSES=PROGRAM
+names the program. xlate translate run=RUN tables=FOLDER input=TEXT reads the same tables.
+"""
+PLACES = """
+
+{names} are the probabilities of how far the translation of a phrase stands from its
+place, from so many words before it to so many behind. Moses cannot tell where it puts a phrase, so they weigh 0 in
+moses.ini; xlate can."""
+IN_FILES = "\nreordering.N.gz has the reordering scores of the same phrases."
+IN_SCORES = """
+The last six scores are those of reordering, in all orientations at once: Moses cannot tell which one a phrase is in,
+so they weigh 0 in moses.ini until they are tuned."""
+COMMANDS = """#!/usr/bin/env bash
+# Translates input.txt with Moses, each line with the phrase table of its number.
+set -euo pipefail
+cd "$(dirname "$0")"
+ini=$(mktemp)
+trap 'rm -f "$ini"' EXIT
+number=0
+while IFS= read -r line; do
+  sed -e "s# path=0\\.gz # path=$number.gz #" -e "s#=reordering\\.0\\.gz#=reordering.$number.gz#" moses.ini >"$ini"
+  printf '%s\\n' "$line" | "${MOSES:-moses}" -f "$ini"
+  number=$((number + 1))
+done <input.txt
+"""
+Scores = dict[tuple[str, int], Floats]
+
+
+@dataclass
+class ExportedTables:
+    """The tables of lines.
+
+    Attributes:
+        decoder: whose options are written: its limit of options has been kept to, so Moses needs none.
+        lines: the words of each line.
+        escape: whether bars are escaped.
+        inside: whether reordering scores stand in the tables themselves.
+        floats: the names of the scores behind the four, without those of places and of reordering.
+        places: the names of the scores of places, which stand behind these.
+    """
+
+    decoder: PhraseDecoder
+    lines: list[list[str]]
+    escape: bool
+    inside: bool
+    floats: tuple[str, ...] = field(init=False)
+    places: tuple[str, ...] = field(init=False, default=())
+
+    @classmethod
+    def open(cls, config: ExportConfig, text: Path) -> ExportedTables:
+        """The tables of a text, by the decoder of a phrase run.
+
+        Raises:
+            InputError: sparse features, five orientations, or a line of more words than are translated at once.
+        """
+        run = Path(config.run)
+        system, work = open_system(run, config_of_run(run), Asked(), config.work)
+        decoder = cast(PhraseDecoder, system)
+        model, side = decoder.model, work or text_of(run)
+        seen = "sparse features" if model.sparse is not None else f"{model.orientations} orientations"
+        if model.sparse is not None or model.orientations != 3:
+            raise InputError("tables of sentences have no place for this", file=run, seen=seen, expected="neither")
+        lines = [line_tokens(side, line, number) for number, line in enumerate(read_lines(text))]
+        for number, words in enumerate(lines, start=1):
+            if len(words) > decoder.search.max_words:
+                raise InputError(
+                    "too long a line",
+                    file=text,
+                    line=number,
+                    seen=f"{len(words)} words",
+                    expected=f"at most decoder.max_words={decoder.search.max_words}",
+                    remedy="cut the line in two",
+                )
+        vocabularies = (model.source_vocabulary.words, model.target_vocabulary.words)
+        escape = any(map(needs_escape, (*vocabularies, *lines)))
+        return cls(decoder, lines, escape, config.reordering == "scores" and model.reordering is not None)
+
+    def __post_init__(self) -> None:
+        self.model = self.decoder.model
+        self.floats = () if self.model.in_sentence is None else self.model.in_sentence.names
+        if self.model.placed is not None:
+            name, reach = self.model.placed.name, self.model.placed.reach
+            self.places = tuple(f"{name}_{distance:+d}" for distance in range(-reach, reach + 1))
+        # How many scores mean nothing to Moses.
+        self._unweighted = len(self.places) + 6 * self.inside
+
+    @property
+    def features(self) -> list[str]:
+        """The lines of moses.ini."""
+        lines = [phrase_feature("0.gz", 4 + len(self.floats) + self._unweighted, 0)]
+        if self.model.reordering is not None and not self.inside:
+            lines.append(reordering_feature(self.model.reordering.kind, "reordering.0.gz"))
+        return lines
+
+    def weights(self, given: Mapping[str, list[float]]) -> dict[str, list[float]]:
+        """The weights of Moses's features, those of further scores of the tables among them."""
+        weights = dict(given)
+        more = self.decoder.weights_D[self.model.sentence_slots].tolist()
+        weights["TranslationModel0"] = [*weights["TranslationModel0"], *more, *[0.0] * self._unweighted]
+        if self.inside:
+            del weights["LexicalReordering0"]
+        return weights
+
+    def write(self, folder: Path) -> int:
+        """Writes all tables, the text, and how Moses is run on them; returns the number of phrase pairs."""
+        self.decoder.prepare(self.lines)
+        total, named = 0, []
+        for number, words in enumerate(track(self.lines, "writing tables")):
+            names, scores = self._named(words)
+            named.append(" ".join(names))
+            self._write_table(folder, number, scores)
+            total += len(scores)
+        write_lines(folder / INPUT, named)
+        more = "".join(f" {name}" for name in self.floats)
+        more += f" {self.places[0]} ... {self.places[-1]}" if self.places else ""
+        more += " reordering_1 ... reordering_6" if self.inside else ""
+        beside = IN_FILES if self.model.reordering is not None else ""
+        placed = PLACES.format(names=f"{self.places[0]} to {self.places[-1]}") if self.places else ""
+        about = ABOUT.format(more=more, reordering=placed + (IN_SCORES if self.inside else beside))
+        write_lines(folder / README, about.splitlines())
+        write_lines(folder / SCRIPT, COMMANDS.splitlines())
+        return total
+
+    def _named(self, words: list[str]) -> tuple[list[str], Scores]:
+        """The words of a line as its table names them, and the scores of each pair at each source phrase in it."""
+        if not words:
+            return [], {}
+        options = self.decoder.space(words).options
+        known = [o for o in range(len(options)) if options.pair_O[o] >= 0]
+        alone = {words[options.start_O[o]] for o in known if options.end_O[o] - options.start_O[o] == 1}
+        spelled = [escape_bars(word) for word in words] if self.escape else words
+        # What is copied keeps its name, unless two places could not be told apart then.
+        for repeated in (alone, set(words)):
+            names, scores = marked(spelled, {s for s, w in zip(spelled, words, strict=True) if w in repeated}), Scores()
+            clear = True
+            for o in known:
+                key = " ".join(names[options.start_O[o] : options.end_O[o]]), int(options.pair_O[o])
+                values = np.exp(np.concatenate([options.more_OE[o], options.place_OR[o]]))
+                clear &= np.array_equal(scores.setdefault(key, values), values)
+            if clear:
+                break
+        return names, scores
+
+    def _write_table(self, folder: Path, number: int, scores: Scores) -> None:
+        path, table = folder / f"{number}.gz", self.model.table
+        rows = np.array([pair for _, pair in scores], dtype=np.int64)
+        targets = spell_phrases(path, self.model.target_phrases(rows), self.model.target_vocabulary, self.escape)
+        spelled = [(source, target) for (source, _), target in zip(scores, targets, strict=True)]
+        order = sorted(range(len(rows)), key=lambda r: [(text + BAR).encode() for text in spelled[r]])
+        rows, spelled = rows[order], [spelled[r] for r in order]
+        more = np.array(list(scores.values())).reshape(len(rows), len(self.floats) + len(self.places))[order]
+        columns = [table.scores_B4[rows], more]
+        if self.model.reordering is not None:
+            reordering_R6 = self.model.reordering.probability_BK2[rows]
+            if self.inside:
+                columns.append(np.where(np.isnan(reordering_R6), 1.0, reordering_R6))
+            else:
+                lines = zip(spelled, reordering_R6.tolist(), strict=True)
+                held = [(*pair, values) for pair, values in lines if values[0] == values[0]]
+                texts = (f"{source}{BAR}{target}{BAR}{numbers_text(values, True)}" for source, target, values in held)
+                write_lines(folder / f"reordering.{number}.gz", texts)
+        write_lines(path, pair_lines(table, rows, spelled, np.concatenate(columns, axis=1), exact=True))
+
 
 TABLE, LM, INI = "phrase-table.gz", "lm.arpa.gz", "moses.ini"
 # Models of Moses's truecaser; `source` or `target` stands behind.
@@ -74,74 +261,77 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
     if kind != KIND:
         raise InputError("only phrase models have Moses's form", file=run, seen=f"model.kind={kind}")
     trained = located_config(run, work=config.work)
-    if config.input is not None:
-        tables = ExportedTables.open(config, Path(config.input))
-        with WholeFolder(*asked) as aside:
-            pairs = tables.write(aside)
-            _copy_language_model(language_model_file(run, trained), aside / LM, tables.escape)
-            weights = tables.weights(_weights(tables.model, tables.decoder.weights_D))
-            _write_ini(aside, trained, tables.model, tables.features, weights)
-            _write_truecasing(aside, run, trained, tables.model, tables.escape)
-            write_mark(aside / MARK, {"format": FORMAT, "run": str(run), "tables": True, "escaped": tables.escape})
-        return {"out": str(out), "pairs": pairs, "tables": len(tables.lines)}
-    model = open_phrase_model(run, trained)
-    if model.in_sentence is not None or model.placed is not None:
-        raise InputError(
-            "predictions in context differ from sentence to sentence, so no one table has them",
-            file=run,
-            seen="a run with context=…",
-            remedy="give the text to translate, input=FILE: every line of it gets a table of its own",
-        )
-    model, weights_D = folded(model, weights_of(run).fitting(SET, model.sparse, run))
+    tables = None if config.input is None else ExportedTables.open(config, Path(config.input))
+    if tables is not None:
+        model, weights_D = tables.model, tables.decoder.weights_D
+    else:
+        model = open_phrase_model(run, trained)
+        if model.in_sentence is not None or model.placed is not None:
+            raise InputError(
+                "predictions in context differ from sentence to sentence, so no one table has them",
+                file=run,
+                seen="a run with context=…",
+                remedy="give the text to translate, input=FILE: every line of it gets a table of its own",
+            )
+        model, weights_D = folded(model, weights_of(run).fitting(SET, model.sparse, run))
+    names = [name for name in PHRASE_FEATURES if model.reordering is not None or name != "LexicalReordering0"]
+    weights = {name: weights_D[SLOTS[name]].tolist() for name in names}
     with WholeFolder(*asked) as aside:
-        _write(aside, run, trained, model, weights_D)
-        write_mark(aside / MARK, {"format": FORMAT, "run": str(run)})
+        if tables is not None:
+            pairs, features, escape = tables.write(aside), tables.features, tables.escape
+            weights = tables.weights(weights)
+        else:
+            escape, features = _write_tables(aside, model, trained.decoder.options)
+        lm = language_model_file(run, trained)
+        if escape:
+            write_lines(aside / LM, map(escape_bars, iterate_lines(lm)))
+        else:
+            copy_packed(lm, aside / LM)
+        _write_ini(aside, trained, model.lm.order, features, weights)
+        # A model of Moses's truecaser for each side that is truecased, of the words that the system knows.
+        text = WorkDirectory(Path(trained.work)) if trained.work else text_of(run)
+        vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
+        for side, caser in text.casers.items():
+            lines = caser.moses_lines(vocabularies[side].words)
+            write_lines(aside / f"{TRUECASING}.{side}", map(escape_bars, lines) if escape else lines)
+        more = {} if tables is None else {"tables": True, "escaped": escape}
+        write_mark(aside / MARK, {"format": FORMAT, "run": str(run), **more})
+    if tables is not None:
+        return {"out": str(out), "pairs": pairs, "tables": len(tables.lines)}
     return {"out": str(out), "pairs": len(model.table), "files": sorted(p.name for p in out.iterdir())}
 
 
-def _write(out: Path, run: Path, trained: TrainConfig, model: PhraseModel, weights_D: Floats) -> None:
+def _write_tables(out: Path, model: PhraseModel, options: int) -> tuple[bool, list[str]]:
+    """Writes the phrase table and that of reordering; returns whether bars are escaped, and the lines of moses.ini."""
     vocabularies = (model.source_vocabulary, model.target_vocabulary)
     escape = any(needs_escape(vocabulary.words) for vocabulary in vocabularies)
     write_phrase_table(out / TABLE, model.table, *vocabularies, escape=escape, exact=True)
+    features = [phrase_feature(TABLE, 4, options)]
     if model.reordering is not None:
-        write_reordering_table(
-            out / _reordering_file(model),
-            model.table,
-            model.reordering.probability_BK2,
-            *vocabularies,
-            escape=escape,
-            exact=True,
-        )
-    _copy_language_model(language_model_file(run, trained), out / LM, escape)
-    tables = [phrase_feature(TABLE, 4, trained.decoder.options)]
-    if model.reordering is not None:
-        tables.append(reordering_feature(model.reordering.kind, _reordering_file(model)))
-    _write_ini(out, trained, model, tables, _weights(model, weights_D))
-    _write_truecasing(out, run, trained, model, escape)
-
-
-def _write_truecasing(out: Path, run: Path, trained: TrainConfig, model: PhraseModel, escape: bool) -> None:
-    """Writes a model of Moses's truecaser for each side that is truecased, of the words that the system knows."""
-    text = WorkDirectory(Path(trained.work)) if trained.work else text_of(run)
-    vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
-    for side, caser in text.casers.items():
-        lines = caser.moses_lines(vocabularies[side].words)
-        write_lines(out / f"{TRUECASING}.{side}", map(escape_bars, lines) if escape else lines)
+        name = f"reordering-table.{model.reordering.kind}-msd-bidirectional-fe.gz"
+        scores = model.reordering.probability_BK2
+        write_reordering_table(out / name, model.table, scores, *vocabularies, escape=escape, exact=True)
+        features.append(reordering_feature(model.reordering.kind, name))
+    return escape, features
 
 
 def _write_ini(
-    out: Path, trained: TrainConfig, model: PhraseModel, tables: list[str], weights: Mapping[str, Sequence[float]]
+    out: Path, trained: TrainConfig, order: int, tables: list[str], weights: Mapping[str, Sequence[float]]
 ) -> None:
-    """Writes moses.ini; `tables` are the feature lines of tables."""
-    lm = f"KENLM name=LM0 factor=0 path={LM} order={model.lm.order}"
+    """Writes moses.ini; `tables` are the feature lines of tables, `order` is that of the language model."""
+    lm = f"KENLM name=LM0 factor=0 path={LM} order={order}"
     features = ["UnknownWordPenalty", "WordPenalty", "PhrasePenalty", *tables, "Distortion", lm]
-    write_moses_ini(out / INI, features, weights, _settings(trained))
-
-
-def _weights(model: PhraseModel, weights_D: Floats) -> dict[str, list[float]]:
-    """The weights of Moses's features."""
-    names = [name for name in PHRASE_FEATURES if model.reordering is not None or name != "LexicalReordering0"]
-    return {name: weights_D[SLOTS[name]].tolist() for name in names}
+    search = Phrase().search(trained.decoder)
+    settings = {
+        "distortion-limit": -1 if search.distortion_limit is None else search.distortion_limit,
+        "search-algorithm": ALGORITHMS[search.algorithm],
+        "stack": search.beam or 0,
+        "cube-pruning-pop-limit": search.pop_limit,
+        "beam-threshold": search.threshold,
+        "early-discarding-threshold": search.early_threshold,
+        "max-phrase-length": search.max_phrase,
+    }
+    write_moses_ini(out / INI, features, weights, settings)
 
 
 def language_model_file(run: Path, trained: TrainConfig) -> Path:
@@ -152,28 +342,3 @@ def language_model_file(run: Path, trained: TrainConfig) -> Path:
         base = Path(trained.base)
         return language_model_file(base, located_config(base, near=trained.work))
     return Path(trained.work) / "lm" / LM
-
-
-def _copy_language_model(source: Path, target: Path, escape: bool) -> None:
-    if escape:
-        write_lines(target, map(escape_bars, iterate_lines(source)))
-    else:
-        copy_packed(source, target)
-
-
-def _reordering_file(model: PhraseModel) -> str:
-    assert model.reordering is not None
-    return f"reordering-table.{model.reordering.kind}-msd-bidirectional-fe.gz"
-
-
-def _settings(trained: TrainConfig) -> dict[str, object]:
-    search = Phrase().search(trained.decoder)
-    return {
-        "distortion-limit": -1 if search.distortion_limit is None else search.distortion_limit,
-        "search-algorithm": ALGORITHMS[search.algorithm],
-        "stack": search.beam or 0,
-        "cube-pruning-pop-limit": search.pop_limit,
-        "beam-threshold": search.threshold,
-        "early-discarding-threshold": search.early_threshold,
-        "max-phrase-length": search.max_phrase,
-    }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from pathlib import Path
-from statistics import fmean
 
 import yaml
 
@@ -14,8 +13,7 @@ from xlate.errors import InputError
 from xlate.metrics.significance import paired_runs, sentence_statistics
 from xlate.metrics.statistics import Stats
 from xlate.report.run_directory import CONFIG_FILE
-from xlate.report.runs import Run, collect_runs
-from xlate.report.seeds import Spread, by_seed, of_common_seeds, settings_besides_seed
+from xlate.report.runs import Run, Setting, by_seed, collect_runs, of_common_seeds, settings_besides_seed
 from xlate.text.lines import atomic_write, read_lines
 from xlate.text.opening import plain_file
 from xlate.work.directory import WorkDirectory
@@ -51,14 +49,19 @@ def write_pages(folder: Path) -> list[Path]:
         if run.finished and run.settings.get("row.table"):
             key = run.settings["row.page"], run.settings["row.table"], run.settings["work"]
             tables[key][int(run.settings["row.number"])].append(run)
-    for rows in tables.values():
-        for runs in rows.values():
-            _check_same(runs)
-    pages = []
+    for runs in (runs for rows in tables.values() for runs in rows.values()):
+        keys = [key for key in settings_besides_seed(runs) if not key.startswith("row.")]
+        if keys:
+            raise InputError(
+                "runs of one row of a table differ in more than their seed",
+                file=runs[-1].path,
+                seen=", ".join(keys),
+                expected=f"the settings of {runs[0].path}, with another seed",
+                remedy="keep the runs of other settings in another folder",
+            )
     for (page, table, work), rows in sorted(tables.items()):
         _put(Path(page), table, Path(work).name, table_text(WorkDirectory(Path(work)), rows))
-        pages.append(Path(page))
-    return list(dict.fromkeys(pages))
+    return list(dict.fromkeys(Path(page) for page, _, _ in sorted(tables)))
 
 
 def table_text(work: WorkDirectory, rows: Rows) -> str:
@@ -75,18 +78,6 @@ def table_text(work: WorkDirectory, rows: Rows) -> str:
     rows_shown = ([cells[name].replace("|", "&#124;") for name in shown] for cells in table)
     lines += ["| " + " | ".join(row) + " |" for row in rows_shown]
     return "\n".join([*lines, *(["", OVER_SEEDS] if several else [])])
-
-
-def _check_same(runs: list[Run]) -> None:
-    keys = [key for key in settings_besides_seed(runs) if not key.startswith("row.")]
-    if keys:
-        raise InputError(
-            "runs of one row of a table differ in more than their seed",
-            file=runs[-1].path,
-            seen=", ".join(keys),
-            expected=f"the settings of {runs[0].path}, with another seed",
-            remedy="keep the runs of other settings in another folder",
-        )
 
 
 def _cells(work: WorkDirectory, rows: Rows, shown: set[str], number: int, runs: list[Run]) -> dict[str, str]:
@@ -113,15 +104,14 @@ def _cells(work: WorkDirectory, rows: Rows, shown: set[str], number: int, runs: 
 
 def _shown_measures(rows: Rows) -> set[str]:
     """The measures with columns beside BLEU: those that rows name, and LexAcc where the paper has it in the table."""
-    runs = [run for some in rows.values() for run in some]
-    named = {measure for run in runs if set(asked := _measures(run)) != ALL_MEASURES for measure in asked}
-    return named | ({"lexacc"} if any(run.settings.get("row.paper_lexacc") for run in runs) else set())
-
-
-def _measures(run: Run) -> list[str]:
-    """What the run was asked to measure, which does not belong to its identity."""
-    held = yaml.safe_load(plain_file(run.path / CONFIG_FILE).read_text(encoding="utf-8")) or {}
-    return list(held.get("measures") or [])
+    named: set[str] = set()
+    for run in (run for some in rows.values() for run in some):
+        # What a run was asked to measure does not belong to its identity.
+        held = yaml.safe_load(plain_file(run.path / CONFIG_FILE).read_text(encoding="utf-8")) or {}
+        asked = set(held.get("measures") or [])
+        named |= asked if asked != ALL_MEASURES else set()
+        named |= {"lexacc"} if run.settings.get("row.paper_lexacc") else set()
+    return named
 
 
 def _figure(runs: list[Run], name: str) -> str:
@@ -133,13 +123,13 @@ def _figure(runs: list[Run], name: str) -> str:
 
 
 def _spread(runs: list[Run], name: str, digits: int) -> str:
-    values = [value for run in runs if (value := run.figure(name)) is not None]
-    return Spread.of(values).text(digits) if values else NONE
+    spread = Setting("", runs).figure(name)
+    return spread.text(digits) if spread is not None else NONE
 
 
 def _mean(runs: list[Run], name: str) -> str:
-    values = [value for run in runs if (value := run.figure(name)) is not None]
-    return f"{fmean(values):,.0f}" if values else NONE
+    spread = Setting("", runs).figure(name)
+    return f"{spread.mean:,.0f}" if spread is not None else NONE
 
 
 def _against(work: WorkDirectory, rows: Rows, runs: list[Run]) -> str:

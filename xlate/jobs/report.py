@@ -2,58 +2,83 @@
 
 from __future__ import annotations
 
+import html
+import io
 import logging
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from matplotlib import image
 
 from xlate.config.identity import defaults_of_training
 from xlate.config.schema import ReportConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.report_page import report_html
+from xlate.jobs.evaluate import most_reordered
+from xlate.jobs.inspect.fired import full_explanation
+from xlate.jobs.inspect.job import InspectedRun
+from xlate.jobs.inspect.weights import learned_features
+from xlate.jobs.score import work_of_run
+from xlate.jobs.translate import Translator
+from xlate.metrics.significance import PairedTests, paired_runs, sentence_statistics
+from xlate.metrics.statistics import Stats
+from xlate.report.html_page import lines_html, marked, page, picture_html, said, table_html
 from xlate.report.identity import flat
-from xlate.report.plots import plot_runs
-from xlate.report.runs import Run, collect_runs
-from xlate.report.sweep_table import SweepTable, sweep_table
-from xlate.text.lines import atomic_write
+from xlate.report.pictures import encoded, quiet_style, reordering_picture
+from xlate.report.plots import drawn, plot_runs
+from xlate.report.runs import Run, Setting, collect_runs, of_common_seeds
+from xlate.report.tables import Column, SweepTable, Table, sweep_table
+from xlate.text.lines import atomic_write, read_lines
+from xlate.text.opening import plain_file
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Report:
-    """What is to be said of some runs, and the folder that it is written into."""
+# Sentences to show are looked for among so many, which have at most so many words.
+LOOKED_AT, MOST_WORDS = 100, 20
+# So many features of a family are shown.
+TOP = 10
+# So many systems stand side by side.
+MOST_SYSTEMS = 4
 
-    config: ReportConfig
-    folder: Path
-    found: SweepTable
 
-    @classmethod
-    def of(cls, config: ReportConfig) -> Report:
-        """The report of all trained runs found under the folders that a configuration names.
+def report(config: ReportConfig, printed: bool = True) -> list[Path]:
+    """Prints and writes the table of all trained runs found under some folders, with plots and a page if they are asked
+    for; returns the files.
 
-        Imported systems have neither settings nor figures to compare: a line says that they are left out.
+    Imported systems have neither settings nor figures to compare: a line says that they are left out.
 
-        Raises:
-            InputError: there are no runs or only imported ones, or the folder for the report is inside one of them.
-        """
-        runs = collect_runs([Path(folder) for folder in config.runs])
-        trained = _trained(runs)
-        chosen = {run.path: chosen_settings(run.path) for run in trained}
-        return cls(config, _folder(config, runs), sweep_table(trained, chosen=chosen))
-
-    def write(self) -> list[Path]:
-        """Writes the table, and plots and page if they are asked for; returns the files."""
-        written = self.found.table.write(self.folder)
-        if self.config.plots:
-            written += plot_runs(self.found.settings, self.folder)
-        if self.config.html:
-            with atomic_write(self.folder / "report.html") as stream:
-                stream.write(report_html(self.found, self.config).encode("utf-8"))
-            written.append(self.folder / "report.html")
-        return written
+    Raises:
+        InputError: there are no runs or only imported ones, or the folder for the report is inside one of them.
+    """
+    runs = collect_runs(config.runs)
+    trained = [run for run in runs if "imported" not in run.settings]
+    imported = ", ".join(f"{run.name} ({run.settings['imported']})" for run in runs if run not in trained)
+    if not trained:
+        raise InputError(
+            "imported systems alone: nothing was trained or measured of them here",
+            file=runs[0].path,
+            seen=imported,
+            expected="a run of xlate train",
+            remedy="translate with them, then xlate score or xlate compare",
+        )
+    if imported:
+        log.info("imported, so without figures of a training, and left out: %s", imported)
+    found = sweep_table(trained, chosen={run.path: chosen_settings(run.path) for run in trained})
+    folder = _folder(config, runs)
+    if printed:
+        found.print()
+    written = found.table.write(folder)
+    if config.plots:
+        written += plot_runs(found.settings, folder)
+    if config.html:
+        written.append(folder / "report.html")
+        with atomic_write(written[-1]) as stream:
+            stream.write(_page(found, config).encode("utf-8"))
+    return written
 
 
 def chosen_settings(run: Path) -> dict[str, Any]:
@@ -66,29 +91,18 @@ def chosen_settings(run: Path) -> dict[str, Any]:
     return {key: value for key, value in flat(asdict(config)).items() if key not in defaults or value != defaults[key]}
 
 
-def _trained(runs: Sequence[Run]) -> list[Run]:
-    """The runs that were trained; says which others there are."""
-    trained = [run for run in runs if run.imported is None]
-    imported = ", ".join(f"{run.name} ({run.imported})" for run in runs if run.imported is not None)
-    if not trained:
-        raise InputError(
-            "imported systems alone: nothing was trained or measured of them here",
-            file=runs[0].path,
-            seen=imported,
-            expected="a run of xlate train",
-            remedy="translate with them, then xlate score or xlate compare",
-        )
-    if imported:
-        log.info("imported, so without figures of a training, and left out: %s", imported)
-    return trained
-
-
 def _folder(config: ReportConfig, runs: Sequence[Run]) -> Path:
-    """Where the report is written, which is never inside a run."""
+    """Where the report is written, which is never inside a run: as `out` says, or beside the run that it is of."""
     held = {run.path.resolve() for run in runs}
     first = Path(config.runs[0])
-    beside = _beside(first) if first.resolve() in held else first
-    folder = Path(config.out) if config.out else beside
+    if config.out:
+        folder = Path(config.out)
+    elif first.resolve() in held:
+        # `.`, `..` and links have another name than the folder that they lead to.
+        plain = first if first.name and first.name != ".." and not first.is_symlink() else first.resolve()
+        folder = plain.with_name(f"{plain.name}-report")
+    else:
+        folder = first
     within = next((path for path in (folder.resolve(), *folder.resolve().parents) if path in held), None)
     if within is not None:
         raise InputError(
@@ -97,8 +111,156 @@ def _folder(config: ReportConfig, runs: Sequence[Run]) -> Path:
     return folder
 
 
-def _beside(run: Path) -> Path:
-    """A folder beside a run, named as the run is: relative to the current folder where the run is."""
-    # `.`, `..` and links have another name than the folder that they lead to.
-    plain = run if run.name and run.name != ".." and not run.is_symlink() else run.resolve()
-    return plain.with_name(f"{plain.name}-report")
+def _page(found: SweepTable, config: ReportConfig) -> str:
+    """report.html; what runs do not hold, such as outputs or weights, it does without, and says so."""
+    tested = any(_written(setting, "test") for setting in found.settings)
+    split = config.split or ("test" if tested else "dev")
+    first, *rest = map(table_html, found.parts())
+    legend = "Best first by BLEU on dev. Only settings that differ have a column."
+    if found.around:
+        legend += f" A figure of several seeds is their mean. {found.around}."
+    with quiet_style():
+        pictures = [picture_html(encoded(plot.figure, "svg"), plot.words, "svg+xml") for plot in drawn(found.settings)]
+    sections = [
+        ("Runs", first + said(legend) + "".join(rest)),
+        (f"Significance on {split}", _significance(found.settings, split)),
+        ("Curves", "".join(pictures) or said("The runs reported no curves.")),
+        ("Sentences side by side", _side_by_side(found.settings, split, config.sentences)),
+        *_explained(found.settings, split, config.explained),
+    ]
+    runs, settings = sum(len(setting.runs) for setting in found.settings), len(found.settings)
+    return page(f"{runs} runs of {settings} settings" if runs > settings else f"{runs} runs", sections)
+
+
+def _written(setting: Setting, split: str) -> list[Run]:
+    """The runs of a setting with an output and with the references to measure it."""
+    return [run for run in setting.runs if (run.path / f"{split}.out").exists() and work_of_run(run.path) is not None]
+
+
+def _significance(settings: Sequence[Setting], split: str) -> str:
+    """Each setting against the best one of the same work directory."""
+    held = [(setting, runs) for setting in settings if (runs := _written(setting, split))]
+    if len(held) < 2:
+        return said(f"No two settings have an output of {split} and their work directory; split= names another set.")
+    (first, best), *others = held
+    rows: list[tuple[str, PairedTests]] = []
+    known: dict[Path, dict[str, Stats]] = {}
+
+    def statistics(run: Run) -> dict[str, Stats]:
+        if run.path not in known:
+            work, lines = work_of_run(run.path), read_lines(plain_file(run.path / f"{split}.out"))
+            assert work is not None
+            references = [stream[: len(lines)] for stream in work.references(split)]
+            known[run.path] = sentence_statistics(lines, references, lowercase=work.lowercased, measures=["bleu"])
+        return known[run.path]
+
+    try:
+        for run in best:
+            statistics(run)
+        for setting, runs in others:
+            ours, theirs = of_common_seeds(runs, best)
+            if ours and theirs and runs[0].settings.get("work") == best[0].settings.get("work"):
+                rows.append((setting.name, paired_runs([*map(statistics, ours)], [*map(statistics, theirs)])))
+    except InputError as error:
+        log.warning("no tests in the page: %s", error)
+        return said(str(error))
+    tests = [found["bleu"] for _, found in rows]
+    table = Table(
+        [
+            Column("run", [name for name, _ in rows]),
+            Column("pairs", [found.runs for _, found in rows], 0),
+            Column("BLEU", [test.score for test in tests], 2),
+            Column("difference", [f"{test.difference:+.2f} ± {test.interval.half_width:.2f}" for test in tests]),
+            Column("p (randomisation)", [test.p_randomisation for test in tests], 4),
+            Column("p (by sentence)", [test.p_by_sentence for test in tests], 4),
+        ]
+    )
+    words = (
+        f"Each against {first.name}, in pairs of runs. The interval of a difference is from the paired bootstrap; p is "
+        "by approximate randomisation over the sentences of each pair, and by sentence if all seeds swap at once."
+    )
+    return table_html(table) + said(words)
+
+
+def _side_by_side(settings: Sequence[Setting], split: str, most: int) -> str:
+    """Source, reference and the outputs of the best settings, of the first seed each."""
+    held = [(setting, runs[0]) for setting in settings if (runs := _written(setting, split))]
+    if not held:
+        return said(f"No run has an output of {split} and its work directory; split= names another set.")
+    work = held[0][1].settings.get("work")
+    held = [pair for pair in held if pair[1].settings.get("work") == work]
+    shown = held[: MOST_SYSTEMS - 1] + held[-1:] if len(held) > MOST_SYSTEMS else held
+    directory = work_of_run(held[0][1].path)
+    assert directory is not None
+    outputs = [read_lines(plain_file(run.path / f"{split}.out")) for _, run in shown]
+    sources, references = directory.source_lines(split), directory.references(split)
+    parts = [
+        said(
+            "The best settings and the last one. What the first one has otherwise is marked; words that the reference "
+            "has there are green."
+        )
+    ]
+    for number in range(min(most, *(len(lines) for lines in [*outputs, sources]))):
+        reference = references[0][number] if references else None
+        rows = [(f"{number + 1} source", html.escape(sources[number]))]
+        rows += [("reference", html.escape(reference))] if reference is not None else []
+        for place, ((setting, _), lines) in enumerate(zip(shown, outputs, strict=True)):
+            other = outputs[0][number] if place else None
+            rows.append((setting.name, marked(lines[number], other, reference)))
+        parts.append(lines_html(rows))
+    return "".join(parts)
+
+
+def _explained(settings: Sequence[Setting], split: str, wanted: int) -> list[tuple[str, str]]:
+    """What the best run learned, and some sentences translated again by it, unless it ranks lists."""
+    best = next((setting.first for setting in settings if setting.finished), None)
+    if best is None or not wanted:
+        return []
+    sections = []
+    try:
+        learned = "".join(f"<h3>{html.escape(name)}</h3>{table_html(t)}" for name, t in _strongest_features(best.path))
+        sections.append((f"What {best.name} learned", learned))
+        # A run that ranks lists translates nothing.
+        if best.settings.get("model.kind") != "rerank":
+            sections.append((f"What decided in {best.name}", "".join(explained_sentences(best.path, split, wanted))))
+    except InputError as error:
+        log.warning("no features in the page: %s", error)
+        sections.append((f"What {best.name} learned", said(str(error))))
+    return sections
+
+
+def _strongest_features(run: Path) -> Iterator[tuple[str, Table]]:
+    """The float weights of a run, and of each family of sparse features those of the largest weights."""
+    inspected = InspectedRun(run)
+    sets = inspected.weights.sets
+    columns = [Column("float", next(iter(sets.values())).dense_names)]
+    columns += [Column(name, held.dense_D.tolist(), 4) for name, held in sets.items()]
+    yield "float weights", Table(columns)
+    learned = sorted(learned_features(inspected.weights), key=lambda feature: -abs(feature.weight))
+    for family in dict.fromkeys(feature.family for feature in learned):
+        of_family = [feature for feature in learned if feature.family == family]
+        top = of_family[:TOP]
+        shown = [Column("feature", inspected.names(top)), Column("weight", [feature.weight for feature in top], 3)]
+        yield f"{family}: the largest of {len(of_family):,} weights", Table(shown)
+
+
+def explained_sentences(run: Path, split: str, wanted: int) -> Iterator[str]:
+    """The sentences with most reordering among the first short ones of a set, translated again by a run, as HTML: the
+    sentence, the picture of its blocks, if it has any, and what spoke for its translation.
+
+    Raises:
+        InputError: the run cannot translate, or its work directory is gone.
+    """
+    translator = Translator.of_run(config_of_run(run), run)
+    work = work_of_run(run)
+    lines = work.source_lines(split) if work is not None and work.has_split(split) else []
+    short = islice((line for line in lines if 0 < len(line.split()) <= MOST_WORDS), LOOKED_AT)
+    for translation, phrases in most_reordered(translator.translate(list(short)))[:wanted]:
+        words = f"{' '.join(translation.source)} → {translation.text}"
+        yield f"<h3>{html.escape(words)}</h3>"
+        if phrases:
+            held = io.BytesIO()
+            pixels = reordering_picture(translation.source, list(translation.derivations[0].words), phrases)
+            image.imsave(held, pixels, format="png")
+            yield picture_html(held.getvalue(), "blocks in a grid of source and target words")
+        yield f"<pre>{html.escape(full_explanation(translation))}</pre>"

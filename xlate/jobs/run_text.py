@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from xlate.config.schema import TrainConfig
 from xlate.jobs.run_places import located_runs
@@ -18,46 +18,19 @@ from xlate.text.json_files import read_json, write_json
 from xlate.text.tokens import DASH, Preprocessor, split_tokens
 from xlate.text.truecase import Truecaser
 from xlate.work.corpus_files import SIDES
+from xlate.work.directory import WorkDirectory
 from xlate.work.prepared_side import PreparedSide
 
 SETTINGS = "text.json"
 
 
-class TextSides(Protocol):
-    """How lines become tokens and tokens lines."""
-
-    @property
-    def casers(self) -> Mapping[str, Truecaser]:
-        """What each side is truecased by; none where text is not truecased."""
-
-    def source_tokens(self, line: str) -> list[str]:
-        """The tokens of a source line."""
-
-    def target_tokens(self, line: str) -> list[str]:
-        """The tokens of a target line."""
-
-    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
-        """The output line of target tokens."""
-
-
 class TokenizedText:
     """Lines that are tokens between blanks on both sides."""
 
-    @property
-    def casers(self) -> Mapping[str, Truecaser]:
-        """None."""
-        return {}
-
-    def source_tokens(self, line: str) -> list[str]:
-        """The tokens between blanks."""
-        return split_tokens(line)
-
-    def target_tokens(self, line: str) -> list[str]:
-        """The tokens between blanks."""
-        return split_tokens(line)
+    casers: Mapping[str, Truecaser] = {}
+    source_tokens = target_tokens = staticmethod(split_tokens)
 
     def target_text(self, tokens: list[str], detokenize: bool = True) -> str:  # noqa: ARG002
-        """The tokens with blanks between them."""
         return " ".join(tokens)
 
 
@@ -124,9 +97,9 @@ class PreparedText:
         Raises:
             InputError: it is damaged.
         """
-        kinds = {name: bool if name in ("tokenize", "escape", "dashes") else str for name in _FIELDS}
+        kinds = {name: str if kind == "str" else bool for name, kind in TextSettings.__annotations__.items()}
         held = read_json(run / SETTINGS, "how text is prepared", "import the system again", kinds)
-        settings = TextSettings(**{name: held[name] for name in _FIELDS})
+        settings = TextSettings(**{name: held[name] for name in kinds})
         sides = SIDES if settings.case == "true" else ()
         return cls(settings, {side: Truecaser.load(run / f"truecase.{side}") for side in sides})
 
@@ -144,7 +117,8 @@ class PreparedText:
         }
 
 
-_FIELDS = tuple(TextSettings.__annotations__)
+# How lines become tokens and tokens lines: by a work directory, by an import, or as they stand.
+TextSides = WorkDirectory | PreparedText | TokenizedText
 
 
 def text_of(run: Path) -> TextSides:

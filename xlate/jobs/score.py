@@ -1,15 +1,126 @@
-"""xlate score: figures of a system, and of another one, with the tests between them."""
+"""xlate score: outputs of systems, the figures of one, and of another one, with the tests between them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from xlate.config.schema import ScoreConfig
 from xlate.errors import InputError
-from xlate.jobs.outputs import Output, count_of_lines, read_output, references_for
+from xlate.jobs.run_places import located_config
 from xlate.metrics.score import SystemEvaluation, evaluate, with_column
 from xlate.metrics.significance import Resampling, paired_runs
+from xlate.report.run_directory import MARK, RunDirectory
+from xlate.text.lines import read_lines, read_references
+from xlate.text.opening import plain_file
+from xlate.work.directory import WorkDirectory
+
+
+@dataclass(frozen=True)
+class Output:
+    """The lines of one output, its name, and the work directory of the run that wrote it, if there is one."""
+
+    name: str
+    lines: list[str]
+    work: WorkDirectory | None = None
+
+
+# What helps where a run has not translated a set; those that stand on no work directory know of none.
+UNTRANSLATED = {
+    "test": "train with measure_test=true, or say split=dev",
+    "dev": "name the file that xlate translate wrote in place of the run",
+}
+
+
+def read_output(path: str | Path, split: str) -> Output:
+    """The lines of a text file, or those that a run wrote for `dev` or `test`.
+
+    Raises:
+        InputError: the folder is no run or the run has not translated this set, or the file cannot be read.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise InputError(
+            "no such run or file",
+            file=path,
+            seen="nothing of this name",
+            expected="the folder of a run, or a text file with a translation a line",
+            remedy="check the name; xlate train run=RUN makes a run, xlate translate run=RUN output=FILE a text file",
+        )
+    if not path.is_dir():
+        return Output(path.name, read_lines(path))
+    if not (path / MARK).exists():
+        raise InputError("a folder that is no run", file=path, seen=f"no {MARK}", expected="a run or a text file")
+    written = path / f"{split}.out"
+    if not written.exists():
+        raise InputError(
+            f"the run has not translated the {split} set",
+            file=written,
+            seen="no such file",
+            expected=f"the output of {split}",
+            remedy=UNTRANSLATED[split],
+        )
+    return Output(path.resolve().name, read_lines(plain_file(written)), work_of_run(path))
+
+
+def work_of_run(run: Path) -> WorkDirectory | None:
+    """The work directory of a run; None when it is no longer there."""
+    name = RunDirectory.open(run).identity.get("work")
+    if name and Path(name).is_dir():
+        return WorkDirectory(Path(name))
+    try:
+        name = located_config(run).work
+    except InputError:
+        return None
+    return WorkDirectory(Path(name)) if name and Path(name).is_dir() else None
+
+
+def work_of(outputs: Sequence[Output]) -> WorkDirectory | None:
+    """The first work directory of a run among some outputs."""
+    return next((output.work for output in outputs if output.work is not None), None)
+
+
+def count_of_lines(outputs: Sequence[Output]) -> int:
+    """How many lines each of one output or more has.
+
+    Raises:
+        InputError: they differ, with the names; there are none.
+    """
+    count = len(outputs[0].lines)
+    if any(len(output.lines) != count for output in outputs):
+        raise InputError(
+            "outputs of different length",
+            seen=", ".join(f"{output.name}: {len(output.lines)} lines" for output in outputs),
+            expected="translations of the same sentences",
+            remedy="translate the same source again, and check that no line was lost",
+        )
+    if not count:
+        raise InputError(
+            "nothing to score",
+            seen=f"no line in {', '.join(output.name for output in outputs)}",
+            expected="one sentence or more",
+            remedy="check that it was written to its end",
+        )
+    return count
+
+
+def references_for(outputs: Sequence[Output], given: Sequence[str], split: str) -> list[list[str]]:
+    """The references given, or those of the work directory of a run, cut to the number of lines.
+
+    Raises:
+        InputError: neither is there, or what `count_of_lines` refuses.
+    """
+    count = count_of_lines(outputs)
+    if given:
+        return read_references(given, count)
+    work = work_of(outputs)
+    if work is None:
+        raise InputError(
+            "nothing to score against", seen="no ref", expected="ref=[FILE,…], or a run", remedy="ref=FILE"
+        )
+    return [stream[:count] for stream in work.references(split)]
 
 
 def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
@@ -20,7 +131,19 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
     """
     ours = [read_output(path, config.split) for path in config.hyp]
     theirs = [read_output(path, config.split) for path in config.against]
-    references = _references(config, [*ours, *theirs]) if ours else []
+    # Where only columns made elsewhere are asked for, outputs are measured against nothing.
+    references: list[list[str]] = []
+    if ours and config.measures:
+        references = references_for([*ours, *theirs], config.ref, config.split)
+    elif ours and config.columns:
+        count_of_lines([*ours, *theirs])
+    elif ours:
+        raise InputError(
+            "nothing to measure",
+            seen="measures=[] and no columns",
+            expected="measures, or columns made elsewhere, or both",
+            remedy="leave measures=[] out, or columns=[NAME=FILE,…]",
+        )
     found = _evaluated(config, ours, references, config.columns, "columns")
     figures, words = found.to_json(), found.summary()
     if theirs:
@@ -40,25 +163,20 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
     return figures, words
 
 
-def _references(config: ScoreConfig, outputs: Sequence[Output]) -> list[list[str]]:
-    """What the outputs are measured against; nothing where only columns made elsewhere are asked for."""
-    if config.measures:
-        return references_for(outputs, config.ref, config.split)
-    if not config.columns:
-        raise InputError(
-            "nothing to measure",
-            seen="measures=[] and no columns",
-            expected="measures, or columns made elsewhere, or both",
-            remedy="leave measures=[] out, or columns=[NAME=FILE,…]",
-        )
-    count_of_lines(outputs)
-    return []
-
-
 def _evaluated(
     config: ScoreConfig, outputs: Sequence[Output], references: list[list[str]], columns: Sequence[str], key: str
 ) -> SystemEvaluation:
-    named = _columns(columns, len(outputs), key)
+    # The files of each name, one for each output.
+    named: dict[str, list[str]] = {}
+    for pair in columns:
+        name, sign, file = pair.partition("=")
+        if not (name and sign and file):
+            raise InputError(f"{key} names a column and its file", seen=pair, expected=f"{key}=[NAME=FILE,…]")
+        named.setdefault(name, []).append(file)
+    for name, files in named.items():
+        if len(files) != len(outputs):
+            seen = f"{name}: {len(files)} files for {len(outputs)} outputs"
+            raise InputError(f"{key} has a file for each output", seen=seen, expected="as many files as outputs")
     runs = []
     for number, output in enumerate(outputs):
         run = evaluate(
@@ -74,18 +192,3 @@ def _evaluated(
             run = with_column(run, name, files[number], config.bootstrap, config.seed)
         runs.append(run)
     return SystemEvaluation(runs)
-
-
-def _columns(pairs: Sequence[str], outputs: int, key: str) -> dict[str, list[str]]:
-    """The files of each name, one for each output."""
-    named: dict[str, list[str]] = {}
-    for pair in pairs:
-        name, sign, file = pair.partition("=")
-        if not (name and sign and file):
-            raise InputError(f"{key} names a column and its file", seen=pair, expected=f"{key}=[NAME=FILE,…]")
-        named.setdefault(name, []).append(file)
-    for name, files in named.items():
-        if len(files) != outputs:
-            seen = f"{name}: {len(files)} files for {outputs} outputs"
-            raise InputError(f"{key} has a file for each output", seen=seen, expected="as many files as outputs")
-    return named

@@ -67,19 +67,16 @@ def lines_html(rows: Sequence[tuple[str, str]]) -> str:
 
 def table_html(table: Table) -> str:
     """A table with the best values in bold."""
-    best = [column.best for column in table.columns]
-    kinds = ["" if column.digits is None else "number" for column in table.columns]
-    head = "".join(
-        f"<th{_class(kind)}>{html.escape(c.title)}</th>" for c, kind in zip(table.columns, kinds, strict=True)
-    )
-    rows = []
-    for row in range(len(table)):
-        cells = [
-            f"<td{_class(kinds[place], 'best' if row in best[place] else '')}>{html.escape(column.text(row))}</td>"
-            for place, column in enumerate(table.columns)
-        ]
-        rows.append(f"<tr>{''.join(cells)}</tr>")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    rows = [[""] for _ in range(len(table) + 1)]
+    for column in table.columns:
+        kind, best = [] if column.digits is None else ["number"], column.best
+        for row, cells in enumerate(rows, start=-1):
+            names = " ".join([*kind, *(["best"] if row in best else [])])
+            marks = f' class="{names}"' if names else ""
+            tag, text = ("th", column.title) if row < 0 else ("td", column.text(row))
+            cells.append(f"<{tag}{marks}>{html.escape(text)}</{tag}>")
+    head, *body = (f"<tr>{''.join(cells)}</tr>" for cells in rows)
+    return f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"
 
 
 def picture_html(data: bytes, words: str, kind: str = "png") -> str:
@@ -103,8 +100,3 @@ def page(title: str, sections: Sequence[tuple[str, str]]) -> str:
         f'<!DOCTYPE html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head>\n'
         f"<body><h1>{html.escape(title)}</h1>\n{body}</body></html>\n"
     )
-
-
-def _class(*names: str) -> str:
-    given = " ".join(name for name in names if name)
-    return f' class="{given}"' if given else ""

@@ -1,16 +1,112 @@
-"""Draws a translation: its blocks in a grid of source and target words."""
+"""Pictures: a translation as blocks in a grid of words, how far probabilities can be believed, and what all share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import io
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import matplotlib
+import numpy as np
+from matplotlib import font_manager
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import StrMethodFormatter
 
-from xlate.array_types import Bytes
+from xlate.array_types import Bytes, Floats, Ints
 from xlate.errors import InputError
 from xlate.kernels.orientation import LEFT, LETTERS, NEUTRAL, RIGHT
-from xlate.report.drawing import BLUE, GREY, RED, new_figure, pixels, quiet_style
+from xlate.text.lines import atomic_write
+
+# Fonts are tried in this order for every letter; those that are not installed are skipped.
+FONTS = (
+    "DejaVu Sans",
+    "Noto Sans",
+    "Noto Sans Arabic",
+    "Noto Naskh Arabic",
+    "Noto Sans Devanagari",
+    "Noto Sans Bengali",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Arial Unicode MS",
+)
+# The colours of Okabe and Ito, which people with any colour vision can tell apart.
+BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#8A8A8A",
+)
+METADATA: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}}
+CYCLE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY)
+
+
+@contextlib.contextmanager
+def quiet_style() -> Iterator[None]:
+    """Settings for drawing and saving: plain axes, and a box without a warning for letters that no font has."""
+    style: dict[Any, Any] = {
+        "font.family": list(_installed_fonts()),
+        "font.size": 10,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.edgecolor": "#666666",
+        "axes.axisbelow": True,
+        "grid.color": "#E4E4E4",
+        "text.parse_math": False,
+        # With a fixed salt the same drawing gives the same file.
+        "svg.hashsalt": "xlate",
+    }
+    with matplotlib.rc_context(style), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"(?s).*[Gg]lyph.*missing from.*font")
+        warnings.filterwarnings("ignore", message=r"(?s).*[Mm]atplotlib currently does not support.*")
+        yield
+
+
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure of some inches, without a window."""
+    figure = Figure(figsize=(width, height))
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def pixels(figure: Any, dpi: float = 100) -> Bytes:
+    """The figure as an image, (height, width, 3)."""
+    figure.set_dpi(dpi)
+    figure.canvas.draw()
+    return np.ascontiguousarray(np.asarray(figure.canvas.buffer_rgba())[:, :, :3])
+
+
+def save(figure: Any, stem: Path) -> list[Path]:
+    """Writes a figure as PNG and SVG and returns the names of the files."""
+    written = []
+    for ending in METADATA:
+        path = stem.with_name(f"{stem.name}.{ending}")
+        with atomic_write(path) as stream:
+            stream.write(encoded(figure, ending))
+        written.append(path)
+    return written
+
+
+def encoded(figure: Any, ending: str) -> bytes:
+    """A figure as the bytes of a `png` or `svg` file, which are the same each time."""
+    held = io.BytesIO()
+    figure.savefig(held, format=ending, dpi=150, bbox_inches="tight", metadata=METADATA[ending])
+    return held.getvalue()
+
+
+@cache
+def _installed_fonts() -> tuple[str, ...]:
+    names = {entry.name for entry in font_manager.fontManager.ttflist}
+    return tuple(name for name in FONTS if name in names)
+
 
 Block = tuple[int, int, int, int, int]
 
@@ -37,8 +133,14 @@ def reordering_picture(source: Sequence[str], target: Sequence[str], blocks: Seq
     Raises:
         InputError: a block lies outside the sentences, is empty, or has no known orientation.
     """
-    for number, block in enumerate(blocks):
-        _check(number, block, len(source), len(target))
+    for number, (start, end, target_start, target_end, orientation) in enumerate(blocks):
+        inside = 0 <= start < end <= len(source) and 0 <= target_start < target_end <= len(target)
+        if not inside or orientation not in COLOURS:
+            raise InputError(
+                f"block {number} does not fit its sentence pair",
+                seen=tuple(blocks[number]),
+                expected=f"spans inside {len(source)} source and {len(target)} target words, orientation 0, 1 or 2",
+            )
     with quiet_style():
         figure = _drawn(source, target, blocks)
         inches = float(max(figure.get_size_inches()))
@@ -52,25 +154,20 @@ def _drawn(source: Sequence[str], target: Sequence[str], blocks: Sequence[Block]
     width, height = max(left + across + 0.2, 6.2), bottom + up + 0.55
     figure = new_figure(width, height)
     axes = figure.add_axes((left / width, bottom / height, across / width, up / height))
-    _grid(axes, source, target)
-    for number, block in enumerate(blocks, start=1):
-        _block(axes, number, block)
-    _legend(figure, [block[4] for block in blocks])
-    return figure
-
-
-def _grid(axes: Any, source: Sequence[str], target: Sequence[str]) -> None:
     axes.set_xlim(0, max(1, len(source)))
     axes.set_ylim(0, max(1, len(target)))
     axes.set_xticks([place + 0.5 for place in range(len(source))], source, rotation=90)
     axes.set_yticks([place + 0.5 for place in range(len(target))], target)
     axes.tick_params(length=0, labelsize=10)
-    for place in range(len(source) + 1):
-        axes.axvline(place, color="#DDDDDD", linewidth=0.7, zorder=0)
-    for place in range(len(target) + 1):
-        axes.axhline(place, color="#DDDDDD", linewidth=0.7, zorder=0)
+    for line, words in ((axes.axvline, source), (axes.axhline, target)):
+        for place in range(len(words) + 1):
+            line(place, color="#DDDDDD", linewidth=0.7, zorder=0)
     for spine in axes.spines.values():
         spine.set_visible(True)
+    for number, block in enumerate(blocks, start=1):
+        _block(axes, number, block)
+    _legend(figure, [block[4] for block in blocks])
+    return figure
 
 
 def _block(axes: Any, number: int, block: Block) -> None:
@@ -111,12 +208,37 @@ def _legend(figure: Any, orientations: Sequence[int]) -> None:
         )
 
 
-def _check(number: int, block: Block, source_words: int, target_words: int) -> None:
-    source_start, source_end, target_start, target_end, orientation = block
-    inside = 0 <= source_start < source_end <= source_words and 0 <= target_start < target_end <= target_words
-    if not inside or orientation not in COLOURS:
-        raise InputError(
-            f"block {number} does not fit its sentence pair",
-            seen=tuple(block),
-            expected=f"spans inside {source_words} source and {target_words} target words, orientation 0, 1 or 2",
-        )
+# Of each bin: how many predictions, the mean of their probabilities, and the share of them that were right.
+Bins = tuple[Ints, Floats, Floats]
+
+
+def reliability_picture(curves: Mapping[str, Bins]) -> Bytes:
+    """Draws one curve for each kind of predictions above how many predictions are in each bin; (height, width, 3).
+
+    On the diagonal a probability of 0.3 is right three times in ten. Below it predictions are too sure of themselves.
+    """
+    with quiet_style():
+        figure = new_figure(5.6, 6.4)
+        upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+        upper.plot((0, 1), (0, 1), color=GREY, linewidth=1, linestyle="--")
+        for number, (label, (count_B, said_B, right_B)) in enumerate(curves.items()):
+            there, colour = count_B > 0, CYCLE[number % len(CYCLE)]
+            said_B, right_B = said_B[there], right_B[there]
+            # The error of a share of n: what is seldom predicted says little.
+            around = np.sqrt(right_B * (1 - right_B) / count_B[there])
+            upper.errorbar(said_B, right_B, around, color=colour, marker="o", markersize=4, linewidth=1.5, label=label)
+            width = 0.8 / len(count_B) / len(curves)
+            middles = (np.arange(len(count_B)) + 0.5) / len(count_B) + (number - (len(curves) - 1) / 2) * width
+            lower.bar(middles[there], count_B[there], width, color=colour, alpha=0.85)
+        upper.set_ylabel("share that was right")
+        upper.set_ylim(-0.02, 1.02)
+        upper.legend(loc="upper left", frameon=False, fontsize=9)
+        lower.set_xlabel("predicted probability")
+        lower.set_ylabel("predictions")
+        lower.set_yscale("log")
+        lower.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        lower.set_xlim(0, 1)
+        for axes in (upper, lower):
+            axes.grid(True)
+        figure.tight_layout()
+        return pixels(figure)

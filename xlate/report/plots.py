@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from xlate.report.drawing import BLUE, CYCLE, new_figure, quiet_style, save
-from xlate.report.runs import Run
-from xlate.report.seeds import Setting, Spread, settings_besides_seed
-from xlate.report.sweep_table import LABEL, shown_setting
+from xlate.report.pictures import BLUE, CYCLE, new_figure, quiet_style, save
+from xlate.report.runs import Run, Setting, Spread, settings_besides_seed
+from xlate.report.tables import LABEL, shown_setting
 
 # The tag, the name of the file, what the vertical axis shows, and the horizontal one.
 CURVES = (

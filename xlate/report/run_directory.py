@@ -2,23 +2,152 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import math
 import os
-from collections.abc import Mapping, Sequence
+import platform
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import xlate
 from xlate.errors import InputError
 from xlate.report.identity import differing_keys, identity_hash, plain
-from xlate.report.records import Records
-from xlate.report.versions import versions
 from xlate.text.folders import check_is_folder, foreign_files
 from xlate.text.json_files import read_json, write_json
-from xlate.text.lines import atomic_write
-from xlate.text.opening import checked_name
+from xlate.text.lines import atomic_write, naming_file
+from xlate.text.opening import checked_name, plain_file
 
 log = logging.getLogger(__name__)
+
+
+class Records:
+    """A file of JSON lines that grows line by line and can still be read after it was cut off anywhere.
+
+    A scalar is `{"tag": "train/loss", "value": 0.5, "step": 100}`; a value that is not finite is written as null. Any
+    object without the key `tag` is an event, whose form the writer chooses.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """The file is not read or made before it is needed."""
+        self.path = Path(path)
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Adds one line and hands it over to the operating system.
+
+        Raises:
+            ValueError: the record has a number that JSON cannot hold, or a tag and is not a scalar: it could not be
+                read again.
+        """
+        if "tag" in record and not _is_scalar(record):
+            raise ValueError(f"a record with a tag is a scalar, which has a step and a number or null; seen: {record}")
+        line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+        with naming_file(self.path), self.path.open("ab") as stream:
+            stream.write(line.encode("utf-8"))
+
+    def append_scalar(self, tag: str, value: float, step: int) -> None:
+        """Adds one number."""
+        self.append({"tag": tag, "value": value if math.isfinite(value) else None, "step": step})
+
+    def read(self) -> list[dict[str, Any]]:
+        """All complete lines; a last line without its end, such as a kill leaves, is skipped.
+
+        Raises:
+            InputError: any other line is damaged.
+        """
+        if not self.path.exists():
+            return []
+        *lines, _ = plain_file(self.path).read_bytes().split(b"\n")
+        return [self._parsed(number, line) for number, line in enumerate(lines, start=1)]
+
+    def repair(self) -> None:
+        """Removes a last line that has no end."""
+        if not self.path.exists():
+            return
+        held = plain_file(self.path).read_bytes()
+        whole = held.rfind(b"\n") + 1
+        if whole < len(held):
+            with self.path.open("r+b") as stream:
+                stream.truncate(whole)
+
+    def keep(self, wanted: Callable[[int, Mapping[str, Any]], bool]) -> None:
+        """Keeps only the records for which `wanted(number, record)` is true; the file is replaced as a whole."""
+        records = self.read()
+        kept = [record for number, record in enumerate(records) if wanted(number, record)]
+        if len(kept) < len(records):
+            with atomic_write(self.path) as stream:
+                for record in kept:
+                    stream.write(json.dumps(record, ensure_ascii=False).encode("utf-8") + b"\n")
+
+    def curves(self) -> dict[str, list[tuple[int, float]]]:
+        """The pairs (step, value) of each tag in the order of steps; of several values for a step the last counts."""
+        held: dict[str, dict[int, float]] = {}
+        for record in self.read():
+            if "tag" in record:
+                value = record["value"]
+                held.setdefault(record["tag"], {})[record["step"]] = math.nan if value is None else float(value)
+        return {tag: sorted(points.items()) for tag, points in held.items()}
+
+    def _parsed(self, number: int, line: bytes) -> dict[str, Any]:
+        remedy = None
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            record, remedy = line[:100], "remove the line"
+        if isinstance(record, dict) and ("tag" not in record or _is_scalar(record)):
+            return record
+        expected = "a tag, a step, and a number or null" if isinstance(record, dict) else "one JSON object"
+        raise InputError("a damaged record", file=self.path, line=number, seen=record, expected=expected, remedy=remedy)
+
+
+def _is_scalar(record: Mapping[str, Any]) -> bool:
+    tag, value, step = record["tag"], record.get("value", False), record.get("step")
+    whole = isinstance(step, int) and not isinstance(step, bool)
+    number = value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    return isinstance(tag, str) and whole and number
+
+
+PACKAGES = ("torch", "numpy", "numba", "sacrebleu", "sil-thot")
+
+
+def versions() -> dict[str, Any]:
+    """The versions of Python, xlate and the libraries that its numbers depend on, the platform, and the git commit if
+    there is one.
+    """
+    held: dict[str, Any] = {"xlate": xlate.__version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            held[package] = version(package)
+        except PackageNotFoundError:
+            held[package] = None
+    held |= {"platform": platform.platform(), "machine": platform.machine(), "processors": os.cpu_count()}
+    return held | git_commit(Path(xlate.__file__).resolve().parents[1])
+
+
+def git_commit(folder: Path) -> dict[str, Any]:
+    """The commit checked out in a folder, and whether tracked files differ from it; empty outside a repository."""
+    if not (folder / ".git").exists():
+        return {}
+    commit = _git(folder, "rev-parse", "HEAD")
+    if commit is None:
+        return {}
+    changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return {"git_commit": commit, "git_changed": bool(changed)}
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=10, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
 
 MARK, CONFIG_FILE = "run.json", "config.yaml"
 OTHER_FOLDER = "name another folder with run=…, give the same settings to go on, or remove the folder"
@@ -78,7 +207,10 @@ class RunDirectory:
         kept = plain(identity)
         if (path / MARK).exists() and not _makes_room(path, cls.open(path).identity, kept):
             run = cls.open(path)
-            _note_versions(path)
+            if (stored := path / "versions.json").exists():
+                before = read_json(stored, "the versions of a run", "remove it")
+                for key, old, new in differing_keys(before, versions()):
+                    log.warning("%s goes on with another %s: %s, was %s", path, key, new, old)
         else:
             _check_free(path)
             path.mkdir(parents=True, exist_ok=True)
@@ -179,11 +311,3 @@ def _foreign(names: Sequence[str]) -> list[str]:
         for name in names
         if not name.startswith(".") and name not in HARMLESS_NAMES and not name.endswith(HARMLESS_ENDINGS)
     ]
-
-
-def _note_versions(path: Path) -> None:
-    stored = path / "versions.json"
-    if stored.exists():
-        before, now = read_json(stored, "the versions of a run", "remove it"), versions()
-        for key, old, new in differing_keys(before, now):
-            log.warning("%s goes on with another %s: %s, was %s", path, key, new, old)

@@ -1,12 +1,14 @@
-"""Finds runs on disk, and the figures that each has reached."""
+"""Finds runs on disk, what they reached, the names that tell them apart, and those that differ only in their seed."""
 
 from __future__ import annotations
 
 import math
 import os
 import re
+import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -38,12 +40,6 @@ class Run:
         """Whether its summary says so."""
         return self.summary is not None and self.summary.get("finished") is True
 
-    @property
-    def imported(self) -> str | None:
-        """The file of other software that its system came from, of which nothing was trained or measured here."""
-        held = self.settings.get("imported")
-        return None if held is None else str(held)
-
     @cached_property
     def curves(self) -> dict[str, list[tuple[int, float]]]:
         """The pairs (step, value) of each tag."""
@@ -59,8 +55,8 @@ class Run:
         """The last value reported under a tag or under one that continues it (`valid/P/floats`); None when there is
         none.
         """
-        points = [(step, value) for key, curve in self.curves.items() if _under(key, tag) for step, value in curve]
-        return max(points, key=lambda point: point[0])[1] if points else None
+        curves = [curve for key, curve in self.curves.items() if key == tag or key.startswith(tag + "/")]
+        return max((point for curve in curves for point in curve), key=lambda point: point[0], default=(0, None))[1]
 
 
 def collect_runs(paths: Sequence[str | Path]) -> list[Run]:
@@ -75,8 +71,8 @@ def collect_runs(paths: Sequence[str | Path]) -> list[Run]:
             raise InputError(
                 "no such folder", file=path, seen="nothing there", expected="a folder of runs", remedy="check the name"
             )
-        here = [_read(folder, path) for folder in _marked(path)]
-        if not here:
+        folders = list(_marked(path))
+        if not folders:
             raise InputError(
                 "no runs here",
                 file=path,
@@ -84,8 +80,10 @@ def collect_runs(paths: Sequence[str | Path]) -> list[Run]:
                 expected="a run of xlate train, or a folder of runs",
                 remedy="xlate train run=… makes one",
             )
-        for run in here:
-            found.setdefault(run.path.resolve(), run)
+        for folder in folders:
+            run = RunDirectory.open(folder)
+            name = str(folder.relative_to(path)) if folder != path else folder.name or folder.resolve().name
+            found.setdefault(folder.resolve(), Run(folder, name, flat(run.identity), run.summary))
     return sorted(found.values(), key=lambda run: natural(run.name))
 
 
@@ -111,11 +109,150 @@ def _marked(path: Path) -> Iterator[Path]:
             yield Path(folder)
 
 
-def _read(folder: Path, root: Path) -> Run:
-    run = RunDirectory.open(folder)
-    name = folder.name if folder == root else str(folder.relative_to(root))
-    return Run(folder, name or folder.resolve().name, flat(run.identity), run.summary)
+ONLY_SEED = re.compile(r"seed=\d+")
 
 
-def _under(key: str, tag: str) -> bool:
-    return key == tag or key.startswith(tag + "/")
+def named(groups: Sequence[Sequence[Run]]) -> list[tuple[str, list[Run]]]:
+    """The name of each group of runs, and its runs.
+
+    Runs whose names say only their seed are named with the folder they are in, as a sweep over seeds is known by its
+    folder. So are those of groups that would have the same name, with as many folders as tell them apart.
+    """
+    found = [[_deeper(run) if ONLY_SEED.fullmatch(run.name) else run for run in runs] for runs in groups]
+    names = _common_names(found)
+    for name, times in Counter(names).items():
+        if times > 1:
+            alike = [place for place, other in enumerate(names) if other == name]
+            for place, runs in zip(alike, _told_apart([found[place] for place in alike]), strict=True):
+                found[place] = runs
+    names = _common_names(found)
+    times_of = Counter(names)
+    names = [name if times_of[name] == 1 else runs[0].name for name, runs in zip(names, found, strict=True)]
+    # The folders that all of them are in say nothing.
+    shared = len(Path(os.path.commonpath(map(os.path.dirname, names))).parts) if names else 0
+    return [("/".join(name.split("/")[shared:]), runs) for name, runs in zip(names, found, strict=True)]
+
+
+def common_name(names: Sequence[str]) -> str:
+    """`eta=1,seed=1` and `eta=1,seed=2` are `eta=1`, `mira1` and `mira2` are `mira`; else it is the shortest name."""
+    if len(names) == 1:
+        return names[0]
+    for seed in (r"[,_\-/]?seed=?\d+(?=$|[,_\-/])", r"[=,_\-/.]?\d+$"):
+        without = {re.sub(seed, "", name).strip(",_-/") for name in names}
+        if len(without) == 1 and without != {""}:
+            return without.pop()
+    return min(names, key=len)
+
+
+def _common_names(groups: Sequence[Sequence[Run]]) -> list[str]:
+    return [common_name([run.name for run in runs]) for runs in groups]
+
+
+def _told_apart(groups: Sequence[Sequence[Run]]) -> list[list[Run]]:
+    """Groups of one name, with folders before the names of their runs; as they are where no folders tell them apart."""
+    before: list[list[Run]] = []
+    deeper = [list(runs) for runs in groups]
+    while before != deeper:
+        before, deeper = deeper, [[_deeper(run) for run in runs] for runs in deeper]
+        if len(set(_common_names(deeper))) == len(groups):
+            return deeper
+    return [list(runs) for runs in groups]
+
+
+def _deeper(run: Run) -> Run:
+    """A run with one folder more in its name, if there is one."""
+    parts = Path(os.path.abspath(run.path)).parts[1:]
+    return replace(run, name="/".join(parts[-(len(Path(run.name).parts) + 1) :]))
+
+
+SEED = "seed"
+# Checksums of the run that another one starts from: with each seed there is another.
+BASE = "base."
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The mean of a figure over runs, its deviation, that of a sample (n - 1; None of one run), and their number."""
+
+    mean: float
+    deviation: float | None
+    runs: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        """The spread of one value or more."""
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
+
+    def text(self, digits: int) -> str:
+        """Mean ± deviation (n); of one run the value alone."""
+        mean = f"{self.mean:,.{digits}f}"
+        return mean if self.deviation is None else f"{mean} ± {self.deviation:,.{digits}f} ({self.runs})"
+
+
+def settings_besides_seed(runs: Sequence[Run]) -> list[str]:
+    """The settings that differ between runs, without the seed and what follows from it."""
+    return [key for key in differing_settings(runs) if key != SEED and not key.startswith(BASE)]
+
+
+def by_seed(runs: Sequence[Run]) -> dict[int, Run]:
+    """Runs by their seed, in its order; of several with the same one the last counts."""
+    held = {int(run.settings.get(SEED) or 0): run for run in runs}
+    return {seed: held[seed] for seed in sorted(held)}
+
+
+def of_common_seeds(runs: Sequence[Run], against: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+    """The runs of two systems that can be paired: those of seeds that both have; a system of one run stays as it is,
+    since it is compared with every run of the other.
+    """
+    ours, theirs = by_seed(runs), by_seed(against)
+    if 1 in (len(ours), len(theirs)):
+        return list(ours.values()), list(theirs.values())
+    common = [seed for seed in ours if seed in theirs]
+    return [ours[seed] for seed in common], [theirs[seed] for seed in common]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Runs that differ only in their seed, in its order.
+
+    Attributes:
+        name: what their names have in common, and what tells it from other settings.
+    """
+
+    name: str
+    runs: Sequence[Run]
+
+    @property
+    def first(self) -> Run:
+        """The run of the least seed."""
+        return self.runs[0]
+
+    @property
+    def finished(self) -> bool:
+        """Whether every run is."""
+        return all(run.finished for run in self.runs)
+
+    def figure(self, key: str) -> Spread | None:
+        """A figure of the runs that have it; None when none has."""
+        values = [value for run in self.runs if (value := run.figure(key)) is not None]
+        return Spread.of(values) if values else None
+
+
+def by_setting(runs: Sequence[Run]) -> list[Setting]:
+    """The settings of some runs, in the order of their first ones.
+
+    Runs of the same settings and the same seed are no replicas of each other; each but the first is a setting of its
+    own.
+    """
+    keys = settings_besides_seed(runs)
+    groups: list[tuple[list[str], dict[object, Run]]] = []
+    for run in runs:
+        values, seed = [str(run.settings.get(key)) for key in keys], run.settings.get(SEED)
+        for known, held in groups:
+            if known == values and seed not in held:
+                held[seed] = run
+                break
+        else:
+            groups.append((values, {seed: run}))
+    found = [sorted(held.values(), key=lambda run: int(run.settings.get(SEED) or 0)) for _, held in groups]
+    return [Setting(name, some) for name, some in named(found)]

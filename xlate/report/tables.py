@@ -1,12 +1,14 @@
-"""Tables for people and for programs."""
+"""Tables for people and for programs, and the table of a sweep: its runs, seeds together, best first."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from rich import box
 from rich.cells import cell_len
@@ -16,6 +18,7 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from xlate.report.runs import Run, Setting, by_setting, common_name, settings_besides_seed
 from xlate.text.lines import atomic_write
 
 Cell = str | int | float | None
@@ -105,8 +108,12 @@ class Table:
             table.add_column(escape(column.title), justify=justify, overflow="fold")
         best = [column.best for column in self.columns]
         for row in range(len(self)):
-            cells = zip(self.columns, best, strict=True)
-            table.add_row(*(_printed(column, row, bold=row in held) for column, held in cells))
+            cells: list[RenderableType] = []
+            for column, held in zip(self.columns, best, strict=True):
+                text = column.text(row)
+                words = column.digits is not None or " " in text
+                cells.append(Text(text, "bold" if row in held else "") if words else AtCommas(text))
+            table.add_row(*cells)
         console.print(table)
 
     @property
@@ -115,13 +122,13 @@ class Table:
         widths = [max(len(c.title), *(len(c.text(row)) for row in range(len(self))), 0) for c in self.columns]
         return sum(widths) + 3 * len(widths) + 1
 
-    def write(self, folder: str | Path, stem: str = "report") -> list[Path]:
-        """Writes `STEM.md` and `STEM.tsv` into a folder and returns their names."""
+    def write(self, folder: Path) -> list[Path]:
+        """Writes `report.md` and `report.tsv` into a folder and returns their names."""
         written = []
-        for name, text in ((f"{stem}.md", self.markdown()), (f"{stem}.tsv", self.tsv())):
-            with atomic_write(Path(folder) / name) as stream:
+        for ending, text in (("md", self.markdown()), ("tsv", self.tsv())):
+            written.append(folder / f"report.{ending}")
+            with atomic_write(written[-1]) as stream:
                 stream.write(text.encode("utf-8"))
-            written.append(Path(folder) / name)
         return written
 
 
@@ -153,16 +160,215 @@ def setting_text(value: object) -> Cell:
     return value if value is None or isinstance(value, int | float | str) else str(value)
 
 
-def _printed(column: Column, row: int, *, bold: bool) -> RenderableType:
-    text = column.text(row)
-    if column.digits is None and " " not in text:
-        return AtCommas(text)
-    return Text(text, "bold" if bold else "")
-
-
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
 def _raw(value: Cell) -> str:
     return "" if value is None else str(value).replace("\t", " ").replace("\n", " ")
+
+
+# The key in a summary, the title, the digits shown, and what is better (+1 higher, -1 lower, 0 neither).
+FIGURES = (
+    ("test_bleu", "test BLEU", 2, 1),
+    ("dev_bleu", "dev BLEU", 2, 1),
+    ("bleu", "BLEU", 2, 1),
+    ("heldout_ranked_BLEU", "held-out BLEU", 2, 1),
+    ("heldout_first_BLEU", "first ones", 2, 0),
+    ("training_ranked_BLEU", "training BLEU", 2, 1),
+    ("tune_BLEU", "tuned BLEU", 2, 1),
+    ("tune_objective", "tuned for", 2, 1),
+    ("dev_chrf", "dev chrF", 2, 1),
+    ("P", "P", 4, -1),
+    ("valid_loss", "loss", 4, -1),
+    ("active_features", "features", 0, 0),
+    ("seconds", "seconds", 1, 0),
+)
+# The tag of the latest figure of a run that has no summary yet.
+TAGS = {"P": "valid/P", "valid_loss": "valid/loss", "active_features": "train/active_features"}
+# Rows are in the order of the first of these that a run has; the test set chooses nothing unless there is no other.
+ORDER = (("dev_bleu", 1), ("tune_BLEU", 1), ("P", -1), ("bleu", 1), ("heldout_ranked_BLEU", 1), ("test_bleu", 1))
+# What a terminal has no room for goes in this order, and stands in the files alone.
+LEFT_OUT = ("dev chrF", "loss", "tuned BLEU", "tuned for", "seconds", "features", "state")
+LABEL, WHAT = "row.label", "what"
+BASED_ON = "base"
+# Checksums of the lists that a run of model=rerank has learned from.
+FILES = "files"
+SEEDS = "seeds"
+FEW_KEYS = 4
+OVER_SEEDS = "± is the standard deviation over seeds"
+OF_ONE = "± is half the 95 % bootstrap interval"
+
+Chosen = Mapping[Path, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class SweepTable:
+    """The settings of a sweep, best first, and their table.
+
+    Attributes:
+        keys: the settings that differ, each with a column whose title is the key.
+        chosen: of each run, by its folder, the settings that are not their defaults.
+    """
+
+    settings: Sequence[Setting]
+    table: Table
+    keys: Sequence[str]
+    chosen: Chosen = field(default_factory=dict)
+
+    @property
+    def around(self) -> str:
+        """What ± means; nothing when no figure has it."""
+        several = any(column.title == SEEDS for column in self.table.columns)
+        shown = any(column.intervals is not None for column in self.table.columns)
+        return (OVER_SEEDS if several else OF_ONE) if shown else ""
+
+    def parts(self) -> list[Table]:
+        """The table for a page: where many settings differ, they have a table of their own behind the figures."""
+        if len(self.keys) <= FEW_KEYS:
+            return [self.table]
+        figures = [column for column in self.table.columns if column.title not in self.keys]
+        settings = [column for column in self.table.columns if column.title in ("run", *self.keys)]
+        return [Table(figures, self.table.title), Table(settings)]
+
+    def print(self, console: Console | None = None) -> None:
+        """Prints what fits into the width of a terminal, or 100 columns.
+
+        Settings for which there is no room stand below, each row with those in which it differs from most.
+        """
+        console = console or Console()
+        width = console.width if console.is_terminal else WIDTH
+        table, below = self.table, ""
+        least = Table([column for column in table.columns if column.title not in LEFT_OUT])
+        if table.width > width and self.keys and (least.width > width or len(self.keys) > FEW_KEYS):
+            numbers = Column("#", list(range(1, len(table) + 1)), 0)
+            table = Table([numbers, *(c for c in table.columns if c.title not in (*self.keys, WHAT))])
+            below = self._below(width)
+        left_out = []
+        for title in LEFT_OUT:
+            if table.width > width and any(column.title == title for column in table.columns):
+                table = Table([column for column in table.columns if column.title != title])
+                left_out.append(title)
+        table.print(console)
+        more = f"in the files only: {', '.join(left_out)}" if left_out else ""
+        for text in (below, "; ".join(part for part in (self.around, more) if part)):
+            if text:
+                print(text, file=console.file)
+
+    def _below(self, width: int) -> str:
+        shown, usual = self._told()
+        told = [f"{key}={value}" for key, value in usual.items() if value != NOTHING]
+        lines = [f"Usual settings: {', '.join(told)}", "Others:"] if told else []
+        for row in range(len(self.settings)):
+            label = self.settings[row].first.settings.get(LABEL)
+            own = [str(label)] if label else []
+            own += [f"{key}={texts[row]}" for key, texts in shown.items() if texts[row] not in (None, usual[key])]
+            lines.append(f"{row + 1:>4}  {', '.join(own) or 'the usual ones'}")
+        wrap = textwrap.TextWrapper(width, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False)
+        return "\n".join(wrap.fill(line) for line in lines) + "\n"
+
+    def _told(self) -> tuple[dict[str, list[str | None]], dict[str, str]]:
+        """The settings to tell, a text for each row or None where there is no such setting, and the usual text of each.
+
+        What no two rows share is not usual; a run to start from never is.
+        """
+        firsts = [setting.first for setting in self.settings]
+        shown: dict[str, list[str | None]] = {}
+        usual = {}
+        for key in self.keys:
+            if key == BASED_ON:
+                shown[key], usual[key] = [*_bases(self.settings, self.chosen)], NOTHING
+                continue
+            shown[key] = [shown_setting(run, key) if key in run.settings else None for run in firsts]
+            text, count = Counter(shown_setting(run, key) for run in firsts).most_common(1)[0]
+            usual[key] = text if count > 1 else NOTHING
+        return shown, usual
+
+
+def sweep_table(runs: Sequence[Run], title: str = "", chosen: Chosen | None = None) -> SweepTable:
+    """The table of some runs: a row for those that differ only in their seed, with the settings that differ between
+    rows and every figure that some run has, best first by BLEU on dev.
+
+    A figure of several seeds is their mean, with the standard deviation; BLEU of one run comes with half the width of
+    its 95 % bootstrap interval, where no row has several. A run that is not finished shows its latest figures and is
+    marked. `chosen` is as in `SweepTable`.
+    """
+    settings = best_first(by_setting(runs))
+    keys = [key for key in settings_besides_seed(runs) if _is_told(key, settings, chosen)]
+    several = any(len(setting.runs) > 1 for setting in settings)
+    columns = [Column("run", [setting.name for setting in settings])]
+    labels = [setting.first.settings.get(LABEL) for setting in settings]
+    if any(labels):
+        columns.append(Column(WHAT, [label or NOTHING for label in labels]))
+    columns += [Column(key, [setting_text(setting.first.settings.get(key)) for setting in settings]) for key in keys]
+    bases = _bases(settings, chosen or {})
+    if len(set(bases)) > 1:
+        columns.append(Column(BASED_ON, bases))
+        keys.append(BASED_ON)
+    if several:
+        columns.append(Column(SEEDS, [len(setting.runs) for setting in settings], 0))
+    for key, heading, digits, better in FIGURES:
+        column = _figures(settings, key, heading, digits, better, several)
+        if column is not None:
+            columns.append(column)
+    if not all(setting.finished for setting in settings):
+        columns.append(Column("state", [_state(setting) for setting in settings]))
+    return SweepTable(settings, Table(columns, title), keys, chosen or {})
+
+
+def _bases(settings: Sequence[Setting], chosen: Chosen) -> list[str]:
+    """The run that each setting starts from, what their names have in common where each seed has its own."""
+    named = ([chosen.get(run.path, {}).get(BASED_ON) for run in setting.runs] for setting in settings)
+    return [common_name([str(name) for name in dict.fromkeys(names) if name] or [NOTHING]) for names in named]
+
+
+def _is_told(key: str, settings: Sequence[Setting], chosen: Chosen | None) -> bool:
+    """Whether a key that differs says something: no checksum, and no default that other models have no key for."""
+    if key == FILES or key.startswith("row."):
+        return False
+    held = [setting.first.settings[key] for setting in settings if key in setting.first.settings]
+    follows = len(held) < len(settings) and all(value == held[0] for value in held)
+    return not follows or chosen is None or any(key in chosen.get(setting.first.path, {}) for setting in settings)
+
+
+def best_first(settings: Sequence[Setting]) -> list[Setting]:
+    """Settings in the order of what they reached; those without such a figure last, in the order given."""
+    key, better = next((pair for pair in ORDER if any(s.figure(pair[0]) is not None for s in settings)), ORDER[0])
+
+    def reached(setting: Setting) -> tuple[bool, float]:
+        figure = setting.figure(key)
+        return figure is None, 0.0 if figure is None else -better * figure.mean
+
+    return sorted(settings, key=reached)
+
+
+def _figures(
+    settings: Sequence[Setting], key: str, heading: str, digits: int, better: int, several: bool
+) -> Column | None:
+    values: list[float | None] = []
+    around: list[float | None] = []
+    for setting in settings:
+        spread = setting.figure(key)
+        unfinished = setting.first.summary is None and key in TAGS
+        latest = setting.first.last(TAGS[key]) if unfinished else None
+        values.append(latest if spread is None else spread.mean)
+        if not several:
+            around.append(setting.first.figure(f"{key}_interval"))
+        else:
+            around.append(spread.deviation if spread is not None and better else None)
+    if all(value is None for value in values):
+        return None
+    return Column(heading, values, digits, around if any(value is not None for value in around) else None, better)
+
+
+def _state(setting: Setting) -> str:
+    finished = sum(run.finished for run in setting.runs)
+    if len(setting.runs) == 1 or finished in (0, len(setting.runs)):
+        return "finished" if finished else "unfinished"
+    return f"{finished} of {len(setting.runs)} finished"
+
+
+def shown_setting(run: Run, key: str) -> str:
+    """The text of a run's setting, a dash for none."""
+    value = setting_text(run.settings.get(key))
+    return NOTHING if value is None else str(value)

@@ -1,11 +1,12 @@
-"""Writes TensorBoard events and records of a run into its folder."""
+"""Writes TensorBoard events and records of a run into its folder, and lays out what TensorBoard opens on."""
 
 from __future__ import annotations
 
 import math
+import re
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
@@ -16,10 +17,49 @@ from torch.utils.tensorboard import SummaryWriter
 from torch.utils.tensorboard.summary import hparams as hparams_summaries
 
 from xlate.array_types import AnyFloats, Bytes
-from xlate.report.layout import charts_of, figures_shown
-from xlate.report.records import Records
-from xlate.report.run_directory import RunDirectory
+from xlate.report.run_directory import Records, RunDirectory
 from xlate.text.lines import naming_file
+
+# By category and title, the patterns of tags whose curves a chart shows; what matters most comes first.
+CHARTS: dict[str, dict[str, tuple[str, ...]]] = {
+    "quality": {
+        "BLEU of the dev set": (r"^(tune|online|local)/BLEU$",),
+        "what is tuned for, of the dev set": (r"^tune/objective$",),
+        "what is tuned for, of sentences held out": (r"^tune/heldout_objective$",),
+        "BLEU of sentences held out": (r"^(tune|sparse|rerank)/heldout_BLEU$",),
+        "block prediction error P, held out": (r"^valid/P/",),
+        "accuracy, held out": (r"^valid/accuracy",),
+    },
+    "loss": {
+        "loss, training": (r"^train/loss/", r"^sparse/train_loss$", r"^online/loss$"),
+        "loss, held out": (r"^valid/loss", r"^(sparse|rerank)/heldout_loss$"),
+    },
+    "model": {
+        "sparse features with a weight": (r"^train/active_features/", r"^(sparse|online)/active$"),
+        "float weights": (r"^weights/[^/]+$",),
+        "length against the references": (r"^tune/length_ratio$",),
+    },
+}
+# The figures of a finished run that the table of runs has, in their order; the others stand in its summary.
+FIGURES = (
+    "dev_bleu", "test_bleu", "dev_chrf", "dev_ter", "P", "valid_loss", "accuracy", "heldout_bleu",
+    "heldout_ranked_BLEU", "heldout_first_BLEU", "training_ranked_BLEU", "active_features", "seconds",
+)  # fmt: skip
+
+
+def charts_of(tags: Iterable[str]) -> dict[str, dict[str, list[Any]]]:
+    """The categories and charts that some tags have curves for, as `SummaryWriter.add_custom_scalars` takes them."""
+    known = list(tags)
+    chosen = {
+        category: {
+            title: ["Multiline", list(patterns)]
+            for title, patterns in charts.items()
+            if any(re.search(pattern, tag) for pattern in patterns for tag in known)
+        }
+        for category, charts in CHARTS.items()
+    }
+    return {category: charts for category, charts in chosen.items() if charts}
+
 
 FINAL = "final/"
 EVENTS = "events.out.tfevents."
@@ -84,9 +124,12 @@ class TensorBoardReporter:
         It writes the summaries of torch's `add_hparams`, which itself would open a second run in a folder inside this
         one. Settings that are None and figures that are not finite are left out.
         """
-        shown = {key: _shown(value) for key, value in params.items() if value is not None}
-        finite = {key: float(value) for key, value in metrics.items() if math.isfinite(value)}
-        figures = {FINAL + key: value for key, value in figures_shown(finite).items()}
+        shown = {
+            key: value if isinstance(value, bool | int | float | str) else str(value)
+            for key, value in params.items()
+            if value is not None
+        }
+        figures = {FINAL + key: float(metrics[key]) for key in FIGURES if math.isfinite(metrics.get(key, math.nan))}
         with self._named():
             writer = self._at(self._last)
             for summary in hparams_summaries(shown, figures):  # type: ignore[no-untyped-call]
@@ -125,20 +168,15 @@ class TensorBoardReporter:
             held.append((step, value))
             if _as_drawn(held[0][1]) == _as_drawn(value):
                 return
-            self._waiting.pop(tag)
-            self._begin_curve(writer, tag, held)
+            before = charts_of(self._curves)
+            self._curves.add(tag)
+            for early, first in self._waiting.pop(tag):
+                writer.add_scalar(tag, first, early)
+            if (charts := charts_of(self._curves)) != before:
+                # Of several layouts TensorBoard takes the last.
+                writer.add_custom_scalars(charts)
             return
         writer.add_scalar(tag, value, step)
-
-    def _begin_curve(self, writer: SummaryWriter, tag: str, points: Sequence[tuple[int, float]]) -> None:
-        before = charts_of(self._curves)
-        self._curves.add(tag)
-        for step, value in points:
-            writer.add_scalar(tag, value, step)
-        charts = charts_of(self._curves)
-        if charts != before:
-            # Of several layouts TensorBoard takes the last.
-            writer.add_custom_scalars(charts)
 
     def _begun(self, step: int, tag: str | None) -> SummaryWriter:
         """Opens the writer if it is not open; `step` and `tag` are those of the first figure."""
@@ -147,14 +185,21 @@ class TensorBoardReporter:
         scalars = [record for record in self.records.read() if "tag" in record]
         if not scalars:
             return SummaryWriter(str(self.path))
-        drawn = _changing(scalars)
-        if tag is None:
-            self.records.keep(lambda _, record: "tag" not in record or record["step"] <= step)
-            return self._going_on(drawn, step + 1)
-        again = next((n for n, r in enumerate(self.records.read()) if r.get("tag") == tag and r["step"] == step), None)
-        self.records.keep(
-            lambda n, record: (again is None or n < again) and ("tag" not in record or record["step"] <= step)
+        first: dict[str, float | None] = {}
+        values = [(record["tag"], _as_drawn(record["value"])) for record in scalars]
+        # Only a tag with two different values has a curve.
+        drawn = {tag for tag, value in values if first.setdefault(tag, value) != value}
+        again = next(
+            (
+                n
+                for n, r in enumerate(self.records.read())
+                if tag is not None and r.get("tag") == tag and r["step"] == step
+            ),
+            math.inf,
         )
+        self.records.keep(lambda n, record: n < again and ("tag" not in record or record["step"] <= step))
+        if tag is None:
+            return self._going_on(drawn, step + 1)
         writer = self._going_on(drawn, step)
         # TensorBoard can forget only whole steps, so what stays of this step is reported again.
         for record in self.records.read():
@@ -164,7 +209,12 @@ class TensorBoardReporter:
 
     def _going_on(self, drawn: set[str], purge_step: int) -> SummaryWriter:
         """The writer of a run that goes on: tags that were drawn have their curves, the others still wait."""
-        writer = self._later_writer(purge_step)
+        # TensorBoard reads event files in the order of their names, which begin with the second in which they were
+        # made.
+        stamps = [int(path.name.split(".")[3]) for path in self.path.glob(EVENTS + "*")]
+        while int(time.time()) <= max(stamps, default=0):
+            time.sleep(0.05)
+        writer = SummaryWriter(str(self.path), purge_step=purge_step)
         self._curves = set(drawn)
         for record in self.records.read():
             if "tag" in record and record["tag"] not in drawn and record["value"] is not None:
@@ -172,14 +222,6 @@ class TensorBoardReporter:
         if charts := charts_of(drawn):
             writer.add_custom_scalars(charts)
         return writer
-
-    def _later_writer(self, purge_step: int) -> SummaryWriter:
-        # TensorBoard reads event files in the order of their names, which begin with the second in which they were
-        # made.
-        stamps = [int(path.name.split(".")[3]) for path in self.path.glob(EVENTS + "*")]
-        while int(time.time()) <= max(stamps, default=0):
-            time.sleep(0.05)
-        return SummaryWriter(str(self.path), purge_step=purge_step)
 
 
 @cache
@@ -195,17 +237,6 @@ def _silence_writers() -> None:
     threading.excepthook = hook
 
 
-def _changing(scalars: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The tags of records that have two different values."""
-    first: dict[str, float | None] = {}
-    drawn = [(record["tag"], _as_drawn(record["value"])) for record in scalars]
-    return {tag for tag, value in drawn if first.setdefault(tag, value) != value}
-
-
 def _as_drawn(value: float | None) -> float | None:
     """The value with the digits that TensorBoard keeps: what differs behind them does not change there."""
     return None if value is None else float(np.float32(value))
-
-
-def _shown(value: Any) -> bool | int | float | str:
-    return value if isinstance(value, bool | int | float | str) else str(value)

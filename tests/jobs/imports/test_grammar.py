@@ -12,7 +12,7 @@ from tests.jobs.systems.test_whole_grammar import write_cdec_system
 from tests.models.grammar.moses_system import ARPA, write_moses_system
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
-from xlate.jobs.packs.form import read_pack
+from xlate.jobs.pack_format import read_pack
 from xlate.scoring.weights import load_weights
 from xlate.translator import Translator
 

@@ -11,7 +11,7 @@ from xlate.cli.main import main
 from xlate.config.decoder_schema import DecoderConfig, PhraseDecoderConfig
 from xlate.errors import InputError
 from xlate.formats.moses_ini import read_moses_ini
-from xlate.jobs.imports.moses import search_of
+from xlate.jobs.imports import search_of
 
 TABLE = "[feature]\nPhraseDictionaryMemory name=T path=t{}\n"
 

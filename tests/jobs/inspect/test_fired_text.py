@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tests.models.test_every_system import SYSTEMS
-from xlate.jobs.inspect.fired import FiredFeatures
-from xlate.jobs.inspect.fired_text import full_explanation
+from xlate.jobs.inspect.fired import FiredFeatures, full_explanation
 from xlate.jobs.run_text import TokenizedText
 from xlate.jobs.translate import Translator
 

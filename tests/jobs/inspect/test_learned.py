@@ -9,9 +9,8 @@ import pytest
 
 from tests.models.test_every_system import structured
 from xlate.errors import InputError
-from xlate.jobs.inspect.difference import changes_between
-from xlate.jobs.inspect.learned import Learned, families_of, learned_features, of_families, summaries
-from xlate.jobs.inspect.tables import strongest
+from xlate.jobs.inspect.job import changes_between
+from xlate.jobs.inspect.weights import Learned, families_of, learned_features, of_families, strongest, summaries
 from xlate.scoring.weights import Weights, load_weights, save_weights
 
 FAMILIES = ["reordering:source_first:top80", "reordering:pair", "plain:source_first:top80", "WB"]

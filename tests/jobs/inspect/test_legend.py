@@ -5,7 +5,7 @@ from __future__ import annotations
 from xlate.features.bigrams import FAMILIES as BLOCK_FAMILIES
 from xlate.features.phrase_templates import PLAIN, REORDERING
 from xlate.features.structure import FAMILIES
-from xlate.jobs.inspect.legend import PARTS, legend
+from xlate.jobs.inspect.weights import PARTS, legend
 
 
 def test_every_template_and_family_is_explained() -> None:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from xlate.jobs.inspect.learned import Learned, summaries
-from xlate.jobs.inspect.tables import decimals, family_table, print_legend, strongest, strongest_table
+from xlate.jobs.inspect.weights import (
+    Learned,
+    decimals,
+    family_table,
+    print_legend,
+    strongest,
+    strongest_table,
+    summaries,
+)
 
 
 def shown(features: list[Learned]) -> str:

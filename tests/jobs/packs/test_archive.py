@@ -11,8 +11,18 @@ from pathlib import Path
 import pytest
 
 from xlate.errors import InputError
-from xlate.jobs.packs.archive import extract, unpacked, write_archive
-from xlate.jobs.packs.form import MARK, Pack, Sentence, check_sentences, is_pack, read_pack, write_pack
+from xlate.jobs.pack_format import (
+    MARK,
+    Pack,
+    Sentence,
+    check_sentences,
+    extract,
+    is_pack,
+    read_pack,
+    unpacked,
+    write_archive,
+    write_pack,
+)
 
 SENTENCES = [Sentence("das Haus", "the house", -1.5), Sentence("ein „Haus“", "a house", -2.0)]
 

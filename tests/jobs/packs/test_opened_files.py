@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from xlate.jobs.packs.opened_files import opened_files
+from xlate.jobs.pack import opened_files
 
 
 def test_all_ways_to_open_a_file(tmp_path: Path) -> None:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from xlate.config.load import load
+from xlate.config.schema import PackConfig
 from xlate.errors import InputError
-from xlate.jobs.packs.pack import _check_name
+from xlate.jobs.pack import pack
 
 
 @pytest.mark.parametrize("name", ["block.tar.gz", "block.tgz", "block.zip", "block.gz"])
-def test_the_remedy_for_a_compressed_name_keeps_the_name(name: str) -> None:
+def test_the_remedy_for_a_compressed_name_keeps_the_name(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        _check_name(Path("some") / name)
+        pack(load(PackConfig, "pack", [f"run={tmp_path}", f"out=some/{name}"]))
     assert caught.value.remedy == "out=some/block.tar, and gzip some/block.tar later"
-    _check_name(Path("some/block.tar"))

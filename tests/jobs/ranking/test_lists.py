@@ -10,9 +10,8 @@ import pytest
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.formats.nbest_file import NbestFile
-from xlate.jobs.ranking.floats import POSITION, TOTAL, begin
-from xlate.jobs.ranking.lists import RankedLists
-from xlate.jobs.ranking.pairs import PairSettings, preference_pairs
+from xlate.jobs.ranking.lists import POSITION, TOTAL, RankedLists, begin
+from xlate.jobs.ranking.texts import preference_pairs
 
 LINES = [
     "0 ||| a b ||| LM= 1 X= 3 ||| -1",
@@ -76,6 +75,6 @@ def test_pairs_are_best_with_worst(
     )
     gain_C = np.array([0.1, 0.9, 0.5, 0.9, 0.1, 0.3, 0.3])
     lists = list(NbestFile(str(nbest)).lists())
-    found = list(preference_pairs(lists, ["x", "y"], gain_C, PairSettings(most, least)))
+    found = list(preference_pairs(lists, ["x", "y"], gain_C, most, least))
     assert [(pair["chosen"], pair["rejected"], pair["margin"]) for pair in found] == expected
     assert all((pair["id"], pair["prompt"]) == (0, "x") for pair in found)

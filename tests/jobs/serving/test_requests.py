@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.jobs.serving.requests import Limits, Refused, Request, check_sender, read_request
+from xlate.jobs.serving.answers import Limits, Refused, Request, check_sender, read_request
 
 LIMITS = Limits(bytes=1000, words=5, nbest=10)
 JSON = st.recursive(

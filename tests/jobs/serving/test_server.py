@@ -31,7 +31,7 @@ from xlate.config.load import load
 from xlate.config.schema import ServeConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.serving.requests import Limits, Request
+from xlate.jobs.serving.answers import Limits, Request
 from xlate.jobs.serving.server import Application, http_server, open_server, open_socket
 from xlate.jobs.translate import Translator
 

@@ -13,7 +13,7 @@ from xlate.features.context import ContextFeatures
 from xlate.kernels.learning.scores import plain_scores
 from xlate.models.context.model import log_probabilities
 from xlate.models.context.quality import Quality
-from xlate.report.reliability import reliability_picture
+from xlate.report.pictures import reliability_picture
 from xlate.scoring.weights import Weights
 from xlate.train import tags
 from xlate.train.reporter import Reporter

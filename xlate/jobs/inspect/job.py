@@ -1,32 +1,248 @@
-"""xlate inspect: what a run learned, in words."""
+"""xlate inspect: what a run learned, what decided a sentence, and what differs from another run."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from xlate.config.schema import InspectConfig
+from xlate.config.stored import config_of_run
 from xlate.errors import InputError
+from xlate.features.index import signature, spelled_names
 from xlate.jobs.context.inspected import inspect_context
-from xlate.jobs.inspect.difference import print_difference
-from xlate.jobs.inspect.learned import FamilySummary, Learned, families_of, learned_features, of_families, summaries
-from xlate.jobs.inspect.opened import InspectedRun
-from xlate.jobs.inspect.sentence import print_sentence
-from xlate.jobs.inspect.tables import (
+from xlate.jobs.inspect.fired import MEMBERS, Fired, FiredFeatures, StepFeatures, fired_title, phrase_text
+from xlate.jobs.inspect.weights import (
     MOST_FAMILIES,
+    Learned,
     decimals,
+    families_of,
     family_table,
     float_table,
+    learned_features,
+    new_table,
+    of_families,
     print_legend,
     print_table,
     strongest,
     strongest_table,
+    summaries,
 )
+from xlate.jobs.pack_format import unpacked
 from xlate.jobs.run_places import located_config
+from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.registry import kind_of
+from xlate.jobs.translate import Translator
 from xlate.scoring.feature_weights import load_feature_weights, write_feature_weights
+from xlate.scoring.weights import WeightsFile
+
+
+class InspectedRun:
+    """The configuration and the weights of a finished run.
+
+    Attributes:
+        folder: the run, that of a packed one when `folder` was the file of a pack.
+        work: the work directory, if the user has named it.
+        without_members: why word classes are shown by their numbers only, None where they are not, or nothing asked.
+
+    Raises:
+        InputError: there is no finished run.
+    """
+
+    def __init__(self, folder: str | Path, work: str | None = None) -> None:
+        self.folder, self.work = unpacked(Path(folder)), work
+        self.trained = config_of_run(self.folder)
+        self.weights = weights_of(self.folder, self.trained)
+        self.without_members: InputError | None = None
+
+    @cached_property
+    def translator(self) -> Translator:
+        """What translates with it, and explains.
+
+        Raises:
+            InputError: its work directory is gone, or it translates nothing.
+        """
+        return Translator.of_run(self.trained, self.folder, given=self.work).with_output(detokenize=True, trace=True)
+
+    def names(self, features: Sequence[Learned]) -> list[str]:
+        """The names of some of its features, word classes with their most frequent words where the system has them."""
+        classed = self.trained.model.sparse is not None or self.trained.model.structure is not None
+        if classed and features and self.without_members is None:
+            try:
+                index = self.translator.system.features
+            except InputError as error:
+                self.without_members, index = error, None
+            if index is not None and signature(index) == signature(self.weights.features[features[0].set_name]):
+                ids_A = np.array([feature.feature for feature in features], dtype=np.int64)
+                return list(spelled_names(index, ids_A, MEMBERS))
+        return [feature.name for feature in features]
+
+
+def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console: Console) -> None:
+    """Prints a line, its translation, how it came about, and of each step the features that fired with their weights.
+
+    Raises:
+        InputError: the run cannot translate.
+    """
+    if "\n" in line:
+        raise InputError("one sentence at a time", seen=repr(line), expected="a line")
+    translation = run.translator.translate_line(line)
+    for text in (line, translation.text, translation.explanation):
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+    derivation = translation.derivations[0]
+    if run.translator.system.features is None or not families_of(run.weights) or not derivation.steps:
+        return
+    fired = [
+        StepFeatures([feature for feature in weighted if _is_asked(feature, config)], without)
+        for weighted, without in FiredFeatures(run.translator.system).of(derivation)
+    ]
+    places = decimals(feature.weight for one in fired for feature in one.weighted)
+    table = new_table(fired_title(fired, places), "phrase", "weight", "feature")
+    for step, (weighted, _) in zip(derivation.steps, fired, strict=True):
+        if not weighted and step.is_end:
+            continue
+        # The strongest features of a step, then how many more there are and what they add up to.
+        rows = [(feature.text(places), escape(feature.name)) for feature in weighted[: config.top]]
+        if rest := weighted[config.top :]:
+            rows.append((f"{sum(feature.score for feature in rest):+.{places}f}", f"{len(rest)} more"))
+        phrase = escape(phrase_text(translation.source, step))
+        for place, row in enumerate(rows or [("", "none with a weight")]):
+            table.add_row("" if place else phrase, *row)
+        table.add_section()
+    print_table(table, console)
+    print_legend([feature.name for one in fired for feature in one.weighted[: config.top]], console)
+
+
+def _is_asked(feature: Fired, config: InspectConfig) -> bool:
+    """Whether it is of the families that are asked for, and has the text in its name that is searched for."""
+    of_family = config.family is None or f":{config.family}:" in f":{feature.family}:"
+    return of_family and (config.find is None or config.find in feature.name)
+
+
+NEW, GONE, UP, DOWN, SAME = "new", "gone", "up", "down", "same"
+
+
+class Change(NamedTuple):
+    """A feature whose weight may differ: its weight in this run, and in the other one; 0 where it has none."""
+
+    set_name: str
+    family: str
+    name: str
+    here: float
+    there: float
+
+    @property
+    def size(self) -> float:
+        """How much higher the weight is in this run."""
+        return self.here - self.there
+
+    @property
+    def word(self) -> str:
+        """What happened to it from the other run to this one: `new`, `gone`, `up`, `down` or `same`."""
+        if not self.there or not self.here:
+            return NEW if self.here else GONE
+        return SAME if self.here == self.there else UP if self.here > self.there else DOWN
+
+
+def changes_between(here: Sequence[Learned], there: Sequence[Learned]) -> list[Change]:
+    """The features that have a weight in one of two runs, by set and name; the largest changes first."""
+    both = [{(feature.set_name, feature.name): feature for feature in side} for side in (here, there)]
+    found = []
+    for key in dict.fromkeys([*both[0], *both[1]]):
+        sides = [side.get(key) for side in both]
+        family = next(feature.family for feature in sides if feature is not None)
+        weights = [0.0 if feature is None else feature.weight for feature in sides]
+        found.append(Change(key[0], family, key[1], *weights))
+    return sorted(found, key=lambda change: -abs(change.size))
+
+
+def print_difference(run: InspectedRun, other: InspectedRun, config: InspectConfig, console: Console) -> None:
+    """Prints the float weights of two runs side by side, and what changed most among their sparse ones.
+
+    Raises:
+        InputError: neither run has the family or the text that is asked for, or they are the same run.
+    """
+    if run.folder.resolve() == other.folder.resolve():
+        raise InputError("a run does not differ from itself", seen=f"diff={other.folder}", expected="another run")
+    known = list(dict.fromkeys([*families_of(run.weights), *families_of(other.weights)]))
+    here, there = (of_families(learned_features(side.weights), config.family, known) for side in (run, other))
+    found = [c for c in changes_between(here, there) if config.find is None or config.find in c.name]
+    if config.find is not None and not found:
+        raise InputError("no feature of the two runs has this in its name", seen=config.find, expected="part of a name")
+    largest = [change for change in found if change.word != SAME][: config.top]
+    names = _names(largest, (other, there), (run, here))
+    console.print(f"run    {run.folder}\nother  {other.folder}", markup=False, highlight=False, soft_wrap=True)
+    floats = _floats(run.weights, other.weights)
+    if floats.row_count:
+        print_table(floats, console)
+    else:
+        console.print("float weights: all the same", highlight=False)
+    if found:
+        print_table(_counts(found), console)
+        print_table(_largest(largest, names), console)
+        print_legend(names, console)
+
+
+def _floats(here: WeightsFile, there: WeightsFile) -> Table:
+    """The float weights of both, `-` where one has none."""
+    sides: list[dict[tuple[str, str], float]] = []
+    for file in (here, there):
+        named = [(s, n, w) for s, held in file.sets.items() for n, w in zip(held.dense_names, held.dense_D.tolist())]
+        sides.append({(set_name, name): weight for set_name, name, weight in named})
+    several = max(len(here.sets), len(there.sets)) > 1 or set(here.sets) != set(there.sets)
+    keys = list(dict.fromkeys([*sides[0], *sides[1]]))
+    differing = [key for key in keys if sides[0].get(key) != sides[1].get(key)]
+    same = len(keys) - len(differing)
+    table = new_table(f"float weights that differ; {same} are the same", "float", "run", "other", "change")
+    for key in differing:
+        here_w, there_w = (side.get(key) for side in sides)
+        shown = ["-" if weight is None else f"{weight:.4f}" for weight in (here_w, there_w)]
+        change = "" if here_w is None or there_w is None else f"{here_w - there_w:+.4f}"
+        table.add_row(escape(" ".join(key) if several else key[1]), *shown, change)
+    return table
+
+
+def _counts(found: Sequence[Change]) -> Table:
+    """How many weights of each family are new, gone, higher, lower, the same; families that changed most first."""
+    words = (NEW, GONE, UP, DOWN, SAME)
+    table = new_table("sparse weights, from the other run to this one", "family", *words)
+    moved: dict[str, float] = {}
+    for change in found:
+        moved[change.family] = moved.get(change.family, 0.0) + abs(change.size)
+    of_family = Counter((change.family, change.word) for change in found)
+    families = sorted(moved, key=lambda family: -moved[family])
+    for family in families[:MOST_FAMILIES]:
+        table.add_row(escape(family), *(f"{of_family[family, word]:,}" for word in words))
+    if len(families) > 1:
+        total = Counter(change.word for change in found)
+        table.add_row(f"all {len(families)}", *(f"{total[word]:,}" for word in words))
+    return table
+
+
+def _names(changes: Sequence[Change], *sides: tuple[InspectedRun, Sequence[Learned]]) -> list[str]:
+    """The names of changed features in the words of the last of two runs that has them."""
+    names: dict[tuple[str, str], str] = {}
+    wanted = {(change.set_name, change.name) for change in changes}
+    for run, features in sides:
+        own = [feature for feature in features if (feature.set_name, feature.name) in wanted]
+        names.update(zip(((f.set_name, f.name) for f in own), run.names(own), strict=True))
+    return [names[change.set_name, change.name] for change in changes]
+
+
+def _largest(changes: Sequence[Change], names: Sequence[str]) -> Table:
+    table = new_table("the largest changes", "change", "", "run", "other", "feature")
+    places = decimals(change.size for change in changes)
+    for change, name in zip(changes, names, strict=True):
+        weights = (f"{weight:+.{places}f}" if weight else "-" for weight in (change.here, change.there))
+        table.add_row(f"{change.size:+.{places}f}", change.word, *weights, escape(name))
+    return table
 
 
 def inspect(config: InspectConfig, console: Console) -> None:
@@ -41,7 +257,13 @@ def inspect(config: InspectConfig, console: Console) -> None:
     run = InspectedRun(config.run, config.work)
     kind = kind_of(run.trained.model.kind)
     if kind.predicts:
-        _only_without(config, "a classifier in context has no families, and is not compared")
+        for key in ("family", "diff"):
+            if getattr(config, key) is not None:
+                raise InputError(
+                    "a classifier in context has no families, and is not compared",
+                    seen=f"{key}={getattr(config, key)}",
+                    expected="find=WORD or sentence='…'",
+                )
         if config.find is None and config.sentence is None:
             print_table(float_table(run.weights.sets, of_costs=False), console)
         work = Path(located_config(run.folder, work=config.work).work)
@@ -57,30 +279,13 @@ def inspect(config: InspectConfig, console: Console) -> None:
         print_sentence(run, config.sentence, config, console)
 
 
-def _only_without(config: InspectConfig, why: str) -> None:
-    for key in ("family", "diff"):
-        if getattr(config, key) is not None:
-            raise InputError(why, seen=f"{key}={getattr(config, key)}", expected="find=WORD or sentence='…'")
-
-
-def _asked_features(run: InspectedRun, config: InspectConfig) -> list[Learned]:
-    """The features with a weight that the configuration asks for, by family and by part of the name.
-
-    Raises:
-        InputError: there is no such family, or no name has such a part.
-    """
-    features = of_families(learned_features(run.weights), config.family, families_of(run.weights))
-    if config.find is None:
-        return features
-    found = [feature for feature in features if config.find in feature.name]
-    if not found:
-        seen = f"find={config.find}" + (f" family={config.family}" if config.family else "")
-        raise InputError("no feature has this in its name", seen=seen, expected="part of a name")
-    return found
-
-
 def _print_weights(run: InspectedRun, config: InspectConfig, of_costs: bool, console: Console) -> None:
-    features = _asked_features(run, config)
+    features = of_families(learned_features(run.weights), config.family, families_of(run.weights))
+    if config.find is not None:
+        features = [feature for feature in features if config.find in feature.name]
+        if not features:
+            seen = f"find={config.find}" + (f" family={config.family}" if config.family else "")
+            raise InputError("no feature has this in its name", seen=seen, expected="part of a name")
     listed = strongest(features, config.top)
     names = run.names(listed)
     print_table(float_table(run.weights.sets, of_costs), console)
@@ -91,15 +296,12 @@ def _print_weights(run: InspectedRun, config: InspectConfig, of_costs: bool, con
     rows = summaries(features)
     if len(rows) > 1:
         print_table(family_table(rows), console)
-    print_table(strongest_table(_title(rows), listed, names), console)
+    which = rows[0].family if len(rows) == 1 else "the largest of all families"
+    counts, above, largest = sum(r.weights for r in rows), sum(r.above_0 for r in rows), max(r.largest for r in rows)
+    shown = f"{largest:.{decimals([largest])}f}"
+    title = f"{which}: {counts:,} weights, {above:,} above 0, largest {shown}; + speaks for, - against"
+    print_table(strongest_table(title, listed, names), console)
     print_legend([*names, *(row.family for row in rows[:MOST_FAMILIES])], console)
     if run.without_members is not None:
         why = str(run.without_members).splitlines()[0]
         console.print(f"word classes are shown by number only: {why}", markup=False, highlight=False)
-
-
-def _title(rows: Sequence[FamilySummary]) -> str:
-    which = rows[0].family if len(rows) == 1 else "the largest of all families"
-    counts, above, largest = sum(r.weights for r in rows), sum(r.above_0 for r in rows), max(r.largest for r in rows)
-    shown = f"{largest:.{decimals([largest])}f}"
-    return f"{which}: {counts:,} weights, {above:,} above 0, largest {shown}; + speaks for, - against"

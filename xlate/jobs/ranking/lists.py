@@ -2,31 +2,162 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from xlate.align.model1 import Model1
-from xlate.array_types import Bools, Floats
+from xlate.array_types import Bools, Floats, Floats32, Ints, Ints32
+from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.nbest_columns import NbestArrays
 from xlate.candidates.nbest_gains import column_values, gain_objective, gain_statistics
 from xlate.candidates.nbest_store import NbestCandidates, nbest_candidates, reference_lines, reference_rows
+from xlate.candidates.nbest_utility import UTILITIES, utilities
 from xlate.candidates.spread import centred_in_lists, spread_within_lists
 from xlate.config.model_schema import RerankConfig
 from xlate.config.schema import TrainConfig
 from xlate.features.hypothesis_text import TextTemplates
-from xlate.features.named import NamedFeatures
-from xlate.jobs.ranking.floats import float_features
-from xlate.jobs.ranking.gaps import Gaps
-from xlate.jobs.ranking.given import ListText, given_list, read_references
-from xlate.jobs.ranking.sparse import Given, SparseLists
+from xlate.features.named import GrowingFeatures, NamedFeatures
+from xlate.jobs.ranking.texts import Gaps, ListText, given_list, read_references
 from xlate.metrics.objective import Objective
 from xlate.text.classes import read_classes
 from xlate.text.encoded import EncodedText
 from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import Vocabulary
+
+# None of these can be taken for a feature of the list: names there have no blanks.
+TOTAL, POSITION, MBR = "total score", "list position", "mbr "
+
+
+def computed_floats(arrays: NbestArrays, settings: RerankConfig) -> dict[str, Floats]:
+    """What is computed from whole lists, each (C,), by its name.
+
+    Raises:
+        InputError: probabilities are asked for, and hypotheses have no totals.
+    """
+    found: dict[str, Floats] = {}
+    if np.isfinite(arrays.total_C).all():
+        found[TOTAL] = arrays.total_C
+    if settings.position:
+        starts_I, rows_C = arrays.candidate_offsets_I1[:-1], row_numbers(arrays.candidate_offsets_I1)
+        place_C = (np.arange(len(rows_C)) - starts_I[rows_C]).astype(np.float64)
+        found[POSITION] = 1.0 / (1.0 + place_C)
+    if settings.mbr in UTILITIES:
+        found[MBR + settings.mbr] = utilities(arrays, settings.mbr, settings.mbr_scale)
+    return found
+
+
+def float_features(
+    arrays: NbestArrays, listed: NbestCandidates, settings: RerankConfig, nearly: Sequence[str] = ()
+) -> tuple[tuple[str, ...], Floats]:
+    """Names and values, (C, D), of the list's own floats and of what is computed; the column of gains is left out, and
+    so are the list's sparse features, but for those that `nearly` every line has: they are 0 on the others.
+    """
+    kept = [place for place, name in enumerate(listed.dense_names) if name != settings.gain_column]
+    own_CD = listed.batch.dense_CD[:, kept].astype(np.float64)
+    more = {name: arrays.scores({name: 1.0}) for name in nearly} | computed_floats(arrays, settings)
+    names = (*(listed.dense_names[place] for place in kept), *more)
+    return names, np.concatenate([own_CD, *(column_C[:, None] for column_C in more.values())], axis=1)
+
+
+def begin(names: tuple[str, ...], size: float) -> Floats:
+    """Weights to begin with, (D,): the order of the list, by its totals or else by position, and nothing more."""
+    first = next((name for name in (TOTAL, POSITION) if name in names), None)
+    return np.array([size if name == first else 0.0 for name in names])
+
+
+@dataclass(frozen=True)
+class SparseLists:
+    """The sparse features of every hypothesis.
+
+    Attributes:
+        features: those that tell the hypotheses of enough lists apart.
+        offsets_C1, ids_N: those of each hypothesis.
+        values_N: their values, divided by `scale_F`; None where all are 1.
+        scale_F: how large the values of a feature of the list are, their root mean square; 1 of words.
+    """
+
+    features: NamedFeatures
+    offsets_C1: Ints
+    ids_N: Ints32
+    values_N: Floats32 | None
+    scale_F: Floats
+
+    @classmethod
+    def made(
+        cls,
+        texts: Iterable[list[list[str]]],
+        listed: NbestCandidates,
+        kept: Container[str],
+        min_lists: int,
+        train_I: Bools,
+    ) -> SparseLists:
+        """The features of words, `texts` list by list, and those columns of the list itself whose names are among the
+        kept ones, of which `min_lists` training lists each have hypotheses that differ.
+        """
+        met, found, lengths, sizes = GrowingFeatures(), array("q"), array("q"), array("q")
+        for rows in texts:
+            sizes.append(len(rows))
+            for names in rows:
+                found.extend(map(met.add, names))
+                lengths.append(len(names))
+        list_C, batch = row_numbers(offsets_of(sizes)), listed.batch
+        hypothesis_T, id_T = np.repeat(np.arange(len(lengths)), lengths), np.array(found, np.int64)
+        # The features of the list itself, N values that are not 0.
+        own_M = np.array([met.add(name) if name in kept else -1 for name in listed.sparse_names], dtype=np.int64)
+        own_N, hypothesis_N = own_M[batch.part_ids_N], row_numbers(batch.part_id_offsets_P1)
+        values_N = np.ones(len(own_N)) if batch.part_values_N is None else batch.part_values_N
+        hypothesis_N, values_N = hypothesis_N[own_N >= 0], values_N[own_N >= 0].astype(np.float64)
+        own_N, many = own_N[own_N >= 0], max(1, len(met))
+        # A number for each pair of a hypothesis and a feature, in the order of both.
+        lists_F = _telling(np.sort(hypothesis_T * many + id_T), np.array(sizes), train_I, many)
+        lists_F += _differing(list_C[hypothesis_N] * many + own_N, values_N, np.array(sizes), train_I, many)
+        features, id_F = met.frozen(np.flatnonzero(lists_F >= min_lists).tolist())
+        hypothesis_T = np.concatenate([hypothesis_T, hypothesis_N])
+        id_T = id_F[np.concatenate([id_T, own_N])]
+        return cls._sorted(features, len(lengths), hypothesis_T, id_T, values_N)
+
+    @classmethod
+    def _sorted(
+        cls, features: NamedFeatures, hypotheses: int, hypothesis_T: Ints, id_T: Ints, given_N: Floats
+    ) -> SparseLists:
+        """The features of each hypothesis in the order of their ids, -1 for none; the last have the given values."""
+        scale_F, words = np.ones(len(features)), len(id_T) - len(given_N)
+        own_N = id_T[words:]
+        learned_N = own_N >= 0
+        count_F = np.bincount(own_N[learned_N], minlength=len(features))
+        square_F = np.bincount(own_N[learned_N], given_N[learned_N] ** 2, minlength=len(features))
+        scale_F[count_F > 0] = np.sqrt(square_F[count_F > 0] / count_F[count_F > 0])
+        value_T = np.concatenate([np.ones(words), given_N])
+        kept_T = np.flatnonzero(id_T >= 0)
+        order_N = kept_T[np.lexsort((id_T[kept_T], hypothesis_T[kept_T]))]
+        ids_N = id_T[order_N].astype(np.int32)
+        values_N = (value_T[order_N] / scale_F[ids_N]).astype(np.float32) if learned_N.any() else None
+        offsets_C1 = offsets_of(np.bincount(hypothesis_T[kept_T], minlength=hypotheses))
+        return cls(features, offsets_C1, ids_N, values_N, scale_F)
+
+
+def _telling(key_T: Ints, size_I: Ints, train_I: Bools, features: int) -> Ints:
+    """In how many training lists some hypotheses have a feature and others have not, (F,)."""
+    key_U = key_T[np.flatnonzero(np.diff(key_T, prepend=-1))]
+    list_U = np.repeat(np.arange(len(size_I)), size_I)[key_U // features]
+    pair_P, held_by_P = np.unique(list_U * features + key_U % features, return_counts=True)
+    told_P = train_I[pair_P // features] & (held_by_P < size_I[pair_P // features])
+    return np.bincount(pair_P[told_P] % features, minlength=features)
+
+
+def _differing(pair_N: Ints, value_N: Floats, size_I: Ints, train_I: Bools, features: int) -> Ints:
+    """In how many training lists the values of a feature differ, (F,); `pair_N` numbers list and feature of each."""
+    if not len(pair_N):
+        return np.zeros(features, dtype=np.int64)
+    order_N = np.argsort(pair_N, kind="stable")
+    pair_P, start_P, held_by_P = np.unique(pair_N[order_N], return_index=True, return_counts=True)
+    spread_P = np.maximum.reduceat(value_N[order_N], start_P) - np.minimum.reduceat(value_N[order_N], start_P)
+    told_P = train_I[pair_P // features] & ((held_by_P < size_I[pair_P // features]) | (spread_P > 0.0))
+    return np.bincount(pair_P[told_P] % features, minlength=features)
 
 
 @dataclass(frozen=True)
@@ -75,9 +206,14 @@ class RankedLists:
         heldout_I = held_out(config, len(arrays.sentence_I))
         lexicon = _lexicon(config, text, streams, arrays, ~heldout_I)
         classes = read_classes(rerank.classes) if rerank.classes else {}
-        given, nearly = _given(config, arrays, listed, text)
-        templates = text_templates(rerank, classes, lexicon)
-        sparse = SparseLists.made(text, templates, given, rerank.min_lists, ~heldout_I)
+        # The list's own sparse features, and its float ones that some lines lack; both are told of.
+        gaps = Gaps.of(arrays)
+        gaps.warn_of_lacking(arrays, gaps.nearly, str(config.nbest), text.line_C)
+        gaps.tell_seldom(str(config.nbest), rerank.given_sparse)
+        nearly = tuple(name for name in gaps.nearly if name not in listed.dense_names)
+        kept = gaps.seldom if rerank.given_sparse else ()
+        texts = text.features(text_templates(rerank, classes, lexicon))
+        sparse = SparseLists.made(texts, listed, kept, rerank.min_lists, ~heldout_I)
         dense_names, dense_CD = float_features(arrays, listed, rerank, nearly)
         spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
         floats_CD = (centred_in_lists(dense_CD, arrays.candidate_offsets_I1) / spread_D).astype(np.float32)
@@ -115,18 +251,6 @@ def text_templates(
     """The features of words that the settings ask for."""
     class_ngrams = settings.class_ngrams if classes else 0
     return TextTemplates(settings.ngrams, settings.length, class_ngrams, classes, lexicon)
-
-
-def _given(
-    config: TrainConfig, arrays: NbestArrays, listed: NbestCandidates, text: ListText
-) -> tuple[Given, tuple[str, ...]]:
-    """The list's own sparse features, and its float ones that some lines lack; both are told of."""
-    rerank, gaps, file = config.model.rerank, Gaps.of(arrays), str(config.nbest)
-    assert rerank is not None
-    gaps.warn_of_lacking(arrays, gaps.nearly, file, text.line_C)
-    gaps.tell_seldom(file, rerank.given_sparse)
-    nearly = tuple(name for name in gaps.nearly if name not in listed.dense_names)
-    return Given.of(listed, frozenset(gaps.seldom if rerank.given_sparse else ())), nearly
 
 
 def _lexicon(

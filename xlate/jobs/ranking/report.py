@@ -98,7 +98,9 @@ def reported(arrays: NbestArrays, references: Sequence[Sequence[str]], score_C: 
         chosen[RERANKED] = best_of_each(score_C, offsets_I1)
     chosen[ORACLE] = oracle(bleu_CK, offsets_I1).chosen_I
     chosen[MBR] = best_of_each(utilities(arrays, "bleu"), offsets_I1)
-    drawn = _drawn(offsets_I1)
+    # Choices by lot, the same every time.
+    random = np.random.default_rng(1)
+    drawn = [offsets_I1[:-1] + random.integers(np.diff(offsets_I1)) for _ in range(DRAWS)]
     some = np.unique(np.concatenate([*chosen.values(), *drawn[:DRAWS_OF_TER]]))
     stats = {
         "bleu": Stats("bleu", bleu_CK.astype(np.float64), bleu_scores),
@@ -125,16 +127,8 @@ def _told(test: PairedTest | None) -> str:
 def _figures(stats: Mapping[str, Stats], choices: Sequence[Ints]) -> dict[str, float]:
     """The mean score of some choices by each measure."""
     return {
-        measure: float(np.mean([given[chosen_I].score() for chosen_I in choices[: _most(measure)]]))
+        measure: float(
+            np.mean([given[chosen_I].score() for chosen_I in choices[: DRAWS_OF_TER if measure == "ter" else DRAWS]])
+        )
         for measure, given in stats.items()
     }
-
-
-def _most(measure: str) -> int:
-    return DRAWS_OF_TER if measure == "ter" else DRAWS
-
-
-def _drawn(offsets_I1: Ints) -> list[Ints]:
-    """Choices by lot, the same every time."""
-    random = np.random.default_rng(1)
-    return [offsets_I1[:-1] + random.integers(np.diff(offsets_I1)) for _ in range(DRAWS)]

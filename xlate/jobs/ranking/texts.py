@@ -1,18 +1,197 @@
-"""One text of what is chosen of each list, in the order of the sentences, whatever order the lists stand in."""
+"""The n-best list that a configuration names, its words and gaps, and the texts and pairs that are written of lists."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from xlate.array_types import Ints
+import numpy as np
+
+from xlate.array_types import Floats, Ints
+from xlate.arrays.ragged import row_numbers
+from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_store import reference_rows
+from xlate.config.nbest_schema import GivenListsConfig
 from xlate.errors import InputError
+from xlate.features.hypothesis_text import TextTemplates
+from xlate.formats.nbest_file import NbestFile
+from xlate.formats.nbest_list import Hypothesis, one_source
+from xlate.text.lines import check_reference, read_lines
+from xlate.text.tokens import split_tokens
+
+log = logging.getLogger(__name__)
+
+
+def given_list(config: GivenListsConfig, path: str) -> NbestFile:
+    """A list, read as the configuration says.
+
+    Raises:
+        InputError: settings that do not go together.
+    """
+    added, others = tuple(config.add_scores), tuple(config.merge)
+    return NbestFile(path, config.nbest_format, config.nbest_size, config.nbest_duplicates, added, others)
+
+
+@dataclass(frozen=True)
+class ListText:
+    """The words of lists and, where known, of their sources; `lines` are the sources as they were given, `line_C` the
+    lines of the hypotheses in the file.
+    """
+
+    hypotheses: list[list[list[str]]]
+    sources: list[list[str]] | None
+    lines: list[str] | None
+    line_C: Ints
+
+    @classmethod
+    def read(cls, nbest: NbestFile, source: str | None, first_id: int | None) -> tuple[NbestArrays, ListText]:
+        """A list as arrays, and its words with those of its sources: lines of the file `source`, or what it says."""
+        lists = list(nbest.lists())
+        arrays = nbest_arrays(lists, nbest.path)
+        words = [[split_tokens(hypothesis.text) for hypothesis in rows] for rows in lists]
+        lines = source_lines(lists, nbest.path, source, first_id)
+        tokens = None if lines is None else [split_tokens(line) for line in lines]
+        line_C = np.array([hypothesis.line for rows in lists for hypothesis in rows], dtype=np.int64)
+        return arrays, cls(words, tokens, lines, line_C)
+
+    def features(self, templates: TextTemplates) -> Iterable[list[list[str]]]:
+        """The features of every hypothesis, list by list, one for each time it has them."""
+        for number, hypotheses in enumerate(self.hypotheses):
+            source = None if self.sources is None else self.sources[number]
+            pairs, length = templates.pairs_of(source), len(hypotheses[0] if source is None else source)
+            yield [list(templates.features(words, pairs, length)) for words in hypotheses]
+
+
+def source_lines(
+    lists: Sequence[list[Hypothesis]], file: str | Path, source: str | None, first_id: int | None
+) -> list[str] | None:
+    """The source of each list of `file`: lines of the file `source`, else what the lists say; None without either.
+
+    Raises:
+        InputError: a sentence that is not in the file, or that the list says another source of.
+    """
+    if source is None:
+        said = [group[0].source for group in lists]
+        found = [line for line in said if line is not None]
+        return found if len(found) == len(said) else None
+    lines, sentence_I = read_lines(source), np.array([group[0].sentence for group in lists], dtype=np.int64)
+    rows = reference_rows(sentence_I, [len(lines)], first_id, what="sources", file=source)
+    for group, row in zip(lists, rows, strict=True):
+        one_source(group, lines[row], file, f"{source}:{row + 1}")
+    return [lines[row] for row in rows]
+
+
+def read_references(paths: Sequence[str], sentence_I: Ints, first_id: int | None) -> list[list[str]]:
+    """The lines of each reference file of some lists.
+
+    Raises:
+        InputError: files of different lengths, or that do not fit the lists.
+    """
+    streams = [read_lines(path) for path in paths]
+    for path, stream in zip(paths, streams, strict=True):
+        check_reference(path, len(stream), len(streams[0]))
+    if streams:
+        reference_rows(sentence_I, [len(streams[0])], first_id, file=paths[0])
+    return streams
+
+
+# A feature on this share of the lines or more is a score that some lines lack.
+MOST_LINES = 0.95
+# So many features are named.
+NAMED = 5
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Features that are on some lines only, each with the number of those lines, the most frequent first.
+
+    Attributes:
+        lines: how many lines there are.
+        nearly: float features, which few lines lack, or which have several values: they count 0 there.
+        seldom: features of some hypotheses.
+    """
+
+    lines: int
+    nearly: dict[str, int]
+    seldom: dict[str, int]
+
+    @classmethod
+    def of(cls, arrays: NbestArrays) -> Gaps:
+        """Those of a list."""
+        lines, count_M = len(arrays.total_C), np.bincount(arrays.columns_V, minlength=len(arrays.names))
+        found = cls(lines, {}, {})
+        for column in np.argsort(-count_M, kind="stable").tolist():
+            count = int(count_M[column])
+            if count < lines:
+                dense = column in arrays.several or count >= MOST_LINES * lines
+                (found.nearly if dense else found.seldom)[arrays.names[column]] = count
+        return found
+
+    def warn_of_lacking(self, arrays: NbestArrays, names: Iterable[str], file: str | Path, line_C: Ints) -> None:
+        """Says of float features where the first line is that lacks them; `line_C` is the line of each hypothesis."""
+        counts = {**self.nearly, **self.seldom}
+        lacking = [name for name in names if name in counts]
+        for name in lacking[:NAMED]:
+            present_C = np.zeros(self.lines, dtype=np.bool_)
+            present_C[row_numbers(arrays.value_offsets_C1)[arrays.columns_V == arrays.names.index(name)]] = True
+            log.warning(
+                "warning: %s:%d: %s is missing here and on %d other lines of %d; it counts 0 there: give each "
+                "its value, unless that is 0",
+                file, line_C[np.argmin(present_C)], name, self.lines - counts[name] - 1, self.lines,
+            )  # fmt: skip
+        if len(lacking) > NAMED:
+            log.warning("warning: %s: %d more features are missing on some lines", file, len(lacking) - NAMED)
+
+    def tell_seldom(self, file: str | Path, learned: bool) -> None:
+        """Says which features some hypotheses have, and whether they are learned from; a warning where they are not."""
+        if not self.seldom:
+            return
+        counted = [f"{name} ({count})" for name, count in list(self.seldom.items())[:NAMED]]
+        named = f"{', '.join(counted)}{', …' if len(self.seldom) > NAMED else ''}"
+        held = f"{file}: {len(self.seldom)} features are on some of the {self.lines} lines only: {named}"
+        if learned:
+            log.info("%s; those that tell enough lists apart are learned, 0 where they are missing", held)
+        else:
+            remedy = "model.rerank.given_sparse=true learns them"
+            log.warning("warning: %s; nothing is learned from them: %s", held, remedy)
+
+
+def preference_pairs(
+    lists: Sequence[Sequence[Hypothesis]], prompts: Sequence[str], gain_C: Floats, most: int = 1, least: float = 0.05
+) -> Iterator[dict[str, str | float | int]]:
+    """Yields pairs list by list: the best with the worst, the second best with the second worst, and so on.
+
+    Each has `id`, the number of the sentence, `prompt`, `chosen`, `rejected`, and `margin`, the difference of gains. Of
+    equal gains the earlier hypothesis is the better one; the same words are taken once.
+
+    Args:
+        lists: the hypotheses of each sentence. prompts: their sources.
+        gain_C: the gain of each hypothesis, 0 to 1.
+        most: of a list. least: the difference of gains; it is above 0 in any case.
+    """
+    start = 0
+    for group, prompt in zip(lists, prompts, strict=True):
+        gains = gain_C[start : start + len(group)]
+        start += len(group)
+        places = list({group[place].text: place for place in reversed(range(len(group)))}.values())
+        order = sorted(places, key=lambda place: (-gains[place], place))
+        for better, worse in list(zip(order, reversed(order), strict=True))[: min(most, len(order) // 2)]:
+            margin = float(gains[better] - gains[worse])
+            if margin < least or margin <= 0.0:
+                break
+            yield {
+                "id": group[better].sentence,
+                "prompt": prompt,
+                "chosen": group[better].text,
+                "rejected": group[worse].text,
+                "margin": round(margin, 6),
+            }
+
 
 # Without references, numbers that leave more lines empty than so many for each list are no numbers of lines.
 MOST_EMPTY = 1000
-log = logging.getLogger(__name__)
 
 
 def sentence_lines(

@@ -20,8 +20,16 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from xlate import __version__
 from xlate.config.schema import ServeConfig
 from xlate.errors import InputError
-from xlate.jobs.serving.answers import ServedRun
-from xlate.jobs.serving.requests import Json, Limits, Refused, check_sender, host_of, is_loopback, read_request
+from xlate.jobs.serving.answers import (
+    Json,
+    Limits,
+    Refused,
+    ServedRun,
+    check_sender,
+    host_of,
+    is_loopback,
+    read_request,
+)
 
 log = logging.getLogger(__name__)
 # Paths and their methods.
@@ -104,8 +112,13 @@ class Application:
             log.error("%s %s: %s", method, path, error, exc_info=not isinstance(error, InputError))
             status, answer = HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "the server failed; its log says how"}
         if answer is None:
-            body, more = _page()
-            headers |= more
+            # The page may load nothing, and runs only its own script.
+            nonce = secrets.token_urlsafe(16)
+            text = (resources.files(__package__) / "page.html").read_text(encoding="utf-8").replace(NONCE, nonce)
+            body, own = text.encode("utf-8"), f"'nonce-{nonce}'"
+            policy = f"default-src 'none'; script-src {own}; style-src {own}; connect-src 'self'; img-src data:"
+            policy += "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+            headers |= {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy}
         else:
             body = json.dumps(answer, allow_nan=False).encode("ascii") + b"\n"
         headers |= {"Content-Length": str(len(body)), "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -131,16 +144,6 @@ class Application:
             runs = [{"run": run.name, "model": run.kind} for run in self.runs]
             return {"status": "ok", "version": __version__, "runs": runs, "limits": vars(self.limits)}
         return None
-
-
-def _page() -> tuple[bytes, dict[str, str]]:
-    """The page and its headers, which let it load nothing and run only its own script."""
-    nonce = secrets.token_urlsafe(16)
-    text = (resources.files(__package__) / "page.html").read_text(encoding="utf-8").replace(NONCE, nonce)
-    own = f"'nonce-{nonce}'"
-    policy = f"default-src 'none'; script-src {own}; style-src {own}; connect-src 'self'; img-src data:"
-    policy += "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    return text.encode("utf-8"), {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy}
 
 
 def open_socket(host: str, port: int) -> socket.socket:

@@ -38,8 +38,7 @@ def measured_splits(
     """
     figures: dict[str, Any] = {}
     for split in ("dev", "test") if config.measure_test else ("dev",):
-        measured = measure(config, work, run.path, split, run.reporter, step, system) if work is not None else None
-        figures |= {} if measured is None else measured.figures()
+        figures |= measure(config, work, run.path, split, run.reporter, step, system) if work is not None else {}
     return figures
 
 

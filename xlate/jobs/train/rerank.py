@@ -19,11 +19,10 @@ from xlate.candidates.nbest_columns import NbestArrays
 from xlate.config.schema import TrainConfig
 from xlate.config.tune_schema import PenaltyConfig
 from xlate.features.named import NamedFeatures, family_of
-from xlate.jobs.ranking.floats import begin
-from xlate.jobs.ranking.given import given_list
-from xlate.jobs.ranking.lists import RankedLists
+from xlate.jobs.ranking.lists import RankedLists, begin
 from xlate.jobs.ranking.report import FIRST, ORACLE, RERANKED, Reported, reported
 from xlate.jobs.ranking.scores import KNOWN, NEARLY, SET, SOURCES
+from xlate.jobs.ranking.texts import given_list
 from xlate.jobs.run_weights import made_with
 from xlate.jobs.train.list_settings import list_settings
 from xlate.jobs.train.tuners import optimiser

@@ -13,8 +13,8 @@ from xlate.features.bigrams import FAMILIES
 from xlate.features.sparse_sets import SparseSettings, check_sparse
 from xlate.jobs.context.list_training import check_context_lists
 from xlate.jobs.context.training import check_context
-from xlate.jobs.ranking.given import given_list
 from xlate.jobs.ranking.lists import ranking_objective
+from xlate.jobs.ranking.texts import given_list
 from xlate.jobs.systems.registry import EVENT_KINDS, event_kind, kind_of
 from xlate.jobs.train.list_settings import check_lists, list_settings
 from xlate.jobs.train.online_training.method import check_online

@@ -1,25 +1,30 @@
-"""What a packed run says of itself, `pack.json`: its files with their checksums, and sentences to check it by."""
+"""A packed run, in a folder or as one tar archive: its files with their checksums, and sentences to check it by."""
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import os
+import shutil
+import tarfile
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from xlate.errors import InputError
 from xlate.text.json_files import check_fields
-from xlate.text.lines import atomic_write
+from xlate.text.lines import atomic_write, naming_file
 from xlate.text.opening import plain_file
 
 MARK, FORMAT = "pack.json", "xlate-pack-1"
 # Scores of one sentence on two machines may differ by rounding.
 TOLERANCE = 1e-4
 REMEDY = "copy the packed run again, or pack the run again: xlate pack run=RUN out=FILE.tar"
-OUTSIDE = "a path that leads out of the packed run"
+OUTSIDE, DAMAGED = "a path that leads out of the packed run", "a damaged packed run"
 EXPECTED = "what xlate pack writes"
 
 
@@ -66,20 +71,19 @@ class Pack:
         """
         try:
             held = json.loads(raw.decode("utf-8"))
-            known = isinstance(held, dict) and held.get("format") == FORMAT
         except (ValueError, RecursionError) as error:
-            raise _foreign(file, str(error)) from error
-        if not known:
-            raise _foreign(file, str(held)[:80])
+            raise _refused("not a packed run", file, error) from error
+        if not isinstance(held, dict) or held.get("format") != FORMAT:
+            raise _refused("not a packed run", file, str(held)[:80])
         seal = held.pop("sha256", None)
         if seal != _seal(held):
-            raise InputError("damaged", file=file, seen=f"SHA-256 {seal}", expected=_seal(held), remedy=REMEDY)
+            raise _refused("damaged", file, f"SHA-256 {seal}", _seal(held))
         check_fields(held, {"xlate": str, "sentences": list, "files": dict}, file, REMEDY)
         try:
             sentences = [Sentence(str(s["source"]), str(s["output"]), float(s["score"])) for s in held["sentences"]]
             files = {_checked(name): (int(size), str(sha256)) for name, (size, sha256) in held["files"].items()}
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError("damaged", file=file, seen=error, expected=EXPECTED, remedy=REMEDY) from error
+            raise _refused("damaged", file, error) from error
         return cls(held["xlate"], sentences, files)
 
 
@@ -100,8 +104,7 @@ def read_pack(folder: Path) -> Pack:
         seen = path.stat().st_size if path.is_file() else None
         if seen != size:
             there = "no such file" if seen is None else f"{seen} bytes"
-            expected = f"{size} bytes"
-            raise InputError("not the whole packed run", file=path, seen=there, expected=expected, remedy=REMEDY)
+            raise _refused("not the whole packed run", path, there, f"{size} bytes")
     return pack
 
 
@@ -118,8 +121,7 @@ def check_links(folder: Path) -> None:
     """
     for path in folder.rglob("*"):
         if path.is_symlink() and not leads_within(path, folder):
-            seen, expected = f"a link to {os.readlink(path)}", "files and folders of its own"
-            raise InputError(OUTSIDE, file=path, seen=seen, expected=expected, remedy=REMEDY)
+            raise _refused(OUTSIDE, path, f"a link to {os.readlink(path)}", "files and folders of its own")
 
 
 def check_files(folder: Path, pack: Pack) -> None:
@@ -132,8 +134,7 @@ def check_files(folder: Path, pack: Pack) -> None:
     for name, (_, sha256) in pack.files.items():
         _, seen = _described(folder / name)
         if seen != sha256:
-            seen, expected = f"SHA-256 {seen}", f"SHA-256 {sha256}"
-            raise InputError("a damaged packed run", file=folder / name, seen=seen, expected=expected, remedy=REMEDY)
+            raise _refused(DAMAGED, folder / name, f"SHA-256 {seen}", f"SHA-256 {sha256}")
 
 
 def write_pack(folder: Path, xlate: str, sentences: Sequence[Sentence]) -> Pack:
@@ -182,5 +183,113 @@ def _checked(name: str) -> str:
     return name
 
 
-def _foreign(file: Path, seen: str) -> InputError:
-    return InputError("not a packed run", file=file, seen=seen, expected=EXPECTED, remedy=REMEDY)
+def _refused(message: str, file: Path, seen: object, expected: str = EXPECTED) -> InputError:
+    return InputError(message, file=file, seen=seen, expected=expected, remedy=REMEDY)
+
+
+ENDING = ".tar"
+# More than the names and checksums of any run take.
+LARGEST_MARK = 1 << 26
+_unpacked: dict[Path, Path] = {}
+
+
+def write_archive(folder: Path, pack: Pack, top: str, out: Path) -> None:
+    """Writes the folder of a packed run into an archive, whole or not at all; `top` is the folder's name in it.
+
+    Names are in order behind `pack.json`; owners, rights and times of files are always the same.
+    """
+    with atomic_write(out) as stream, tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name in (MARK, *sorted(pack.files)):
+            member = tarfile.TarInfo(f"{top}/{name}")
+            member.size, member.mode = (folder / name).stat().st_size, 0o644
+            with (folder / name).open("rb") as content:
+                archive.addfile(member, content)
+
+
+def unpacked(run: Path) -> Path:
+    """The folder of a run; an archive is unpacked into a temporary folder, which is removed at the process's end.
+
+    A folder that an archive was unpacked into, `tar -C FOLDER`, stands for the packed run inside. The checksums of a
+    packed run that is a folder are looked at once in a process.
+
+    Raises:
+        InputError: a file that is no packed run, is damaged or cut off, or holds more than it says; a folder of a
+            packed run with missing or damaged files.
+    """
+    if not run.is_file():
+        if not is_pack(run) and run.is_dir():
+            within = [path for path in run.iterdir() if path.is_dir()]
+            run = within[0] if len(within) == 1 and is_pack(within[0]) else run
+        if is_pack(run):
+            _check_folder(run.resolve())
+        return run
+    key = run.resolve()
+    if key not in _unpacked:
+        folder = Path(tempfile.mkdtemp(prefix="xlate-pack-"))
+        atexit.register(_remove, folder, os.getpid())
+        try:
+            _unpacked[key] = extract(run, folder)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+    return _unpacked[key]
+
+
+def extract(archive: Path, folder: Path) -> Path:
+    """Unpacks an archive into an empty folder and returns the folder of the run inside.
+
+    Nothing is written but the files that the archive's own `pack.json` names, each with its checksum.
+
+    Raises:
+        InputError: as `unpacked`.
+    """
+    try:
+        with tarfile.open(archive, "r:") as opened:
+            return _extracted(opened, archive, folder)
+    except (tarfile.TarError, EOFError) as error:
+        raise _refused("not a packed run, or a damaged or cut off one", archive, error) from error
+
+
+@cache
+def _check_folder(folder: Path) -> None:
+    check_files(folder, read_pack(folder))
+
+
+def _extracted(opened: tarfile.TarFile, archive: Path, folder: Path) -> Path:
+    first = opened.next()
+    if first is None:
+        raise _refused(DAMAGED, archive, "nothing")
+    top, _, name = first.name.partition("/")
+    stream = opened.extractfile(first) if first.isreg() and first.size <= LARGEST_MARK else None
+    if name != MARK or top in ("", ".", "..") or stream is None:
+        raise _refused("not a packed run", archive, f"{first.name!r} at the beginning")
+    pack = Pack.from_bytes(stream.read(), archive)
+    (folder / top).mkdir()
+    (folder / top / MARK).write_bytes(pack.to_bytes())
+    missing = dict(pack.files)
+    while (member := opened.next()) is not None:
+        name = member.name.removeprefix(f"{top}/")
+        content = opened.extractfile(member) if member.isreg() else None
+        if content is None or name not in missing or f"{top}/{name}" != member.name:
+            raise _refused(
+                DAMAGED, archive, f"a member {member.name!r}", "the files that its pack.json names, each once"
+            )
+        size, sha256 = missing.pop(name)
+        if member.size != size:
+            raise _refused(DAMAGED, archive, f"{name}: {member.size} bytes", f"{size} bytes")
+        # Written by name and content alone: no rights, owners or links of an archive are taken over.
+        path = folder / top / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with naming_file(path), path.open("xb") as written:
+            shutil.copyfileobj(content, written, 1 << 20)
+        if (seen := _described(path)[1]) != sha256:
+            raise _refused(DAMAGED, archive, f"{name}: SHA-256 {seen}", f"SHA-256 {sha256}")
+    if missing:
+        raise _refused(DAMAGED, archive, f"no {min(missing)}, and {len(missing) - 1} more are missing", "all its files")
+    return folder / top
+
+
+def _remove(folder: Path, process: int) -> None:
+    # Processes that this one forks leave it alone.
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)

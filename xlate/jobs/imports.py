@@ -1,0 +1,310 @@
+"""xlate import: a system of other software as a run that translates."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.config.decoder_schema import GrammarDecoderConfig, PhraseDecoderConfig
+from xlate.config.identity import MODEL as MODEL_FOLDER
+from xlate.config.limits import check_limits
+from xlate.config.load import load
+from xlate.config.model_schema import GrammarModelConfig, ModelConfig, PhraseModelConfig
+from xlate.config.schema import DecoderConfig, ImportConfig, TrainConfig
+from xlate.config.stored import to_yaml
+from xlate.config.typed import with_settings
+from xlate.errors import InputError
+from xlate.formats.grammars.grammar import normal_form, words_of
+from xlate.formats.grammars.moses import is_hierarchical
+from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
+from xlate.formats.moses_table import phrases_in
+from xlate.jobs.run_text import PreparedText, TextSettings, TextSides, TokenizedText
+from xlate.jobs.run_weights import made_with
+from xlate.jobs.systems.kind import Asked
+from xlate.jobs.systems.phrase import MODEL, SET
+from xlate.jobs.systems.registry import GRAMMAR_SUFFIXES
+from xlate.jobs.systems.whole_grammar import KIND, open_grammar
+from xlate.models.grammar.store import save_grammar
+from xlate.models.phrase.moses import moses_model
+from xlate.models.phrase.store import save_phrase_model
+from xlate.report.run_directory import RunDirectory
+from xlate.scoring.weights import WEIGHTS_FILE, Weights, save_weights
+from xlate.text.folders import refused_while_written
+from xlate.text.lines import atomic_write, iterate_lines
+from xlate.text.opening import open_unpacked
+from xlate.text.tokens import DASH, ESCAPED
+from xlate.text.truecase import Truecaser
+from xlate.work.corpus_files import SIDES
+from xlate.work.corpus_settings import CASES
+from xlate.work.stages import file_hash
+
+log = logging.getLogger(__name__)
+
+
+# So many source sides tell how words are written.
+LOOKED_AT = 1_000_000
+
+
+def imported_text(config: ImportConfig, sources: Iterable[str]) -> TextSides:
+    """How text is prepared for a system, as far as its import says; the source sides of its units tell the rest.
+
+    Raises:
+        InputError: settings that are unknown or do not go together.
+    """
+    source_language, _, target_language = (config.pair or "").partition("-")
+    if config.pair is not None and not (source_language and target_language):
+        raise InputError("not a language pair", seen=config.pair, expected="pair=SOURCE-TARGET, such as de-en")
+    # Where no casing is asked for, the units tell it.
+    case = config.case or ("true" if config.truecase else None)
+    if case not in (None, *CASES):
+        raise InputError("unknown casing", seen=case, expected=", ".join(CASES))
+    if len(config.truecase) != (len(SIDES) if case == "true" else 0):
+        seen = f"case={case} truecase={list(config.truecase)}"
+        raise InputError("truecasing goes by two models", seen=seen, expected="truecase=[SOURCE,TARGET], and case=true")
+    if config.pair is None and case in (None, "keep"):
+        return TokenizedText()
+    capitals, escape, dashes = (True, False, False) if config.pair is None else _written(sources)
+    case = case or ("keep" if capitals else "lower")
+    tokenize = config.tokenize and config.pair is not None
+    settings = TextSettings(source_language, target_language, tokenize, case, escape and tokenize, dashes and tokenize)
+    files = dict(zip(SIDES, config.truecase, strict=True)) if case == "true" else {}
+    return PreparedText(settings, {side: Truecaser.of_moses(file) for side, file in files.items()})
+
+
+def say_text(text: TextSides, config: ImportConfig) -> None:
+    """Says in a line how text will be taken, and what was assumed of it."""
+    if not isinstance(text, PreparedText):
+        log.info(
+            "the run takes tokens between blanks, as they stand, and gives tokens; raw text with pair=SOURCE-TARGET"
+        )
+        return
+    found = {
+        "lower": " (the system's words have no capitals; else case=keep)",
+        "keep": " (the system's words have capitals; truecase=[SOURCE,TARGET] names the models of a truecased one)",
+    }
+    assumed = "" if config.case is not None else found.get(text.settings.case, "")
+    gives = f"plain {text.settings.target_language} text" if text.settings.tokenize else "tokens"
+    log.info("the run takes %s%s, and gives %s", text.settings, assumed, gives)
+
+
+def _written(sources: Iterable[str]) -> tuple[bool, bool, bool]:
+    """Whether source words have any capitals, `&apos;` or `@-@`: looks at source sides until they tell it, or at
+    `LOOKED_AT` of them.
+    """
+    capitals = escape = dashes = False
+    for source in islice(sources, LOOKED_AT):
+        capitals = capitals or source != source.lower()
+        escape = escape or ("&" in source and any(mark in source for mark in ESCAPED))
+        dashes = dashes or DASH in source
+        if capitals and escape and dashes:
+            break
+    return capitals, escape, dashes
+
+
+@dataclass(frozen=True)
+class ImportedSystem:
+    """A system that was read whole, before anything of its run is written.
+
+    Attributes:
+        file: its configuration as it came.
+        model: what it is here.
+        decoder: its search settings.
+        set_name: what its weights are called in their file.
+        weights: all of them.
+        text: how lines become what it translates.
+        save: writes what else it consists of into the folder of the run.
+        figures: what is told of it.
+    """
+
+    file: str
+    model: ModelConfig
+    decoder: DecoderConfig
+    set_name: str
+    weights: Weights
+    text: TextSides
+    save: Callable[[Path], None]
+    figures: Mapping[str, Any]
+
+    def write_run(self, config: ImportConfig) -> dict[str, Any]:
+        """Makes the run and returns its figures.
+
+        Raises:
+            InputError: the folder holds something else.
+        """
+        trained = load(TrainConfig, "train", ["model=phrase", "work=''"])
+        trained = replace(trained, model=self.model, decoder=self.decoder)
+        identity: dict[str, Any] = {"imported": self.file, "ini": file_hash(self.file)}
+        if config.filter is not None:
+            identity["filter"] = file_hash(config.filter)
+        if isinstance(self.text, PreparedText):
+            identity["text"] = self.text.identity
+        run = RunDirectory.create(config.out, to_yaml(trained), identity)
+        self.save(run.path)
+        if isinstance(self.text, PreparedText):
+            self.text.save(run.path)
+        metadata = {"imported": self.file, **made_with(self.model)}
+        save_weights(run.path / WEIGHTS_FILE, {self.set_name: self.weights}, metadata=metadata)
+        figures = {"run": str(run.path), **self.figures}
+        run.write_summary({"finished": True, **figures})
+        say_text(self.text, config)
+        return figures
+
+
+LM_FILE = "lm.arpa.gz"
+# Moses's numbers of search algorithms.
+ALGORITHMS = {0: "stack", 1: "cube"}
+
+
+def phrase_system(config: ImportConfig, file: str) -> ImportedSystem:
+    """The system of a moses.ini, or with `filter` those of its phrases that a text needs.
+
+    Raises:
+        InputError: whatever reading the system's files raises.
+    """
+    given = with_settings(PhraseDecoderConfig(), config.decoder, "decoder")
+    ini = read_moses_ini(file)
+    search, text = search_of(ini, given), imported_text(config, _sources(ini))
+    if "weight-file" in ini.settings:
+        raise InputError(
+            "sparse weights cannot be imported yet",
+            file=file,
+            seen="[weight-file]",
+            expected="a system of dense features",
+        )
+    only = None
+    if config.filter is not None:
+        assert search.max_phrase is not None
+        only = phrases_in(map(text.source_tokens, iterate_lines(config.filter)), search.max_phrase)
+    model, weights_D = moses_model(ini, only)
+    reordering = "none" if model.reordering is None else model.reordering.kind
+
+    def save(run: Path) -> None:
+        save_phrase_model(run / MODEL, model)
+        copy_packed(ini.file(ini.find("KENLM", "SRILM", "IRSTLM")), run / LM_FILE)  # type: ignore[arg-type]
+
+    return ImportedSystem(
+        file=file,
+        model=PhraseModelConfig(reordering=reordering),
+        decoder=search,
+        set_name=SET,
+        weights=Weights(weights_D, np.zeros(0), model.columns),
+        save=save,
+        text=text,
+        figures={
+            "pairs": len(model.table),
+            "source_phrases": len(model.table.source_phrases),
+            "lm_order": model.lm.order,
+            "reordering": reordering,
+        },
+    )
+
+
+def _sources(ini: MosesIni) -> Iterator[str]:
+    """The source phrases of the table, if the file names one."""
+    table = _table_line(ini)
+    if table is not None:
+        yield from (line.partition("|||")[0] for line in iterate_lines(ini.file(table)))
+
+
+def _table_line(ini: MosesIni) -> FeatureLine | None:
+    return ini.find("PhraseDictionaryMemory", "PhraseDictionaryCompact", "PhraseDictionaryOnDisk")
+
+
+def search_of(ini: MosesIni, given: PhraseDecoderConfig) -> PhraseDecoderConfig:
+    """The settings of the file over those given.
+
+    Raises:
+        InputError: one that is no number, out of range, or a search that there is not.
+    """
+    table = _table_line(ini)
+    limit = ini.argument(table, "table-limit", given.options) if table else given.options
+    number = ini.whole("search-algorithm", -1)
+    if "search-algorithm" in ini.settings and number not in ALGORITHMS:
+        raise InputError(
+            "a search algorithm this decoder has not",
+            file=ini.path,
+            seen=f"[search-algorithm] {number}",
+            expected=", ".join(f"{number} ({name})" for number, name in ALGORITHMS.items()),
+        )
+    search = replace(
+        given,
+        options=limit,
+        algorithm=ALGORITHMS.get(number, given.algorithm),
+        stack=ini.whole("stack", given.stack),
+        threshold=ini.number("beam-threshold", given.threshold),
+        early_threshold=ini.number("early-discarding-threshold", given.early_threshold),
+        max_phrase=ini.whole("max-phrase-length", given.max_phrase),
+        pop_limit=ini.whole("cube-pruning-pop-limit", given.pop_limit),
+        distortion_limit=ini.whole("distortion-limit", given.distortion_limit),
+    )
+    check_limits(search, "decoder.", ini.path)
+    return search
+
+
+def copy_packed(source: Path, target: Path) -> None:
+    """Copies a text file, plain or packed, into one whose name ends in .gz."""
+    with open_unpacked(source) as text, atomic_write(target) as stream:
+        shutil.copyfileobj(text, stream)
+
+
+def import_system(config: ImportConfig) -> dict[str, Any]:
+    """Makes a run directory of a system, its tables or grammar, language model, weights and search settings.
+
+    Raises:
+        InputError: no system or two, whatever reading its files raises; `out` holds something else, or is written by
+            another process.
+    """
+    with refused_while_written(Path(config.out), "run"):
+        if (config.moses is None) == (config.grammar is None):
+            raise InputError(
+                "one system is imported",
+                seen="neither moses= nor grammar=" if config.moses is None else "moses= and grammar=",
+                expected="moses=MOSES.INI, or grammar=JOSHUA.CONFIG or grammar=CDEC.INI",
+            )
+        if config.moses is not None and not is_hierarchical(read_moses_ini(config.moses)):
+            return phrase_system(config, config.moses).write_run(config)
+        path = Path(config.moses or config.grammar or "")
+        if config.moses is None and path.suffix not in GRAMMAR_SUFFIXES:
+            raise InputError(
+                "not the name of a configuration of a whole grammar",
+                file=path,
+                seen=path.name,
+                expected=f"a name in {' or '.join(GRAMMAR_SUFFIXES)}, such as joshua.config, cdec.ini or moses.ini",
+                remedy="moses=FILE takes a moses.ini of any name",
+            )
+        return _grammar_system(config, str(path)).write_run(config)
+
+
+def _grammar_system(config: ImportConfig, file: str) -> ImportedSystem:
+    """A whole grammar of Joshua, cdec or Moses, or with `filter` those of its rules that a text needs."""
+    settings = with_settings(GrammarDecoderConfig(), config.decoder, "decoder")
+    system = open_grammar(Path(file), config.decoder, Asked())
+    grammar, model = system.decoder.grammar, system.decoder.languages.model
+    text = imported_text(config, (" ".join(words_of(rule.source)) for rule in grammar.scfg.rules))
+    if config.filter is not None:
+        grammar = grammar.needed_for(map(text.source_tokens, iterate_lines(config.filter)))
+        system = system.changed(decoder=system.decoder.over(grammar))
+    figures = {
+        "rules": len(grammar.scfg),
+        "features": len(system.feature_names),
+        "lm_order": None if model is None else model.order,
+        "decoder": settings.algorithm,
+        "normal_form": normal_form(grammar.scfg, grammar.copy_label)[0],
+    }
+    return ImportedSystem(
+        file=file,
+        model=GrammarModelConfig(),
+        decoder=settings,
+        set_name=KIND,
+        weights=system.weights,
+        text=text,
+        save=lambda run: save_grammar(run / MODEL_FOLDER, grammar, model),
+        figures=figures,
+    )

@@ -1,1 +1,0 @@
-"""Systems of other software as runs that translate."""

@@ -1,0 +1,309 @@
+"""xlate pack: a run with all that translating needs, as one file or folder."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from xlate import __version__
+from xlate.arrays.stored import HEADER
+from xlate.config.model_schema import ModelConfig
+from xlate.config.schema import PackConfig
+from xlate.config.stored import config_of_run
+from xlate.errors import InputError
+from xlate.jobs.pack_format import (
+    ENDING,
+    FORMAT,
+    MARK,
+    Pack,
+    Sentence,
+    check_sentences,
+    is_pack,
+    read_pack,
+    unpacked,
+    write_archive,
+    write_pack,
+)
+from xlate.jobs.run_places import PLACES, WORDS, WORK, located_config, named_runs
+from xlate.jobs.translate import Translator
+from xlate.report.run_directory import CONFIG_FILE
+from xlate.scoring.weights import WEIGHTS_FILE
+from xlate.text.folders import WholeFolder, refused_while_written, without_mark
+from xlate.text.json_files import read_json, write_json
+from xlate.text.lines import clear_left, done_aside, name_aside, read_lines
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import MARK as STAGE_MARK
+from xlate.work.word_counts import keep_word_counts
+
+log = logging.getLogger(__name__)
+
+
+_listening: list[set[str]] = []
+
+
+@contextmanager
+def opened_files(folders: Sequence[Path]) -> Iterator[set[Path]]:
+    """Fills a set, at the end, with the files below some folders, links followed, that were opened meanwhile."""
+    _begin_to_listen()
+    names: set[str] = set()
+    found: set[Path] = set()
+    _listening.append(names)
+    try:
+        yield found
+    finally:
+        # Not by `remove`, which would take an equal set of somebody else.
+        _listening[:] = [other for other in _listening if other is not names]
+    tops = [os.path.realpath(folder) for folder in folders]
+    for name in names:
+        path = os.path.realpath(name)
+        if any(path == top or path.startswith(f"{top.rstrip('/')}/") for top in tops) and os.path.isfile(path):
+            found.add(Path(path))
+
+
+@cache
+def _begin_to_listen() -> None:
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open" and _listening and isinstance(arguments[0], str | bytes):
+            name = os.path.abspath(os.fsdecode(arguments[0]))
+            for names in _listening:
+                names.add(name)
+
+    # A process cannot take such a function back; where nobody listens it does nothing.
+    sys.addaudithook(note)
+
+
+# The training text is not packed; where it is opened, it is for the counts of its words.
+TEXTS = {"corpus/train.source.gz": "source", "corpus/train.target.gz": "target"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A folder that a run stands on.
+
+    Attributes:
+        folder: where it lies.
+        name: its place in the pack, `.` for the run itself.
+        places: of a run, the parts and files of classes that it refers to, by what `run_places` calls them.
+    """
+
+    folder: Path
+    name: PurePosixPath
+    places: dict[str, Any] = field(default_factory=dict)
+
+
+class Parts:
+    """All folders and files of classes that a run stands on, directly or through other runs."""
+
+    def __init__(self, run: Path, work: str | None = None) -> None:
+        """Finds them; `work` is the work directory, if the user has named it.
+
+        Raises:
+            InputError: as `located_config`.
+        """
+        self.parts: dict[Path, Part] = {}
+        self.classes: dict[Path, PurePosixPath] = {}
+        self._add_run(run, PurePosixPath("."), work)
+
+    @property
+    def tops(self) -> list[Path]:
+        """All folders and files of classes."""
+        return [*self.parts, *self.classes]
+
+    def copy(self, opened: Sequence[Path], into: Path) -> None:
+        """Copies the files that were opened, with all that belongs to the same arrays, and says where parts lie."""
+        used: set[PurePosixPath] = set()
+        for path in sorted(set(_whole(opened))):
+            if path in self.classes:
+                name = self.classes[path]
+                used.add(name)
+            else:
+                # The innermost part that it is in.
+                part = max(
+                    (p for p in self.parts.values() if p.folder in path.parents), key=lambda p: len(p.folder.parts)
+                )
+                used.add(part.name)
+                below = path.relative_to(part.folder).as_posix()
+                name = part.name / below
+                if below in TEXTS:
+                    keep_word_counts(WorkDirectory(part.folder), TEXTS[below], into / name.parent.parent)
+                    continue
+            target = into / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+        for part in self.parts.values():
+            # Only a run says where other things lie, as paths from its own folder; what is not packed has none.
+            if part.name in used and part.places:
+                classes = part.places.pop(WORDS)
+                places, words = (
+                    {name: os.path.relpath(place, part.name) for name, place in held.items() if place in used}
+                    for held in (part.places, classes)
+                )
+                write_json(into / part.name / PLACES, {**places, WORDS: words})
+
+    def _add_run(self, run: Path, name: PurePosixPath, work: str | None) -> PurePosixPath:
+        folder = run.resolve()
+        if folder in self.parts:
+            return self.parts[folder].name
+        stored, config = config_of_run(run), located_config(run, work=work)
+        part = self.parts[folder] = Part(folder, name)
+        if config.work:
+            work_folder = Path(config.work).resolve()
+            part.places[WORK] = self.parts.setdefault(work_folder, Part(work_folder, self._free(WORK))).name
+        words: dict[str, PurePosixPath] = {}
+        for called, path in zip(_class_files(stored.model), _class_files(config.model), strict=True):
+            file = Path(path).resolve()
+            number = len(self.classes) + 1
+            words[called] = self.classes.setdefault(file, PurePosixPath("classes") / str(number) / file.name)
+        part.places[WORDS] = words
+        for kind, other in named_runs(config).items():
+            if Path(other).is_dir():
+                part.places[kind] = self._add_run(Path(other), self._free(kind), None)
+        return name
+
+    def _free(self, kind: str) -> PurePosixPath:
+        taken = {part.name for part in self.parts.values()}
+        names = [kind, *(f"{kind}{number}" for number in range(2, len(taken) + 3))]
+        return next(PurePosixPath(name) for name in names if PurePosixPath(name) not in taken)
+
+
+def _whole(opened: Sequence[Path]) -> Iterator[Path]:
+    """The files, and of each folder of arrays with one of them all the others that its header names."""
+    yield from opened
+    for folder in {path.parent for path in opened}:
+        if (folder / HEADER).is_file():
+            header = read_json(folder / HEADER, "a header", f"make {folder} again")
+            yield folder / HEADER
+            yield from (folder / f"{name}.npy" for name in header.get("arrays", {}))
+            yield from (folder / name for name in header.get("files", {}))
+
+
+def _class_files(model: ModelConfig) -> list[str]:
+    """The files of classes among the kinds of words of a model's settings."""
+    settings = [model, model.sparse, model.structure]
+    kinds = [kind for held in settings if held is not None for kind in vars(held).get("words", [])]
+    return [file for kind in kinds if "," in kind for file in kind.split(",")]
+
+
+# What is opened wherever a run, a stage of a work directory or a folder of arrays is.
+MARKS = (CONFIG_FILE, WEIGHTS_FILE, STAGE_MARK, HEADER)
+COMPRESSED = (".tgz", ".gz", ".bz2", ".xz", ".zip")
+SENTENCES = 5
+# Longer sentences say no more about whether all is there.
+MOST_WORDS = 30
+
+
+def pack(config: PackConfig) -> dict[str, Any]:
+    """Packs a run and returns the pack's name, the folder that it lies in when unpacked, and what there is in it.
+
+    Which files are needed is seen while sentences are translated. What was copied is then opened by itself, and must
+    translate them in the same way without a look at the folders that it was copied from.
+
+    Raises:
+        InputError: no finished run that translates, no sentences to check it by, or `out` holds something else.
+    """
+    run, out = unpacked(Path(config.run)), Path(config.out)
+    if out.name.endswith(COMPRESSED):
+        made = out.with_name(out.with_suffix("").name.removesuffix(ENDING) + ENDING)
+        remedy = f"out={made}, and gzip {made} later"
+        raise InputError("packed runs are not compressed", file=out, expected="FILE.tar, or a folder", remedy=remedy)
+    # The folder in an archive is called as the run is.
+    folder = run.resolve().name or "run" if out.suffix == ENDING else str(out)
+    with refused_while_written(out, "packed run"), _folder(out) as aside:
+        packed = _packed(run, config, aside)
+        if out.suffix == ENDING:
+            write_archive(aside, packed, folder, out)
+    size = sum(size for size, _ in packed.files.values())
+    counts = {"files": len(packed.files), "bytes": size, "sentences": len(packed.sentences)}
+    return {"out": str(out), "folder": folder, **counts}
+
+
+def _packed(run: Path, config: PackConfig, aside: Path) -> Pack:
+    aside = aside.resolve()
+    # A run that translates nothing is refused here, before its work directory is looked for.
+    text = Translator.of_run(config_of_run(run), run, given=config.work).text
+    lines: list[str] = []
+    if config.input is not None:
+        lines = read_lines(config.input)
+    elif is_pack(run):
+        lines = [sentence.source for sentence in read_pack(run).sentences]
+    elif isinstance(text, WorkDirectory) and text.has_split("dev"):
+        lines = text.source_lines("dev")
+    parts = Parts(run, None if is_pack(run) else config.work)
+    with opened_files(parts.tops) as opened:
+        translator = Translator.of_run(config_of_run(run), run, given=config.work)
+        sentences = [Sentence(line, *translator.scored(line)) for line in _chosen(run, translator, lines)]
+        _use_all(translator, sentences)
+    parts.copy(sorted(opened), aside)
+    packed = write_pack(aside, __version__, sentences)
+    with opened_files([Path(aside.anchor)]) as opened:
+        alone = Translator.of_run(config_of_run(aside), aside)
+        check_sentences(aside, packed, alone.scored)
+        _use_all(alone, sentences)
+    # It opens no file of those it was packed from, and nothing of any other run.
+    outside = [path for path in opened if aside not in path.parents]
+    strays = [path for path in outside if path.name in MARKS or any(top in (path, *path.parents) for top in parts.tops)]
+    if strays:
+        names = ", ".join(map(str, sorted(strays)[:3]))
+        raise RuntimeError(f"the packed run looks at files outside of itself: {names}")
+    return packed
+
+
+def _use_all(translator: Translator, sentences: Sequence[Sentence]) -> None:
+    """Does what else is done with a translator, so that nothing that is opened late is missed."""
+    traced = translator.with_output(detokenize=True, trace=True)
+    for sentence in sentences:
+        traced.translate_line(sentence.source)
+        translator.text.target_tokens(sentence.output)
+
+
+def _chosen(run: Path, translator: Translator, lines: Sequence[str]) -> list[str]:
+    """Lines spread over a text, none of them empty, long or twice; long ones where there are no others.
+
+    Raises:
+        InputError: there is none, or all are longer than what is translated in one piece.
+    """
+    words = {line: len(translator.text.source_tokens(line)) for line in lines if line.strip()}
+    most = translator.system.search.max_words
+    held = [line for line in words if words[line] <= MOST_WORDS] or [line for line in words if words[line] <= most]
+    if not held:
+        seen = "a run without a dev set, and no input="
+        if words:
+            seen = f"lines of {min(words.values())} words or more; the decoder takes {most} at a time"
+        raise InputError(
+            "no sentences to check the packed run by",
+            file=run,
+            seen=seen,
+            expected=f"{SENTENCES} lines to translate, better of {MOST_WORDS} words at most",
+            remedy="input=FILE names a text in the source language, a sentence per line",
+        )
+    places = np.unique(np.linspace(0, len(held) - 1, min(SENTENCES, len(held))).astype(int))
+    return [held[place] for place in places.tolist()]
+
+
+@contextlib.contextmanager
+def _folder(out: Path) -> Iterator[Path]:
+    """An empty folder for the pack: the one asked for, or one beside the archive that is removed in the end."""
+    if out.suffix != ENDING:
+        with WholeFolder(out, "a packed run", without_mark(MARK, FORMAT), "name another folder with out=…") as aside:
+            yield aside
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    clear_left(out.parent)
+    aside = name_aside(out)
+    aside.mkdir()
+    try:
+        yield aside
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+        done_aside(aside)

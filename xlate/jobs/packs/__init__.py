@@ -1,1 +1,0 @@
-"""Packed runs: one file or folder with all that translating needs."""
