@@ -42,7 +42,7 @@ from xlate.metrics.objective import BLEU
 from xlate.metrics.oracle_document import OracleDocument
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
-from xlate.models.block.lists import with_units
+from xlate.models.block.tuned import with_units
 from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.distortion.settings import DistortionSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch

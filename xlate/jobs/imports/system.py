@@ -17,9 +17,9 @@ from xlate.formats.moses_ini import read_moses_ini
 from xlate.jobs.imports.imported import ImportedSystem
 from xlate.jobs.imports.moses import phrase_system
 from xlate.jobs.imports.text import imported_text
+from xlate.jobs.systems.grammar import KIND, open_grammar
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import GRAMMAR_SUFFIXES
-from xlate.jobs.systems.whole_grammar import KIND, open_grammar
 from xlate.models.grammar.store import save_grammar
 from xlate.text.lines import iterate_lines
 from xlate.text.locks import refused_while_written

@@ -1,4 +1,4 @@
-"""Phrase models of a training text without one of its folds.
+"""Models of a training text without one of its folds: those of phrases, and what is tuned on the text itself.
 
 The word alignment is that of the whole text; phrases, reordering and language model are counted without the fold.
 """
@@ -16,16 +16,21 @@ import numpy as np
 from xlate.align.copies import balanced_folds
 from xlate.align.lexical import lexical_table
 from xlate.array_types import Ints
-from xlate.jobs.systems.phrase_stage import reordering_model
+from xlate.config.schema import TrainConfig
+from xlate.jobs.systems.kind import Kind
+from xlate.jobs.systems.phrase import reordering_model
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.store import save_phrase_model
+from xlate.models.tuned import TunedByFold, TunedSystem
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
 from xlate.phrases.table_rows import TableRows, WholeRows
 from xlate.text.locks import awaited
 from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import WithoutFold
+from xlate.work.folds import Folds
 from xlate.work.stages import Stage, discard_stage, identity_of, read_stage, run_stage
 
 
@@ -102,16 +107,29 @@ class FoldModels:
         # Pairs that the whole text's table lacks were filtered there.
         table = table.select(self.whole_rows(table).pair_B >= 0)
         reordering = reordering_model(table, source, target, links, self.reordering, longest)
-        arpa = estimate(self.work.lm_text(target), self.work.target_vocabulary, self._order)
-        lm = NgramModel.from_arpa(arpa)
+        order = read_stage(self.work.path, "lm").number("order")
+        lm = NgramModel.from_arpa(estimate(self.work.lm_text(target), self.work.target_vocabulary, order))
         model = PhraseModel(table, self.work.source_vocabulary, self.work.target_vocabulary, lm, reordering)
         save_phrase_model(folder / "model", model)
         return {"pairs": len(table), "sentences": len(kept)}
 
-    @property
-    def _order(self) -> int:
-        return read_stage(self.work.path, "lm").number("order")
-
     @cached_property
     def _rows(self) -> TableRows:
         return TableRows(PhraseTable.load(self.work.path / "phrases" / "table", self.work.words))
+
+
+def by_fold(config: TrainConfig, kind: Kind, work: WorkDirectory, whole: TunedSystem) -> TunedByFold:
+    """A system of the training text whose sentences are decoded without their folds; models are made if need be.
+
+    Copies of a sentence are in one fold, so its words say which.
+
+    Raises:
+        InputError: the text cannot be cut into folds, or there are no such models of this kind.
+    """
+    folds, source, rows = Folds.of_events(work, config.source.folds), work.encoded[0], TableRows(work.blocks.table)
+    fold_of = {
+        tuple(work.source_vocabulary.word(w) for w in source[s].tolist()): fold
+        for s, fold in enumerate(folds.fold_S.tolist())
+    }
+    parts = {fold: kind.without_fold(config, whole, WithoutFold(work, folds, fold, rows)) for fold in folds.numbers}
+    return TunedByFold(whole, parts, fold_of)

@@ -13,14 +13,12 @@ from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.sparse_subset import features_of_subset
-from xlate.jobs.run_weights import made_with, weights_of
+from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.context import with_fold_predictions
 from xlate.jobs.systems.fold_models import FoldModels
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.listed import FoldSystem, ListedModel
-from xlate.jobs.systems.phrase_models import KIND, open_phrase_model, phrase_decoder, unweighted_decoder
+from xlate.jobs.systems.kind import Asked, FoldSystem, ListedModel, Saved, ToTune, made_of
+from xlate.jobs.systems.phrase import KIND, open_phrase_model, phrase_decoder, unweighted_decoder
 from xlate.jobs.systems.predictions import classifier_runs, fold_classifier, predicted_by
-from xlate.jobs.systems.to_tune import Saved, ToTune
 from xlate.models.phrase.list_arrays import with_units
 from xlate.models.phrase.model import SPARSE_REORDERING, PhraseModel
 from xlate.models.phrase.store import load_phrase_model
@@ -120,6 +118,5 @@ class PhraseLists(ListedModel):
         def saved(weights: Weights) -> Saved:
             return Saved({KIND: replace(weights, sparse_F=phi_F).single()}, {KIND: self.features}, {})
 
-        of_work = {"work": self.config.work, "work_identity": self.work.identity}
-        more = {**made_with(self.config.model), **predicted_by(self.config.model.context)}
-        return ToTune(system, with_sums(theta, self.model), saved, {**of_work, **more})
+        made = {**made_of(self.config, self.work), **predicted_by(self.config.model.context)}
+        return ToTune(system, with_sums(theta, self.model), saved, made)
