@@ -14,7 +14,7 @@ from xlate.jobs.systems.predictions import check_predicted_by, check_use, predic
 from xlate.models.context.distortion import NAME as PLACES
 from xlate.models.context.distortion import PredictedPlaces
 from xlate.models.context.lcs import LcsDecoder, LcsModel, LcsSearch
-from xlate.models.context.lcs_options import NAMES
+from xlate.models.context.lcs_moves import NAMES
 from xlate.models.context.lcs_tuned import TunedLcs, language_alone
 from xlate.scoring.weights import WeightsFile
 from xlate.work.directory import WorkDirectory
