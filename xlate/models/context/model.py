@@ -14,7 +14,6 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import row_numbers
-from xlate.arrays.sorted_keys import places_of_keys
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_choices import Choices, Translations
 from xlate.candidates.context_instances import ContextInstances
@@ -55,25 +54,6 @@ class Prediction:
     pair_C: Ints
     log_C: Floats
     share_C: Floats
-
-    def places(self, start_O: AnyInts, end_O: AnyInts, pair_O: AnyInts) -> Ints:
-        """Where each of O pairs at a span stands among the C, -1 where nothing is said of it; shape (O,)."""
-        keys_C, order = self._sorted
-        place_O = places_of_keys(keys_C, _keys(start_O, end_O, pair_O))
-        return np.where(place_O >= 0, np.append(order, -1)[place_O], -1)
-
-    @cached_property
-    def _sorted(self) -> tuple[Ints, Ints]:
-        rows = row_numbers(self.offsets_I1)
-        keys_C = _keys(self.spans.start_I[rows], self.spans.end_I[rows], self.pair_C)
-        order = np.argsort(keys_C)
-        return keys_C[order], order
-
-
-def _keys(start_N: AnyInts, end_N: AnyInts, pair_N: AnyInts) -> Ints:
-    """A number for each span and pair; sentences have fewer than 2^15 words."""
-    spans = (np.asarray(start_N, np.int64) << 47) | (np.asarray(end_N, np.int64) << 32)
-    return np.asarray(spans | np.asarray(pair_N, np.int64))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +171,7 @@ class ContextModel(Classifier):
         )
 
     def places_of_pairs(self, found: Prediction, phrases: SentencePhrases) -> Ints:
-        """As `Prediction.places` of what `predict` found, without a search among the candidates."""
+        """Where each of O pairs at a span stands among the C that were found, -1 where nothing is said of it; (O,)."""
         spans = PhraseSpans(*(np.asarray(column, np.int64) for column in found.spans.columns))
         columns = (np.asarray(column, np.int64) for column in phrases[1:])
         listed = ListedPlaces(self.listed_place_B, np.asarray(self.targets.table.source_B, np.int32))
@@ -231,7 +211,7 @@ def log_probabilities(score_C: Floats, offsets_I1: Ints, *, alone: bool) -> Floa
 
 
 def chosen_in(
-    model: Classifier, words: Sequence[str], start_P: AnyInts, end_P: AnyInts, pair_P: AnyInts
+    model: ContextModel, words: Sequence[str], start_P: AnyInts, end_P: AnyInts, pair_P: AnyInts
 ) -> tuple[CandidateBatch, Ints]:
     """The S spans of a sentence that P parts translate, and which of their C candidates each part is, (P,).
 
@@ -246,7 +226,8 @@ def chosen_in(
     """
     spans, batch, number_C = model.instances(words)
     offsets_S1, share_C = batch.candidate_offsets_I1, batch.dense_CD[:, 0].astype(np.float64)
-    place_P = Prediction(spans, offsets_S1, number_C, share_C, share_C).places(start_P, end_P, pair_P)
+    found = Prediction(spans, offsets_S1, number_C, share_C, share_C)
+    place_P = model.places_of_pairs(found, SentencePhrases(words, start_P, end_P, pair_P))
     span_C = row_numbers(offsets_S1)
     used_S = np.zeros(len(spans), np.bool_)
     used_S[span_C[place_P[place_P >= 0]]] = True
